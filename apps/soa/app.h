@@ -1,0 +1,87 @@
+/* app.h  what the commands of the soa program share: the command table, options, messages.
+ *
+ * A command is one row: name, arguments, options, texts and a function.  The parser, `soa help`, and the shell
+ * completions all read the same rows.  Exit codes: 0 fine, 1 some lines or findings bad, 2 usage or model.          */
+#ifndef SOA_APP_H
+#define SOA_APP_H
+
+#include "out.h"
+#include "soa/io.h"
+#include "soa/soa.h"
+
+enum { APP_OK = 0, APP_SOME_BAD = 1, APP_FAILED = 2, APP_GO_ON = -1 };
+
+typedef struct app_option {
+    const char *name;  /* "--out"; NULL ends the list                         */
+    const char *brief; /* "-o", or NULL                                       */
+    const char *value; /* what follows it (FILE, LIST, ...); NULL for a flag  */
+    const char *text;
+} app_option;
+
+typedef struct app_command {
+    const char *name;
+    const char *words; /* positional arguments as shown, e.g. "MODEL" */
+    int least, most;   /* how many of them                            */
+    const char *summary;
+    const char *text;                  /* what it does, a paragraph or two; may be NULL        */
+    const app_option *options;         /* may be NULL: the command reads its arguments itself  */
+    const char *examples;              /* may be NULL                                          */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name                  */
+} app_command;
+
+extern const app_command app_info, app_check, app_compute, app_gen, app_save, app_models, app_completion, app_version,
+    app_help;
+/* All commands, ended by NULL, in the order of the help. */
+extern const app_command *const app_commands[];
+
+int soa_cmd_demo(int argc, char **argv);
+
+/* The options by which a model is opened; the first rows of every command that takes a MODEL and uses them. */
+#define APP_MODEL_OPTIONS                                                                             \
+    {"--floating", NULL, NULL, "put a free joint named 'root' under the root link"},                  \
+        {"--ideal", NULL, NULL, "no friction, springs or rotor inertia; mimic joints independent"}, { \
+        "--gravity", NULL, "X,Y,Z", "gravity in m/s^2, instead of the model's own"                    \
+    }
+enum { APP_FLOATING, APP_IDEAL, APP_GRAVITY, APP_MODEL_OPTION_COUNT };
+#define APP_OPTION_END \
+    { NULL, NULL, NULL, NULL }
+
+#define APP_OPTIONS_MAX 12
+#define APP_WORDS_MAX 2
+typedef struct app_args {
+    const char *value[APP_OPTIONS_MAX]; /* by row of the option table; a flag that was given holds "" */
+    const char *word[APP_WORDS_MAX];
+    int words;
+} app_args;
+
+/* Reads argv by the command's rows.  APP_GO_ON, or the exit code after --help or a mistake (already explained). */
+int app_parse(const app_command *command, int argc, char **argv, app_args *args);
+
+/* "soa COMMAND: text" on standard error; returns APP_FAILED. */
+int app_fail(const app_command *command, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+/* Opens what args->word[0] names, with the model options; NULL after explaining why not. */
+const soa_model *app_open(const app_command *command, const app_args *args);
+
+/* Ends a command that wrote to standard output through `out`: flushes, frees, reports what failed to be written. */
+int app_finish(const app_command *command, app_out *out, int code);
+
+/* The help of one command, or of all. */
+void app_print_help(app_out *out, const app_command *command);
+
+/* The valid name nearest to a mistaken one: try every candidate, then ask for the hint. */
+typedef struct app_nearest {
+    const char *word, *best;
+    int distance;
+} app_nearest;
+app_nearest app_nearest_to(const char *word);
+void app_nearest_try(app_nearest *search, const char *candidate);
+/* "; did you mean 'x'?" or "" into hint. */
+#define APP_HINT 128
+const char *app_nearest_hint(const app_nearest *search, char hint[APP_HINT]);
+
+#endif

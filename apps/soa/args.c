@@ -1,0 +1,178 @@
+/* args.c  command lines: options by table, mistakes with the nearest valid name, models opened with their options. */
+#include "app.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int app_fail(const app_command *command, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "soa%s%s: ", command ? " " : "", command ? command->name : "");
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return APP_FAILED;
+}
+
+/* --- the nearest name ------------------------------------------------------------------------------------------- */
+enum { WORD_MAX = 96 };
+
+/* Insertions, deletions, replacements and swaps of neighbours that lead from a to b, letter case aside. */
+static int edit_distance(const char *a, const char *b) {
+    int la = (int)strlen(a), lb = (int)strlen(b);
+    int row[3][WORD_MAX + 1];
+    for (int j = 0; j <= lb; ++j) row[0][j] = j;
+    for (int i = 1; i <= la; ++i) {
+        int *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+        now[0] = i;
+        for (int j = 1; j <= lb; ++j) {
+            int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
+            int best = last[j - 1] + (x != y);
+            if (last[j] + 1 < best) best = last[j] + 1;
+            if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) && y == tolower((unsigned char)a[i - 2]) &&
+                before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return row[la % 3][lb];
+}
+
+app_nearest app_nearest_to(const char *word) {
+    int length = (int)strlen(word);
+    return (app_nearest){word, NULL, 1 + (length + 2) / 3}; /* this far is no resemblance */
+}
+
+void app_nearest_try(app_nearest *search, const char *candidate) {
+    size_t length = strlen(search->word);
+    if (length == 0 || length > WORD_MAX || strlen(candidate) > WORD_MAX) return;
+    int distance = strncmp(search->word, candidate, length) == 0 ? 1 : edit_distance(search->word, candidate);
+    if (distance < search->distance && distance < (int)(length > strlen(candidate) ? length : strlen(candidate))) {
+        search->distance = distance;
+        search->best = candidate;
+    }
+}
+
+const char *app_nearest_hint(const app_nearest *search, char hint[APP_HINT]) {
+    hint[0] = '\0';
+    if (search->best) snprintf(hint, APP_HINT, "; did you mean '%s'?", search->best);
+    return hint;
+}
+
+/* --- options ---------------------------------------------------------------------------------------------------- */
+static int find_option(const app_option *options, const char *text, size_t length) {
+    for (int i = 0; options[i].name; ++i)
+        if ((strlen(options[i].name) == length && strncmp(options[i].name, text, length) == 0) ||
+            (options[i].brief && strlen(options[i].brief) == length && strncmp(options[i].brief, text, length) == 0))
+            return i;
+    return -1;
+}
+
+static int unknown_option(const app_command *command, const char *text, size_t length) {
+    char name[WORD_MAX + 1], hint[APP_HINT];
+    snprintf(name, sizeof name, "%.*s", (int)(length < WORD_MAX ? length : WORD_MAX), text);
+    app_nearest search = app_nearest_to(name);
+    for (const app_option *o = command->options; o->name; ++o) app_nearest_try(&search, o->name);
+    app_nearest_try(&search, "--help");
+    return app_fail(command, "unknown option '%s'%s", name,
+                    search.best ? app_nearest_hint(&search, hint) : " (--help lists them)");
+}
+
+int app_parse(const app_command *command, int argc, char **argv, app_args *args) {
+    int only_words = 0;
+    memset(args, 0, sizeof *args);
+    for (int i = 1; i < argc; ++i) {
+        const char *text = argv[i];
+        if (only_words || text[0] != '-' || text[1] == '\0') {
+            if (args->words == command->most)
+                return app_fail(command, "'%s' is one argument too many; usage: soa %s %s", text, command->name,
+                                command->words);
+            args->word[args->words++] = text;
+            continue;
+        }
+        if (strcmp(text, "--") == 0) {
+            only_words = 1;
+            continue;
+        }
+        if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0) {
+            app_out out;
+            out_start(&out, 1);
+            app_print_help(&out, command);
+            return app_finish(command, &out, APP_OK);
+        }
+        size_t length = strcspn(text, "=");
+        int row = find_option(command->options, text, length);
+        if (row < 0) return unknown_option(command, text, length);
+        const app_option *option = &command->options[row];
+        if (args->value[row]) return app_fail(command, "%s is given twice", option->name);
+        if (!option->value) {
+            if (text[length] == '=')
+                return app_fail(command, "%s takes no value, '%s' was given", option->name, text + length + 1);
+            args->value[row] = "";
+        } else if (text[length] == '=') {
+            args->value[row] = text + length + 1;
+        } else if (i + 1 < argc) {
+            args->value[row] = argv[++i];
+        } else {
+            return app_fail(command, "%s needs a value: %s %s", option->name, option->name, option->value);
+        }
+    }
+    if (args->words < command->least)
+        return app_fail(command, "%s is missing; usage: soa %s %s (soa help %s shows examples)", command->words,
+                        command->name, command->words, command->name);
+    return APP_GO_ON;
+}
+
+/* --- models ----------------------------------------------------------------------------------------------------- */
+/* "x,y,z" to three finite numbers; 0 if it is that. */
+static int read_triple(const char *text, double value[3]) {
+    for (int i = 0; i < 3; ++i) {
+        char *end;
+        value[i] = strtod(text, &end);
+        if (end == text || !isfinite(value[i]) || *end != (i < 2 ? ',' : '\0')) return -1;
+        text = end + 1;
+    }
+    return 0;
+}
+
+const soa_model *app_open(const app_command *command, const app_args *args) {
+    const char *spec = args->word[0];
+    soa_read_options options = {args->value[APP_FLOATING] != NULL, args->value[APP_IDEAL] != NULL};
+    const soa_model *model = NULL, *copy = NULL;
+    soa_report report = {SOA_OK, -1, 0, ""};
+    double gravity[3];
+    if (args->value[APP_GRAVITY] && read_triple(args->value[APP_GRAVITY], gravity) != 0) {
+        app_fail(command, "--gravity '%s' is not three numbers; write for example --gravity 0,0,-9.81",
+                 args->value[APP_GRAVITY]);
+        return NULL;
+    }
+    soa_status status = soa_model_open(spec, &options, &model, &report);
+    if (status != SOA_OK) {
+        /* the text mostly begins with the file */
+        const char *text = report.text[0] ? report.text : soa_status_text(status);
+        int named = strstr(text, spec) != NULL;
+        app_fail(command, "%s%s%s", named ? "" : spec, named ? "" : ": ", text);
+        return NULL;
+    }
+    if (args->value[APP_GRAVITY]) {
+        status = soa_model_with_gravity(model, gravity, &copy);
+        soa_model_free(model);
+        model = copy;
+        if (status != SOA_OK) {
+            app_fail(command, "--gravity %s: %s", args->value[APP_GRAVITY], soa_status_text(status));
+            return NULL;
+        }
+    }
+    return model;
+}
+
+int app_finish(const app_command *command, app_out *out, int code) {
+    if (out_flush(out) != 0) code = app_fail(command, "cannot write the output: %s", strerror(out->error));
+    out_free(out);
+    return code;
+}

@@ -1,0 +1,184 @@
+/* cmd_check.c  soa check: every doubtful thing in a model, with file, line and rule. */
+#include "app.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const app_option none[] = {APP_OPTION_END};
+
+typedef struct remark {
+    soa_lint_level level;
+    int line, order;
+    char *rule, *text;
+} remark;
+
+typedef struct remarks {
+    remark *list;
+    int count, room, failed;
+} remarks;
+
+static char *copy_text(const char *text) {
+    size_t length = strlen(text);
+    char *copy = malloc(length + 1);
+    return copy ? memcpy(copy, text, length + 1) : NULL;
+}
+
+static void collect(void *user, const soa_lint *found) {
+    remarks *all = user;
+    if (all->count == all->room) {
+        int want = all->room ? 2 * all->room : 32;
+        remark *grown = realloc(all->list, (size_t)want * sizeof *grown);
+        if (!grown) {
+            all->failed = 1;
+            return;
+        }
+        all->list = grown;
+        all->room = want;
+    }
+    remark r = {found->level, found->line, all->count, copy_text(found->rule), copy_text(found->text)};
+    if (!r.rule || !r.text) {
+        free(r.rule);
+        free(r.text);
+        all->failed = 1;
+        return;
+    }
+    all->list[all->count++] = r;
+}
+
+static void add(remarks *all, soa_lint_level level, int line, const char *rule, const char *text) {
+    collect(all, &(soa_lint){level, line, rule, text});
+}
+
+static int by_line(const void *a, const void *b) {
+    const remark *x = a, *y = b;
+    return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : x->order - y->order;
+}
+
+/* What can be said of any model that loads: is forward dynamics defined, is there mass at all. */
+static void check_loaded(remarks *all, const soa_model *model) {
+    char text[512];
+    soa_work *work = NULL;
+    soa_body_info info;
+    size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model);
+    double *q = calloc(nq + nv + 1, sizeof *q);
+    soa_status status = q ? soa_work_create(model, &work) : SOA_E_MEMORY;
+    if (status == SOA_OK) {
+        soa_neutral(model, q);
+        status = soa_aba(model, work, q, NULL, NULL, NULL, 0, q + nq);
+    }
+    if (status != SOA_OK) {
+        int body = work ? soa_work_body(work) : -1;
+        if (body > 0 && soa_body(model, body, &info) == SOA_OK)
+            snprintf(text, sizeof text, "link '%s' (joint '%s'): %s", info.link, info.joint, soa_status_text(status));
+        else
+            snprintf(text, sizeof text, "forward dynamics at the neutral position: %s", soa_status_text(status));
+        add(all, SOA_LINT_ERROR, 0, status == SOA_E_HINGE_SINGULAR ? "hinge-singular" : "dynamics", text);
+    }
+    if (soa_body_count(model) == 0) add(all, SOA_LINT_WARNING, 0, "no-joints", "nothing in this model moves");
+    soa_work_free(work);
+    free(q);
+}
+
+static void print_remarks(app_out *out, const char *name, remarks *all) {
+    static const char *const words[] = {"note", "warning", "error"}, *const colours[] = {"36", "35", "31"};
+    const char *terminal = getenv("TERM"), *plain = getenv("NO_COLOR");
+    int colour = isatty(out->fd) && terminal && strcmp(terminal, "dumb") != 0 && !(plain && plain[0]);
+    const char *bold = colour ? "\033[1m" : "", *normal = colour ? "\033[0m" : "";
+    if (all->count) qsort(all->list, (size_t)all->count, sizeof *all->list, by_line);
+    for (int i = 0; i < all->count; ++i) {
+        const remark *r = &all->list[i];
+        out_format(out, "%s%s:", bold, name);
+        if (r->line > 0) out_format(out, "%d:", r->line);
+        out_format(out, "%s ", normal);
+        if (colour) out_format(out, "\033[1;%sm", colours[r->level]);
+        out_format(out, "%s:%s [%s] %s\n", words[r->level], normal, r->rule, r->text);
+    }
+}
+
+/* XML, perhaps behind a byte order mark; anything else is for the model opener to explain. */
+static int is_xml(const char *path) {
+    FILE *file = fopen(path, "rb");
+    int first = EOF;
+    if (file) {
+        do first = getc(file);
+        while (first == ' ' || first == '\t' || first == '\r' || first == '\n');
+        fclose(file);
+    }
+    return first == '<' || first == 0xef || first == 0xfe || first == 0xff;
+}
+
+static int is_shipped(const char *name) {
+    size_t length = strcspn(name, ":");
+    for (int i = 0; soa_stock_name(i); ++i)
+        if (strcspn(soa_stock_name(i), ":") == length && strncmp(soa_stock_name(i), name, length) == 0) return 1;
+    return 0;
+}
+
+static int run(int argc, char **argv) {
+    app_args args;
+    int code = app_parse(&app_check, argc, argv, &args);
+    if (code != APP_GO_ON) return code;
+    const char *name = args.word[0];
+    int is_urdf = !is_shipped(name) && is_xml(name);
+    remarks all = {NULL, 0, 0, 0};
+    int count[3] = {0, 0, 0};
+    const soa_model *model = NULL;
+    soa_report report = {SOA_OK, -1, 0, ""};
+    app_out out;
+    out_start(&out, 1);
+    code = APP_OK;
+
+    if (is_urdf) {
+        soa_status status = soa_urdf_lint(name, collect, &all, NULL, NULL, &report);
+        if (status != SOA_OK && all.count == 0)
+            add(&all, SOA_LINT_ERROR, report.line, "unreadable",
+                report.text[0] ? report.text : soa_status_text(status));
+        if (status != SOA_OK) code = APP_FAILED;
+    } else {
+        model = app_open(&app_check, &args); /* explains itself */
+        if (!model) return APP_FAILED;
+        check_loaded(&all, model);
+    }
+    for (int i = 0; i < all.count; ++i) ++count[all.list[i].level];
+    if (is_urdf && code == APP_OK && count[SOA_LINT_ERROR] == 0) { /* the reader has the last word */
+        soa_status status = soa_urdf_read(name, NULL, &model, &report);
+        if (status != SOA_OK) {
+            add(&all, SOA_LINT_ERROR, report.line, "load", report.text[0] ? report.text : soa_status_text(status));
+            ++count[SOA_LINT_ERROR];
+        }
+    }
+    print_remarks(&out, name, &all);
+    out_format(&out, "%s: %d error%s, %d warning%s, %d note%s", name, count[2], count[2] == 1 ? "" : "s", count[1],
+               count[1] == 1 ? "" : "s", count[0], count[0] == 1 ? "" : "s");
+    if (model)
+        out_format(&out, "; nq %d, nv %d, %d moving bod%s, %.6g kg", soa_nq(model), soa_nv(model),
+                   soa_body_count(model), soa_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model));
+    out_char(&out, '\n');
+    if (code == APP_OK && count[SOA_LINT_ERROR] > 0) code = APP_SOME_BAD;
+    if (all.failed) code = app_fail(&app_check, "out of memory");
+    for (int i = 0; i < all.count; ++i) {
+        free(all.list[i].rule);
+        free(all.list[i].text);
+    }
+    free(all.list);
+    soa_model_free(model);
+    return app_finish(&app_check, &out, code);
+}
+
+const app_command app_check = {
+    .name = "check",
+    .words = "MODEL",
+    .least = 1,
+    .most = 1,
+    .summary = "Looks for everything doubtful in a model",
+    .text = "For a URDF file, one line per finding: file:line: level: [rule] what was found and what to do.\n"
+            "Errors make the dynamics wrong or impossible, warnings probably were not meant, notes are to know.\n"
+            "Other models are loaded, and their forward dynamics tried.\n"
+            "Exit status: 0 no errors, 1 errors found, 2 not readable.\n",
+    .options = none,
+    .examples = "  soa check robot.urdf\n"
+                "  soa check robot.urdf | grep 'inertia-'\n",
+    .run = run,
+};

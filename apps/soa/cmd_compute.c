@@ -1,0 +1,247 @@
+/* cmd_compute.c  soa compute: states in, one JSON object per line; quantities out, in the same order. */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "app.h"
+#include "compute.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FN = APP_MODEL_OPTION_COUNT, IN, OUT };
+
+static const app_option options[] = {
+    APP_MODEL_OPTIONS,
+    {"--fn", NULL, "LIST", "what to compute, comma-separated (needed)"},
+    {"--in", NULL, "FILE", "read from FILE instead of standard input"},
+    {"--out", NULL, "FILE", "write to FILE instead of standard output; it appears when all is done"},
+    APP_OPTION_END,
+};
+
+/* --- the output file: a temporary name beside it, renamed when complete ------------------------------------------ */
+static char *temporary; /* to be removed if a signal ends us */
+
+static void remove_temporary(int number) {
+    if (temporary) unlink(temporary);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+typedef struct target {
+    char *path; /* NULL: written in place (standard output, device, pipe) */
+    int fd;
+} target;
+
+static int open_in_place(target *t, const char *path) {
+    t->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    return t->fd < 0 ? -1 : 0;
+}
+
+static int target_open(target *t, const char *path) {
+    struct stat old;
+    *t = (target){NULL, STDOUT_FILENO};
+    if (!path || strcmp(path, "-") == 0) return 0;
+    int exists = stat(path, &old) == 0;
+    if (exists && S_ISDIR(old.st_mode)) {
+        errno = EISDIR;
+        return -1;
+    }
+    if (exists && !S_ISREG(old.st_mode)) return open_in_place(t, path);
+    t->path = exists ? realpath(path, NULL) : strdup(path); /* a link stays a link */
+    size_t room = t->path ? strlen(t->path) + sizeof ".XXXXXX" : 0;
+    temporary = t->path ? malloc(room) : NULL;
+    if (!temporary) return -1;
+    snprintf(temporary, room, "%s.XXXXXX", t->path);
+    mode_t mask = umask(0);
+    umask(mask);
+    t->fd = mkstemp(temporary);
+    if (t->fd < 0) {
+        free(temporary);
+        temporary = NULL;
+        return -1;
+    }
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i)
+        if (signal(signals[i], remove_temporary) == SIG_IGN) signal(signals[i], SIG_IGN);
+    return fchmod(t->fd, exists ? old.st_mode & 07777 : 0666 & ~mask);
+}
+
+/* Ends the output; the file takes its name only if all was well. */
+static int target_close(target *t, int good) {
+    int failed = 0;
+    if (t->fd >= 0 && t->fd != STDOUT_FILENO) failed = close(t->fd);
+    if (temporary) {
+        if (good && failed == 0) failed = rename(temporary, t->path);
+        if (!good || failed != 0) {
+            int reason = errno;
+            unlink(temporary);
+            errno = reason;
+        }
+        free(temporary);
+        temporary = NULL;
+    }
+    free(t->path);
+    t->path = NULL;
+    return failed;
+}
+
+/* --- the stream ------------------------------------------------------------------------------------------------- */
+typedef struct stream {
+    char *data;
+    size_t size, capacity;
+    int fd;
+} stream;
+
+/* Reads some more; bytes read, 0 at the end, -1 on error.  Before it would wait, what is answered goes out. */
+static ssize_t stream_read(stream *in, app_out *out) {
+    if (in->capacity - in->size < 2) {
+        size_t want = in->capacity ? 2 * in->capacity : (size_t)1 << 16;
+        char *grown = want > in->capacity ? realloc(in->data, want) : NULL;
+        if (!grown) {
+            errno = ENOMEM;
+            return -1;
+        }
+        in->data = grown;
+        in->capacity = want;
+    }
+    struct pollfd ready = {.fd = in->fd, .events = POLLIN};
+    if (out->size > 0 && poll(&ready, 1, 0) == 0 && out_flush(out) != 0) return 0;
+    ssize_t n;
+    do n = read(in->fd, in->data + in->size, in->capacity - in->size - 1);
+    while (n < 0 && errno == EINTR);
+    if (n > 0) {
+        in->size += (size_t)n;
+        in->data[in->size] = '\0'; /* number reading needs an end */
+    }
+    return n;
+}
+
+typedef struct tally {
+    unsigned long lines, bad, first_bad;
+    char first_error[COMPUTE_MESSAGE];
+} tally;
+
+static void answer(compute *c, const char *text, size_t length, app_out *out, tally *t) {
+    enum { FLUSH_AT = 1 << 16 };
+    compute_outcome outcome = compute_line(c, text, length, ++t->lines, out);
+    if (outcome == COMPUTE_BAD && t->bad++ == 0) {
+        t->first_bad = t->lines;
+        snprintf(t->first_error, sizeof t->first_error, "%s", compute_error(c));
+    }
+    if (out->size >= FLUSH_AT) out_flush(out);
+}
+
+/* All lines of the input.  0, or -1 with errno if it cannot be read on; write errors stay in out->error. */
+static int answer_all(compute *c, int fd, app_out *out, tally *t) {
+    stream in = {NULL, 0, 0, fd};
+    size_t searched = 0;
+    ssize_t n;
+    while ((n = stream_read(&in, out)) > 0) {
+        char *line = in.data, *end = in.data + in.size, *stop;
+        while (!out->error && (stop = memchr(line + searched, '\n', (size_t)(end - line) - searched)) != NULL) {
+            answer(c, line, (size_t)(stop - line), out, t);
+            line = stop + 1;
+            searched = 0;
+        }
+        if (out->error) break;
+        in.size = searched = (size_t)(end - line); /* an unfinished line waits for its rest */
+        memmove(in.data, line, in.size);
+    }
+    int reason = errno;
+    if (n == 0 && in.size > 0 && !out->error) {
+        in.data[in.size] = '\0';
+        answer(c, in.data, in.size, out, t);
+    }
+    free(in.data);
+    errno = reason;
+    return n < 0 ? -1 : 0;
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------ */
+static int stream_all(compute *c, const app_args *args) {
+    const char *in_path = args->value[IN], *out_path = args->value[OUT];
+    int in_fd = STDIN_FILENO;
+    if (in_path && strcmp(in_path, "-") != 0) {
+        in_fd = open(in_path, O_RDONLY);
+        if (in_fd < 0) return app_fail(&app_compute, "--in %s: %s", in_path, strerror(errno));
+    }
+    target file;
+    app_out out;
+    tally t = {0, 0, 0, ""};
+    int code = APP_OK;
+    if (target_open(&file, out_path) != 0) {
+        code = app_fail(&app_compute, "--out %s: %s", out_path, strerror(errno));
+    } else {
+        out_start(&out, file.fd);
+        if (answer_all(c, in_fd, &out, &t) != 0)
+            code = app_fail(&app_compute, "cannot read %s: %s", in_path ? in_path : "the input", strerror(errno));
+        if (out_flush(&out) != 0)
+            code =
+                app_fail(&app_compute, "cannot write %s: %s", out_path ? out_path : "the output", strerror(out.error));
+        out_free(&out);
+    }
+    if (target_close(&file, code == APP_OK) != 0 && code == APP_OK)
+        code = app_fail(&app_compute, "cannot write %s: %s", out_path, strerror(errno));
+    if (in_fd != STDIN_FILENO) close(in_fd);
+    if (code == APP_OK && t.bad > 0) {
+        app_fail(&app_compute, "%lu of %lu lines bad; the first, line %lu: %s", t.bad, t.lines, t.first_bad,
+                 t.first_error);
+        code = APP_SOME_BAD;
+    }
+    return code;
+}
+
+static int run(int argc, char **argv) {
+    app_args args;
+    int code = app_parse(&app_compute, argc, argv, &args);
+    if (code != APP_GO_ON) return code;
+    if (!args.value[FN])
+        return app_fail(&app_compute, "--fn LIST is missing: say what to compute, for example --fn aba,mass "
+                                      "(soa help compute lists all)");
+    const soa_model *model = app_open(&app_compute, &args);
+    if (!model) return APP_FAILED;
+    char message[COMPUTE_MESSAGE];
+    compute *c = compute_create(model, args.value[FN], message);
+    code = c ? stream_all(c, &args) : app_fail(&app_compute, "%s", message);
+    compute_free(c);
+    soa_model_free(model);
+    return code;
+}
+
+const app_command app_compute = {
+    .name = "compute",
+    .words = "MODEL",
+    .least = 1,
+    .most = 1,
+    .summary = "Computes dynamics for states read line by line",
+    .text = "Each input line is one JSON object, a state:\n"
+            "  q v a tau   lists of numbers (missing: zero, q neutral); sizes and order: soa info MODEL\n"
+            "  fext        [{\"link\": name, \"wrench\": [nx,ny,nz,fx,fy,fz], \"frame\": \"world\"|\"body\"}, ...]\n"
+            "              acting on the link at its origin, in world axes (default) or the link's own;\n"
+            "              seen by rnea, aba and their derivatives\n"
+            "Each output line is one JSON object with what --fn asks for:\n"
+            "  rnea        tau, inverse dynamics         aba         qdd, forward dynamics\n"
+            "  bias        C v + g, friction, springs    gravity     torque that holds the machine still\n"
+            "  mass        mass matrix, rows             mass_inv    its inverse\n"
+            "  pose        {link: {R, p}}, all links     com         centre of mass\n"
+            "  jacobian    {link: 6 rows of nv}          momentum    about the centre of mass\n"
+            "  jdot_v      {link: [6]}, (dJ/dt) v        energy      kinetic, potential\n"
+            "  daba_dq daba_dv drnea_dq drnea_dv         derivatives, nv x nv, q in the tangent space\n"
+            "pose:LINK, jacobian:LINK and jdot_v:LINK choose a link (default for the last two: the link of the\n"
+            "last joint in soa info).  Six-vectors are angular part first, in world axes.  A line that cannot be\n"
+            "answered gives {\"line\": n, \"error\": \"...\"} in its place.\n"
+            "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or file trouble.\n",
+    .options = options,
+    .examples =
+        "  echo '{}' | soa compute puma560 --fn gravity\n"
+        "  echo '{\"q\": [0,0.5,-1,0,0.3,0], \"v\": [1,0,0,0,0,0]}' | soa compute puma560 --fn aba,energy\n"
+        "  soa compute arm.urdf --ideal --fn mass,pose:tool,jacobian:tool --in states.jsonl --out answers.jsonl\n"
+        "  soa compute dog.urdf --floating --gravity 0,0,-1.62 --fn com,momentum < states.jsonl\n",
+    .run = run,
+};

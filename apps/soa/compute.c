@@ -1,0 +1,641 @@
+/* compute.c  one line of `soa compute`. */
+#include "compute.h"
+#include "app.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum function {
+    RNEA,
+    BIAS,
+    GRAVITY,
+    ABA,
+    MASS,
+    MASS_INV,
+    POSE,
+    JACOBIAN,
+    JDOT_V,
+    ENERGY,
+    COM,
+    MOMENTUM,
+    DABA_DQ,
+    DABA_DV,
+    DRNEA_DQ,
+    DRNEA_DV,
+    FUNCTION_COUNT
+};
+
+const compute_function compute_functions[] = {
+    {"rnea", 0},    {"bias", 0},     {"gravity", 0},  {"aba", 0},      {"mass", 0}, {"mass_inv", 0},
+    {"pose", 1},    {"jacobian", 1}, {"jdot_v", 1},   {"energy", 0},   {"com", 0},  {"momentum", 0},
+    {"daba_dq", 0}, {"daba_dv", 0},  {"drnea_dq", 0}, {"drnea_dv", 0}, {NULL, 0},
+};
+
+/* One function of the list, with the frames it is wanted for. */
+typedef struct item {
+    enum function function;
+    int *frames, frame_count;
+} item;
+
+/* The four arrays of a state. */
+enum { IN_Q, IN_V, IN_A, IN_TAU, IN_COUNT };
+static const char *const in_names[IN_COUNT] = {"q", "v", "a", "tau"};
+
+struct compute {
+    const soa_model *model;
+    soa_work *work;
+    size_t nq, nv;
+    item items[FUNCTION_COUNT];
+    int item_count;
+    int wanted[FUNCTION_COUNT];
+
+    double *in[IN_COUNT];
+    soa_wrench *wrenches;
+    int wrench_count, wrench_room;
+
+    double *vector, *matrix;                    /* nv; nv x nv or 6 x nv, whichever is needed */
+    double *daba[2], *drnea[2];                 /* d/dq and d/dv                              */
+    int have_kinematics, have_daba, have_drnea; /* for the line at hand                  */
+
+    int full_only;
+    char error[COMPUTE_MESSAGE];
+};
+
+/* --- the list --------------------------------------------------------------------------------------------------- */
+
+/* "no link 'x'; did you mean 'y'?" */
+static void say_no_link(const soa_model *model, const char *name, char *message, size_t room) {
+    char hint[APP_HINT];
+    app_nearest search = app_nearest_to(name);
+    soa_frame_info info;
+    for (int f = 0; f < soa_frame_count(model); ++f)
+        if (soa_frame_get(model, f, &info) == SOA_OK) app_nearest_try(&search, info.name);
+    snprintf(message, room, "the model has no link '%.80s'%s", name, app_nearest_hint(&search, hint));
+}
+
+/* The link of the last joint with coordinates of its own, or -1. */
+static int last_joint_frame(const soa_model *model) {
+    soa_body_info info;
+    for (int b = soa_body_count(model); b > 0; --b)
+        if (soa_body(model, b, &info) == SOA_OK && info.nq > 0) return info.frame;
+    return -1;
+}
+
+static int add_frame(item *it, int frame) {
+    for (int i = 0; i < it->frame_count; ++i)
+        if (it->frames[i] == frame) return 0;
+    int *grown = realloc(it->frames, ((size_t)it->frame_count + 1) * sizeof *grown);
+    if (!grown) return -1;
+    it->frames = grown;
+    it->frames[it->frame_count++] = frame;
+    return 0;
+}
+
+static int add_all_links(const soa_model *model, item *it) {
+    soa_frame_info info;
+    for (int f = 0; f < soa_frame_count(model); ++f)
+        if (soa_frame_get(model, f, &info) == SOA_OK && info.is_link && add_frame(it, f) != 0) return -1;
+    return 0;
+}
+
+static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
+    char *link = strchr(entry, ':');
+    if (link) *link++ = '\0';
+    int f = 0;
+    app_nearest search = app_nearest_to(entry);
+    for (; compute_functions[f].name && strcmp(compute_functions[f].name, entry) != 0; ++f)
+        app_nearest_try(&search, compute_functions[f].name);
+    if (!compute_functions[f].name) {
+        char hint[APP_HINT];
+        snprintf(message, COMPUTE_MESSAGE, "unknown function '%.80s'%s", entry,
+                 search.best ? app_nearest_hint(&search, hint) : " (soa help compute lists them)");
+        return -1;
+    }
+    if (link && !compute_functions[f].takes_link) {
+        snprintf(message, COMPUTE_MESSAGE, "%s is not of one link; only pose, jacobian and jdot_v take ':LINK'", entry);
+        return -1;
+    }
+    item *it = NULL;
+    for (int i = 0; i < c->item_count; ++i)
+        if (c->items[i].function == (enum function)f) it = &c->items[i];
+    if (!it) {
+        it = &c->items[c->item_count++];
+        *it = (item){(enum function)f, NULL, 0};
+        c->wanted[f] = 1;
+    }
+    if (!compute_functions[f].takes_link) return 0;
+
+    int frame = -1, failed;
+    if (link) {
+        frame = soa_find_frame(c->model, link);
+        if (frame < 0) {
+            say_no_link(c->model, link, message, COMPUTE_MESSAGE);
+            return -1;
+        }
+        failed = add_frame(it, frame);
+    } else if (f == POSE) {
+        failed = add_all_links(c->model, it);
+    } else {
+        frame = last_joint_frame(c->model);
+        if (frame < 0) {
+            snprintf(message, COMPUTE_MESSAGE, "no joint of the model moves; name a link: %s:LINK", entry);
+            return -1;
+        }
+        failed = add_frame(it, frame);
+    }
+    if (failed) snprintf(message, COMPUTE_MESSAGE, "out of memory");
+    return failed;
+}
+
+static int read_list(compute *c, const char *list, char message[COMPUTE_MESSAGE]) {
+    char *copy = malloc(strlen(list) + 1), *at = copy;
+    if (!copy) {
+        snprintf(message, COMPUTE_MESSAGE, "out of memory");
+        return -1;
+    }
+    memcpy(copy, list, strlen(list) + 1);
+    int failed = 0;
+    while (at && !failed) {
+        char *next = strchr(at, ',');
+        if (next) *next++ = '\0';
+        at += strspn(at, " ");
+        for (size_t n = strlen(at); n > 0 && at[n - 1] == ' '; --n) at[n - 1] = '\0';
+        if (at[0] == '\0') {
+            snprintf(message, COMPUTE_MESSAGE, "a name is missing in --fn '%.200s'", list);
+            failed = -1;
+        } else {
+            failed = add_entry(c, at, message);
+        }
+        at = next;
+    }
+    free(copy);
+    return failed;
+}
+
+/* --- making it -------------------------------------------------------------------------------------------------- */
+
+/* rows x columns zeros, at least one; NULL if there is no such memory. */
+static double *numbers(size_t rows, size_t columns) {
+    if (columns && rows > SIZE_MAX / sizeof(double) / columns) return NULL;
+    return calloc(rows * columns > 0 ? rows * columns : 1, sizeof(double));
+}
+
+static int allocate(compute *c) {
+    int complete = 1;
+    const int *w = c->wanted;
+    for (int i = 0; i < IN_COUNT; ++i) complete &= (c->in[i] = numbers(1, i == IN_Q ? c->nq : c->nv)) != NULL;
+    complete &= (c->vector = numbers(1, c->nv)) != NULL;
+    complete &= (c->matrix = numbers(w[MASS] || w[MASS_INV] ? (c->nv > 6 ? c->nv : 6) : 6, c->nv)) != NULL;
+    for (int i = 0; i < 2; ++i) {
+        if (w[DABA_DQ] || w[DABA_DV]) complete &= (c->daba[i] = numbers(c->nv, c->nv)) != NULL;
+        if (w[DRNEA_DQ] || w[DRNEA_DV]) complete &= (c->drnea[i] = numbers(c->nv, c->nv)) != NULL;
+    }
+    return complete ? 0 : -1;
+}
+
+compute *compute_create(const soa_model *model, const char *list, char message[COMPUTE_MESSAGE]) {
+    compute *c = calloc(1, sizeof *c);
+    snprintf(message, COMPUTE_MESSAGE, "out of memory");
+    if (!c) return NULL;
+    c->model = model;
+    c->nq = (size_t)soa_nq(model);
+    c->nv = (size_t)soa_nv(model);
+    if (read_list(c, list, message) != 0) {
+        compute_free(c);
+        return NULL;
+    }
+    soa_status status = soa_work_create(model, &c->work);
+    if (status != SOA_OK || allocate(c) != 0) {
+        snprintf(message, COMPUTE_MESSAGE, "%s", soa_status_text(status != SOA_OK ? status : SOA_E_MEMORY));
+        compute_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void compute_free(compute *c) {
+    if (!c) return;
+    soa_work_free(c->work);
+    for (int i = 0; i < c->item_count; ++i) free(c->items[i].frames);
+    for (int i = 0; i < IN_COUNT; ++i) free(c->in[i]);
+    for (int i = 0; i < 2; ++i) {
+        free(c->daba[i]);
+        free(c->drnea[i]);
+    }
+    free(c->wrenches);
+    free(c->vector);
+    free(c->matrix);
+    free(c);
+}
+
+const char *compute_error(const compute *c) {
+    return c->error;
+}
+
+void compute_full_reader_only(compute *c, int on) {
+    c->full_only = on;
+}
+
+/* --- reading a line --------------------------------------------------------------------------------------------- */
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static int
+say(compute *c, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(c->error, sizeof c->error, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+static size_t in_size(const compute *c, int which) {
+    return which == IN_Q ? c->nq : c->nv;
+}
+
+static void reset_state(compute *c) {
+    soa_neutral(c->model, c->in[IN_Q]);
+    for (int i = IN_V; i < IN_COUNT; ++i) memset(c->in[i], 0, c->nv * sizeof(double));
+    c->wrench_count = 0;
+}
+
+static const char *skip_space(const char *at, const char *end) {
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')) ++at;
+    return at;
+}
+
+static const char *skip_digits(const char *at, const char *end) {
+    while (at < end && *at >= '0' && *at <= '9') ++at;
+    return at;
+}
+
+/* The end of a JSON number, or NULL. */
+static const char *skip_number(const char *at, const char *end) {
+    if (at < end && *at == '-') ++at;
+    const char *digits = at;
+    at = skip_digits(at, end);
+    if (at == digits || (*digits == '0' && at - digits > 1)) return NULL;
+    if (at < end && *at == '.') {
+        digits = ++at;
+        at = skip_digits(at, end);
+        if (at == digits) return NULL;
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        ++at;
+        if (at < end && (*at == '+' || *at == '-')) ++at;
+        digits = at;
+        at = skip_digits(at, end);
+        if (at == digits) return NULL;
+    }
+    return at;
+}
+
+/* The quick reader: {"q": [...], "tau": [...]} with the right sizes.  0 if the line was that and was read. */
+static int read_quickly(compute *c, const char *at, const char *end) {
+    unsigned seen = 0;
+    at = skip_space(at, end);
+    if (at == end || *at++ != '{') return -1;
+    do {
+        at = skip_space(at, end);
+        int which = 0;
+        for (; which < IN_COUNT; ++which) {
+            size_t n = strlen(in_names[which]);
+            if ((size_t)(end - at) > n + 2 && at[0] == '"' && at[n + 1] == '"' &&
+                memcmp(at + 1, in_names[which], n) == 0) {
+                at += n + 2;
+                break;
+            }
+        }
+        if (which == IN_COUNT || (seen & 1u << which)) return -1;
+        seen |= 1u << which;
+        at = skip_space(at, end);
+        if (at == end || *at++ != ':') return -1;
+        at = skip_space(at, end);
+        if (at == end || *at++ != '[') return -1;
+        size_t count = in_size(c, which);
+        for (size_t i = 0; i < count; ++i) {
+            at = skip_space(at, end);
+            const char *tail = skip_number(at, end);
+            if (!tail || tail == end) return -1;
+            /* what follows is no part of a number, so strtod stops at tail */
+            const char *next = skip_space(tail, end);
+            if (next == end || *next != (i + 1 < count ? ',' : ']')) return -1;
+            c->in[which][i] = strtod(at, NULL);
+            if (!isfinite(c->in[which][i])) return -1;
+            at = next + 1;
+        }
+        if (count == 0) {
+            at = skip_space(at, end);
+            if (at == end || *at++ != ']') return -1;
+        }
+        at = skip_space(at, end);
+    } while (at < end && *at++ == ',');
+    return at[-1] == '}' && skip_space(at, end) == end ? 0 : -1;
+}
+
+static const char *kind_of(const json_t *value) {
+    switch (json_typeof(value)) {
+    case JSON_OBJECT: return "an object";
+    case JSON_ARRAY: return "a list";
+    case JSON_STRING: return "a string";
+    case JSON_NULL: return "null";
+    case JSON_TRUE:
+    case JSON_FALSE: return "a truth value";
+    default: return "a number";
+    }
+}
+
+static int read_numbers(compute *c, const char *name, const json_t *value, double *x, size_t count) {
+    if (!json_is_array(value)) return say(c, "%s is %s, a list of %zu numbers is wanted", name, kind_of(value), count);
+    if (json_array_size(value) != count)
+        return say(c, "%s has %zu numbers, %zu are wanted", name, json_array_size(value), count);
+    for (size_t i = 0; i < count; ++i) {
+        const json_t *element = json_array_get(value, i);
+        if (!json_is_number(element)) return say(c, "%s[%zu] is %s, a number is wanted", name, i, kind_of(element));
+        x[i] = json_number_value(element);
+        if (!isfinite(x[i])) return say(c, "%s[%zu] is not finite", name, i);
+    }
+    return 0;
+}
+
+static int unknown_key(compute *c, const char *where, const char *key, const char *const *known) {
+    char hint[APP_HINT];
+    app_nearest search = app_nearest_to(key);
+    for (int i = 0; known[i]; ++i) app_nearest_try(&search, known[i]);
+    return say(c, "%sunknown key '%.60s'%s", where, key, app_nearest_hint(&search, hint));
+}
+
+static int read_wrench(compute *c, size_t number, json_t *entry) {
+    static const char *const known[] = {"link", "wrench", "frame", NULL};
+    char where[48], name[64];
+    snprintf(where, sizeof where, "fext[%zu]: ", number);
+    snprintf(name, sizeof name, "%swrench", where);
+    if (!json_is_object(entry))
+        return say(c, "%sis %s, an object with link, wrench and frame is wanted", where, kind_of(entry));
+    const char *key;
+    json_t *value;
+    json_object_foreach(entry, key, value) {
+        if (strcmp(key, "link") != 0 && strcmp(key, "wrench") != 0 && strcmp(key, "frame") != 0)
+            return unknown_key(c, where, key, known);
+    }
+    const json_t *link = json_object_get(entry, "link"), *wrench = json_object_get(entry, "wrench"),
+                 *frame = json_object_get(entry, "frame");
+    if (!link || !wrench) return say(c, "%s'%s' is missing", where, link ? "wrench" : "link");
+    if (!json_is_string(link)) return say(c, "%slink is %s, a name is wanted", where, kind_of(link));
+
+    soa_wrench *w = &c->wrenches[c->wrench_count];
+    w->frame = soa_find_frame(c->model, json_string_value(link));
+    if (w->frame < 0) {
+        char text[COMPUTE_MESSAGE - sizeof where];
+        say_no_link(c->model, json_string_value(link), text, sizeof text);
+        return say(c, "%s%s", where, text);
+    }
+    const char *axes = frame ? json_string_value(frame) : "world";
+    if (!axes || (strcmp(axes, "world") != 0 && strcmp(axes, "body") != 0))
+        return say(c, "%sframe is %s%.40s%s, 'world' or 'body' is wanted", where, axes ? "'" : "",
+                   axes ? axes : kind_of(frame), axes ? "'" : "");
+    w->axes = axes[0] == 'w' ? SOA_AXES_WORLD : SOA_AXES_BODY;
+    if (read_numbers(c, name, wrench, w->value, 6) != 0) return -1;
+    ++c->wrench_count;
+    return 0;
+}
+
+static int read_wrenches(compute *c, const json_t *list) {
+    if (!json_is_array(list))
+        return say(c, "fext is %s, a list of objects with link, wrench and frame is wanted", kind_of(list));
+    size_t count = json_array_size(list);
+    if (count > 1u << 24) return say(c, "fext has %zu entries, more than can be meant", count);
+    if (count > (size_t)c->wrench_room) {
+        soa_wrench *grown = realloc(c->wrenches, count * sizeof *grown);
+        if (!grown) return say(c, "out of memory");
+        c->wrenches = grown;
+        c->wrench_room = (int)count;
+    }
+    for (size_t i = 0; i < count; ++i)
+        if (read_wrench(c, i, json_array_get(list, i)) != 0) return -1;
+    return 0;
+}
+
+static int read_object(compute *c, json_t *line) {
+    static const char *const known[] = {"q", "v", "a", "tau", "fext", NULL};
+    const char *key;
+    json_t *value;
+    if (!json_is_object(line)) return say(c, "the line is %s, an object {...} is wanted", kind_of(line));
+    json_object_foreach(line, key, value) {
+        int which = 0, failed = 0;
+        while (which < IN_COUNT && strcmp(key, in_names[which]) != 0) ++which;
+        if (which < IN_COUNT)
+            failed = read_numbers(c, key, value, c->in[which], in_size(c, which));
+        else if (strcmp(key, "fext") == 0)
+            failed = read_wrenches(c, value);
+        else if (strcmp(key, "vars") != 0) /* other commands read it */
+            failed = unknown_key(c, "", key, known);
+        if (failed) return -1;
+    }
+    return 0;
+}
+
+/* jansson's sentence, which has the place, with a hint for the mistakes people make. */
+static int say_not_json(compute *c, const char *text, size_t length, const json_error_t *error) {
+    const char *hint = "", *end = strstr(error->text, "end of file");
+    char next = error->position >= 0 && (size_t)error->position < length ? text[error->position] : ' ';
+    if (json_error_code(error) == json_error_numeric_overflow)
+        return say(c, "column %d: %s, larger than any double", error->column, error->text);
+    if (memchr(text, '\0', length))
+        hint = " (the line holds a NUL byte)";
+    else if (strstr(error->text, "NaN") || strstr(error->text, "nan") || strstr(error->text, "Inf") ||
+             strstr(error->text, "inf") || (next == 'I' && strstr(error->text, "'-'")))
+        hint = " (numbers must be finite)";
+    if (!end) return say(c, "not JSON: column %d: %s%s", error->column, error->text, hint);
+    return say(c, "not JSON: column %d: %.*send of line%s%s", error->column, (int)(end - error->text), error->text,
+               end + strlen("end of file"), hint);
+}
+
+static int read_fully(compute *c, const char *text, size_t length) {
+    json_error_t error;
+    json_t *line = json_loadb(text, length, JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES, &error);
+    if (!line) return say_not_json(c, text, length, &error);
+    int failed = read_object(c, line);
+    json_decref(line);
+    return failed;
+}
+
+/* --- answering it ----------------------------------------------------------------------------------------------- */
+
+/* A status of the library in words, with the names of the joint and link it means. */
+static int say_status(compute *c, const char *function, soa_status status) {
+    soa_body_info info;
+    int body = soa_work_body(c->work);
+    if (body <= 0 || soa_body(c->model, body, &info) != SOA_OK)
+        return say(c, "%s: %s", function, soa_status_text(status));
+    if (status == SOA_E_QUATERNION && info.nq >= 4) {
+        int first = info.q_index + info.nq - 4;
+        const double *p = c->in[IN_Q] + first;
+        return say(c, "%s: joint '%s' (link '%s'): its quaternion q[%d..%d] has norm %.9g, not 1", function, info.joint,
+                   info.link, first, first + 3, hypot(hypot(p[0], p[1]), hypot(p[2], p[3])));
+    }
+    return say(c, "%s: body '%s' (joint '%s'): %s", function, info.link, info.joint, soa_status_text(status));
+}
+
+/* Writes `"key": ` and the numbers, a vector if rows is 0; -1 with an error if one is not finite. */
+static int put(compute *c, app_out *out, const char *key, const double *x, size_t rows, size_t columns) {
+    out_string(out, key);
+    out_bytes(out, ": ", 2);
+    long bad = rows ? out_matrix(out, x, rows, columns) : out_vector(out, x, columns);
+    if (bad < 0) return 0;
+    return rows ? say(c, "%s[%ld][%ld] is not finite: the numbers given are too large", key, bad / (long)columns,
+                      bad % (long)columns)
+                : say(c, "%s[%ld] is not finite: the numbers given are too large", key, bad);
+}
+
+static int put_scalar(compute *c, app_out *out, const char *key, double x) {
+    out_string(out, key);
+    out_bytes(out, ": ", 2);
+    out_number(out, x);
+    return isfinite(x) ? 0 : say(c, "%s is not finite: the numbers given are too large", key);
+}
+
+/* pose, jacobian and jdot_v: {link: value, ...} of the frames asked for. */
+static int put_frames(compute *c, app_out *out, const item *it) {
+    const char *name = compute_functions[it->function].name;
+    soa_status status = SOA_OK;
+    if (!c->have_kinematics) status = soa_kinematics(c->model, c->work, c->in[IN_Q], c->in[IN_V], NULL);
+    if (status != SOA_OK) return say_status(c, name, status);
+    c->have_kinematics = 1;
+    out_format(out, "\"%s\": {", name);
+    for (int i = 0; i < it->frame_count; ++i) {
+        int frame = it->frames[i], failed = 0;
+        soa_frame_info info;
+        soa_frame pose;
+        double A[6];
+        status = soa_frame_get(c->model, frame, &info);
+        if (status == SOA_OK && it->function == POSE)
+            status = soa_pose(c->model, c->work, frame, &pose);
+        else if (status == SOA_OK && it->function == JACOBIAN)
+            status = soa_jacobian(c->model, c->work, frame, SOA_AXES_WORLD, c->matrix);
+        else if (status == SOA_OK)
+            status = soa_jdot_v(c->model, c->work, frame, SOA_AXES_WORLD, A);
+        if (status != SOA_OK) return say_status(c, name, status);
+        if (i) out_bytes(out, ", ", 2);
+        if (it->function == POSE) {
+            out_string(out, info.name);
+            out_text(out, ": {");
+            failed |= put(c, out, "R", pose.R, 0, 9);
+            out_bytes(out, ", ", 2);
+            failed |= put(c, out, "p", pose.p, 0, 3);
+            out_char(out, '}');
+        } else if (it->function == JACOBIAN) {
+            failed = put(c, out, info.name, c->matrix, 6, c->nv);
+        } else {
+            failed = put(c, out, info.name, A, 0, 6);
+        }
+        if (failed) return -1;
+    }
+    out_char(out, '}');
+    return 0;
+}
+
+static int put_item(compute *c, app_out *out, const item *it) {
+    const soa_model *m = c->model;
+    soa_work *w = c->work;
+    const double *q = c->in[IN_Q], *v = c->in[IN_V], *a = c->in[IN_A], *tau = c->in[IN_TAU];
+    double *x = c->vector, h[6];
+    const char *name = compute_functions[it->function].name, *key = name;
+    size_t rows = 0, columns = c->nv;
+    soa_status status = SOA_OK;
+
+    if (compute_functions[it->function].takes_link) return put_frames(c, out, it);
+    c->have_kinematics = 0; /* every call below takes q */
+    switch (it->function) {
+    case RNEA:
+        key = "tau";
+        status = soa_rnea(m, w, q, v, a, c->wrenches, c->wrench_count, x);
+        break;
+    case BIAS: status = soa_bias(m, w, q, v, x); break;
+    case GRAVITY: status = soa_gravity(m, w, q, x); break;
+    case ABA:
+        key = "qdd";
+        status = soa_aba(m, w, q, v, tau, c->wrenches, c->wrench_count, x);
+        break;
+    case MASS:
+        rows = c->nv;
+        status = soa_crba(m, w, q, x = c->matrix);
+        break;
+    case MASS_INV:
+        rows = c->nv;
+        status = soa_minv(m, w, q, x = c->matrix);
+        break;
+    case ENERGY:
+        status = soa_energy(m, w, q, v, &h[0], &h[1]);
+        if (status != SOA_OK) break;
+        if (put_scalar(c, out, "kinetic", h[0]) != 0) return -1;
+        out_bytes(out, ", ", 2);
+        return put_scalar(c, out, "potential", h[1]);
+    case COM: {
+        double velocity[3];
+        columns = 3;
+        status = soa_center_of_mass(m, w, q, v, x = h, velocity);
+        break;
+    }
+    case MOMENTUM:
+        columns = 6;
+        status = soa_momentum(m, w, q, v, x = h, NULL);
+        break;
+    case DABA_DQ:
+    case DABA_DV:
+        rows = c->nv;
+        if (!c->have_daba)
+            status = soa_aba_derivatives(m, w, q, v, tau, c->wrenches, c->wrench_count, c->daba[0], c->daba[1]);
+        c->have_daba = 1;
+        x = c->daba[it->function == DABA_DV];
+        break;
+    case DRNEA_DQ:
+    case DRNEA_DV:
+        rows = c->nv;
+        if (!c->have_drnea)
+            status = soa_rnea_derivatives(m, w, q, v, a, c->wrenches, c->wrench_count, c->drnea[0], c->drnea[1]);
+        c->have_drnea = 1;
+        x = c->drnea[it->function == DRNEA_DV];
+        break;
+    default: break;
+    }
+    if (status != SOA_OK) return say_status(c, name, status);
+    return put(c, out, key, x, rows, columns);
+}
+
+static int is_blank(const char *text, size_t length) {
+    return skip_space(text, text + length) == text + length;
+}
+
+compute_outcome compute_line(compute *c, const char *text, size_t length, unsigned long number, app_out *out) {
+    size_t start = out->size;
+    int failed = 0;
+    if (number == 1 && length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */
+        text += 3;
+        length -= 3;
+    }
+    if (is_blank(text, length)) return COMPUTE_BLANK;
+    reset_state(c);
+    if (c->full_only || read_quickly(c, text, text + length) != 0) {
+        reset_state(c);
+        failed = read_fully(c, text, length);
+    }
+    c->have_kinematics = c->have_daba = c->have_drnea = 0;
+    out_char(out, '{');
+    for (int i = 0; i < c->item_count && !failed; ++i) {
+        if (i) out_bytes(out, ", ", 2);
+        failed = put_item(c, out, &c->items[i]);
+    }
+    if (failed) { /* take back what stands there of the answer */
+        out->size = start;
+        out_format(out, "{\"line\": %lu, \"error\": ", number);
+        out_string(out, c->error);
+    }
+    out_bytes(out, "}\n", 2);
+    return failed ? COMPUTE_BAD : COMPUTE_ANSWERED;
+}

@@ -1,0 +1,32 @@
+/* compute.h  one line of `soa compute`: a state in JSON in, the quantities asked for in JSON out. */
+#ifndef SOA_COMPUTE_H
+#define SOA_COMPUTE_H
+
+#include "out.h"
+#include "soa/dynamics.h"
+
+/* The quantities: name (NULL past the end), and whether ":LINK" may follow. */
+typedef struct compute_function {
+    const char *name;
+    int takes_link;
+} compute_function;
+extern const compute_function compute_functions[];
+
+typedef struct compute compute;
+
+/* Prepares the comma-separated list for a model, which must outlive it.  NULL: message says why. */
+#define COMPUTE_MESSAGE 512
+compute *compute_create(const soa_model *model, const char *list, char message[COMPUTE_MESSAGE]);
+void compute_free(compute *c);
+
+/* Answers one input line (without its newline) as one output line.  The outcome tells whether the answer is an error
+ * object {"line": number, "error": ...}; compute_error() then has its text.  Blank lines give no output at all.      */
+typedef enum compute_outcome { COMPUTE_ANSWERED, COMPUTE_BAD, COMPUTE_BLANK } compute_outcome;
+compute_outcome compute_line(compute *c, const char *text, size_t length, unsigned long number, app_out *out);
+const char *compute_error(const compute *c);
+
+/* How a line is read.  The quick reader takes the plain form {"q": [numbers], ...} and hands everything else, and
+ * every mistake, to the full JSON reader; both give the same numbers.  Full only: for tests that compare the two.    */
+void compute_full_reader_only(compute *c, int on);
+
+#endif

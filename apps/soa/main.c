@@ -1,0 +1,47 @@
+/* main.c  the soa program: finds the command and runs it. */
+#include "app.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const app_command app_demo = {
+    .name = "demo",
+    .words = "",
+    .summary = "the main job in one command: drop a PUMA 560 and see where its energy goes",
+    .run = soa_cmd_demo,
+};
+
+const app_command *const app_commands[] = {
+    &app_info, &app_check,      &app_compute, &app_gen,  &app_save, &app_models,
+    &app_demo, &app_completion, &app_version, &app_help, NULL,
+};
+
+static int run(int argc, char **argv) {
+    if (argc < 2) {
+        app_out out;
+        out_start(&out, 2);
+        app_print_help(&out, NULL);
+        return app_finish(NULL, &out, APP_FAILED);
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) name = "version";
+    app_nearest search = app_nearest_to(name);
+    for (int i = 0; app_commands[i]; ++i) {
+        if (strcmp(name, app_commands[i]->name) == 0) return app_commands[i]->run(argc - 1, argv + 1);
+        app_nearest_try(&search, app_commands[i]->name);
+    }
+    char hint[APP_HINT];
+    return app_fail(NULL, "unknown command '%s'%s", name,
+                    search.best ? app_nearest_hint(&search, hint) : " (soa help lists them)");
+}
+
+int main(int argc, char **argv) {
+    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is an error we report, not a silent end */
+    int code = run(argc, argv);
+    if (fflush(stdout) != 0 && code != APP_FAILED)
+        code = app_fail(NULL, "cannot write the output: %s", strerror(errno));
+    return code;
+}

@@ -1,0 +1,790 @@
+/* bench.c  libsoa against its peers: one core, one run.
+ *
+ * usage: bench [--out DIR] [--peers DIR] [--facts FILE] [--rounds R] [--longest N] [MODEL...]
+ *
+ * For each model every library first answers the same random states; an answer that differs from ours is reported and
+ * that library is not timed.  Then the calls are timed in rounds, all libraries in turn within a round, each sample at
+ * least a millisecond long, states changing from call to call.  The figure is the median of the rounds; the spread is
+ * the distance between quartiles, in per cent of the median.  Writes DIR/bench.json and DIR/bench.svg.               */
+#define _GNU_SOURCE
+#include "flops.h"
+#include "peer.h"
+#include "plot.h"
+#include "soa/dynamics.h"
+#include "soa/io.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SAMPLE_NS 1e6  /* a sample lasts at least this long            */
+#define BUDGET_NS 3e9  /* rounds of one slow call together, about      */
+#define LEAST_ROUNDS 5 /* whatever the budget says                     */
+#define AGREE 1e-6     /* largest relative difference still "the same" */
+#define AGREE_FLOAT 1e-3
+#define AGREE_FLOAT_FD 2e-2 /* and only to nv = 30: beyond, single precision loses fd for good reasons */
+#define MOST_ENTRIES 64
+#define MOST_ROUNDS 201
+
+/* --- generated code --------------------------------------------------------------------------------------------- */
+typedef struct generated {
+    const char *model;
+    int (*fd)(const double *q, const double *v, const double *tau, double *qdd);
+    int (*id)(const double *q, const double *v, const double *a, double *tau);
+    int (*mass)(const double *q, double *M);
+    int (*fd_batch)(long n, const double *q, const double *v, const double *tau, double *qdd);
+    int (*id_batch)(long n, const double *q, const double *v, const double *a, double *tau);
+    int (*mass_batch)(long n, const double *q, double *M);
+} generated;
+
+#if SOA_BENCH_GEN
+#define DECLARE(m)                                                                              \
+    int m##_fd(const double *q, const double *v, const double *tau, double *qdd);               \
+    int m##_id(const double *q, const double *v, const double *a, double *tau);                 \
+    int m##_mass(const double *q, double *M);                                                   \
+    int m##_fd_batch(long n, const double *q, const double *v, const double *tau, double *qdd); \
+    int m##_id_batch(long n, const double *q, const double *v, const double *a, double *tau);   \
+    int m##_mass_batch(long n, const double *q, double *M);
+DECLARE(arm7)
+DECLARE(quadruped) DECLARE(humanoid)
+#define ROW(m) \
+    { #m, m##_fd, m##_id, m##_mass, m##_fd_batch, m##_id_batch, m##_mass_batch }
+    static const generated generated_code[] = {ROW(arm7), ROW(quadruped), ROW(humanoid), {0}};
+#else
+static const generated generated_code[] = {{0}};
+#endif
+
+/* --- what is measured ------------------------------------------------------------------------------------------- */
+typedef struct states {
+    const soa_model *model;
+    int nq, nv, bodies, count, batch, mass_batch; /* states; states of one batch call */
+    soa_body_info *body;
+    double *q, *v, *a, *tau, *out, *M;
+    float *qf, *vf, *af, *tauf, *outf, *Mf;
+    soa_work *work;
+    soa_batch *lanes;
+    const generated *gen;
+    int failed; /* calls of ours that did not return SOA_OK */
+} states;
+
+typedef struct entry entry;
+struct entry {
+    const char *fn, *lib, *how;
+    void (*run)(entry *e, int state);
+    states *s;
+    const peer_library *library; /* peers only */
+    void *peer;
+    peer_fn peer_fn;
+    int way;
+    double states_per_run;
+    long repeat;
+    int rounds, next;
+    double ns[MOST_ROUNDS], median, spread;
+};
+
+typedef struct result {
+    const char *model, *fn, *lib;
+    int n;
+    double ns, spread;
+} result;
+
+/* Arithmetic of one of our calls, per state. */
+typedef struct work_done {
+    const char *model, *fn;
+    int n;
+    double flops, instructions, ns;
+} work_done;
+
+typedef struct bench {
+    peer_library const *library[8];
+    int libraries, rounds, longest, complaints;
+    result *results;
+    int count, room;
+    double peak;
+    work_done done[32];
+    int done_count, not_counted;
+} bench;
+
+static double now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static void *need(size_t count, size_t size) {
+    void *p = NULL;
+    size_t bytes = (count * size + 63) / 64 * 64;
+    if (posix_memalign(&p, 64, bytes ? bytes : 64) != 0) {
+        fprintf(stderr, "bench: no memory for %zu bytes\n", bytes);
+        exit(2);
+    }
+    memset(p, 0, bytes ? bytes : 64);
+    return p;
+}
+
+/* Splitmix: the same states on every machine. */
+static double uniform(uint64_t *seed) {
+    uint64_t z = *seed += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return 2.0 * (double)((z ^ z >> 31) >> 11) / 9007199254740992.0 - 1.0;
+}
+
+static void random_unit(uint64_t *seed, double *x, int n) {
+    double s = 0;
+    while (s < 0.1 || s > 1) {
+        s = 0;
+        for (int i = 0; i < n; ++i) x[i] = uniform(seed), s += x[i] * x[i];
+    }
+    for (int i = 0; i < n; ++i) x[i] /= sqrt(s);
+}
+
+static void random_state(const states *s, uint64_t *seed, int k) {
+    double *q = s->q + (ptrdiff_t)k * s->nq;
+    for (int i = 1; i <= s->bodies; ++i) {
+        const soa_body_info *b = &s->body[i];
+        double *qi = q + b->q_index;
+        int vectors = b->type == SOA_FREE ? 3 : b->type == SOA_SPHERICAL ? 0 : b->nq;
+        for (int j = 0; j < vectors; ++j) qi[j] = 3 * uniform(seed);
+        if (vectors < b->nq) random_unit(seed, qi + vectors, 4);
+    }
+    for (int i = 0; i < s->nv; ++i) {
+        ptrdiff_t at = (ptrdiff_t)k * s->nv + i;
+        s->v[at] = uniform(seed), s->a[at] = uniform(seed), s->tau[at] = uniform(seed);
+    }
+}
+
+static float *single(const double *x, size_t n) {
+    float *f = need(n, sizeof *f);
+    for (size_t i = 0; i < n; ++i) f[i] = (float)x[i];
+    return f;
+}
+
+/* --- our own calls ---------------------------------------------------------------------------------------------- */
+#define OURS(name, call)                                                                 \
+    static void name(entry *e, int k) {                                                  \
+        states *s = e->s;                                                                \
+        const double *q = s->q + (ptrdiff_t)k * s->nq;                                   \
+        const double *v = s->v + (ptrdiff_t)k * s->nv, *x = s->a + (ptrdiff_t)k * s->nv; \
+        const double *tau = s->tau + (ptrdiff_t)k * s->nv;                               \
+        (void)q, (void)v, (void)x, (void)tau;                                            \
+        s->failed += (call) != 0;                                                        \
+    }
+OURS(own_fd, soa_aba(s->model, s->work, q, v, tau, NULL, 0, s->out))
+OURS(own_id, soa_rnea(s->model, s->work, q, v, x, NULL, 0, s->out))
+OURS(own_mass, soa_crba(s->model, s->work, q, s->M))
+OURS(own_fd_batch, soa_aba_batch(s->model, s->lanes, s->batch, s->q, s->v, s->tau, NULL, s->out))
+OURS(own_id_batch, soa_rnea_batch(s->model, s->lanes, s->batch, s->q, s->v, s->a, NULL, s->out))
+OURS(own_mass_batch, soa_crba_batch(s->model, s->lanes, s->mass_batch, s->q, s->M))
+OURS(own_fd_batch_f, soa_aba_batch_f(s->model, s->lanes, s->batch, s->qf, s->vf, s->tauf, NULL, s->outf))
+OURS(own_id_batch_f, soa_rnea_batch_f(s->model, s->lanes, s->batch, s->qf, s->vf, s->af, NULL, s->outf))
+OURS(own_mass_batch_f, soa_crba_batch_f(s->model, s->lanes, s->mass_batch, s->qf, s->Mf))
+OURS(gen_fd, s->gen->fd(q, v, tau, s->out))
+OURS(gen_id, s->gen->id(q, v, x, s->out))
+OURS(gen_mass, s->gen->mass(q, s->M))
+OURS(gen_fd_batch, s->gen->fd_batch(s->batch, s->q, s->v, s->tau, s->out))
+OURS(gen_id_batch, s->gen->id_batch(s->batch, s->q, s->v, s->a, s->out))
+OURS(gen_mass_batch, s->gen->mass_batch(s->mass_batch, s->q, s->M))
+
+typedef enum flavour { SCALAR, BATCH, BATCH_FLOAT, GENERATED, GENERATED_BATCH, FLAVOURS } flavour;
+static const struct own {
+    const char *fn;
+    peer_fn kind;
+    flavour flavour;
+    void (*run)(entry *e, int state);
+} own_calls[] = {
+    {"fd", PEER_FD, SCALAR, own_fd},
+    {"id", PEER_ID, SCALAR, own_id},
+    {"mass", PEER_MASS, SCALAR, own_mass},
+    {"fd_batch", PEER_FD, BATCH, own_fd_batch},
+    {"id_batch", PEER_ID, BATCH, own_id_batch},
+    {"mass_batch", PEER_MASS, BATCH, own_mass_batch},
+    {"fd_batch_f", PEER_FD, BATCH_FLOAT, own_fd_batch_f},
+    {"id_batch_f", PEER_ID, BATCH_FLOAT, own_id_batch_f},
+    {"mass_batch_f", PEER_MASS, BATCH_FLOAT, own_mass_batch_f},
+    {"fd_gen", PEER_FD, GENERATED, gen_fd},
+    {"id_gen", PEER_ID, GENERATED, gen_id},
+    {"mass_gen", PEER_MASS, GENERATED, gen_mass},
+    {"fd_gen_batch", PEER_FD, GENERATED_BATCH, gen_fd_batch},
+    {"id_gen_batch", PEER_ID, GENERATED_BATCH, gen_id_batch},
+    {"mass_gen_batch", PEER_MASS, GENERATED_BATCH, gen_mass_batch},
+};
+enum { OWN_CALLS = sizeof own_calls / sizeof own_calls[0] };
+
+static void run_peer(entry *e, int k) {
+    e->library->run(e->peer, e->peer_fn, e->way, k);
+}
+
+/* --- answers compared ------------------------------------------------------------------------------------------- */
+/* max |x - reference| / max(max |reference|, 1e-3); NaN anywhere gives infinity. */
+static double difference(const double *x, const double *reference, size_t n) {
+    double d = 0, scale = 1e-3;
+    for (size_t i = 0; i < n; ++i) {
+        double e = fabs(x[i] - reference[i]);
+        if (!(e <= 1e300)) return INFINITY;
+        d = fmax(d, e), scale = fmax(scale, fabs(reference[i]));
+    }
+    return d / scale;
+}
+
+static size_t answer_size(const states *s, peer_fn fn) {
+    return fn == PEER_MASS ? (size_t)s->nv * (size_t)s->nv : (size_t)s->nv;
+}
+
+/* Our scalar answer for state k. */
+static void reference(states *s, peer_fn fn, int k, double *out) {
+    entry e = {.s = s};
+    own_calls[fn].run(&e, k);
+    memcpy(out, fn == PEER_MASS ? s->M : s->out, answer_size(s, fn) * sizeof *out);
+}
+
+static double compare_own(states *s, const struct own *call) {
+    size_t n = answer_size(s, call->kind);
+    double *want = need(n, sizeof *want), *got = need(n, sizeof *got), worst = 0;
+    int batched = call->flavour == BATCH || call->flavour == BATCH_FLOAT || call->flavour == GENERATED_BATCH;
+    int of = call->kind == PEER_MASS ? s->mass_batch : s->batch;
+    for (int k = 0; k < 4; ++k) {
+        int state = batched ? k * (of - 1) / 3 : k;
+        size_t at = batched ? (size_t)state * n : 0;
+        entry e = {.s = s};
+        reference(s, call->kind, state, want);
+        call->run(&e, state);
+        for (size_t i = 0; i < n; ++i)
+            if (call->flavour == BATCH_FLOAT)
+                got[i] = (double)(call->kind == PEER_MASS ? s->Mf : s->outf)[at + i];
+            else
+                got[i] = (call->kind == PEER_MASS ? s->M : s->out)[at + i];
+        worst = fmax(worst, difference(got, want, n));
+    }
+    free(want), free(got);
+    return worst;
+}
+
+static double compare_peer(states *s, const entry *e) {
+    size_t n = answer_size(s, e->peer_fn);
+    double *want = need(n, sizeof *want), *got = need(n, sizeof *got), worst = 0;
+    for (int k = 0; k < 3; ++k) {
+        reference(s, e->peer_fn, k, want);
+        e->library->run(e->peer, e->peer_fn, e->way, k);
+        e->library->fetch(e->peer, e->peer_fn, e->way, k, got);
+        worst = fmax(worst, difference(got, want, n));
+    }
+    free(want), free(got);
+    return worst;
+}
+
+/* --- timing ----------------------------------------------------------------------------------------------------- */
+static double time_run(entry *e, long repeat, int start) {
+    int count = e->s->count, k = start % count;
+    double t = now_ns();
+    for (long r = 0; r < repeat; ++r) {
+        e->run(e, k);
+        k = k + 1 == count ? 0 : k + 1;
+    }
+    return (now_ns() - t) / (double)repeat;
+}
+
+/* How often to repeat for one sample, and how many samples; also the warm-up. */
+static double calibrate(entry *e, int rounds) {
+    double once = time_run(e, 1, 0);
+    for (long repeat = 1; once * (double)repeat < 0.2 * SAMPLE_NS; repeat *= 2) once = time_run(e, repeat, 0);
+    e->repeat = (long)ceil(SAMPLE_NS / once);
+    double sample = once * (double)e->repeat, affordable = BUDGET_NS / sample;
+    e->rounds = affordable < LEAST_ROUNDS ? LEAST_ROUNDS : affordable < rounds ? (int)affordable : rounds;
+    return once;
+}
+
+static int ascending(const void *a, const void *b) {
+    double d = *(const double *)a - *(const double *)b;
+    return (d > 0) - (d < 0);
+}
+
+static void measure(entry *entries, int count, int rounds) {
+    for (int r = 0; r < rounds; ++r)
+        for (int i = 0; i < count; ++i) {
+            entry *e = &entries[(i + r) % count];
+            if (e->next >= e->rounds) continue;
+            if (e->repeat > 1) time_run(e, 1 + e->repeat / 8, r); /* brings its data back into the caches */
+            e->ns[e->next++] = time_run(e, e->repeat, 7 * r) / e->states_per_run;
+        }
+    for (int i = 0; i < count; ++i) {
+        entry *e = &entries[i];
+        int n = e->next;
+        qsort(e->ns, (size_t)n, sizeof(double), ascending);
+        e->median = n % 2 ? e->ns[n / 2] : 0.5 * (e->ns[n / 2 - 1] + e->ns[n / 2]);
+        e->spread = (e->ns[(3 * n) / 4] - e->ns[n / 4]) / e->median;
+    }
+}
+
+static void record(bench *b, const char *model, int n, const entry *e) {
+    if (b->count == b->room) {
+        b->room = 2 * b->room + 256;
+        b->results = realloc(b->results, (size_t)b->room * sizeof *b->results);
+        if (!b->results) exit(2);
+    }
+    b->results[b->count++] = (result){model, e->fn, e->lib, n, e->median, e->spread};
+}
+
+/* --- one model -------------------------------------------------------------------------------------------------- */
+static int states_open(states *s, const char *spec, const char *name) {
+    soa_read_options options = {.ideal = 1};
+    soa_report report = {0};
+    memset(s, 0, sizeof *s);
+    if (soa_stock_model(spec, &options, &s->model, &report) != SOA_OK) {
+        fprintf(stderr, "bench: %s: %s\n", spec, report.text);
+        return 0;
+    }
+    s->nq = soa_nq(s->model), s->nv = soa_nv(s->model), s->bodies = soa_body_count(s->model);
+    size_t nq = (size_t)s->nq, nv = (size_t)s->nv, square = nv * nv;
+    s->body = need((size_t)s->bodies + 1, sizeof *s->body);
+    for (int i = 1; i <= s->bodies; ++i) soa_body(s->model, i, &s->body[i]);
+    s->batch = s->nv <= 100 ? 256 : s->nv <= 1000 ? 64 : 8;
+    s->mass_batch = s->nv <= 40 ? 256 : s->nv <= 100 ? 64 : 8;
+    s->count = s->nv <= 100 ? 64 : s->nv <= 300 ? 16 : 8;
+    size_t all = (size_t)s->batch, matrices = s->nv <= 1000 ? (size_t)s->mass_batch : 0;
+    s->q = need(all * nq, sizeof(double));
+    s->v = need(all * nv, sizeof(double));
+    s->a = need(all * nv, sizeof(double));
+    s->tau = need(all * nv, sizeof(double));
+    s->out = need(all * nv, sizeof(double));
+    s->M = need(matrices * square, sizeof(double));
+    uint64_t seed = 20240501u + (uint64_t)s->nv;
+    for (int k = 0; k < s->batch; ++k) random_state(s, &seed, k);
+    s->qf = single(s->q, all * nq), s->vf = single(s->v, all * nv);
+    s->af = single(s->a, all * nv), s->tauf = single(s->tau, all * nv);
+    s->outf = need(all * nv, sizeof(float));
+    s->Mf = need(matrices * square, sizeof(float));
+    for (const generated *g = generated_code; g->model; ++g)
+        if (!strcmp(g->model, name)) s->gen = g;
+    if (soa_work_create(s->model, &s->work) != SOA_OK || soa_batch_create(s->model, &s->lanes) != SOA_OK) {
+        fprintf(stderr, "bench: %s: no work space\n", spec);
+        return 0;
+    }
+    return 1;
+}
+
+static void states_close(states *s) {
+    soa_work_free(s->work), soa_batch_free(s->lanes), soa_model_free(s->model);
+    free(s->body), free(s->q), free(s->v), free(s->a), free(s->tau), free(s->out), free(s->M);
+    free(s->qf), free(s->vf), free(s->af), free(s->tauf), free(s->outf), free(s->Mf);
+}
+
+static int add_own(bench *b, states *s, entry *entries, int long_chain) {
+    int n = 0;
+    for (int i = 0; i < OWN_CALLS; ++i) {
+        const struct own *call = &own_calls[i];
+        int generated_call = call->flavour == GENERATED || call->flavour == GENERATED_BATCH;
+        if (generated_call && !s->gen) continue;
+        if (long_chain && (call->flavour != SCALAR || call->kind == PEER_MASS)) continue;
+        if (call->flavour != SCALAR) {
+            double d = compare_own(s, call), limit = AGREE;
+            if (call->flavour == BATCH_FLOAT)
+                limit = call->kind != PEER_FD ? AGREE_FLOAT : s->nv <= 30 ? AGREE_FLOAT_FD : 1e300;
+            printf("%s%s %.0e", n == 3 ? "  against our scalar call: " : ", ", call->fn, d);
+            if (!(d <= limit)) {
+                printf(" DIFFERS: not timed");
+                ++b->complaints;
+                continue;
+            }
+        }
+        entry *e = &entries[n++];
+        *e = (entry){.fn = call->fn, .lib = "soa", .how = "soa", .run = call->run, .s = s, .states_per_run = 1};
+        if (call->flavour == BATCH || call->flavour == BATCH_FLOAT || call->flavour == GENERATED_BATCH)
+            e->states_per_run = call->kind == PEER_MASS ? s->mass_batch : s->batch;
+    }
+    printf("\n");
+    return n;
+}
+
+/* The fastest of a library's ways that agrees with us, for each fn. */
+static int add_peer(bench *b, states *s, const peer_library *library, void *peer, entry *entries) {
+    int n = 0;
+    for (int k = 0; k < s->count; ++k)
+        library->load(peer, k, s->q + (ptrdiff_t)k * s->nq, s->v + (ptrdiff_t)k * s->nv, s->a + (ptrdiff_t)k * s->nv,
+                      s->tau + (ptrdiff_t)k * s->nv);
+    for (peer_fn fn = PEER_FD; fn < PEER_FN_COUNT; ++fn) {
+        entry best = {0};
+        double best_ns = INFINITY;
+        for (int way = 0; library->way(peer, fn, way); ++way) {
+            entry e = {.fn = own_calls[fn].fn,
+                       .lib = library->name,
+                       .how = library->way(peer, fn, way),
+                       .run = run_peer,
+                       .s = s,
+                       .library = library,
+                       .peer = peer,
+                       .peer_fn = fn,
+                       .way = way,
+                       .states_per_run = 1};
+            double d = compare_peer(s, &e);
+            printf("  %-4s %-8s %-42s differs by %.1e", e.fn, e.lib, e.how, d);
+            if (!(d <= AGREE)) {
+                printf("   DISAGREES: not timed\n");
+                ++b->complaints;
+                continue;
+            }
+            double ns = calibrate(&e, b->rounds);
+            printf("   %.0f ns\n", ns);
+            if (ns < best_ns) best_ns = ns, best = e;
+        }
+        if (best.lib) entries[n++] = best;
+    }
+    return n;
+}
+
+static void count_call(void *arg) {
+    entry *e = arg;
+    e->run(e, 0);
+}
+
+/* Flops of our forward dynamics, counted on a batch of 8 where it is a batch. */
+static void count_work(bench *b, const char *model, int n, entry *entries, int count) {
+    for (int i = 0; i < count; ++i) {
+        entry *e = &entries[i];
+        flop_count c;
+        int batch = e->s->batch;
+        double per_run = e->states_per_run > 1 ? 8 : 1;
+        if (strncmp(e->fn, "fd", 2) != 0 || strcmp(e->lib, "soa") != 0 || b->done_count == 32) continue;
+        e->s->batch = 8;
+        if (flops_counted(count_call, e, &c))
+            b->done[b->done_count++] =
+                (work_done){model, e->fn, n, (double)c.flops / per_run, (double)c.instructions / per_run, e->median};
+        else
+            b->not_counted = 1;
+        e->s->batch = batch;
+    }
+}
+
+static void share_of_peak(const bench *b) {
+    printf("\nShare of the core's peak, %.1f Gflop/s in double precision as measured by a loop of independent fused\n"
+           "multiply-adds (single precision: twice that). Flops: every add, multiply, divide and root executed in one\n"
+           "call, a fused pair as 2, sine and cosine included, counted by single-stepping the call.\n",
+           b->peak);
+    for (int i = 0; i < b->done_count; ++i) {
+        const work_done *d = &b->done[i];
+        double peak = strstr(d->fn, "_f") ? 2 * b->peak : b->peak, rate = d->flops / d->ns;
+        printf("  %-9s n=%-5d %-13s %8.0f flops, %8.0f instructions a state, %6.2f Gflop/s, %5.1f %% of peak\n",
+               d->model, d->n, d->fn, d->flops, d->instructions, rate, 100 * rate / peak);
+    }
+    if (b->not_counted) printf("  some not counted: single-stepping is not possible here\n");
+}
+
+static int bench_model(bench *b, const char *spec, const char *name) {
+    static entry entries[MOST_ENTRIES];
+    states s;
+    void *peers[8] = {0};
+    double start = now_ns();
+    if (!states_open(&s, spec, name)) return 0;
+    int long_chain = s.nv > 1000, n;
+    printf("\n%s: nv %d, %d bodies\n", spec, s.nv, s.bodies);
+    n = add_own(b, &s, entries, long_chain);
+    for (int i = 0; i < n; ++i) calibrate(&entries[i], b->rounds);
+    for (int k = 0; k < b->libraries && !long_chain; ++k) {
+        peer_model model = {spec, s.nq, s.nv, s.bodies, {0, 0, 0}, s.body};
+        char why[300] = "it did not say why";
+        soa_model_gravity(s.model, model.gravity);
+        peers[k] = b->library[k]->open(&model, s.count, why, sizeof why);
+        if (!peers[k])
+            printf("       %-8s left out: %s\n", b->library[k]->name, why);
+        else
+            n += add_peer(b, &s, b->library[k], peers[k], entries + n);
+        fflush(stdout);
+    }
+    measure(entries, n, b->rounds);
+    for (int i = 0; i < n; ++i) record(b, name, s.nv, &entries[i]);
+    if (!strcmp(spec, "arm7") || !strcmp(spec, "humanoid") || s.nv == 1000) count_work(b, name, s.nv, entries, n);
+    for (int k = 0; k < b->libraries; ++k)
+        if (peers[k]) b->library[k]->close(peers[k]);
+    if (s.failed) printf("  %d calls of ours FAILED\n", s.failed), ++b->complaints;
+    printf("  %d calls timed, %.1f s\n", n, 1e-9 * (now_ns() - start));
+    fflush(stdout);
+    states_close(&s);
+    return 1;
+}
+
+/* --- report ----------------------------------------------------------------------------------------------------- */
+static const char *const libs[] = {"soa", "mujoco", "bullet", "kdl", "simbody", "dart", NULL};
+
+static const result *find(const bench *b, const char *model, int n, const char *fn, const char *lib) {
+    for (int i = 0; i < b->count; ++i) {
+        const result *r = &b->results[i];
+        if (!strcmp(r->model, model) && (n == 0 || r->n == n) && !strcmp(r->fn, fn) && !strcmp(r->lib, lib)) return r;
+    }
+    return NULL;
+}
+
+static void cell(const result *r) {
+    if (r)
+        printf(" %10.4g %s%-2.0f%%", r->ns, "\xC2\xB1", fmin(99, 50 * r->spread));
+    else
+        printf(" %10s     ", "-");
+}
+
+static void table_robots(const bench *b) {
+    static const char *const robots[] = {"arm7", "quadruped", "humanoid", NULL};
+    static const char *const fns[] = {"fd", "id", "mass", NULL};
+    static const char *const kinds[] = {"_batch", "_batch_f", "_gen", "_gen_batch", NULL};
+    for (int m = 0; robots[m]; ++m) {
+        if (!find(b, robots[m], 0, "fd", "soa")) continue;
+        printf("\n%-9s ns, median \xC2\xB1 half the distance between quartiles\n%6s", robots[m], "");
+        for (int l = 0; libs[l]; ++l) printf(" %15s", libs[l]);
+        printf("\n");
+        for (int f = 0; fns[f]; ++f) {
+            printf("  %-4s", fns[f]);
+            for (int l = 0; libs[l]; ++l) cell(find(b, robots[m], 0, fns[f], libs[l]));
+            printf("\n");
+        }
+        printf("%6s", "");
+        for (int k = 0; kinds[k]; ++k) printf(" %15s", kinds[k] + 1);
+        printf("   soa, per state\n");
+        for (int f = 0; fns[f]; ++f) {
+            printf("  %-4s", fns[f]);
+            for (int k = 0; kinds[k]; ++k) {
+                char fn[32];
+                snprintf(fn, sizeof fn, "%s%s", fns[f], kinds[k]);
+                cell(find(b, robots[m], 0, fn, "soa"));
+            }
+            printf("\n");
+        }
+    }
+}
+
+static void table_chain(const bench *b) {
+    static const char *const fns[] = {"fd", "id", "mass", NULL};
+    for (int f = 0; fns[f]; ++f) {
+        int any = 0;
+        for (int i = 0; i < b->count; ++i) {
+            const result *r = &b->results[i];
+            if (strcmp(r->model, "chain") != 0 || strcmp(r->fn, fns[f]) != 0 || strcmp(r->lib, "soa") != 0) continue;
+            if (!any++) {
+                printf("\nchain, %s, ns\n%7s", fns[f], "N");
+                for (int l = 0; libs[l]; ++l) printf(" %15s", libs[l]);
+                printf(" %15s\n", "soa batch");
+            }
+            char batch[32];
+            snprintf(batch, sizeof batch, "%s_batch", fns[f]);
+            printf("%7d", r->n);
+            for (int l = 0; libs[l]; ++l) cell(find(b, "chain", r->n, fns[f], libs[l]));
+            cell(find(b, "chain", r->n, batch, "soa"));
+            printf("\n");
+        }
+    }
+}
+
+static void goal(const char *text, const result *ours, const result *theirs, double limit) {
+    if (!ours || !theirs) {
+        printf("  %-58s not measured\n", text);
+        return;
+    }
+    double ratio = ours->ns / theirs->ns;
+    printf("  %-58s %6.3f  goal %.2f  %s\n", text, ratio, limit, ratio <= limit ? "met" : "NOT MET");
+}
+
+static void goals(const bench *b) {
+    static const char *const robots[] = {"arm7", "quadruped", "humanoid", NULL};
+    static const char *const fns[] = {"fd", "id", "mass", NULL};
+    char text[80], fn[32];
+    int slower = 0, compared = 0;
+    printf("\nGoals: our time as a share of theirs\n");
+    goal("arm7 fd / MuJoCo mj_forward", find(b, "arm7", 0, "fd", "soa"), find(b, "arm7", 0, "fd", "mujoco"), 0.30);
+    goal("arm7 fd / KDL", find(b, "arm7", 0, "fd", "soa"), find(b, "arm7", 0, "fd", "kdl"), 0.16);
+    goal("arm7 id / KDL", find(b, "arm7", 0, "id", "soa"), find(b, "arm7", 0, "id", "kdl"), 0.20);
+    goal("arm7 mass / MuJoCo crb + fullM", find(b, "arm7", 0, "mass", "soa"), find(b, "arm7", 0, "mass", "mujoco"),
+         0.25);
+    goal("chain of 1000 fd / Bullet", find(b, "chain", 1000, "fd", "soa"), find(b, "chain", 1000, "fd", "bullet"),
+         0.30);
+    static const struct {
+        const char *text, *ours, *theirs;
+        double limit;
+    } own[] = {{"4-lane batch / scalar", "_batch", "", 0.30},
+               {"generated / generic", "_gen", "", 0.60},
+               {"generated batch / generic batch", "_gen_batch", "_batch", 0.60}};
+    for (int k = 0; k < 3; ++k)
+        for (int m = 0; robots[m]; ++m)
+            for (int f = 0; fns[f]; ++f) {
+                snprintf(text, sizeof text, "%s %s, %s", robots[m], fns[f], own[k].text);
+                snprintf(fn, sizeof fn, "%s%s", fns[f], own[k].ours);
+                const result *ours = find(b, robots[m], 0, fn, "soa");
+                snprintf(fn, sizeof fn, "%s%s", fns[f], own[k].theirs);
+                goal(text, ours, find(b, robots[m], 0, fn, "soa"), own[k].limit);
+            }
+    printf("  faster than every peer in fd, id and mass, every model and N:\n");
+    for (int i = 0; i < b->count; ++i) {
+        const result *r = &b->results[i];
+        const result *ours = find(b, r->model, r->n, r->fn, "soa");
+        if (!strcmp(r->lib, "soa") || !ours) continue;
+        ++compared;
+        if (ours->ns < r->ns) continue;
+        ++slower;
+        printf("    SLOWER: %s n=%d %s: %.0f ns, %s %.0f ns\n", r->model, r->n, r->fn, ours->ns, r->lib, r->ns);
+    }
+    printf("    %d of %d comparisons won: %s\n", compared - slower, compared,
+           compared == 0 ? "not measured"
+           : slower      ? "NOT MET"
+                         : "met");
+    const result *shorter = find(b, "chain", 100, "fd", "soa"), *longer = find(b, "chain", 10000, "fd", "soa");
+    if (shorter && longer) {
+        double ratio = longer->ns / shorter->ns / 100;
+        printf("  fd linear to N = 10000: time per joint there / at N = 100    %6.3f  goal 1.25  %s\n", ratio,
+               ratio <= 1.25 ? "met" : "NOT MET");
+    }
+}
+
+static FILE *create(const char *directory, const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *f = fopen(path, "w");
+    if (!f) perror(path), exit(2);
+    return f;
+}
+
+static int written(FILE *f) {
+    int bad = ferror(f);
+    return fclose(f) == 0 && !bad;
+}
+
+static int write_files(const bench *b, const char *directory) {
+    static const char *const panels[] = {"fd", "id", "mass", NULL};
+    static const char *const titles[] = {"forward dynamics", "inverse dynamics", "mass matrix"};
+    static const char *const series[] = {"soa", "mujoco", "bullet", "kdl", "simbody", "dart", "soa batch", NULL};
+    FILE *f = create(directory, "bench.json");
+    fprintf(f, "[\n");
+    for (int i = 0; i < b->count; ++i) {
+        const result *r = &b->results[i];
+        fprintf(f, "{\"model\": \"%s\", \"n\": %d, \"fn\": \"%s\", \"lib\": \"%s\", \"ns\": %.6g}%s\n", r->model, r->n,
+                r->fn, r->lib, r->ns, i + 1 < b->count ? "," : "");
+    }
+    fprintf(f, "]\n");
+    if (!written(f)) return 0;
+
+    plot_point *points = need((size_t)b->count + 1, sizeof *points);
+    int count = 0;
+    for (int i = 0; i < b->count; ++i) {
+        const result *r = &b->results[i];
+        if (strcmp(r->model, "chain") != 0) continue;
+        for (int p = 0; panels[p]; ++p) {
+            size_t length = strlen(panels[p]);
+            int batch = !strncmp(r->fn, panels[p], length) && !strcmp(r->fn + length, "_batch");
+            if (!strcmp(r->fn, panels[p]) || batch)
+                points[count++] = (plot_point){panels[p], batch ? "soa batch" : r->lib, r->n, r->ns};
+        }
+    }
+    int ok = 1;
+    if (count) {
+        f = create(directory, "bench.svg");
+        plot_write(f, "A chain of N joints: time per state, one core", panels, titles, series, points, count);
+        ok = written(f);
+    }
+    free(points);
+    return ok;
+}
+
+static void load_peers(bench *b, const char *directory) {
+    for (int l = 1; libs[l]; ++l) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/peer_%s.so", directory, libs[l]);
+        void *module = access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+        peer_get_fn *get = NULL;
+        if (module) *(void **)&get = dlsym(module, "peer_get");
+        if (get) {
+            b->library[b->libraries++] = get();
+            printf("  %s\n", get()->version);
+        } else
+            printf("  %s: not here (%s)\n", libs[l], access(path, R_OK) == 0 ? dlerror() : "was not built");
+    }
+}
+
+static void print_file(const char *path) {
+    char line[512];
+    FILE *f = path ? fopen(path, "r") : NULL;
+    while (f && fgets(line, sizeof line, f)) printf("  %s", line);
+    if (f) fclose(f);
+}
+
+static void print_processor(void) {
+    char line[512];
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, "model name", 10)) {
+            printf("processor%s", strchr(line, ':') ? strchr(line, ':') : ":\n");
+            break;
+        }
+    if (f) fclose(f);
+}
+
+static void one_core(void) {
+    cpu_set_t set;
+    int cpu = sched_getcpu();
+    if (cpu < 0) return;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
+static int wanted(char **models, int count, const char *name) {
+    for (int i = 0; i < count; ++i)
+        if (!strcmp(models[i], name)) return 1;
+    return count == 0;
+}
+
+int main(int argc, char **argv) {
+    static const char *const robots[] = {"arm7", "quadruped", "humanoid", NULL};
+    static const int lengths[] = {1,   2,   3,   5,   7,   10,   20,   30,   50,    70,
+                                  100, 200, 300, 500, 700, 1000, 2000, 5000, 10000, 0};
+    static bench b = {.rounds = 25, .longest = 10000};
+    const char *out = ".", *peers = ".", *facts = NULL;
+    int i = 1;
+    for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
+        if (!strcmp(argv[i], "--out"))
+            out = argv[i + 1];
+        else if (!strcmp(argv[i], "--peers"))
+            peers = argv[i + 1];
+        else if (!strcmp(argv[i], "--facts"))
+            facts = argv[i + 1];
+        else if (!strcmp(argv[i], "--rounds"))
+            b.rounds = atoi(argv[i + 1]);
+        else if (!strcmp(argv[i], "--longest"))
+            b.longest = atoi(argv[i + 1]);
+        else
+            break;
+    }
+    if ((i < argc && argv[i][0] == '-') || b.rounds < LEAST_ROUNDS || b.rounds > MOST_ROUNDS) {
+        fprintf(stderr,
+                "usage: bench [--out DIR] [--peers DIR] [--facts FILE] [--rounds %d..%d] [--longest N] "
+                "[arm7|quadruped|humanoid|chain]...\n",
+                LEAST_ROUNDS, MOST_ROUNDS);
+        return 2;
+    }
+    one_core();
+    print_processor();
+    printf("libsoa %s, instruction set %s\npeers\n", soa_version(), soa_instruction_set());
+    load_peers(&b, peers);
+    print_file(facts);
+    b.peak = flops_peak();
+    for (int m = 0; robots[m]; ++m)
+        if (wanted(argv + i, argc - i, robots[m]) && !bench_model(&b, robots[m], robots[m])) return 2;
+    for (int k = 0; lengths[k] && lengths[k] <= b.longest && wanted(argv + i, argc - i, "chain"); ++k) {
+        char spec[32];
+        snprintf(spec, sizeof spec, "chain:%d", lengths[k]);
+        if (!bench_model(&b, spec, "chain")) return 2;
+    }
+    b.peak = fmax(b.peak, flops_peak());
+    table_robots(&b);
+    table_chain(&b);
+    goals(&b);
+    share_of_peak(&b);
+    if (!write_files(&b, out)) {
+        perror("bench: writing the results");
+        return 2;
+    }
+    printf("\n%s/bench.json and %s/bench.svg written%s\n", out, out,
+           b.complaints ? "; SOME ANSWERS DIFFERED, see above" : "");
+    free(b.results);
+    return b.complaints ? 1 : 0;
+}

@@ -1,0 +1,12 @@
+# Writes the files of FILES as C strings into OUT: const soai_text soai_kernel_text[], in order, ended by NULL.
+set(text "/* made by cmake/embed.cmake from the kernels' sources */\n#include \"${CMAKE_CURRENT_LIST_DIR}/../src/io/kernel_text.h\"\nconst soai_text soai_kernel_text[] = {\n")
+foreach(file ${FILES})
+  file(READ ${file} content)
+  string(REPLACE "\\" "\\\\" content "${content}")
+  string(REPLACE "\"" "\\\"" content "${content}")
+  string(REPLACE "\n" "\\n\"\n\"" content "${content}")
+  get_filename_component(name ${file} NAME)
+  string(APPEND text "{\"${name}\",\n\"${content}\"},\n")
+endforeach()
+string(APPEND text "{0, 0}};\n")
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,70 @@
+/* soa/base.h  status codes and the text that goes with them.
+ *
+ * Every libsoa call that can fail returns a soa_status; results leave through pointers and are written only on SOA_OK.
+ * No call prints, exits, locks or (after the work space exists) allocates.                                         */
+#ifndef SOA_BASE_H
+#define SOA_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SOA_VERSION_MAJOR 0
+#define SOA_VERSION_MINOR 1
+#define SOA_VERSION_PATCH 0
+#define SOA_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define SOA_API __attribute__((visibility("default")))
+#else
+#define SOA_API
+#endif
+
+/* One list: code, text. soa_status_text() and the enum both come from it. */
+#define SOA_STATUS_LIST(X)                                                                                             \
+    X(SOA_OK, "ok")                                                                                                    \
+    X(SOA_E_ARGUMENT, "an argument is missing or out of range")                                                        \
+    X(SOA_E_NOT_FINITE, "an input number is NaN or infinite")                                                          \
+    X(SOA_E_QUATERNION, "a quaternion is not of unit length")                                                          \
+    X(SOA_E_MEMORY, "the memory given is too small or misaligned, or none could be had")                               \
+    X(SOA_E_TREE, "the bodies do not form a tree with parents before children")                                        \
+    X(SOA_E_NAME, "a name is missing, unknown or used twice")                                                          \
+    X(SOA_E_JOINT, "a joint definition is not usable")                                                                 \
+    X(SOA_E_FRAME, "a placement is not a rotation and a finite translation")                                           \
+    X(SOA_E_INERTIA, "a mass or inertia is not physical")                                                              \
+    X(SOA_E_MIMIC, "a mimic joint does not follow a usable joint")                                                     \
+    X(SOA_E_HINGE_SINGULAR, "a joint moves no inertia (massless or point-like tip), so its acceleration is undefined") \
+    X(SOA_E_FORMAT, "the data are not in the format expected")                                                         \
+    X(SOA_E_VERSION, "the data were written by another version of the format")                                         \
+    X(SOA_E_CHECKSUM, "the data are damaged (checksum does not match)")                                                \
+    X(SOA_E_FILE, "a file could not be read or written")                                                               \
+    X(SOA_E_NO_CONVERGENCE, "an iteration did not converge")
+
+typedef enum soa_status {
+#define SOA_STATUS_ENUM_(code, text) code,
+    SOA_STATUS_LIST(SOA_STATUS_ENUM_)
+#undef SOA_STATUS_ENUM_
+        SOA_STATUS_COUNT
+} soa_status;
+
+/* The text of a status; never NULL. */
+SOA_API const char *soa_status_text(soa_status status);
+
+/* What went wrong, where: filled by calls that take outside data (building, loading, reading files). */
+typedef struct soa_report {
+    soa_status status;
+    int body;       /* number of the body (definition order, the world being 0), or -1 */
+    int line;       /* line in the file, or 0                                          */
+    char text[256]; /* a sentence a person can act on                                  */
+} soa_report;
+
+/* The library's version as text, e.g. "0.1.0". */
+SOA_API const char *soa_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

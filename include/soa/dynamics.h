@@ -1,0 +1,150 @@
+/* soa/dynamics.h  every open-chain and tree algorithm.
+ *
+ * Calls take: model, work space, inputs, outputs.  One work space per thread; the model may be shared.  Inputs are
+ * checked first; on any status but SOA_OK no output is written and soa_work_body() names the body at fault.
+ * Pointers to states may be NULL where the text says so: q then is neutral, v, a, tau and wrenches are zero.
+ * Matrices are dense, row by row.  n is the number of bodies, d the depth of the tree.                              */
+#ifndef SOA_DYNAMICS_H
+#define SOA_DYNAMICS_H
+
+#include "soa/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct soa_work soa_work;
+
+/* Work space: ask for the size, give the memory (aligned to 64 bytes), or let create take it from the heap. */
+SOA_API size_t soa_work_size(const soa_model *model);
+SOA_API soa_status soa_work_init(const soa_model *model, void *memory, size_t size, soa_work **work);
+SOA_API soa_status soa_work_create(const soa_model *model, soa_work **work);
+SOA_API void soa_work_free(soa_work *work); /* only for soa_work_create */
+/* Body named by the last failed call, or -1; and the instruction set the calls run on ("portable", "avx2"). */
+SOA_API int soa_work_body(const soa_work *work);
+SOA_API const char *soa_instruction_set(void);
+
+typedef enum soa_axes { SOA_AXES_WORLD, SOA_AXES_BODY } soa_axes;
+
+/* An external wrench [n; f] acting on the body that carries `frame`, at that frame's origin.  World axes: the numbers
+ * stay fixed in the world when q varies (derivatives follow that); body axes: fixed in the frame's own axes.          */
+typedef struct soa_wrench {
+    int frame;
+    soa_axes axes;
+    double value[6];
+} soa_wrench;
+
+/* --- kinematics ------------------------------------------------------------------------------------------------ */
+/* Poses, velocities and accelerations of all bodies, kept in the work space for the readers below until the next
+ * call that takes q.  v, a may be NULL.  O(n).                                                                       */
+SOA_API soa_status soa_kinematics(const soa_model *model, soa_work *work, const double *q, const double *v,
+                                  const double *a);
+SOA_API soa_status soa_pose(const soa_model *model, const soa_work *work, int frame, soa_frame *pose);
+/* [w; v] of the frame at its origin, in world axes or the frame's own. */
+SOA_API soa_status soa_velocity(const soa_model *model, const soa_work *work, int frame, soa_axes axes, double V[6]);
+/* Spatial acceleration (body-axis rate of V, FO00's and R87's), or the classical one a person measures:
+ * classical = spatial + [0; w x v].  Without gravity.                                                               */
+SOA_API soa_status soa_acceleration_spatial(const soa_model *model, const soa_work *work, int frame, soa_axes axes,
+                                            double A[6]);
+SOA_API soa_status soa_acceleration_classical(const soa_model *model, const soa_work *work, int frame, soa_axes axes,
+                                              double A[6]);
+/* J (6 x nv), J v, J' f and (dJ/dt) v at the frame's origin, in the axes asked for, angular rows first.  They read the
+ * kinematics in the work space; jdot_v is the classical acceleration for a = 0.  J O(d), the others O(d), no J formed. */
+SOA_API soa_status soa_jacobian(const soa_model *model, soa_work *work, int frame, soa_axes axes, double *J);
+SOA_API soa_status soa_jacobian_mul(const soa_model *model, soa_work *work, int frame, soa_axes axes,
+                                    const double *v, double V[6]);
+SOA_API soa_status soa_jacobian_transpose_mul(const soa_model *model, soa_work *work, int frame, soa_axes axes,
+                                              const double f[6], double *tau);
+SOA_API soa_status soa_jdot_v(const soa_model *model, soa_work *work, int frame, soa_axes axes, double A[6]);
+
+/* --- inverse dynamics ------------------------------------------------------------------------------------------ */
+/* tau = M a + C v + g + friction + spring - J' wrenches.  v, a NULL: zero.  O(n). */
+SOA_API soa_status soa_rnea(const soa_model *model, soa_work *work, const double *q, const double *v, const double *a,
+                            const soa_wrench *wrenches, int wrench_count, double *tau);
+/* C v + g + friction + spring: rnea with a = 0.  Gravity torque alone (no spring). */
+SOA_API soa_status soa_bias(const soa_model *model, soa_work *work, const double *q, const double *v, double *tau);
+SOA_API soa_status soa_gravity(const soa_model *model, soa_work *work, const double *q, double *tau);
+/* C(q,v) w with v and w different: C is the factor with dM/dt - 2 C skew.  O(n). */
+SOA_API soa_status soa_coriolis_mul(const soa_model *model, soa_work *work, const double *q, const double *v,
+                                    const double *w, double *out);
+/* Spatial force [n; f] that the parent's side exerts through the joint of `body`, at its origin, in body axes,
+ * as of the last soa_rnea. */
+SOA_API soa_status soa_joint_force(const soa_model *model, const soa_work *work, int body, double f[6]);
+
+/* --- mass matrix ----------------------------------------------------------------------------------------------- */
+SOA_API soa_status soa_crba(const soa_model *model, soa_work *work, const double *q, double *M);     /* O(n d)        */
+SOA_API soa_status soa_mass_r87(const soa_model *model, soa_work *work, const double *q, double *M); /* R87 (32)      */
+SOA_API soa_status soa_mass_mul(const soa_model *model, soa_work *work, const double *q, const double *x, double *y);
+SOA_API soa_status soa_minv_mul(const soa_model *model, soa_work *work, const double *q, const double *x, double *y);
+/* M^-1, R87 (83) carried over to trees, where unrelated branches couple too.  O(n^2), the size of the answer. */
+SOA_API soa_status soa_minv(const soa_model *model, soa_work *work, const double *q, double *Minv);
+
+/* --- forward dynamics ------------------------------------------------------------------------------------------ */
+/* qdd = M^-1 (tau - bias + J' wrenches), by articulated bodies.  O(n).  v, tau NULL: zero. */
+SOA_API soa_status soa_aba(const soa_model *model, soa_work *work, const double *q, const double *v, const double *tau,
+                           const soa_wrench *wrenches, int wrench_count, double *qdd);
+
+/* --- energy, momentum, identification -------------------------------------------------------------------------- */
+/* Moving bodies only.  Potential: gravity with zero at the world's origin, plus springs. */
+SOA_API soa_status soa_energy(const soa_model *model, soa_work *work, const double *q, const double *v,
+                              double *kinetic, double *potential);
+SOA_API soa_status soa_center_of_mass(const soa_model *model, soa_work *work, const double *q, const double *v,
+                                      double com[3], double velocity[3]);
+/* [angular; linear] about the centre of mass, world axes; com may be NULL. */
+SOA_API soa_status soa_momentum(const soa_model *model, soa_work *work, const double *q, const double *v, double h[6],
+                                double com[3]);
+/* A (6 x nv) with h = A v. */
+SOA_API soa_status soa_centroidal_matrix(const soa_model *model, soa_work *work, const double *q, double *A);
+/* Y (nv x 10 n) with M a + C v + g (no rotors, friction, springs) = Y pi; pi of a body: m, m c (3), and the inertia
+ * about the body's origin xx yy zz xy xz yz.  soa_inertial_parameters gives the model's own pi (10 n numbers).       */
+SOA_API soa_status soa_regressor(const soa_model *model, soa_work *work, const double *q, const double *v,
+                                 const double *a, double *Y);
+SOA_API soa_status soa_inertial_parameters(const soa_model *model, double *pi);
+
+/* --- derivatives (nv x nv each, row i: output, column j: input; q in the tangent space) ------------------------- */
+/* Any output may be NULL.  Coulomb friction's jump is left out.  O(n d). */
+SOA_API soa_status soa_rnea_derivatives(const soa_model *model, soa_work *work, const double *q, const double *v,
+                                        const double *a, const soa_wrench *wrenches, int wrench_count, double *dtau_dq,
+                                        double *dtau_dv);
+/* d qdd / d tau is M^-1 (soa_minv).  O(n^2). */
+SOA_API soa_status soa_aba_derivatives(const soa_model *model, soa_work *work, const double *q, const double *v,
+                                       const double *tau, const soa_wrench *wrenches, int wrench_count, double *dqdd_dq,
+                                       double *dqdd_dv);
+
+/* --- batches: many states of one model ------------------------------------------------------------------------- */
+/* Work space of a batch (one per thread); states run 4 (double) or 8 (float) at a time in SIMD lanes.  The bits of a
+ * state's result do not depend on how many states are asked for or where the range starts.                           */
+typedef struct soa_batch soa_batch;
+SOA_API size_t soa_batch_size(const soa_model *model);
+SOA_API soa_status soa_batch_init(const soa_model *model, void *memory, size_t size, soa_batch **batch);
+SOA_API soa_status soa_batch_create(const soa_model *model, soa_batch **batch);
+SOA_API void soa_batch_free(soa_batch *batch);
+/* State that the last failed call found bad, and the body it names; -1 if none. */
+SOA_API long soa_batch_state(const soa_batch *batch);
+SOA_API int soa_batch_body(const soa_batch *batch);
+/* Arrays hold state after state: q count x nq, the others count x nv, fext count x n x 6 (body axes, body origin)
+ * or NULL; M count x nv x nv.  v, a, tau may be NULL.  A failure stops at its group of lanes: earlier groups are
+ * written, later ones are not.                                                                                      */
+SOA_API soa_status soa_aba_batch(const soa_model *model, soa_batch *batch, long count, const double *q,
+                                 const double *v, const double *tau, const double *fext, double *qdd);
+SOA_API soa_status soa_rnea_batch(const soa_model *model, soa_batch *batch, long count, const double *q,
+                                  const double *v, const double *a, const double *fext, double *tau);
+SOA_API soa_status soa_crba_batch(const soa_model *model, soa_batch *batch, long count, const double *q, double *M);
+
+/* --- single precision ------------------------------------------------------------------------------------------- */
+SOA_API soa_status soa_aba_batch_f(const soa_model *model, soa_batch *batch, long count, const float *q,
+                                   const float *v, const float *tau, const float *fext, float *qdd);
+SOA_API soa_status soa_rnea_batch_f(const soa_model *model, soa_batch *batch, long count, const float *q,
+                                    const float *v, const float *a, const float *fext, float *tau);
+SOA_API soa_status soa_crba_batch_f(const soa_model *model, soa_batch *batch, long count, const float *q, float *M);
+/* One state at a time, scalar code (targets without vector units). fext: n x 6, body axes, body origin, or NULL. */
+SOA_API soa_status soa_aba_f(const soa_model *model, soa_work *work, const float *q, const float *v, const float *tau,
+                             const float *fext, float *qdd);
+SOA_API soa_status soa_rnea_f(const soa_model *model, soa_work *work, const float *q, const float *v, const float *a,
+                              const float *fext, float *tau);
+SOA_API soa_status soa_crba_f(const soa_model *model, soa_work *work, const float *q, float *M);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,51 @@
+/* soa/io.h  models from files (libsoa-io): URDF, saved models, the shipped models by name; the linter; the generator. */
+#ifndef SOA_IO_H
+#define SOA_IO_H
+
+#include "soa/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct soa_read_options {
+    int floating;     /* put a free joint named "root" under the root link */
+    int ideal;        /* no friction, springs or rotors; mimic joints independent */
+} soa_read_options;
+
+/* One remark of the linter. */
+typedef enum soa_lint_level { SOA_LINT_NOTE, SOA_LINT_WARNING, SOA_LINT_ERROR } soa_lint_level;
+typedef struct soa_lint {
+    soa_lint_level level;
+    int line;
+    const char *rule;   /* short, stable name, e.g. "inertia-triangle" */
+    const char *text;   /* what was found, with the number, and what to do */
+} soa_lint;
+typedef void soa_lint_fn(void *user, const soa_lint *remark);
+
+/* URDF from a file or from memory (name is used in messages). NULL options: all zero. Release with soa_model_free. */
+SOA_API soa_status soa_urdf_read(const char *path, const soa_read_options *options, const soa_model **model,
+                                 soa_report *report);
+SOA_API soa_status soa_urdf_parse(const char *text, size_t length, const char *name, const soa_read_options *options,
+                                  const soa_model **model, soa_report *report);
+/* Every doubtful thing in a URDF file; SOA_OK if it could be read at all. Counts may be NULL. */
+SOA_API soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *errors, int *warnings,
+                                 soa_report *report);
+
+/* Shipped models: list names (NULL past the end), build by name. "chain:N" and "random:SEED" take a number. */
+SOA_API const char *soa_stock_name(int index);
+SOA_API const char *soa_stock_text(int index);
+SOA_API soa_status soa_stock_model(const char *name, const soa_read_options *options, const soa_model **model,
+                                   soa_report *report);
+
+/* Whatever `spec` names: a shipped model, a saved model (.soam) or a URDF file. */
+SOA_API soa_status soa_model_open(const char *spec, const soa_read_options *options, const soa_model **model,
+                                  soa_report *report);
+
+/* Self-contained C for one model: tables as constants plus the library's own kernels. prefix names the functions. */
+SOA_API soa_status soa_generate_c(const soa_model *model, const char *prefix, const char *path, soa_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

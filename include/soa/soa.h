@@ -1,0 +1,8 @@
+/* soa/soa.h  all of libsoa: spatial operator algebra for machines made of joint-connected rigid bodies. */
+#ifndef SOA_SOA_H
+#define SOA_SOA_H
+#include "soa/base.h"
+#include "soa/dynamics.h"
+#include "soa/model.h"
+#include "soa/spatial.h"
+#endif

@@ -1,0 +1,104 @@
+/* soa/world.h  time (libsoa-sim): machines that move, and pictures of how they did.
+ *
+ * The integrator is SUNDIALS' ARKODE: explicit Runge-Kutta with error control.  Calls here may allocate; they neither
+ * print nor exit.  Same binary, same input: the same bits.                                                          */
+#ifndef SOA_WORLD_H
+#define SOA_WORLD_H
+
+#include "soa/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One moment of a motion. The arrays belong to the simulation and hold only during the call that shows them. */
+typedef struct soa_sim_sample {
+    double t;          /* s */
+    const double *q;   /* nq numbers, quaternions unit */
+    const double *v;   /* nv numbers */
+    double kinetic;    /* J */
+    double potential;  /* J, gravity and springs */
+    double dissipated; /* J, taken by viscous and Coulomb friction since the start */
+    double supplied;   /* J, work of the applied torques since the start */
+    double balance;    /* J, kinetic + potential + dissipated - supplied, less its first value:
+                           zero but for the error of the integration */
+} soa_sim_sample;
+
+/* Shown every sample; a nonzero answer ends the simulation there. */
+typedef int soa_sim_sample_fn(void *user, const soa_sim_sample *sample);
+/* Joint torques applied at (t, q, v): nv numbers, smooth between samples. */
+typedef soa_status soa_sim_torque_fn(void *user, double t, const double *q, const double *v, double *tau);
+
+typedef struct soa_sim_options {
+    double duration;           /* s, default 2 */
+    double sample_time;        /* s between samples, default 0.005; steps end on samples */
+    double relative_tolerance; /* of the error per step, default 1e-8 */
+    double absolute_tolerance; /* default 1e-10 in every coordinate's own unit */
+    int order;                 /* of the Runge-Kutta pair: 2, 3, 4, 5, 6 or 8; default 5 */
+    long max_steps;            /* default 10,000,000 */
+    soa_sim_torque_fn *torque; /* default NULL: no torque */
+    void *torque_user;
+    soa_sim_sample_fn *sample; /* default NULL */
+    void *sample_user;
+} soa_sim_options;
+SOA_API soa_sim_options soa_sim_default(void);
+
+typedef struct soa_sim_result {
+    double t;                                   /* time reached, s */
+    long samples, steps, rejected, evaluations; /* accepted and rejected steps, forward dynamics */
+    long stops, releases;                       /* joints that came to rest and stuck or turned; that broke loose */
+    double wall_time;                           /* s */
+    double kinetic_start, potential_start, kinetic, potential;
+    double viscous, coulomb; /* J, dissipated */
+    double supplied;
+    double balance;       /* J, at the end */
+    double balance_worst; /* J, largest |balance| of all samples */
+    double energy_scale;  /* J, largest of kinetic, |potential - start|, dissipated, |supplied| */
+} soa_sim_result;
+
+/* Moves the machine from (q, v) for options->duration under gravity, springs, friction and the applied torques.
+ * v NULL: at rest.  options NULL: the defaults.  Stops at joint limits are not modelled.
+ *
+ * Coulomb friction is set-valued at rest: a joint at v = 0 sticks while the torque that holds it stays within
+ * [-friction_positive, friction_negative].  Zero crossings of sliding joints and the break-away of stuck ones are
+ * located as events and every stretch between them is smooth, so the error control means what it says; which joints
+ * stick is the solution of a small linear complementarity problem in M^-1.
+ *
+ * result is written also when a later step fails (as far as it went); report may be NULL.
+ * Status: SOA_E_ARGUMENT, SOA_E_MEMORY, SOA_E_NO_CONVERGENCE (integrator), or what the dynamics found.              */
+SOA_API soa_status soa_simulate(const soa_model *model, const double *q, const double *v,
+                                const soa_sim_options *options, soa_sim_result *result, soa_report *report);
+
+/* --- pictures ---------------------------------------------------------------------------------------------------- */
+/* Curves over a common x axis, in one panel or several stacked ones, as an SVG file. */
+typedef struct soa_plot_curve {
+    const char *name; /* in the legend */
+    const double *y;  /* as many numbers as the plot's x; not finite: a gap */
+    const double *x;  /* its own x, or NULL: the plot's */
+    long count;       /* points of its own x */
+    int markers;      /* nonzero: a dot at every point */
+} soa_plot_curve;
+
+typedef struct soa_plot_panel {
+    const char *y_label; /* with unit, e.g. "angle (deg)" */
+    int y_log;
+    const soa_plot_curve *curves;
+    int curve_count;
+} soa_plot_panel;
+
+typedef struct soa_plot {
+    const char *title, *subtitle; /* NULL: none */
+    const char *x_label;
+    int x_log;
+    const double *x; /* count numbers */
+    long count;
+    const soa_plot_panel *panels;
+    int panel_count;
+} soa_plot;
+
+SOA_API soa_status soa_plot_svg(const soa_plot *plot, const char *path, soa_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,36 @@
+/* chain.c  chains of N equal links. */
+#include "stock.h"
+
+/* R87 section XII: rods of 1 m and 1 kg in a vertical plane.  At q = 0 the chain lies along x; positive angles lift it. */
+void soai_stock_planar_chain(soai_stock *stock) {
+    for (int i = 0; i < stock->number; i++) {
+        soa_body_def *link = soai_stock_body(stock, soai_stock_text(stock, "link%d", i + 1), i, SOA_REVOLUTE);
+        link->joint_name = soai_stock_text(stock, "joint%d", i + 1);
+        soai_axis(link, 0, -1, 0);
+        if (i > 0) link->placement = soai_at(1, 0, 0);
+        soa_body_box(link, 1.0, 1.0, 0.02, 0.02);
+        soai_com(link, 0.5, 0, 0);
+        if (stock->status != SOA_OK) return;
+    }
+    soa_frame tip = soai_at(1, 0, 0);
+    soai_stock_frame(stock, "tip", stock->body_count, &tip);
+}
+
+/* Links of 0.3 m and 1 kg along x, joint axes z, y, x in turn.  The centre of mass lies off the line and the products of
+ * inertia are not zero, so nothing cancels. */
+void soai_stock_chain(soai_stock *stock) {
+    soa_body_def *base = soai_stock_base(stock);
+    soa_body_box(base, 5.0, 0.3, 0.3, 0.3);
+    for (int i = 0; i < stock->number; i++) {
+        soa_body_def *link = soai_stock_body(stock, soai_stock_text(stock, "link%d", i + 1), i + 1, SOA_REVOLUTE);
+        link->joint_name = soai_stock_text(stock, "joint%d", i + 1);
+        soai_axis(link, i % 3 == 2, i % 3 == 1, i % 3 == 0);
+        if (i > 0) link->placement = soai_at(0.3, 0, 0);
+        soa_body_box(link, 1.0, 0.3, 0.1, 0.08);
+        soai_com(link, 0.15, 0.02, -0.03);
+        link->inertia[3] = 4e-4, link->inertia[4] = -3e-4, link->inertia[5] = 1e-4;
+        if (stock->status != SOA_OK) return;
+    }
+    soa_frame tip = soai_at(0.3, 0, 0);
+    soai_stock_frame(stock, "tip", stock->body_count, &tip);
+}

@@ -1,0 +1,55 @@
+/* stock.h  private to models/: a growing model definition, and the families that fill it.
+ *
+ * A family adds bodies and frames to a soai_stock; names live there until the model is built.  Failure to get memory is
+ * remembered in `status`: the helpers stay safe to call, and soa_stock_model reports once at the end.                 */
+#ifndef SOAI_STOCK_H
+#define SOAI_STOCK_H
+
+#include "soa/io.h"
+
+#define SOAI_PI 3.14159265358979323846
+#define SOAI_DEGREE (SOAI_PI / 180.0)
+
+typedef struct soai_name_block soai_name_block;
+
+typedef struct soai_stock {
+    double gravity[3];
+    int floating; /* the root link is to be carried by a free joint named "root" */
+    long number;  /* N or SEED of the name, where the family takes one           */
+    int ideal;
+    soa_status status;
+
+    int body_count, body_room, frame_count, frame_room;
+    soa_body_def *bodies;
+    soa_frame_def *frames;
+    soai_name_block *names;
+    soa_body_def spare; /* handed out when memory has run out */
+} soai_stock;
+
+/* Text kept until the model is built. */
+const char *soai_stock_text(soai_stock *stock, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Room for more bodies and frames at the end of the arrays; 0 if there is none. */
+int soai_stock_room(soai_stock *stock, int bodies, int frames);
+/* Appends a default body; its link number is stock->body_count afterwards.  The pointer is good until the next call. */
+soa_body_def *soai_stock_body(soai_stock *stock, const char *name, int parent, soa_joint_type type);
+/* The root link "base": fixed to the world, or on the free joint "root" if the reader wants it floating. */
+soa_body_def *soai_stock_base(soai_stock *stock);
+void soai_stock_frame(soai_stock *stock, const char *name, int link, const soa_frame *placement);
+
+soa_frame soai_at(double x, double y, double z);
+/* Sets the joint's axis. */
+void soai_axis(soa_body_def *body, double x, double y, double z);
+void soai_com(soa_body_def *body, double x, double y, double z);
+void soai_limits(soa_body_def *body, double lower, double upper, double speed, double effort);
+
+/* Whether a name, up to its colon, is a shipped model's; and the shipped name that looks most like it. */
+int soai_stock_is_name(const char *name);
+const char *soai_stock_nearest(const char *name);
+
+typedef void soai_stock_fn(soai_stock *stock);
+soai_stock_fn soai_stock_puma560, soai_stock_puma560_akb, soai_stock_two_puma, soai_stock_two_puma_object;
+soai_stock_fn soai_stock_arm7, soai_stock_satellite, soai_stock_quadruped, soai_stock_humanoid;
+soai_stock_fn soai_stock_planar_chain, soai_stock_chain;
+soai_stock_fn soai_stock_random, soai_stock_random_ideal;
+
+#endif

@@ -1,0 +1,53 @@
+/* base.c  status texts, version, checksum, report texts. */
+#include "base_internal.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *soa_status_text(soa_status status) {
+    static const char *const text[] = {
+#define SOA_STATUS_TEXT_(code, words) words,
+        SOA_STATUS_LIST(SOA_STATUS_TEXT_)
+#undef SOA_STATUS_TEXT_
+    };
+    return (int)status >= 0 && status < SOA_STATUS_COUNT ? text[status] : "unknown status";
+}
+
+const char *soa_version(void) { return SOA_VERSION; }
+
+soa_status soai_report(soa_report *report, soa_status status, int body, int line, const char *format, ...) {
+    if (!report) return status;
+    report->status = status;
+    report->body = body;
+    report->line = line;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(report->text, sizeof report->text, format, list);
+    va_end(list);
+    return status;
+}
+
+uint64_t soai_checksum(const void *data, size_t size) {
+    const unsigned char *p = data;
+    uint64_t h = 1469598103934665603u;
+    for (size_t i = 0; i < size; ++i) h = (h ^ p[i]) * 1099511628211u;
+    return h;
+}
+
+int soai_all_finite(const double *x, size_t n) {
+    uint64_t bad = 0;
+    for (size_t i = 0; i < n; ++i) {
+        uint64_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        bad |= (bits & 0x7ff0000000000000u) == 0x7ff0000000000000u;
+    }
+    return !bad;
+}
+int soai_all_finite_f(const float *x, size_t n) {
+    uint32_t bad = 0;
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        bad |= (bits & 0x7f800000u) == 0x7f800000u;
+    }
+    return !bad;
+}

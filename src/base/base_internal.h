@@ -1,0 +1,24 @@
+/* base_internal.h  helpers shared by all rooms. */
+#ifndef SOAI_BASE_INTERNAL_H
+#define SOAI_BASE_INTERNAL_H
+#include "soa/base.h"
+#include <string.h>
+
+/* Fills a report (NULL is fine) and returns the status. Exported for libsoa-io and libsoa-sim, like all soai_ that carry SOA_API. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 5, 6)))
+#endif
+SOA_API soa_status
+soai_report(soa_report *report, soa_status status, int body, int line, const char *format, ...);
+
+/* FNV-1a, 64 bit: finds damage, not malice. */
+uint64_t soai_checksum(const void *data, size_t size);
+
+/* No NaN and no infinity, by the bits: works whatever the compiler assumes of numbers. */
+int soai_all_finite(const double *x, size_t n);
+int soai_all_finite_f(const float *x, size_t n);
+
+/* Eigenvalues of a symmetric 3 x 3 (xx yy zz xy xz yz), ascending, by Jacobi rotations. */
+SOA_API void soai_sym3_eigenvalues(const double S[6], double values[3]);
+
+#endif

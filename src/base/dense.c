@@ -1,0 +1,34 @@
+/* dense.c  small dense kernels. */
+#include "base_internal.h"
+#include <math.h>
+
+void soai_sym3_eigenvalues(const double S[6], double values[3]) {
+    double A[3][3] = {{S[0], S[3], S[4]}, {S[3], S[1], S[5]}, {S[4], S[5], S[2]}};
+    for (int sweep = 0; sweep < 30; ++sweep) {
+        const double off = fabs(A[0][1]) + fabs(A[0][2]) + fabs(A[1][2]);
+        const double size = fabs(A[0][0]) + fabs(A[1][1]) + fabs(A[2][2]);
+        if (!(off > 1e-18 * size)) break;
+        for (int p = 0; p < 2; ++p)
+            for (int q = p + 1; q < 3; ++q) {
+                if (A[p][q] == 0) continue;
+                const double theta = (A[q][q] - A[p][p]) / (2 * A[p][q]);
+                const double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
+                const double c = 1 / sqrt(t * t + 1), s = t * c;
+                for (int k = 0; k < 3; ++k) {
+                    const double a = A[k][p], b = A[k][q];
+                    A[k][p] = c * a - s * b, A[k][q] = s * a + c * b;
+                }
+                for (int k = 0; k < 3; ++k) {
+                    const double a = A[p][k], b = A[q][k];
+                    A[p][k] = c * a - s * b, A[q][k] = s * a + c * b;
+                }
+            }
+    }
+    for (int i = 0; i < 3; ++i) values[i] = A[i][i];
+    for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 2 - i; ++j)
+            if (values[j] > values[j + 1]) {
+                const double t = values[j];
+                values[j] = values[j + 1], values[j + 1] = t;
+            }
+}

@@ -1,0 +1,114 @@
+/* aba.h  forward dynamics, O(n):  vdot = (I - H psi K)* D^-1 (I - H psi K) (T - H phi [M phi* a + b + B f(0)])
+ *
+ * passes  outward V, c, b | inward P, D, U, eps, z | outward A, vdot
+ * source  R87 (35) to (47), filter and smoother; RJK91 (8) to (13); RK88-I (5.16), (5.17); FO00 (12) to (14), the same
+ *         as articulated bodies.  The bias terms (z, eps) are FO00's: ERRATA, "innovations have three values".
+ * writes  R p V c P U D e f(=z) A; returns 0, or the body whose hinge moves nothing                                 */
+#ifndef SOAI_ABA_H
+#define SOAI_ABA_H
+#include "steps.h"
+
+/* Joints' innovations and accelerations for a right-hand side x, with P, U, D standing: y = M^-1 x. */
+SOAI_SWEEP void minv_mul(const view_table *k, kernel_work *w, const real *x, real *y) {
+    for (int i = 0; i <= k->nb; ++i) v6_zero(w->f + 6 * i);
+    for (int i = k->nb; i >= 1; --i) { /* (I - H psi K) x */
+        const body_table *b = k->body + i;
+#define SOAI_STEP_(kind, n) step_innovate(k, w, b, i, kind, n, x, 0, 0)
+        SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+    }
+    v6_zero(w->A);
+    for (int i = 1; i <= k->nb; ++i) { /* (I - H psi K)* D^-1 */
+        const body_table *b = k->body + i;
+#define SOAI_STEP_(kind, n) step_accelerate(k, w, b, i, kind, n, 0, 0, y)
+        SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+    }
+}
+
+/* Poses and articulated inertias at q. */
+SOAI_SWEEP int articulate(const view_table *k, kernel_work *w, const real *q) {
+    for (int i = 1; i <= k->nb; ++i) {
+        joint_position(k, w, i, q);
+        abi_set(k->body[i].M, w->P + 21 * i);
+    }
+    for (int i = k->nb; i >= 1; --i) {
+        const body_table *b = k->body + i;
+        int fine = 1;
+#define SOAI_STEP_(kind, n) fine = step_articulate(k, w, b, i, kind, n)
+        SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+        if (!fine) return i;
+    }
+    return 0;
+}
+
+/* Mimic joints are an exact coordinate map v = Gamma v_reduced.  On the tree it reads G v = 0, one row
+ * (follower - ratio leader) each, and the torques that keep it are G' lambda:
+ *     vdot = x - M^-1 G' (G M^-1 G')^-1 G x,     x the acceleration of the tree without them.  O(n) per mimic joint.   */
+SOAI_SWEEP int mimic_prepare(const view_table *k, kernel_work *w) {
+    const int nm = k->nm, nv = k->nv;
+    for (int r = 0; r < nm; ++r) {
+        for (int j = 0; j < nv; ++j) w->x[j] = REAL(0);
+        w->x[k->mimic[r].follower] = REAL(1);
+        w->x[k->mimic[r].leader] -= k->mimic[r].ratio;
+        minv_mul(k, w, w->x, w->Y + r * nv);
+    }
+    for (int r = 0; r < nm; ++r)
+        for (int c = 0; c < nm; ++c)
+            w->W[nm * r + c] = w->Y[c * nv + k->mimic[r].follower] - k->mimic[r].ratio * w->Y[c * nv + k->mimic[r].leader];
+    return block_factor(nm, w->W, REAL(0)) ? 0 : 1;
+}
+SOAI_SWEEP void mimic_project(const view_table *k, kernel_work *w, real *vdot) {
+    const int nm = k->nm, nv = k->nv;
+    real *g = w->x;
+    for (int r = 0; r < nm; ++r) g[r] = vdot[k->mimic[r].follower] - k->mimic[r].ratio * vdot[k->mimic[r].leader];
+    block_solve(nm, w->W, g);
+    for (int r = 0; r < nm; ++r)
+        for (int j = 0; j < nv; ++j) vdot[j] -= w->Y[r * nv + j] * g[r];
+}
+
+SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const real *v, const real *tau, const real *fext,
+                   real *vdot) {
+    if (k->losses) { /* the torque that is left after friction and springs */
+        for (int j = 0; j < k->nv; ++j) w->x[j] = tau[j];
+        step_losses(k, q, v, (konst)-1, w->x);
+        tau = w->x;
+    }
+    v6_zero(w->V);
+    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips */
+        const body_table *b = k->body + i;
+        joint_position(k, w, i, q);
+#define SOAI_STEP_(kind, n) step_velocity(k, w, b, i, kind, n, v)
+        SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+        step_bias_force(b, w->V + 6 * i, fext ? fext + 6 * (i - 1) : 0, w->f + 6 * i); /* z starts as b(k) */
+        step_rotor_gyro(k, w, b, v, w->f);
+        abi_set(b->M, w->P + 21 * i); /* P starts as M(k) */
+    }
+    SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base: filter */
+        const body_table *b = k->body + i;
+        int fine = 1;
+#define SOAI_STEP_(kind, n)                                                                                            \
+    fine = step_articulate(k, w, b, i, kind, n);                                                                       \
+    if (fine) step_innovate(k, w, b, i, kind, n, tau, w->c + 6 * i, 1)
+        SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+        if (!fine) return i;
+    }
+    step_base(k, w->A);
+    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips: smoother */
+        const body_table *b = k->body + i;
+#define SOAI_STEP_(kind, n) step_accelerate(k, w, b, i, kind, n, w->c + 6 * i, 1, vdot)
+        SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+    }
+    if (k->nm) {
+        const int bad = mimic_prepare(k, w);
+        if (bad) return k->nb;
+        mimic_project(k, w, vdot);
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,215 @@
+/* joint.h  the joint interface: all that the sweeps know of joint types.
+ *
+ *   joint_position   R, p of the body in its parent from q; H* where it depends on q
+ *   joint_add        V += H* x
+ *   joint_project    x  = H f
+ *   joint_ring       a += (apparent rate of H*) v, nonzero only where H* varies in body axes
+ *   joint_inertia    U  = P H*,  D = H U
+ *
+ * `kind` is a literal at every call, so the compiler keeps only the case that applies.                              */
+#ifndef SOAI_JOINT_H
+#define SOAI_JOINT_H
+#include "kernel.h"
+#include "joint_types.h"
+
+/* Runs `step(kind, nv)` with literals for the common kinds. */
+#define SOAI_BY_KIND(b, step)                                                                                          \
+    switch ((b)->kind) {                                                                                               \
+    case SOAI_KIND_REVOLUTE: step(SOAI_KIND_REVOLUTE, 1); break;                                                       \
+    case SOAI_KIND_PRISMATIC: step(SOAI_KIND_PRISMATIC, 1); break;                                                     \
+    case SOAI_KIND_SPHERICAL: step(SOAI_KIND_SPHERICAL, 3); break;                                                     \
+    case SOAI_KIND_FREE: step(SOAI_KIND_FREE, 6); break;                                                               \
+    default: step(SOAI_KIND_GENERAL, (b)->nv); break;                                                                  \
+    }
+
+SOAI_INLINE int joint_varies(const body_table *b) { return b->type == SOAI_JOINT_UNIVERSAL || b->type == SOAI_JOINT_PLANAR; }
+
+/* Column c of H* of a general joint. */
+SOAI_INLINE void joint_column(const view_table *k, const kernel_work *w, const body_table *b, int c, real out[6]) {
+    if (joint_varies(b)) {
+        v6_copy(w->H + 6 * (b->iv + c), out);
+    } else {
+        const konst *H = k->dof[b->iv + c].H;
+        SOAI_UNROLL for (int i = 0; i < 6; ++i) out[i] = REAL(H[i]);
+    }
+}
+
+SOAI_INLINE void rot_axis(const body_table *b, real angle, real R[9]) {
+    real s, c;
+    real_sincos(angle, &s, &c);
+    SOAI_UNROLL for (int i = 0; i < 9; ++i) R[i] = b->R0[i] + c * b->R1[i] + s * b->R2[i];
+}
+SOAI_INLINE void rot_placement(const body_table *b, real R[9]) {
+    SOAI_UNROLL for (int i = 0; i < 9; ++i) R[i] = REAL(b->R0[i] + b->R1[i]);
+}
+/* Rotation about a constant unit axis u (Rodrigues). */
+SOAI_INLINE void rot_about(const konst u[3], real angle, real R[9]) {
+    real s, c;
+    real_sincos(angle, &s, &c);
+    const real t = REAL(1) - c;
+    R[0] = c + t * (u[0] * u[0]), R[1] = t * (u[0] * u[1]) - s * u[2], R[2] = t * (u[0] * u[2]) + s * u[1];
+    R[3] = t * (u[0] * u[1]) + s * u[2], R[4] = c + t * (u[1] * u[1]), R[5] = t * (u[1] * u[2]) - s * u[0];
+    R[6] = t * (u[0] * u[2]) - s * u[1], R[7] = t * (u[1] * u[2]) + s * u[0], R[8] = c + t * (u[2] * u[2]);
+}
+
+/* The joints with more than one coordinate; kept out of the hot loop. */
+static __attribute__((noinline, unused)) void joint_position_multi(const view_table *k, kernel_work *w,
+                                                                   const body_table *b, const real *q, real *R,
+                                                                   real *p) {
+    real T[9], Q[9];
+    real *H = w->H + 6 * b->iv;
+    switch (b->type) {
+    case SOAI_JOINT_CYLINDRICAL:
+        rot_axis(b, q[0], R);
+        for (int i = 0; i < 3; ++i) p[i] = b->p[i] + q[1] * b->slide[i];
+        break;
+    case SOAI_JOINT_UNIVERSAL: { /* R = R(axis, q0) Q(axis2, q1); H* = [Q' axis, axis2] */
+        rot_axis(b, q[0], T);
+        rot_about(k->dof[b->iv + 1].H, q[1], Q);
+        rot_rot(T, Q, R);
+        const real u[3] = {REAL(b->axis[0]), REAL(b->axis[1]), REAL(b->axis[2])};
+        v6_zero(H), v6_zero(H + 6);
+        rot_tmul(Q, u, H);
+        for (int i = 0; i < 3; ++i) H[6 + i] = REAL(k->dof[b->iv + 1].H[i]), p[i] = REAL(b->p[i]);
+        break;
+    }
+    case SOAI_JOINT_PLANAR: { /* slide q0 e1 + q1 e2, then turn q2; H* = [Q'e1, Q'e2 (linear), axis (angular)] */
+        rot_axis(b, q[2], R);
+        rot_placement(b, T);
+        rot_about(b->axis, q[2], Q);
+        const konst *e1 = k->dof[b->iv].H + 3, *e2 = k->dof[b->iv + 1].H + 3;
+        real t[3];
+        for (int i = 0; i < 3; ++i) t[i] = q[0] * e1[i] + q[1] * e2[i];
+        rot_mul(T, t, p);
+        for (int i = 0; i < 3; ++i) p[i] += b->p[i];
+        v6_zero(H), v6_zero(H + 6), v6_zero(H + 12);
+        for (int i = 0; i < 3; ++i) H[12 + i] = REAL(b->axis[i]);
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) H[3 + i] += Q[3 * j + i] * e1[j], H[9 + i] += Q[3 * j + i] * e2[j];
+        break;
+    }
+    case SOAI_JOINT_SPHERICAL:
+        rot_placement(b, T);
+        rot_quaternion(q, Q);
+        rot_rot(T, Q, R);
+        for (int i = 0; i < 3; ++i) p[i] = REAL(b->p[i]);
+        break;
+    default: /* SOAI_JOINT_FREE: position, then quaternion */
+        rot_placement(b, T);
+        rot_quaternion(q + 3, Q);
+        rot_rot(T, Q, R);
+        rot_mul(T, q, p);
+        for (int i = 0; i < 3; ++i) p[i] += b->p[i];
+    }
+}
+
+SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, int i, const real *q_tree) {
+    const body_table *b = k->body + i;
+    const real *q = q_tree + b->iq;
+    real *R = w->R + 9 * i, *p = w->p + 3 * i;
+    switch (b->type) {
+    case SOAI_JOINT_REVOLUTE:
+        rot_axis(b, q[0], R);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = REAL(b->p[j]);
+        break;
+    case SOAI_JOINT_PRISMATIC:
+        rot_placement(b, R);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = b->p[j] + q[0] * b->slide[j];
+        break;
+    case SOAI_JOINT_HELICAL:
+        rot_axis(b, q[0], R);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = b->p[j] + q[0] * b->slide[j];
+        break;
+    default: joint_position_multi(k, w, b, q, R, p);
+    }
+}
+
+/* V += H* x */
+SOAI_INLINE void joint_add(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
+                           const real *x, real V[6]) {
+    switch (kind) {
+    case SOAI_KIND_REVOLUTE: V[0] += b->axis[0] * x[0], V[1] += b->axis[1] * x[0], V[2] += b->axis[2] * x[0]; break;
+    case SOAI_KIND_PRISMATIC: V[3] += b->axis[0] * x[0], V[4] += b->axis[1] * x[0], V[5] += b->axis[2] * x[0]; break;
+    case SOAI_KIND_SPHERICAL:
+    case SOAI_KIND_FREE:
+        SOAI_UNROLL for (int i = 0; i < nv; ++i) V[i] += x[i];
+        break;
+    default:
+        for (int c = 0; c < nv; ++c) {
+            real H[6];
+            joint_column(k, w, b, c, H);
+            v6_add_scaled(x[c], H, V);
+        }
+    }
+}
+
+/* x = H f */
+SOAI_INLINE void joint_project(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
+                               const real f[6], real *x) {
+    switch (kind) {
+    case SOAI_KIND_REVOLUTE: x[0] = b->axis[0] * f[0] + b->axis[1] * f[1] + b->axis[2] * f[2]; break;
+    case SOAI_KIND_PRISMATIC: x[0] = b->axis[0] * f[3] + b->axis[1] * f[4] + b->axis[2] * f[5]; break;
+    case SOAI_KIND_SPHERICAL:
+    case SOAI_KIND_FREE:
+        SOAI_UNROLL for (int i = 0; i < nv; ++i) x[i] = f[i];
+        break;
+    default:
+        for (int c = 0; c < nv; ++c) {
+            real H[6];
+            joint_column(k, w, b, c, H);
+            x[c] = v6_dot(H, f);
+        }
+    }
+}
+
+/* a += (apparent rate of H*, as seen in the body) x, for joint rates v.
+ * universal: d(Q'u)/dt = -axis2 v1 x Q'u.   planar: d(Q'e)/dt = -axis v2 x Q'e.   Others are constant.               */
+SOAI_INLINE void joint_ring(const view_table *k, const kernel_work *w, const body_table *b, const real *v,
+                            const real *x, real a[6]) {
+    (void)k;
+    if (!joint_varies(b)) return;
+    const real *H = w->H + 6 * b->iv;
+    real t[3];
+    if (b->type == SOAI_JOINT_UNIVERSAL) {
+        v3_cross(H, H + 6, t);
+        for (int i = 0; i < 3; ++i) a[i] += t[i] * v[1] * x[0];
+    } else {
+        real g[3];
+        for (int i = 0; i < 3; ++i) g[i] = H[3 + i] * x[0] + H[9 + i] * x[1];
+        v3_cross(g, H + 12, t);
+        for (int i = 0; i < 3; ++i) a[3 + i] += t[i] * v[2];
+    }
+}
+
+/* U = P H* (6 x nv, by columns) */
+SOAI_INLINE void joint_inertia(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
+                               const real P[21], real *U) {
+    const real *B = P + 12;
+    const konst *u = b->axis;
+    switch (kind) {
+    case SOAI_KIND_REVOLUTE:
+        U[0] = P[XX] * u[0] + P[XY] * u[1] + P[XZ] * u[2];
+        U[1] = P[XY] * u[0] + P[YY] * u[1] + P[YZ] * u[2];
+        U[2] = P[XZ] * u[0] + P[YZ] * u[1] + P[ZZ] * u[2];
+        SOAI_UNROLL for (int i = 0; i < 3; ++i) U[3 + i] = B[i] * u[0] + B[3 + i] * u[1] + B[6 + i] * u[2];
+        break;
+    case SOAI_KIND_PRISMATIC:
+        SOAI_UNROLL for (int i = 0; i < 3; ++i) U[i] = B[3 * i] * u[0] + B[3 * i + 1] * u[1] + B[3 * i + 2] * u[2];
+        U[3] = P[6 + XX] * u[0] + P[6 + XY] * u[1] + P[6 + XZ] * u[2];
+        U[4] = P[6 + XY] * u[0] + P[6 + YY] * u[1] + P[6 + YZ] * u[2];
+        U[5] = P[6 + XZ] * u[0] + P[6 + YZ] * u[1] + P[6 + ZZ] * u[2];
+        break;
+    case SOAI_KIND_SPHERICAL:
+    case SOAI_KIND_FREE:
+        SOAI_UNROLL for (int c = 0; c < nv; ++c) abi_column(P, c, U + 6 * c);
+        break;
+    default:
+        for (int c = 0; c < nv; ++c) {
+            real H[6];
+            joint_column(k, w, b, c, H);
+            abi_mul(P, H, U + 6 * c);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,140 @@
+/* kernels.c  all sweeps for one number type (SOAI_NUMBER) and instruction set, exported as one table (SOAI_TABLE). */
+#include "kernels.h"
+#include "aba.h"
+#include "coriolis.h"
+#include "crba.h"
+#include "derivatives.h"
+#include "kinematics.h"
+#include "minv.h"
+#include "rnea.h"
+
+#define VIEW const view_table *k = view
+#define WORK kernel_work *w = work
+
+static size_t k_work_reals(const void *view) { return kernel_layout(view, 0, 0); }
+static void k_work_place(const void *view, void *work, void *memory) { kernel_layout(view, work, memory); }
+static int k_rnea(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext, void *tau) {
+    return rnea(view, work, q, v, a, fext, tau);
+}
+static int k_aba(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext, void *vdot) {
+    return aba(view, work, q, v, tau, fext, vdot);
+}
+static int k_crba(const void *view, void *work, const void *q, void *M) { return crba(view, work, q, M); }
+static int k_mass_r87(const void *view, void *work, const void *q, void *M) { return mass_r87(view, work, q, M); }
+static int k_articulate(const void *view, void *work, const void *q) {
+    VIEW;
+    const int bad = articulate(k, work, q);
+    if (bad) return bad;
+    return k->nm && mimic_prepare(k, work) ? k->nb : 0;
+}
+static void k_minv_mul(const void *view, void *work, const void *x, void *y) {
+    VIEW;
+    minv_mul(k, work, x, y);
+    if (k->nm) mimic_project(k, work, y);
+}
+static void k_minv_form(const void *view, void *work, void *M) { minv_form(view, work, M); }
+static void k_positions(const void *view, void *work, const void *q) {
+    VIEW;
+    for (int i = 1; i <= k->nb; ++i) joint_position(k, work, i, q);
+}
+static void k_mass_mul(const void *view, void *work, const void *x, void *y) { mass_mul(view, work, x, y); }
+static int k_kinematics(const void *view, void *work, const void *q, const void *v, const void *a) {
+    return kinematics(view, work, q, v, a);
+}
+static void k_jacobian(const void *view, void *work, int body, const void *point, void *J) {
+    jacobian(view, work, body, point, J);
+}
+static void k_momentum(const void *view, void *work, const void *v, void *kinetic, void *h) {
+    momentum(view, work, v, kinetic, h);
+}
+static void k_first_moment(const void *view, void *work, void *mass, void *moment) {
+    first_moment(view, work, mass, moment);
+}
+static void k_centroidal(const void *view, void *work, const void *com, void *A) { centroidal(view, work, com, A); }
+static int k_coriolis_mul(const void *view, void *work, const void *q, const void *v, const void *x, void *out) {
+    return coriolis_mul(view, work, q, v, x, out);
+}
+static void k_regressor(const void *view, void *work, void *Y) { regressor(view, work, Y); }
+static int k_rnea_derivatives(const void *view, void *work, const void *q, const void *v, const void *a,
+                              const void *fext, const void *wrench, int wrenches, void *dq, void *dv) {
+    return rnea_derivatives(view, work, q, v, a, fext, wrench, wrenches, dq, dv);
+}
+
+#if SOAI_LANES > 1
+static void k_pack(const void *from_, long stride, int count, int states, void *to_) {
+    const konst *row[SOAI_LANES], *from = from_;
+    real *to = to_;
+    for (int l = 0; l < SOAI_LANES; ++l) row[l] = from + stride * (l < states ? l : states - 1);
+    int j = 0;
+#if SOAI_NUMBER == SOAI_DOUBLE_LANES && !defined(__clang__)
+    for (; j + 4 <= count; j += 4) { /* 4 x 4 transposes */
+        real a, b, c, d;
+        memcpy(&a, row[0] + j, sizeof a), memcpy(&b, row[1] + j, sizeof b);
+        memcpy(&c, row[2] + j, sizeof c), memcpy(&d, row[3] + j, sizeof d);
+        const real t0 = __builtin_shuffle(a, b, (soai_mask){0, 4, 2, 6}), t1 = __builtin_shuffle(a, b, (soai_mask){1, 5, 3, 7});
+        const real t2 = __builtin_shuffle(c, d, (soai_mask){0, 4, 2, 6}), t3 = __builtin_shuffle(c, d, (soai_mask){1, 5, 3, 7});
+        to[j] = __builtin_shuffle(t0, t2, (soai_mask){0, 1, 4, 5}), to[j + 1] = __builtin_shuffle(t1, t3, (soai_mask){0, 1, 4, 5});
+        to[j + 2] = __builtin_shuffle(t0, t2, (soai_mask){2, 3, 6, 7}), to[j + 3] = __builtin_shuffle(t1, t3, (soai_mask){2, 3, 6, 7});
+    }
+#endif
+    for (; j < count; ++j) {
+        real x;
+        for (int l = 0; l < SOAI_LANES; ++l) x[l] = row[l][j];
+        to[j] = x;
+    }
+}
+static void k_unpack(const void *from_, int count, int states, void *to_, long stride) {
+    const real *from = from_;
+    konst *to = to_;
+    int j = 0;
+#if SOAI_NUMBER == SOAI_DOUBLE_LANES && !defined(__clang__)
+    if (states == SOAI_LANES)
+        for (; j + 4 <= count; j += 4) {
+            const real a = from[j], b = from[j + 1], c = from[j + 2], d = from[j + 3];
+            const real t0 = __builtin_shuffle(a, b, (soai_mask){0, 4, 2, 6}), t1 = __builtin_shuffle(a, b, (soai_mask){1, 5, 3, 7});
+            const real t2 = __builtin_shuffle(c, d, (soai_mask){0, 4, 2, 6}), t3 = __builtin_shuffle(c, d, (soai_mask){1, 5, 3, 7});
+            const real r0 = __builtin_shuffle(t0, t2, (soai_mask){0, 1, 4, 5}), r1 = __builtin_shuffle(t1, t3, (soai_mask){0, 1, 4, 5});
+            const real r2 = __builtin_shuffle(t0, t2, (soai_mask){2, 3, 6, 7}), r3 = __builtin_shuffle(t1, t3, (soai_mask){2, 3, 6, 7});
+            memcpy(to + j, &r0, sizeof r0), memcpy(to + stride + j, &r1, sizeof r1);
+            memcpy(to + 2 * stride + j, &r2, sizeof r2), memcpy(to + 3 * stride + j, &r3, sizeof r3);
+        }
+#endif
+    for (; j < count; ++j)
+        for (int l = 0; l < states; ++l) to[stride * l + j] = from[j][l];
+}
+#else
+#define k_pack 0
+#define k_unpack 0
+#endif
+
+#ifndef SOAI_ISA_NAME
+#define SOAI_ISA_NAME "portable"
+#endif
+extern const soai_kernels SOAI_TABLE;
+const soai_kernels SOAI_TABLE = {
+    .instruction_set = SOAI_ISA_NAME,
+    .lanes = SOAI_LANES,
+    .real_bytes = sizeof(real),
+    .work_bytes = sizeof(kernel_work),
+    .work_reals = k_work_reals,
+    .work_place = k_work_place,
+    .rnea = k_rnea,
+    .aba = k_aba,
+    .crba = k_crba,
+    .mass_r87 = k_mass_r87,
+    .articulate = k_articulate,
+    .minv_mul = k_minv_mul,
+    .minv_form = k_minv_form,
+    .positions = k_positions,
+    .mass_mul = k_mass_mul,
+    .kinematics = k_kinematics,
+    .jacobian = k_jacobian,
+    .momentum = k_momentum,
+    .first_moment = k_first_moment,
+    .centroidal = k_centroidal,
+    .coriolis_mul = k_coriolis_mul,
+    .regressor = k_regressor,
+    .rnea_derivatives = k_rnea_derivatives,
+    .pack = k_pack,
+    .unpack = k_unpack,
+};

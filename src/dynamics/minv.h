@@ -1,0 +1,109 @@
+/* minv.h  the inverse of the mass matrix, O(n^2): R87 (83), carried over to trees.
+ *
+ * R87 (83) runs along a serial chain: a unit torque at joint i moves the bodies outboard of it.  On a tree it also
+ * moves every branch that leaves the path from i to the base.  Delta-(j), the costate covariance, says how body j
+ * accelerates (with a minus) under a force that arrives from outboard, so
+ *     path      x(i) = phi G(i);  at each ancestor j:  alpha-(j) = Delta-(j) x(j),  x <- phi (1 - G H) x
+ *     branches  alpha+(k) = phi* alpha-(parent k),  M^-1(k,i) = G(k)' alpha+(k),  alpha-(k) = (1 - G H)' alpha+(k)
+ * with, as in (83):  Delta+(i) = phi* Delta-(parent) phi,  Delta- = (1 - G H)' Delta+ (1 - G H) + H* D^-1 H,
+ *     M^-1(i,i) = D^-1 + G' Delta+ G,  alpha-(i) = Delta+(i) G(i) - H* M^-1(i,i).
+ * needs   articulate()      writes  P (as Delta-), A (as alpha-), c (marks the path), M                                                */
+#ifndef SOAI_MINV_H
+#define SOAI_MINV_H
+#include "aba.h"
+#include "crba.h"
+
+/* x <- (1 - G H) x, a force passing the hinge of b inward. */
+SOAI_INLINE void hinge_pass_force(const view_table *k, const kernel_work *w, const body_table *b, real x[6]) {
+    real h[6];
+    joint_project(k, w, b, b->kind, b->nv, x, h);
+    step_hinge_solve(w, b, b->nv, h);
+    for (int c = 0; c < b->nv; ++c) v6_add_scaled(-h[c], w->U + 6 * (b->iv + c), x);
+}
+/* g = G' a, and a <- (1 - G H)' a: an acceleration passing the hinge outward. */
+SOAI_INLINE void hinge_pass_motion(const view_table *k, const kernel_work *w, const body_table *b, real a[6], real *g) {
+    real minus[6];
+    for (int c = 0; c < b->nv; ++c) g[c] = v6_dot(w->U + 6 * (b->iv + c), a);
+    step_hinge_solve(w, b, b->nv, g);
+    for (int c = 0; c < b->nv; ++c) minus[c] = -g[c];
+    joint_add(k, w, b, b->kind, b->nv, minus, a);
+}
+/* Delta+(i) f = phi* Delta-(parent) phi f */
+SOAI_INLINE void delta_plus(const view_table *k, const kernel_work *w, int i, const real f[6], real out[6]) {
+    const int parent = k->body[i].parent;
+    real x[6], y[6];
+    v6_zero(x), v6_zero(out);
+    if (!parent) return;
+    force_in_add(w->R + 9 * i, w->p + 3 * i, f, x);
+    abi_mul(w->P + 21 * parent, x, y);
+    motion_out(w->R + 9 * i, w->p + 3 * i, y, out);
+}
+
+SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
+    const size_t n = (size_t)k->nv;
+    static const unsigned char rows[21][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}, {3, 3},
+                                              {4, 4}, {5, 5}, {3, 4}, {3, 5}, {4, 5}, {0, 3}, {0, 4},
+                                              {0, 5}, {1, 3}, {1, 4}, {1, 5}, {2, 3}, {2, 4}, {2, 5}};
+    for (size_t j = 0; j < n * n; ++j) M[j] = REAL(0);
+    for (int i = 1; i <= k->nb; ++i) { /* costate covariance, base to tips */
+        const body_table *b = k->body + i;
+        real T[36];
+        for (int c = 0; c < 6; ++c) {
+            real x[6], y[6], h[6], g[6];
+            v6_zero(x);
+            x[c] = REAL(1);
+            joint_project(k, w, b, b->kind, b->nv, x, h); /* H e_c */
+            step_hinge_solve(w, b, b->nv, h);
+            hinge_pass_force(k, w, b, x);
+            delta_plus(k, w, i, x, y);
+            hinge_pass_motion(k, w, b, y, g);
+            joint_add(k, w, b, b->kind, b->nv, h, y); /* + H* D^-1 H e_c */
+            for (int r = 0; r < 6; ++r) T[6 * r + c] = y[r];
+        }
+        for (int j = 0; j < 21; ++j) w->P[21 * i + j] = T[6 * rows[j][0] + rows[j][1]];
+    }
+    for (int i = 1; i <= k->nb; ++i) {
+        const body_table *b = k->body + i;
+        for (int c = 0; c < b->nv; ++c) {
+            const size_t col = (size_t)(b->iv + c);
+            real G[6], x[6], a[6], unit[6], m[6];
+            for (int j = 0; j < b->nv; ++j) unit[j] = REAL(j == c);
+            step_hinge_solve(w, b, b->nv, unit); /* D^-1 e_c */
+            v6_zero(G);
+            for (int j = 0; j < b->nv; ++j) v6_add_scaled(unit[j], w->U + 6 * (b->iv + j), G); /* G e_c */
+            delta_plus(k, w, i, G, a);
+            real g[6];
+            for (int j = 0; j < b->nv; ++j) g[j] = v6_dot(w->U + 6 * (b->iv + j), a);
+            step_hinge_solve(w, b, b->nv, g);
+            for (int j = 0; j < b->nv; ++j) m[j] = unit[j] + g[j]; /* D^-1 + G' Delta+ G */
+            for (int j = 0; j < b->nv; ++j) M[n * (size_t)(b->iv + j) + col] = m[j], m[j] = -m[j];
+            joint_add(k, w, b, b->kind, b->nv, m, a); /* alpha-(i) */
+            for (int j = 0; j <= k->nb; ++j) v6_zero(w->A + 6 * j), w->c[6 * j] = REAL(0);
+            v6_copy(a, w->A + 6 * i);
+            v6_zero(x);
+            if (b->parent) force_in_add(w->R + 9 * i, w->p + 3 * i, G, x);
+            for (int j = b->parent; j; j = k->body[j].parent) { /* path to the base */
+                real t[6];
+                w->c[6 * j] = REAL(1);
+                abi_mul(w->P + 21 * j, x, w->A + 6 * j);
+                hinge_pass_force(k, w, k->body + j, x);
+                v6_zero(t);
+                force_in_add(w->R + 9 * j, w->p + 3 * j, x, t);
+                v6_copy(t, x);
+            }
+            for (int j = 1; j <= k->nb; ++j) { /* what hangs on the path, itself left out */
+                const body_table *o = k->body + j;
+                if (j == i || !o->parent) continue;
+                if (real_all_above(w->c[6 * j], REAL(0))) continue; /* on the path */
+                real alpha[6], e[6];
+                motion_out(w->R + 9 * j, w->p + 3 * j, w->A + 6 * o->parent, alpha);
+                hinge_pass_motion(k, w, o, alpha, e);
+                v6_copy(alpha, w->A + 6 * j);
+                if (j > i)
+                    for (int r = 0; r < o->nv; ++r) M[n * (size_t)(o->iv + r) + col] = M[n * col + (size_t)(o->iv + r)] = e[r];
+            }
+        }
+    }
+}
+
+#endif

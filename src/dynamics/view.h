@@ -1,0 +1,51 @@
+/* view.h  the model as the sweeps see it: tables of constants, one row per body and per degree of freedom.
+ *
+ * Included once per constant type (SOAI_KONST double or float, suffix in SOAI_VIEW(name)): the model's buffer holds both tables,
+ * the double ones being the truth and the float ones their rounding.  A generated file holds the same tables as
+ * `static const` arrays, so that the compiler can specialise the same sweeps.
+ *
+ * Row 0 is the world.  Indices q, v count tree coordinates (every joint its own, mimic joints too).                 */
+
+#ifndef SOAI_VIEW_COMMON
+#define SOAI_VIEW_COMMON
+/* How the joint map H* of a body is used in the sweeps; see joint.h. */
+enum {
+    SOAI_KIND_REVOLUTE,  /* H* = [axis; 0]                          */
+    SOAI_KIND_PRISMATIC, /* H* = [0; axis]                          */
+    SOAI_KIND_SPHERICAL, /* H* = [1; 0], 3 columns                  */
+    SOAI_KIND_FREE,      /* H* = 1, 6 columns                       */
+    SOAI_KIND_GENERAL    /* any H*, 6 x nv, perhaps depending on q  */
+};
+#endif
+
+typedef struct SOAI_VIEW(body) {
+    int parent, type, kind, nv;
+    int iq, iv, id;   /* first q, first v, first entry of its D block (nv x nv) */
+    int rotor;        /* nonzero: an exact rotor sits on the parent              */
+    SOAI_KONST R0[9], R1[9], R2[9]; /* R(q) = R0 + cos q R1 + sin q R2; R0 + R1 is the placement's rotation */
+    SOAI_KONST p[3];                /* the placement's translation                                          */
+    SOAI_KONST axis[3];             /* in body axes                                                         */
+    SOAI_KONST slide[3];            /* motion of the origin per unit of the sliding coordinate, parent axes */
+    SOAI_KONST M[10];               /* m, h = m c, I about the origin                                       */
+} SOAI_VIEW(body);
+
+typedef struct SOAI_VIEW(dof) {
+    SOAI_KONST armature; /* G^2 Jm: added to D (and to the diagonal of the mass matrix)  */
+    SOAI_KONST damping, friction_positive, friction_negative, stiffness, rest;
+    SOAI_KONST H[6];     /* column of H* where it is constant (kind general)              */
+    SOAI_KONST rotor[3]; /* exact rotor: Jm G u, parent axes                              */
+} SOAI_VIEW(dof);
+
+typedef struct SOAI_VIEW(mimic) {
+    int follower, leader; /* tree degrees of freedom: v_follower = ratio v_leader */
+    SOAI_KONST ratio;
+} SOAI_VIEW(mimic);
+
+typedef struct SOAI_VIEW(view) {
+    int nb, nq, nv, nd, nm; /* bodies without the world, tree q and v, entries of all D blocks, mimic joints */
+    int losses;             /* nonzero: some dof has friction or a spring */
+    SOAI_KONST gravity[3];
+    const SOAI_VIEW(body) * body; /* nb + 1 */
+    const SOAI_VIEW(dof) * dof;   /* nv     */
+    const SOAI_VIEW(mimic) * mimic;
+} SOAI_VIEW(view);

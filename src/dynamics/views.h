@@ -1,0 +1,14 @@
+/* views.h  view.h for both constant types. */
+#ifndef SOAI_VIEWS_H
+#define SOAI_VIEWS_H
+#define SOAI_KONST double
+#define SOAI_VIEW(name) soai_##name##_double
+#include "view.h"
+#undef SOAI_KONST
+#undef SOAI_VIEW
+#define SOAI_KONST float
+#define SOAI_VIEW(name) soai_##name##_float
+#include "view.h"
+#undef SOAI_KONST
+#undef SOAI_VIEW
+#endif

@@ -1,0 +1,43 @@
+/* work.h  the work space behind soa_work, and the ways between the caller's coordinates and the tree's. */
+#ifndef SOAI_WORK_H
+#define SOAI_WORK_H
+#include "../model/model_internal.h"
+#include "kernels.h"
+#include "soa/dynamics.h"
+
+/* The arrays of a double kernel, as kernels.c lays them out. */
+#define SOAI_NUMBER SOAI_DOUBLE
+#include "kernel.h"
+
+struct soa_work {
+    const soa_model *model;
+    const soai_kernels *k, *kf; /* double, float */
+    soai_view_double view;
+    soai_view_float view_f;
+    kernel_work w;
+    void *w_f; /* struct of pointers of the float kernel */
+    void *from_heap;
+    int body;           /* named by the last failure */
+    int has_kinematics; /* Rw, pw, V, c, A hold what soa_kinematics left */
+    int has_forces;     /* f holds what soa_rnea left */
+    /* scratch, tree coordinates */
+    double *zero;             /* max(tq, tv) zeros, with unit quaternions in neutral_q */
+    double *neutral_q;        /* the caller's nq */
+    double *tq, *tv, *ta, *tt; /* expanded q, v, a and a torque */
+    double *user;             /* nv, a vector in the caller's coordinates */
+    double *wide;             /* 6 x tv */
+    double *fext;             /* 6 x nb */
+    double *matrix;           /* mimic models only: 2 tv^2 or tv x 10 nb */
+    float *tq_f, *tv_f, *ta_f, *tt_f, *zero_f;
+    float *matrix_f; /* mimic models only: tv^2 */
+};
+
+/* Finds the body at fault for number j of the caller's q (or v). */
+int soai_body_of_q(const soa_model *m, int j);
+int soai_body_of_v(const soa_model *m, int j);
+
+/* Checks q (unit quaternions too) and up to three v-like vectors; NULLs pass. Sets *body. */
+soa_status soai_check_state(const soa_model *m, const double *q, const double *v, const double *a, const double *t, int *body);
+soa_status soai_check_state_f(const soa_model *m, const float *q, const float *v, const float *a, const float *t, int *body);
+
+#endif

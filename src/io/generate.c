@@ -1,0 +1,314 @@
+/* generate.c  `soa gen`: one model as a self-contained C file.
+ *
+ * The file holds the model's tables as constants and the text of the very sweeps the library runs (kernel_text.h), so
+ * that the compiler can unroll them over the bodies and drop what is zero.  The sweeps stand there twice, for one
+ * state and for four in SIMD lanes; in the second copy every name they define gets the suffix _lanes.               */
+#include "../model/model_internal.h"
+#include "kernel_text.h"
+#include "soa/io.h"
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Bodies up to which sweeps are unrolled: beyond it the code outgrows the instruction cache. */
+enum { MOST_UNROLLED = 20 };
+
+/* Text without the quoted includes; the files follow each other in order of dependency. */
+static void put_kernel(FILE *f, const char *text) {
+    while (*text) {
+        const char *end = strchr(text, '\n');
+        const size_t n = end ? (size_t)(end - text) + 1 : strlen(text);
+        if (strncmp(text, "#include \"", 10)) fwrite(text, 1, n, f);
+        text += n;
+    }
+}
+
+/* Calls fn for every name that the kernels define at file scope: macros (kind 'm') or functions, types and
+ * enumerators (kind 'f'). */
+typedef void name_fn(FILE *f, const char *name, size_t length);
+static void each_name(FILE *f, char kind, name_fn *fn) {
+    static const char *const types[] = {"real", "konst", "soai_mask", "body_table", "dof_table", "view_table", "kernel_work", "XX", "YY", "ZZ", "XY", "XZ", "YZ"};
+    for (const soai_text *t = soai_kernel_text; t->name; ++t)
+        for (const char *line = t->text; *line;) {
+            const char *end = strchr(line, '\n'), *next = end ? end + 1 : line + strlen(line);
+            if (kind == 'm' && !strncmp(line, "#define ", 8)) {
+                const char *s = line + 8, *e = s;
+                while (isalnum((unsigned char)*e) || *e == '_') ++e;
+                fn(f, s, (size_t)(e - s));
+            }
+            if (kind == 'f' && (!strncmp(line, "SOAI_INLINE ", 12) || !strncmp(line, "SOAI_SWEEP ", 11) || !strncmp(line, "static __attribute__", 20))) {
+                const char *open = line + (strncmp(line, "static", 6) ? 0 : 20);
+                if (open != line) { /* past the attribute's own parentheses */
+                    int depth = 0;
+                    do depth += *open == '(', depth -= *open == ')';
+                    while (*open++ && depth);
+                }
+                open = strchr(open, '(');
+                const char *s = open;
+                while (s > line && (isalnum((unsigned char)s[-1]) || s[-1] == '_')) --s;
+                if (open) fn(f, s, (size_t)(open - s));
+            }
+            line = next;
+        }
+    if (kind == 'f')
+        for (size_t i = 0; i < sizeof types / sizeof *types; ++i) fn(f, types[i], strlen(types[i]));
+}
+static void put_undef(FILE *f, const char *name, size_t n) {
+    static const char *const once[] = {"SOAI_VIEWS_H", "SOAI_VIEW_COMMON", "SOAI_JOINT_TYPES_H"}; /* no numbers in them */
+    for (size_t i = 0; i < sizeof once / sizeof *once; ++i)
+        if (strlen(once[i]) == n && !strncmp(once[i], name, n)) return;
+    fprintf(f, "#undef %.*s\n", (int)n, name);
+}
+static void put_rename(FILE *f, const char *name, size_t n) {
+    fprintf(f, "#define %.*s %.*s_lanes\n", (int)n, name, (int)n, name);
+}
+
+static void put_numbers(FILE *f, const char *name, const double *x, size_t n) {
+    fprintf(f, " .%s = {", name);
+    for (size_t i = 0; i < n; ++i) fprintf(f, "%s%.17g", i ? ", " : "", x[i]);
+    fprintf(f, "},\n");
+}
+
+static void put_tables(FILE *f, const soa_model *m) {
+    const soai_view_double v = soai_model_view(m);
+    const char *unit = "";
+    fprintf(f, "static const soai_body_double gen_body[%d] = {\n{.parent = 0},\n", v.nb + 1);
+    for (int i = 1; i <= v.nb; ++i) {
+        const soai_body_double *b = v.body + i;
+        fprintf(f, "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d,\n", b->parent,
+                b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor);
+        put_numbers(f, "R0", b->R0, 9), put_numbers(f, "R1", b->R1, 9), put_numbers(f, "R2", b->R2, 9);
+        put_numbers(f, "p", b->p, 3), put_numbers(f, "axis", b->axis, 3), put_numbers(f, "slide", b->slide, 3);
+        put_numbers(f, "M", b->M, 10);
+        fprintf(f, "},\n");
+    }
+    fprintf(f, "};\nstatic const soai_dof_double gen_dof[%d] = {\n", v.nv > 0 ? v.nv : 1);
+    for (int i = 0; i < v.nv; ++i) {
+        const soai_dof_double *d = v.dof + i;
+        fprintf(f, "{.armature = %.17g, .damping = %.17g, .friction_positive = %.17g, .friction_negative = %.17g, .stiffness = %.17g, .rest = %.17g,\n",
+                d->armature, d->damping, d->friction_positive, d->friction_negative, d->stiffness, d->rest);
+        put_numbers(f, "H", d->H, 6), put_numbers(f, "rotor", d->rotor, 3);
+        fprintf(f, "},\n");
+    }
+    fprintf(f, "%s};\nstatic const soai_mimic_double gen_mimic[%d] = {", v.nv ? "" : "{0}", v.nm > 0 ? v.nm : 1);
+    for (int i = 0; i < v.nm; ++i) fprintf(f, "{%d, %d, %.17g},", v.mimic[i].follower, v.mimic[i].leader, v.mimic[i].ratio);
+    fprintf(f, "%s};\n", v.nm ? unit : "{0}");
+    fprintf(f, "static const soai_view_double gen_view = {%d, %d, %d, %d, %d, %d, {%.17g, %.17g, %.17g}, gen_body, gen_dof, gen_mimic};\n",
+            v.nb, v.nq, v.nv, v.nd, v.nm, v.losses, v.gravity[0], v.gravity[1], v.gravity[2]);
+    const soai_map *maps[2] = {SOAI_AT(m, soai_map, map_q), SOAI_AT(m, soai_map, map_v)};
+    const int counts[2] = {m->tq, m->tv};
+    fprintf(f, "typedef struct gen_map { int user; double ratio, offset; } gen_map;\n");
+    for (int k = 0; k < 2; ++k) {
+        fprintf(f, "static const gen_map gen_map_%c[] = {", k ? 'v' : 'q');
+        for (int i = 0; i < counts[k]; ++i) fprintf(f, "{%d, %.17g, %.17g},", maps[k][i].user, maps[k][i].ratio, maps[k][i].offset);
+        fprintf(f, "%s};\n", counts[k] ? "" : "{0, 0, 0}");
+    }
+    fprintf(f, "static const int gen_leads[] = {"); /* 0 for mimic joints */
+    for (int i = 0; i < m->tv; ++i) {
+        int leads = 1;
+        for (int k = 0; k < v.nm; ++k) leads = leads && v.mimic[k].follower != i;
+        fprintf(f, "%d,", leads);
+    }
+    fprintf(f, "%s};\n", m->tv ? "" : "0");
+}
+
+/* The functions of one number type; `lane` is the suffix. */
+static const char wrappers[] =
+    "typedef struct GEN(room) {\n"
+    "    real R[9 * (GEN_NB + 1)], p[3 * (GEN_NB + 1)], V[6 * (GEN_NB + 1)], A[6 * (GEN_NB + 1)], c[6 * (GEN_NB + 1)];\n"
+    "    real f[6 * (GEN_NB + 1)], P[21 * (GEN_NB + 1)], Rw[9 * (GEN_NB + 1)], pw[3 * (GEN_NB + 1)];\n"
+    "    real H[6 * GEN_TV + 1], U[6 * GEN_TV + 1], D[GEN_ND + 1], e[GEN_TV + 1], x[GEN_TV + 1], S[6 * GEN_TV + 1], F[6 * GEN_TV + 1];\n"
+    "    real Y[GEN_NM * GEN_TV + 1], W[GEN_NM * GEN_NM + 1];\n"
+    "    real q[GEN_TQ + 1], v[GEN_TV + 1], a[GEN_TV + 1], out[GEN_TV + 1];\n"
+    "} GEN(room);\n"
+    "#define GEN_WORK(r) {.R = r.R, .p = r.p, .V = r.V, .A = r.A, .c = r.c, .f = r.f, .P = r.P, .H = r.H, .U = r.U, .D = r.D, \\\n"
+    "    .e = r.e, .x = r.x, .Rw = r.Rw, .pw = r.pw, .S = r.S, .F = r.F, .Y = r.Y, .W = r.W}\n"
+    "/* Tree coordinates of SOAI_LANES states, `states` of them real, `stride` numbers apart. */\n"
+    "SOAI_INLINE void GEN(load)(const double *x, long stride, int states, const gen_map *map, int n, int torque, real *out) {\n"
+    "    for (int t = 0; t < n; ++t) {\n"
+    "        const double ratio = torque ? gen_leads[t] : map[t].ratio, offset = torque ? 0 : map[t].offset;\n"
+    "#if SOAI_LANES > 1\n"
+    "        for (int l = 0; l < SOAI_LANES; ++l) out[t][l] = ratio * x[stride * (l < states ? l : states - 1) + map[t].user] + offset;\n"
+    "#else\n"
+    "        (void)stride, (void)states;\n"
+    "        out[t] = ratio * x[map[t].user] + offset;\n"
+    "#endif\n"
+    "    }\n"
+    "}\n"
+    "#if SOAI_LANES > 1\n"
+    "#define GEN_AT(x, l) ((x)[l])\n"
+    "#else\n"
+    "#define GEN_AT(x, l) (x)\n"
+    "#endif\n"
+    "SOAI_INLINE void GEN(store_motion)(const real *x, int states, double *out) {\n"
+    "    for (int l = 0; l < states; ++l)\n"
+    "        for (int t = 0; t < GEN_TV; ++t)\n"
+    "            if (gen_leads[t]) out[(long)GEN_NV * l + gen_map_v[t].user] = GEN_AT(x[t], l);\n"
+    "}\n"
+    "SOAI_INLINE void GEN(store_torque)(const real *x, int states, double *out) {\n"
+    "    for (int l = 0; l < states; ++l) {\n"
+    "        for (int u = 0; u < GEN_NV; ++u) out[(long)GEN_NV * l + u] = 0;\n"
+    "        for (int t = 0; t < GEN_TV; ++t) out[(long)GEN_NV * l + gen_map_v[t].user] += gen_map_v[t].ratio * GEN_AT(x[t], l);\n"
+    "    }\n"
+    "}\n"
+    "SOAI_INLINE int GEN(fd_group)(int states, const double *q, const double *v, const double *tau, double *qdd) {\n"
+    "    GEN(room) r;\n"
+    "    kernel_work w = GEN_WORK(r);\n"
+    "    GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
+    "    GEN(load)(v, GEN_NV, states, gen_map_v, GEN_TV, 0, r.v);\n"
+    "    GEN(load)(tau, GEN_NV, states, gen_map_v, GEN_TV, 1, r.a);\n"
+    "    const int bad = aba(&gen_view, &w, r.q, r.v, r.a, 0, r.out);\n"
+    "    if (!bad) GEN(store_motion)(r.out, states, qdd);\n"
+    "    return bad;\n"
+    "}\n"
+    "SOAI_INLINE int GEN(id_group)(int states, const double *q, const double *v, const double *a, double *tau) {\n"
+    "    GEN(room) r;\n"
+    "    kernel_work w = GEN_WORK(r);\n"
+    "    GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
+    "    GEN(load)(v, GEN_NV, states, gen_map_v, GEN_TV, 0, r.v);\n"
+    "    GEN(load)(a, GEN_NV, states, gen_map_v, GEN_TV, 0, r.a);\n"
+    "    rnea(&gen_view, &w, r.q, r.v, r.a, 0, r.out);\n"
+    "    GEN(store_torque)(r.out, states, tau);\n"
+    "    return 0;\n"
+    "}\n"
+    "SOAI_INLINE int GEN(mass_group)(int states, const double *q, double *M) {\n"
+    "    GEN(room) r;\n"
+    "    real tree[GEN_TV * GEN_TV + 1];\n"
+    "    kernel_work w = GEN_WORK(r);\n"
+    "    GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
+    "    crba(&gen_view, &w, r.q, tree);\n"
+    "    for (int l = 0; l < states; ++l) {\n"
+    "        double *out = M + (long)GEN_NV * GEN_NV * l;\n"
+    "        if (GEN_NM) {\n"
+    "            for (int j = 0; j < GEN_NV * GEN_NV; ++j) out[j] = 0;\n"
+    "            for (int i = 0; i < GEN_TV; ++i)\n"
+    "                for (int j = 0; j < GEN_TV; ++j)\n"
+    "                    out[GEN_NV * gen_map_v[i].user + gen_map_v[j].user] += gen_map_v[i].ratio * gen_map_v[j].ratio * GEN_AT(tree[GEN_TV * i + j], l);\n"
+    "        } else {\n"
+    "            for (int j = 0; j < GEN_NV * GEN_NV; ++j) out[j] = GEN_AT(tree[j], l);\n"
+    "        }\n"
+    "    }\n"
+    "    return 0;\n"
+    "}\n";
+
+static const char scalar_api[] =
+    "int PREFIX_fd(const double *q, const double *v, const double *tau, double *qdd) { return GEN(fd_group)(1, q, v, tau, qdd); }\n"
+    "int PREFIX_id(const double *q, const double *v, const double *a, double *tau) { return GEN(id_group)(1, q, v, a, tau); }\n"
+    "int PREFIX_mass(const double *q, double *M) { return GEN(mass_group)(1, q, M); }\n"
+    "int PREFIX_kinematics(const double *q, double *R, double *p) {\n"
+    "    GEN(room) r;\n"
+    "    kernel_work w = GEN_WORK(r);\n"
+    "    GEN(load)(q, GEN_NQ, 1, gen_map_q, GEN_TQ, 0, r.q);\n"
+    "    for (int i = 1; i <= GEN_NB; ++i) {\n"
+    "        joint_position(&gen_view, &w, i, r.q);\n"
+    "        step_pose(&gen_view, &w, i);\n"
+    "        for (int j = 0; j < 9; ++j) R[9 * (i - 1) + j] = r.Rw[9 * i + j];\n"
+    "        for (int j = 0; j < 3; ++j) p[3 * (i - 1) + j] = r.pw[3 * i + j];\n"
+    "    }\n"
+    "    return 0;\n"
+    "}\n"
+    "int PREFIX_jacobian(const double *q, int body, double *J) {\n"
+    "    GEN(room) r;\n"
+    "    kernel_work w = GEN_WORK(r);\n"
+    "    double tree[6 * GEN_TV + 1] = {0};\n"
+    "    if (body < 1 || body > GEN_NB) return -1;\n"
+    "    GEN(load)(q, GEN_NQ, 1, gen_map_q, GEN_TQ, 0, r.q);\n"
+    "    for (int i = 1; i <= GEN_NB; ++i) {\n"
+    "        joint_position(&gen_view, &w, i, r.q);\n"
+    "        step_pose(&gen_view, &w, i);\n"
+    "    }\n"
+    "    jacobian(&gen_view, &w, body, r.pw + 3 * body, tree);\n"
+    "    for (int i = 0; i < 6; ++i) GEN(store_torque)(tree + GEN_TV * i, 1, J + GEN_NV * i);\n"
+    "    return 0;\n"
+    "}\n";
+
+static const char batch_api[] =
+    "#define GEN_GROUPS(call)                                                                        \\\n"
+    "    for (long s = 0; s < n; s += SOAI_LANES) {                                                  \\\n"
+    "        const int states = n - s < SOAI_LANES ? (int)(n - s) : SOAI_LANES;                      \\\n"
+    "        const int bad = call;                                                                   \\\n"
+    "        if (bad) return bad;                                                                    \\\n"
+    "    }                                                                                           \\\n"
+    "    return 0;\n"
+    "int PREFIX_fd_batch(long n, const double *q, const double *v, const double *tau, double *qdd) {\n"
+    "    GEN_GROUPS(GEN(fd_group)(states, q + s * GEN_NQ, v + s * GEN_NV, tau + s * GEN_NV, qdd + s * GEN_NV))\n"
+    "}\n"
+    "int PREFIX_id_batch(long n, const double *q, const double *v, const double *a, double *tau) {\n"
+    "    GEN_GROUPS(GEN(id_group)(states, q + s * GEN_NQ, v + s * GEN_NV, a + s * GEN_NV, tau + s * GEN_NV))\n"
+    "}\n"
+    "int PREFIX_mass_batch(long n, const double *q, double *M) {\n"
+    "    GEN_GROUPS(GEN(mass_group)(states, q + s * GEN_NQ, M + s * GEN_NV * GEN_NV))\n"
+    "}\n";
+
+/* `text` with PREFIX replaced. */
+static void put_api(FILE *f, const char *text, const char *prefix) {
+    for (const char *at; (at = strstr(text, "PREFIX")); text = at + 6) {
+        fwrite(text, 1, (size_t)(at - text), f);
+        fputs(prefix, f);
+    }
+    fputs(text, f);
+}
+
+static void put_file(FILE *f, const soa_model *m, const char *prefix) {
+    fprintf(f,
+            "/* %s.c  dynamics of the model \"%s\", generated by soa %s: self-contained C11 (GCC or Clang), no dependency.\n"
+            " *\n"
+            " * nq %d, nv %d, bodies %d.  Coordinates as in the library (docs/notation.md).  No call allocates or checks its\n"
+            " * input; give finite numbers and unit quaternions.  Each returns 0, or the number of a body that moves no inertia.\n"
+            " *   int %s_fd(q, v, tau, qdd)          forward dynamics\n"
+            " *   int %s_id(q, v, a, tau)            inverse dynamics\n"
+            " *   int %s_mass(q, M)                  mass matrix, nv x nv, row by row\n"
+            " *   int %s_kinematics(q, R, p)         pose of every body: 9 and 3 numbers each\n"
+            " *   int %s_jacobian(q, body, J)        6 x nv, angular rows first, world axes, at the body's origin\n"
+            " *   int %s_{fd,id,mass}_batch(n, ...)  n states, state after state, four at a time in SIMD lanes\n"
+            " * Bodies: ",
+            prefix, soa_model_name(m), soa_version(), m->nq, m->nv, m->nb, prefix, prefix, prefix, prefix, prefix, prefix);
+    for (int i = 1; i <= m->nb; ++i) {
+        soa_body_info info;
+        soa_body(m, i, &info);
+        fprintf(f, "%s%d %s", i > 1 ? ", " : "", i, info.link);
+    }
+    fprintf(f,
+            ".\n * Compile with optimisation for the processor at hand, e.g. -O3 -mavx2 -mfma; the lines below ask for the rest.  */\n"
+            "#if defined(__GNUC__) && !defined(__clang__)\n"
+            "#pragma GCC optimize(\"O3\", \"no-signed-zeros\", \"finite-math-only\", \"no-math-errno\", \"no-trapping-math\")\n"
+            "#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n"
+            "#include <stddef.h>\n#define SOAI_GENERATED 1\n"
+            "#define GEN_NB %d\n#define GEN_NQ %d\n#define GEN_NV %d\n#define GEN_TQ %d\n#define GEN_TV %d\n#define GEN_ND %d\n#define GEN_NM %d\n",
+            m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm);
+    const char *unroll = m->nb <= MOST_UNROLLED ? "#define SOAI_UNROLL_BODIES SOAI_UNROLL_ALL\n" : "";
+    fprintf(f, "\n/* ---- one state ---------------------------------------------------------------- */\n#define SOAI_NUMBER SOAI_DOUBLE\n%s", unroll);
+    for (const soai_text *t = soai_kernel_text; t->name; ++t) put_kernel(f, t->text);
+    fprintf(f, "\n/* ---- the model ---------------------------------------------------------------- */\n");
+    put_tables(f, m);
+    fprintf(f, "#define GEN(name) gen_##name\n%s", wrappers);
+    put_api(f, scalar_api, prefix);
+    fprintf(f, "\n/* ---- four states in lanes: the same text under other names ------------------- */\n#undef GEN\n#undef GEN_WORK\n#undef GEN_AT\n#undef SOAI_NUMBER\n");
+    each_name(f, 'm', put_undef);
+    each_name(f, 'f', put_rename);
+    fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n%s", unroll);
+    for (const soai_text *t = soai_kernel_text; t->name; ++t) put_kernel(f, t->text);
+    fprintf(f, "#define GEN(name) gen_lanes_##name\n%s", wrappers);
+    put_api(f, batch_api, prefix);
+}
+
+soa_status soa_generate_c(const soa_model *model, const char *prefix, const char *path, soa_report *report) {
+    if (!model || !prefix || !path) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no model, prefix or path");
+    int fits = isalpha((unsigned char)*prefix) || *prefix == '_';
+    for (const char *c = prefix; *c; ++c) fits = fits && (isalnum((unsigned char)*c) || *c == '_');
+    if (!fits) return soai_report(report, SOA_E_NAME, -1, 0, "\"%s\" is not a C name; letters, digits and _ only", prefix);
+    if (soa_body_count(model) > 1000)
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "%d bodies: generated code keeps its work space on the stack and takes at most 1000", soa_body_count(model));
+    FILE *f = fopen(path, "w");
+    if (!f) return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(errno));
+    put_file(f, model, prefix);
+    const int bad = ferror(f);
+    if (fclose(f) || bad) {
+        const int why = errno;
+        remove(path);
+        return soai_report(report, SOA_E_FILE, -1, 0, "%s: writing failed: %s", path, strerror(why));
+    }
+    return SOA_OK;
+}

@@ -1,0 +1,121 @@
+/* urdf_internal.h  what the URDF reader (urdf.c) and the linter (urdf_lint.c) share.
+ *
+ * A document is opened into arrays of links and joints in document order.  Every fault goes through soai_urdf_say():
+ * the reader keeps the first error, the linter hears all of them and adds its own rules, so that both speak with one
+ * voice.  Memory comes from libxml2's allocator, so that one hook makes every allocation of a reading fail in turn.   */
+#ifndef SOA_URDF_INTERNAL_H
+#define SOA_URDF_INTERNAL_H
+
+#include <locale.h> /* locale_t: POSIX.1-2008, the including file asks for it */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <libxml/tree.h>
+
+#include "soa/io.h"
+
+typedef struct soai_urdf_link {
+    const xmlNode *node;
+    const char *name;
+    int line;
+    int joint;       /* index of the joint that carries it, -1: none                     */
+    int first, last; /* its child joints, a list through soai_urdf_joint.next; -1: none  */
+    int number;      /* link number in the definition (from 1), 0: not in the tree       */
+    const xmlNode *inertial;
+    bool has_mass, has_inertia;
+    double mass, com[3];
+    double inertia[6]; /* about the centre of mass, link axes: xx yy zz xy xz yz */
+} soai_urdf_link;
+
+typedef struct soai_urdf_joint {
+    const xmlNode *node;
+    const char *name;
+    int line;
+    const char *type;  /* as written                              */
+    bool known;        /* the type is one of ours                 */
+    bool continuous;   /* revolute without position limits        */
+    int parent, child; /* indices of links, -1: missing or unknown */
+    int next;          /* next joint of the same parent            */
+    soa_frame placement;
+    soa_joint_def def;
+    double axis_length; /* of the axis as written */
+    const char *mimic_name;
+    int mimic_line;
+    int follows;   /* index of the joint its mimic names, -1 */
+    bool followed; /* another joint mimics it                */
+    int mark;      /* 0 untouched, 1 on the path, 2 done: while mimic chains are resolved */
+} soai_urdf_joint;
+
+typedef struct soai_urdf_name {
+    const char *name;
+    int index;
+} soai_urdf_name;
+
+typedef void soai_urdf_sink(void *user, soa_lint_level level, int line, const char *rule, const char *text);
+
+typedef struct soai_urdf {
+    const char *file; /* name for messages */
+    xmlDoc *doc;
+    const xmlNode *robot;
+    soai_urdf_link *links;
+    soai_urdf_joint *joints;
+    int link_count, joint_count;
+    soai_urdf_name *link_names, *joint_names; /* sorted; equal names in document order */
+    int *order;                               /* links, depth first */
+    int order_count;
+    int root; /* index of the only root link, or -1 */
+
+    const char *kind, *name; /* element being read, for messages: "link", "elbow" */
+    soa_lint_level level;    /* of the number faults found now: error where the reader needs the number */
+    soa_status status;       /* of the first error */
+    soa_report report;
+    soai_urdf_sink *sink; /* NULL: stop caring after the first error */
+    void *user;
+} soai_urdf;
+
+/* Whole file into xmlMalloc'ed memory. */
+soa_status soai_urdf_slurp(const char *path, char **text, size_t *length, soa_report *report);
+/* Opens: XML, links, joints, tree. u->sink, u->user may be set before, all else zero. Close in any case.
+ * Call between soai_urdf_enter and soai_urdf_leave: numbers are read and written with a point, whatever the locale. */
+soa_status soai_urdf_open(soai_urdf *u, const char *text, size_t length, const char *name);
+void soai_urdf_close(soai_urdf *u);
+/* The thread's locale is "C" in between. */
+typedef struct soai_urdf_locale {
+    locale_t c, before;
+} soai_urdf_locale;
+soa_status soai_urdf_enter(soai_urdf_locale *saved);
+void soai_urdf_leave(soai_urdf_locale *saved);
+/* Definition and model of an opened document without errors. */
+soa_status soai_urdf_build(soai_urdf *u, const soa_read_options *options, const soa_model **model);
+
+/* Says that something is wrong. level SOA_LINT_ERROR refuses the document with that status. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 6, 7)))
+#endif
+void soai_urdf_say(soai_urdf *u, soa_lint_level level, soa_status status, int line, const char *rule,
+                   const char *format, ...);
+void soai_urdf_no_memory(soai_urdf *u);
+
+int soai_urdf_line(const xmlNode *node);
+bool soai_urdf_is(const xmlNode *node, const char *name);
+/* Next child element of that name after `after` (NULL: first). */
+const xmlNode *soai_urdf_child(const xmlNode *parent, const char *name, const xmlNode *after);
+/* Value, "" if empty, NULL if there is none. */
+const char *soai_urdf_attribute(const xmlNode *node, const char *name);
+/* `count` finite numbers (infinite ones too if `infinite`); false, and out untouched, if missing or wrong. */
+bool soai_urdf_numbers(soai_urdf *u, const xmlNode *node, const char *name, double *out, int count, bool infinite);
+/* xyz and rpy (or quat_xyzw); identity if node is NULL. */
+soa_frame soai_urdf_origin(soai_urdf *u, const xmlNode *node);
+/* Index of the first of that name, or -1. */
+int soai_urdf_find(const soai_urdf_name *names, int count, const char *name);
+/* Word of the NULL-ended list nearest to `word`, or NULL if none is near (two slips at most). */
+const char *soai_urdf_nearest(const char *word, const char *const *words);
+bool soai_urdf_one_dof(soa_joint_type type);
+/* Names of the joint types the reader knows, NULL-ended. */
+extern const char *const soai_urdf_joint_types[];
+
+/* The linter on text; directory is where relative and package:// paths start from (NULL: not looked up). */
+soa_status soai_urdf_lint_text(const char *text, size_t length, const char *name, const char *directory,
+                               soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report);
+
+#endif

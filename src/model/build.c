@@ -1,0 +1,479 @@
+/* build.c  from a definition to a model: validation, merging of fixed links, tables.
+ *
+ * A link on a fixed joint belongs to the body that carries it: its mass is added there and its frame stays reachable.
+ * Tree coordinates number every moving joint; the caller's coordinates leave out the mimic joints, which follow
+ * others by q = ratio q_leader + offset (chains of followers are resolved here).                                    */
+#include "model_internal.h"
+#include "../spatial/algebra.h"
+#include <stdlib.h>
+
+soa_joint_def soa_joint_default(soa_joint_type type) {
+    return (soa_joint_def){.type = type,
+                           .axis = {0, 0, 1},
+                           .axis2 = {1, 0, 0},
+                           .gear_ratio = 1,
+                           .lower = -INFINITY,
+                           .upper = INFINITY,
+                           .max_speed = INFINITY,
+                           .max_effort = INFINITY,
+                           .mimic = -1,
+                           .mimic_ratio = 1};
+}
+soa_body_def soa_body_default(const char *name, int parent, soa_joint_type type) {
+    soa_body_def b = {.name = name, .parent = parent};
+    b.placement = soa_frame_identity();
+    b.joint = soa_joint_default(type);
+    return b;
+}
+soa_model_def soa_model_default(const char *name, const soa_body_def *bodies, int body_count) {
+    return (soa_model_def){.name = name, .gravity = {0, 0, -9.81}, .bodies = bodies, .body_count = body_count};
+}
+void soa_body_box(soa_body_def *b, double mass, double x, double y, double z) {
+    const double I[6] = {mass / 12 * (y * y + z * z), mass / 12 * (x * x + z * z), mass / 12 * (x * x + y * y)};
+    b->mass = mass;
+    memcpy(b->inertia, I, sizeof I);
+}
+void soa_body_cylinder_z(soa_body_def *b, double mass, double radius, double length) {
+    const double side = mass / 12 * (3 * radius * radius + length * length);
+    const double I[6] = {side, side, mass / 2 * radius * radius};
+    b->mass = mass;
+    memcpy(b->inertia, I, sizeof I);
+}
+void soa_body_sphere(soa_body_def *b, double mass, double radius) {
+    const double i = 0.4 * mass * radius * radius, I[6] = {i, i, i};
+    b->mass = mass;
+    memcpy(b->inertia, I, sizeof I);
+}
+
+/* What building needs of each link; index 0 is the world. */
+typedef struct link_row {
+    int body;        /* body that carries it       */
+    soa_frame place; /* of the link, in that body  */
+    int leader;      /* link it follows, resolved, or -1 */
+    double ratio, offset;
+} link_row;
+
+typedef struct builder {
+    const soa_model_def *def;
+    soa_report *report;
+    link_row *link; /* body_count + 1 */
+    soa_model head; /* counts and offsets */
+} builder;
+
+#define FAIL(code, i, ...) return soai_report(b->report, code, i, 0, __VA_ARGS__)
+
+static int rotation_fits(const soa_frame *f) {
+    if (!soai_all_finite(f->R, 9) || !soai_all_finite(f->p, 3)) return 0;
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) {
+            double d = 0;
+            for (int k = 0; k < 3; ++k) d += f->R[3 * i + k] * f->R[3 * j + k];
+            if (!(fabs(d - (i == j)) <= 1e-9)) return 0;
+        }
+    const double *R = f->R;
+    const double det = R[0] * (R[4] * R[8] - R[5] * R[7]) - R[1] * (R[3] * R[8] - R[5] * R[6]) + R[2] * (R[3] * R[7] - R[4] * R[6]);
+    return det > 0;
+}
+
+static int unit(const double a[3], double out[3]) {
+    const double n = sqrt(v3_dot(a, a));
+    if (!(n > 1e-12) || !(n < 1e12)) return 0;
+    for (int i = 0; i < 3; ++i) out[i] = a[i] / n;
+    return 1;
+}
+
+/* Unit axes of a joint; axis2 made what its type needs. */
+static int joint_axes(const soa_joint_def *j, double u[3], double u2[3]) {
+    static const double z[3] = {0, 0, 1}, x[3] = {1, 0, 0};
+    memcpy(u, z, sizeof z), memcpy(u2, x, sizeof x);
+    if (j->type == SOA_FIXED || j->type == SOA_SPHERICAL || j->type == SOA_FREE) return 1;
+    if (!unit(j->axis, u)) return 0;
+    if (j->type != SOA_UNIVERSAL && j->type != SOA_PLANAR) return 1;
+    double c[3];
+    if (!unit(j->axis2, u2)) return 0;
+    v3_cross(u, u2, c);
+    if (!(v3_dot(c, c) > 1e-12)) return 0;
+    return j->type == SOA_UNIVERSAL || fabs(v3_dot(u, u2)) <= 1e-9;
+}
+
+static int one_dof(soa_joint_type t) { return t == SOA_REVOLUTE || t == SOA_PRISMATIC || t == SOA_HELICAL; }
+
+static int by_name(const void *a, const void *b) {
+    const soa_body_def *x = *(const soa_body_def *const *)a, *y = *(const soa_body_def *const *)b;
+    return strcmp(x->name, y->name);
+}
+static const char *joint_name(const soa_body_def *d) { return d->joint_name ? d->joint_name : d->name; }
+static int by_joint(const void *a, const void *b) {
+    const soa_body_def *x = *(const soa_body_def *const *)a, *y = *(const soa_body_def *const *)b;
+    return strcmp(joint_name(x), joint_name(y));
+}
+
+static soa_status check_names(builder *b) {
+    const int n = b->def->body_count;
+    if (n == 0) return SOA_OK;
+    const soa_body_def **row = malloc((size_t)n * sizeof *row);
+    if (!row) FAIL(SOA_E_MEMORY, -1, "no memory to check the names of %d links", n);
+    int moving = 0, twice = -1;
+    for (int i = 0; i < n; ++i) row[i] = b->def->bodies + i;
+    qsort(row, (size_t)n, sizeof *row, by_name);
+    for (int i = 1; i < n && twice < 0; ++i)
+        if (!strcmp(row[i - 1]->name, row[i]->name)) twice = (int)(row[i] - b->def->bodies);
+    const int in_links = twice >= 0;
+    for (int i = 0; i < n; ++i)
+        if (b->def->bodies[i].joint.type != SOA_FIXED) row[moving++] = b->def->bodies + i;
+    qsort(row, (size_t)moving, sizeof *row, by_joint);
+    for (int i = 1; i < moving && twice < 0; ++i)
+        if (!strcmp(joint_name(row[i - 1]), joint_name(row[i]))) twice = (int)(row[i] - b->def->bodies);
+    free(row);
+    if (twice < 0) return SOA_OK;
+    if (in_links) FAIL(SOA_E_NAME, twice + 1, "two links are called \"%s\"; names must be unique", b->def->bodies[twice].name);
+    FAIL(SOA_E_NAME, twice + 1, "two moving joints are called \"%s\"; names must be unique", joint_name(b->def->bodies + twice));
+}
+
+static soa_status check_inertia(builder *b, int i, const soa_body_def *d) {
+    if (!soai_all_finite(&d->mass, 1) || !soai_all_finite(d->com, 3) || !soai_all_finite(d->inertia, 6))
+        FAIL(SOA_E_NOT_FINITE, i, "link \"%s\": mass, com or inertia is not a finite number", d->name);
+    if (d->mass < 0) FAIL(SOA_E_INERTIA, i, "link \"%s\": mass %g is negative", d->name, d->mass);
+    double e[3];
+    soai_sym3_eigenvalues(d->inertia, e);
+    if (!(e[0] >= -1e-9 * fabs(e[2]) - 1e-300))
+        FAIL(SOA_E_INERTIA, i, "link \"%s\": inertia is not positive (principal moments %g %g %g kg m^2)", d->name, e[0],
+             e[1], e[2]);
+    return SOA_OK;
+}
+
+static soa_status check_joint(builder *b, int i, const soa_body_def *d) {
+    const soa_joint_def *j = &d->joint;
+    double u[3], u2[3];
+    const double numbers[] = {j->pitch, j->rotor_inertia, j->gear_ratio, j->damping, j->friction_positive,
+                              j->friction_negative, j->stiffness, j->rest, j->mimic_ratio, j->mimic_offset};
+    if ((int)j->type < 0 || j->type >= SOA_JOINT_TYPE_COUNT)
+        FAIL(SOA_E_JOINT, i, "link \"%s\": joint type %d is unknown", d->name, (int)j->type);
+    if (!soai_all_finite(j->axis, 3) || !soai_all_finite(j->axis2, 3) || !soai_all_finite(j->rotor_axis, 3) ||
+        !soai_all_finite(numbers, sizeof numbers / sizeof *numbers) || isnan(j->lower) || isnan(j->upper) ||
+        isnan(j->max_speed) || isnan(j->max_effort))
+        FAIL(SOA_E_NOT_FINITE, i, "joint of \"%s\": an axis, pitch, rotor, friction, spring, limit or mimic number is not finite", d->name);
+    if (!joint_axes(j, u, u2))
+        FAIL(SOA_E_JOINT, i, "joint of \"%s\" (%s): axis (%g %g %g) and axis2 (%g %g %g) do not define it%s", d->name,
+             soa_joint_type_name(j->type), j->axis[0], j->axis[1], j->axis[2], j->axis2[0], j->axis2[1], j->axis2[2],
+             j->type == SOA_PLANAR ? "; axis2 must lie in the plane" : "");
+    if (j->rotor_inertia < 0 || j->damping < 0 || j->friction_positive < 0 || j->friction_negative < 0)
+        FAIL(SOA_E_JOINT, i, "joint of \"%s\": rotor inertia %g, damping %g and friction %g, %g must not be negative",
+             d->name, j->rotor_inertia, j->damping, j->friction_positive, j->friction_negative);
+    if (j->rotor_inertia > 0 && j->rotor_model == SOA_ROTOR_EXACT && !one_dof(j->type))
+        FAIL(SOA_E_JOINT, i, "joint of \"%s\" (%s): exact rotors need a joint of one degree of freedom", d->name,
+             soa_joint_type_name(j->type));
+    if (j->stiffness != 0 && (j->type == SOA_SPHERICAL || j->type == SOA_FREE))
+        FAIL(SOA_E_JOINT, i, "joint of \"%s\" (%s): springs need a joint whose q and v have the same size", d->name,
+             soa_joint_type_name(j->type));
+    return SOA_OK;
+}
+
+/* Follows the chain of mimic joints to one that moves by itself. */
+static soa_status resolve_mimic(builder *b, int i) {
+    const soa_body_def *bodies = b->def->bodies;
+    link_row *l = b->link + i;
+    l->leader = -1, l->ratio = 1, l->offset = 0;
+    if (b->def->ideal || bodies[i - 1].joint.mimic < 0) return SOA_OK;
+    int at = i, steps = 0;
+    while (bodies[at - 1].joint.mimic >= 0) {
+        const soa_joint_def *j = &bodies[at - 1].joint;
+        const int next = j->mimic;
+        if (!one_dof(j->type)) FAIL(SOA_E_MIMIC, i, "joint of \"%s\" (%s) cannot mimic: it needs one degree of freedom", bodies[at - 1].name, soa_joint_type_name(j->type));
+        if (next < 1 || next > b->def->body_count) FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics link %d, which does not exist", bodies[at - 1].name, next);
+        if (!one_dof(bodies[next - 1].joint.type))
+            FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics that of \"%s\" (%s), which has not one degree of freedom",
+                 bodies[at - 1].name, bodies[next - 1].name, soa_joint_type_name(bodies[next - 1].joint.type));
+        l->offset += l->ratio * j->mimic_offset;
+        l->ratio *= j->mimic_ratio;
+        at = next;
+        if (++steps > b->def->body_count) FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics itself through others", bodies[i - 1].name);
+    }
+    l->leader = at;
+    return SOA_OK;
+}
+
+static soa_status survey(builder *b) {
+    const soa_model_def *def = b->def;
+    if (!def || def->body_count < 0 || def->body_count > SOAI_MAX_BODIES || (def->body_count && !def->bodies) ||
+        def->frame_count < 0 || def->frame_count > SOAI_MAX_BODIES || (def->frame_count && !def->frames))
+        FAIL(SOA_E_ARGUMENT, -1, "the definition is incomplete, or has more than %d links or frames", SOAI_MAX_BODIES);
+    if (!soai_all_finite(def->gravity, 3)) FAIL(SOA_E_NOT_FINITE, -1, "gravity is not a finite vector");
+    const int n = def->body_count;
+    size_t text = 1 + (def->name ? strlen(def->name) : 0) + sizeof "world";
+    b->link = calloc((size_t)n + 1, sizeof *b->link);
+    if (!b->link) FAIL(SOA_E_MEMORY, -1, "no memory for %d links", n);
+    b->link[0] = (link_row){.body = 0, .place = soa_frame_identity(), .leader = -1};
+    for (int i = 1; i <= n; ++i) {
+        const soa_body_def *d = def->bodies + i - 1;
+        if (!d->name || !*d->name) FAIL(SOA_E_NAME, i, "link %d has no name", i);
+        text += strlen(d->name) + strlen(joint_name(d)) + 2;
+    }
+    soa_status s = check_names(b);
+    if (s) return s;
+    for (int i = 1; i <= n; ++i) {
+        const soa_body_def *d = def->bodies + i - 1;
+        if (d->parent < 0 || d->parent >= i)
+            FAIL(SOA_E_TREE, i, "link %d \"%s\": parent %d must be 0 (the world) or an earlier link", i, d->name, d->parent);
+        if (!rotation_fits(&d->placement))
+            FAIL(SOA_E_FRAME, i, "link \"%s\": the placement of its joint is not a rotation and a finite translation", d->name);
+        if ((s = check_joint(b, i, d)) || (s = check_inertia(b, i, d)) || (s = resolve_mimic(b, i))) return s;
+        link_row *l = b->link + i;
+        const link_row *p = b->link + d->parent;
+        if (d->joint.type == SOA_FIXED) {
+            l->body = p->body;
+            l->place = soa_frame_compose(&p->place, &d->placement);
+            continue;
+        }
+        l->body = ++b->head.nb;
+        l->place = soa_frame_identity();
+        const int nv = soai_nv_of(d->joint.type), nq = soai_nq_of(d->joint.type);
+        b->head.tq += nq, b->head.tv += nv, b->head.nd += nv * nv;
+        if (l->leader >= 0)
+            ++b->head.nm;
+        else
+            b->head.nq += nq, b->head.nv += nv;
+    }
+    for (int i = 0; i < def->frame_count; ++i) {
+        const soa_frame_def *f = def->frames + i;
+        if (!f->name || !*f->name) FAIL(SOA_E_NAME, -1, "frame %d has no name", i);
+        if (f->link < 0 || f->link > n) FAIL(SOA_E_TREE, -1, "frame \"%s\": link %d does not exist", f->name, f->link);
+        if (!rotation_fits(&f->placement)) FAIL(SOA_E_FRAME, -1, "frame \"%s\": not a rotation and a finite translation", f->name);
+        text += strlen(f->name) + 1;
+    }
+    b->head.frames = 1 + n + def->frame_count;
+    b->head.text_size = text;
+    b->head.size = soai_model_place(&b->head);
+    return SOA_OK;
+}
+
+uint64_t soai_model_place(soa_model *h) {
+    uint64_t at = sizeof *h;
+    const uint64_t B = (uint64_t)h->nb + 1;
+#define PLACE(field, type, count)                                                                                      \
+    at = (at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;                                                              \
+    h->field = at;                                                                                                     \
+    at += (uint64_t)(count) * sizeof(type)
+    PLACE(body_d, soai_body_double, B);
+    PLACE(dof_d, soai_dof_double, h->tv);
+    PLACE(mimic_d, soai_mimic_double, h->nm);
+    PLACE(body_f, soai_body_float, B);
+    PLACE(dof_f, soai_dof_float, h->tv);
+    PLACE(mimic_f, soai_mimic_float, h->nm);
+    PLACE(meta, soai_meta, B);
+    PLACE(map_q, soai_map, h->tq);
+    PLACE(map_v, soai_map, h->tv);
+    PLACE(frame, soai_frame_row, h->frames);
+    PLACE(text, char, h->text_size);
+#undef PLACE
+    return (at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
+}
+
+static void fill_rotation(const soa_frame *place, const double u[3], soai_body_double *t) {
+    double uu[9], cc[9];
+    const double x[9] = {0, -u[2], u[1], u[2], 0, -u[0], -u[1], u[0], 0};
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) uu[3 * i + j] = u[i] * u[j], cc[3 * i + j] = (i == j) - u[i] * u[j];
+    rot_rot(place->R, uu, t->R0);
+    rot_rot(place->R, cc, t->R1);
+    rot_rot(place->R, x, t->R2);
+    memcpy(t->p, place->p, sizeof place->p);
+}
+
+static void fill_columns(const soa_joint_def *j, const double u[3], const double u2[3], soai_dof_double *dof) {
+    double e2[3];
+    v3_cross(u, u2, e2);
+    for (int i = 0; i < 3; ++i) switch (j->type) {
+        case SOA_REVOLUTE: dof[0].H[i] = u[i]; break;
+        case SOA_PRISMATIC: dof[0].H[3 + i] = u[i]; break;
+        case SOA_HELICAL: dof[0].H[i] = u[i], dof[0].H[3 + i] = j->pitch * u[i]; break;
+        case SOA_CYLINDRICAL: dof[0].H[i] = u[i], dof[1].H[3 + i] = u[i]; break;
+        case SOA_UNIVERSAL: dof[0].H[i] = u[i], dof[1].H[i] = u2[i]; break;
+        case SOA_PLANAR: dof[0].H[3 + i] = u2[i], dof[1].H[3 + i] = e2[i], dof[2].H[i] = u[i]; break;
+        case SOA_SPHERICAL: dof[i].H[i] = 1; break;
+        case SOA_FREE: dof[i].H[i] = dof[3 + i].H[3 + i] = 1; break;
+        default: break;
+        }
+}
+
+/* Adds a link's inertia to the table of its body. */
+static void add_inertia(const soa_frame *place, const soa_body_def *d, double M[10]) {
+    double at_com[10] = {d->mass, 0, 0, 0};
+    memcpy(at_com + 4, d->inertia, sizeof d->inertia);
+    static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double local[10] = {0};
+    rigid_in_add(one, d->com, at_com, local);
+    rigid_in_add(place->R, place->p, local, M);
+}
+
+static int put_text(char *text, size_t *at, const char *words) {
+    const size_t n = strlen(words) + 1, start = *at;
+    memcpy(text + start, words, n);
+    *at += n;
+    return (int)start;
+}
+
+static void fill(const builder *b, soa_model *m) {
+    const soa_model_def *def = b->def;
+    memset(m, 0, (size_t)b->head.size);
+    *m = b->head;
+    memcpy(m->magic, SOAI_MODEL_MAGIC, 8);
+    m->version = SOAI_MODEL_VERSION, m->order = SOAI_MODEL_ORDER;
+    memcpy(m->gravity, def->gravity, sizeof m->gravity);
+#define SECTION(type, field) ((type *)((char *)m + m->field))
+    soai_body_double *body = SECTION(soai_body_double, body_d);
+    soai_dof_double *dof = SECTION(soai_dof_double, dof_d);
+    soai_mimic_double *mimic = SECTION(soai_mimic_double, mimic_d);
+    soai_meta *meta = SECTION(soai_meta, meta);
+    soai_map *map_q = SECTION(soai_map, map_q), *map_v = SECTION(soai_map, map_v);
+    soai_frame_row *frame = SECTION(soai_frame_row, frame);
+    char *text = SECTION(char, text);
+    size_t at = 0;
+    m->name_text = put_text(text, &at, def->name ? def->name : "");
+    frame[0] = (soai_frame_row){.text = put_text(text, &at, "world"), .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    int iq = 0, iv = 0, id = 0, uq = 0, uv = 0;
+    for (int i = 1; i <= def->body_count; ++i) {
+        const soa_body_def *d = def->bodies + i - 1;
+        const soa_joint_def *j = &d->joint;
+        const link_row *l = b->link + i;
+        frame[i] = (soai_frame_row){.text = put_text(text, &at, d->name), .body = l->body, .is_link = 1};
+        memcpy(frame[i].R, l->place.R, sizeof l->place.R);
+        memcpy(frame[i].p, l->place.p, sizeof l->place.p);
+        const int joint_text = put_text(text, &at, joint_name(d));
+        soai_body_double *t = body + l->body;
+        add_inertia(&l->place, d, t->M);
+        if (j->type == SOA_FIXED) continue;
+        soai_meta *e = meta + l->body;
+        const link_row *p = b->link + d->parent;
+        const soa_frame place = soa_frame_compose(&p->place, &d->placement);
+        double u[3], u2[3];
+        joint_axes(j, u, u2);
+        const int nv = soai_nv_of(j->type), nq = soai_nq_of(j->type), follows = l->leader >= 0;
+        t->parent = p->body, t->type = (int)j->type, t->kind = soai_kind_of(j->type), t->nv = nv;
+        t->iq = iq, t->iv = iv, t->id = id;
+        fill_rotation(&place, u, t);
+        memcpy(t->axis, u, sizeof u);
+        const double slide = j->type == SOA_PRISMATIC || j->type == SOA_CYLINDRICAL ? 1 : j->type == SOA_HELICAL ? j->pitch : 0;
+        rot_mul(place.R, u, t->slide);
+        for (int k = 0; k < 3; ++k) t->slide[k] *= slide;
+        fill_columns(j, u, u2, dof + iv);
+
+        e->link_text = frame[i].text, e->joint_text = joint_text, e->frame = i;
+        e->leader = follows ? b->link[l->leader].body : -1, e->ratio = l->ratio, e->offset = l->offset;
+        e->user_q = follows ? -1 : uq, e->user_v = follows ? -1 : uv;
+        memcpy(e->axis, u, sizeof u), memcpy(e->axis2, u2, sizeof u2);
+        e->pitch = j->pitch;
+        memcpy(e->R, place.R, sizeof place.R), memcpy(e->p, place.p, sizeof place.p);
+        e->lower = j->lower, e->upper = j->upper, e->max_speed = j->max_speed, e->max_effort = j->max_effort;
+        if (!def->ideal) {
+            double spin[3], axis[3];
+            if (!unit(j->rotor_axis, spin)) memcpy(spin, u, sizeof u);
+            const double G = j->gear_ratio;
+            t->rotor = j->rotor_inertia > 0 && j->rotor_model == SOA_ROTOR_EXACT;
+            rot_mul(place.R, spin, axis);
+            for (int c = 0; c < nv; ++c) {
+                soai_dof_double *o = dof + iv + c;
+                o->armature = G * G * j->rotor_inertia;
+                o->damping = j->damping, o->stiffness = j->stiffness, o->rest = j->rest;
+                o->friction_positive = j->friction_positive, o->friction_negative = j->friction_negative;
+                for (int k = 0; t->rotor && k < 3; ++k) o->rotor[k] = j->rotor_inertia * G * axis[k];
+                if (o->damping != 0 || o->friction_positive != 0 || o->friction_negative != 0 || o->stiffness != 0) m->losses = 1;
+            }
+            e->rotor_inertia = j->rotor_inertia, e->gear_ratio = G, e->rotor_model = (int32_t)j->rotor_model;
+            memcpy(e->rotor_axis, spin, sizeof spin);
+            e->damping = j->damping, e->stiffness = j->stiffness, e->rest = j->rest;
+            e->friction_positive = j->friction_positive, e->friction_negative = j->friction_negative;
+        } else {
+            e->gear_ratio = 1;
+            memcpy(e->rotor_axis, u, sizeof u);
+        }
+        for (int c = 0; c < nq && !follows; ++c) map_q[iq + c] = (soai_map){.user = uq + c, .ratio = 1};
+        for (int c = 0; c < nv && !follows; ++c) map_v[iv + c] = (soai_map){.user = uv + c, .ratio = 1};
+        if (!follows) uq += nq, uv += nv;
+        iq += nq, iv += nv, id += nv * nv;
+    }
+    for (int i = 1, k = 0; i <= m->nb; ++i) { /* followers, now that every leader has its place */
+        const soai_meta *e = meta + i;
+        if (e->leader < 0) continue;
+        const soai_body_double *lead = body + e->leader;
+        map_q[body[i].iq] = (soai_map){.user = meta[e->leader].user_q, .ratio = e->ratio, .offset = e->offset};
+        map_v[body[i].iv] = (soai_map){.user = meta[e->leader].user_v, .ratio = e->ratio};
+        mimic[k++] = (soai_mimic_double){.follower = body[i].iv, .leader = lead->iv, .ratio = e->ratio};
+    }
+    for (int i = 0; i < def->frame_count; ++i) {
+        const soa_frame_def *f = def->frames + i;
+        const link_row *l = b->link + f->link;
+        const soa_frame place = soa_frame_compose(&l->place, &f->placement);
+        soai_frame_row *row = frame + 1 + def->body_count + i;
+        *row = (soai_frame_row){.text = put_text(text, &at, f->name), .body = l->body};
+        memcpy(row->R, place.R, sizeof place.R), memcpy(row->p, place.p, sizeof place.p);
+    }
+    body[0] = (soai_body_double){.parent = 0}; /* mass fixed to the world moves nothing */
+    for (int i = 1; i <= m->nb; ++i) {          /* merged bodies as people read them */
+        const double *M = body[i].M;
+        soai_meta *e = meta + i;
+        e->mass = M[0];
+        for (int k = 0; k < 3; ++k) e->com[k] = M[0] > 0 ? M[1 + k] / M[0] : 0;
+        const double back[10] = {-M[0], 0, 0, 0, 0, 0, 0, 0, 0, 0}, one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+        double shifted[10];
+        memcpy(shifted, M, sizeof shifted);
+        rigid_in_add(one, e->com, back, shifted); /* I about com = I about origin - m (c.c 1 - c c') */
+        memcpy(e->inertia, shifted + 4, sizeof e->inertia);
+        m->mass += M[0];
+    }
+    soai_body_float *body_f = SECTION(soai_body_float, body_f);
+    soai_dof_float *dof_f = SECTION(soai_dof_float, dof_f);
+    soai_mimic_float *mimic_f = SECTION(soai_mimic_float, mimic_f);
+    for (int i = 0; i <= m->nb; ++i) {
+        memcpy(body_f + i, body + i, offsetof(soai_body_double, R0)); /* the integers */
+        const double *from = (const double *)(const void *)((const char *)(body + i) + offsetof(soai_body_double, R0));
+        float *to = (float *)(void *)((char *)(body_f + i) + offsetof(soai_body_float, R0));
+        for (size_t k = 0; k < (sizeof *body - offsetof(soai_body_double, R0)) / sizeof(double); ++k) to[k] = (float)from[k];
+    }
+    for (int i = 0; i < m->tv; ++i)
+        for (size_t k = 0; k < sizeof *dof / sizeof(double); ++k) ((float *)(dof_f + i))[k] = (float)((const double *)(dof + i))[k];
+    for (int i = 0; i < m->nm; ++i)
+        mimic_f[i] = (soai_mimic_float){mimic[i].follower, mimic[i].leader, (float)mimic[i].ratio};
+#undef SECTION
+    m->checksum = 0;
+    m->checksum = soai_checksum(m, (size_t)m->size);
+}
+
+soa_status soa_model_size(const soa_model_def *def, size_t *size, soa_report *report) {
+    builder b = {.def = def, .report = report};
+    const soa_status s = survey(&b);
+    free(b.link);
+    if (s == SOA_OK && size) *size = (size_t)b.head.size;
+    return s;
+}
+
+soa_status soa_model_build(const soa_model_def *def, void *memory, size_t size, const soa_model **model,
+                           soa_report *report) {
+    builder b = {.def = def, .report = report};
+    soa_status s = survey(&b);
+    if (s == SOA_OK && (!memory || !model || size < b.head.size || (uintptr_t)memory % SOAI_ALIGN))
+        s = soai_report(report, SOA_E_MEMORY, -1, 0, "the model needs %zu bytes aligned to %u, %zu were given",
+                        (size_t)b.head.size, SOAI_ALIGN, size);
+    if (s == SOA_OK) {
+        fill(&b, memory);
+        *model = memory;
+    }
+    free(b.link);
+    return s;
+}
+
+soa_status soa_model_create(const soa_model_def *def, const soa_model **model, soa_report *report) {
+    builder b = {.def = def, .report = report};
+    soa_status s = model ? survey(&b) : SOA_E_ARGUMENT;
+    if (s == SOA_OK) {
+        soa_model *m = aligned_alloc(SOAI_ALIGN, (size_t)b.head.size);
+        if (m) {
+            fill(&b, m);
+            *model = m;
+        } else {
+            s = soai_report(report, SOA_E_MEMORY, -1, 0, "no memory for a model of %zu bytes", (size_t)b.head.size);
+        }
+    }
+    free(b.link);
+    return s;
+}

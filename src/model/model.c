@@ -1,0 +1,131 @@
+/* model.c  reading a soa_model: counts, names, frames, views. */
+#include "model_internal.h"
+#include <stdlib.h>
+
+int soai_kind_of(soa_joint_type type) {
+    switch (type) {
+    case SOA_REVOLUTE: return SOAI_KIND_REVOLUTE;
+    case SOA_PRISMATIC: return SOAI_KIND_PRISMATIC;
+    case SOA_SPHERICAL: return SOAI_KIND_SPHERICAL;
+    case SOA_FREE: return SOAI_KIND_FREE;
+    default: return SOAI_KIND_GENERAL;
+    }
+}
+int soai_nq_of(soa_joint_type type) {
+    static const int nq[] = {0, 1, 1, 1, 2, 2, 3, 4, 7};
+    return nq[type];
+}
+int soai_nv_of(soa_joint_type type) {
+    static const int nv[] = {0, 1, 1, 1, 2, 2, 3, 3, 6};
+    return nv[type];
+}
+const char *soa_joint_type_name(soa_joint_type type) {
+    static const char *const name[] = {"fixed",     "revolute", "prismatic", "helical", "cylindrical",
+                                       "universal", "planar",   "spherical", "free"};
+    return (int)type >= 0 && type < SOA_JOINT_TYPE_COUNT ? name[type] : "unknown";
+}
+
+soai_view_double soai_model_view(const soa_model *m) {
+    return (soai_view_double){.nb = m->nb,
+                              .nq = m->tq,
+                              .nv = m->tv,
+                              .nd = m->nd,
+                              .nm = m->nm,
+                              .losses = m->losses,
+                              .gravity = {m->gravity[0], m->gravity[1], m->gravity[2]},
+                              .body = SOAI_AT(m, soai_body_double, body_d),
+                              .dof = SOAI_AT(m, soai_dof_double, dof_d),
+                              .mimic = SOAI_AT(m, soai_mimic_double, mimic_d)};
+}
+soai_view_float soai_model_view_float(const soa_model *m) {
+    return (soai_view_float){.nb = m->nb,
+                             .nq = m->tq,
+                             .nv = m->tv,
+                             .nd = m->nd,
+                             .nm = m->nm,
+                             .losses = m->losses,
+                             .gravity = {(float)m->gravity[0], (float)m->gravity[1], (float)m->gravity[2]},
+                             .body = SOAI_AT(m, soai_body_float, body_f),
+                             .dof = SOAI_AT(m, soai_dof_float, dof_f),
+                             .mimic = SOAI_AT(m, soai_mimic_float, mimic_f)};
+}
+
+size_t soa_model_bytes(const soa_model *model) { return (size_t)model->size; }
+const char *soa_model_name(const soa_model *m) { return SOAI_AT(m, char, text) + m->name_text; }
+int soa_nq(const soa_model *m) { return m->nq; }
+int soa_nv(const soa_model *m) { return m->nv; }
+int soa_body_count(const soa_model *m) { return m->nb; }
+int soa_frame_count(const soa_model *m) { return m->frames; }
+double soa_model_mass(const soa_model *m) { return m->mass; }
+void soa_model_gravity(const soa_model *m, double gravity[3]) { memcpy(gravity, m->gravity, sizeof m->gravity); }
+void soa_model_free(const soa_model *model) { free((void *)(uintptr_t)model); }
+
+soa_status soa_body(const soa_model *m, int body, soa_body_info *info) {
+    if (!m || !info || body < 1 || body > m->nb) return SOA_E_ARGUMENT;
+    const soai_meta *t = soai_metas(m) + body;
+    const soai_body_double *b = soai_bodies(m) + body;
+    const char *text = SOAI_AT(m, char, text);
+    const soa_joint_type type = (soa_joint_type)b->type;
+    const int follows = t->leader >= 0;
+    *info = (soa_body_info){.link = text + t->link_text,
+                            .joint = text + t->joint_text,
+                            .parent = b->parent,
+                            .type = type,
+                            .q_index = t->user_q,
+                            .nq = follows ? 0 : soai_nq_of(type),
+                            .v_index = t->user_v,
+                            .nv = follows ? 0 : soai_nv_of(type),
+                            .mimic = t->leader,
+                            .mimic_ratio = t->ratio,
+                            .mimic_offset = t->offset,
+                            .frame = t->frame,
+                            .pitch = t->pitch,
+                            .mass = t->mass,
+                            .rotor_inertia = t->rotor_inertia,
+                            .gear_ratio = t->gear_ratio,
+                            .rotor_model = (soa_rotor_model)t->rotor_model,
+                            .damping = t->damping,
+                            .friction_positive = t->friction_positive,
+                            .friction_negative = t->friction_negative,
+                            .stiffness = t->stiffness,
+                            .rest = t->rest,
+                            .lower = t->lower,
+                            .upper = t->upper,
+                            .max_speed = t->max_speed,
+                            .max_effort = t->max_effort};
+    memcpy(info->axis, t->axis, sizeof t->axis);
+    memcpy(info->axis2, t->axis2, sizeof t->axis2);
+    memcpy(info->rotor_axis, t->rotor_axis, sizeof t->rotor_axis);
+    memcpy(info->placement.R, t->R, sizeof t->R);
+    memcpy(info->placement.p, t->p, sizeof t->p);
+    memcpy(info->com, t->com, sizeof t->com);
+    memcpy(info->inertia, t->inertia, sizeof t->inertia);
+    return SOA_OK;
+}
+
+soa_status soa_frame_get(const soa_model *m, int frame, soa_frame_info *info) {
+    if (!m || !info || frame < 0 || frame >= m->frames) return SOA_E_ARGUMENT;
+    const soai_frame_row *f = SOAI_AT(m, soai_frame_row, frame) + frame;
+    info->name = SOAI_AT(m, char, text) + f->text;
+    info->body = f->body;
+    info->is_link = f->is_link;
+    memcpy(info->placement.R, f->R, sizeof f->R);
+    memcpy(info->placement.p, f->p, sizeof f->p);
+    return SOA_OK;
+}
+
+int soa_find_frame(const soa_model *m, const char *name) {
+    if (!m || !name) return -1;
+    const soai_frame_row *f = SOAI_AT(m, soai_frame_row, frame);
+    const char *text = SOAI_AT(m, char, text);
+    for (int i = 1; i < m->frames; ++i) /* a link called "world" comes before the world itself */
+        if (!strcmp(text + f[i].text, name)) return i;
+    return strcmp(text + f[0].text, name) ? -1 : 0;
+}
+
+int soa_find_joint(const soa_model *m, const char *joint) {
+    if (!m || !joint) return -1;
+    for (int i = 1; i <= m->nb; ++i)
+        if (!strcmp(SOAI_AT(m, char, text) + soai_metas(m)[i].joint_text, joint)) return i;
+    return -1;
+}

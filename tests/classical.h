@@ -1,0 +1,38 @@
+/* classical.h  inverse dynamics in the classical vector form, RK88-I (2.1)-(2.13): the oracle of the sweeps.
+ *
+ * World-frame 3-vectors, plain Newton-Euler, classical accelerations; uses the public description of a model only.  */
+#ifndef CLASSICAL_H
+#define CLASSICAL_H
+
+#include "soa/dynamics.h"
+
+/* A body in world axes; points are those of its frame's origin. */
+typedef struct classical_body {
+    double R[9], o[3];         /* axes and origin                                          */
+    double w[3], v[3];         /* angular velocity, velocity of the origin                 */
+    double wdot[3], vdot[3];   /* angular acceleration, classical acceleration of origin   */
+    double N[3], F[3];         /* exerted on the body through its joint, about the origin  */
+    double turn[6][3], move[6][3]; /* joint: d w / d v_k and d v / d v_k                   */
+    double vj[6], aj[6];       /* its own velocities and accelerations (mimic resolved)    */
+    double spin[3];            /* exact rotor on the parent: Jm G qdot u                   */
+} classical_body;
+
+/* Motion of all bodies, world included: body[0 .. n].  base_acceleration: of the world, classical.  v, a may be NULL. */
+void classical_motion(const soa_model *model, const double *q, const double *v, const double *a,
+                      const double base_acceleration[3], classical_body *body);
+/* tau of soa_rnea; fills body[0 .. n] as it goes, with the base accelerated by -gravity. */
+void classical_inverse(const soa_model *model, const double *q, const double *v, const double *a,
+                       const soa_wrench *wrenches, int wrench_count, classical_body *body, double *tau);
+
+/* Sums over bodies as moved by classical_motion: kinetic energy with rotors; momentum [angular; linear] about the
+ * centre of mass; centre of mass. */
+double classical_kinetic(const soa_model *model, const classical_body *body);
+void classical_momentum(const soa_model *model, const classical_body *body, double h[6], double com[3]);
+/* Gravity, zero at the world's origin, and springs. */
+double classical_potential(const soa_model *model, const double *q, const classical_body *body);
+
+/* A frame of the model from the body that carries it: pose, velocity, classical acceleration, world axes. */
+void classical_frame(const soa_model *model, const classical_body *body, int frame, soa_frame *pose, double V[6],
+                     double A[6]);
+
+#endif

@@ -1,0 +1,74 @@
+/* fuzz_urdf.c  any bytes into the URDF reader: a model or a report, never a crash, a leak or a hang.
+ *
+ * libFuzzer:  clang -fsanitize=fuzzer,address,undefined ... fuzz_urdf.c; run it with tests/corpus/urdf.
+ * Replay:     with -DSOA_FUZZ_REPLAY a main() of its own reads the files and folders named on the command line.     */
+#define _POSIX_C_SOURCE 200809L
+
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "soa/io.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    for (int i = 0; i < 4; ++i) {
+        const soa_read_options options = {.floating = i & 1, .ideal = i >> 1};
+        const soa_model *model = NULL;
+        soa_report report;
+        soa_status status = soa_urdf_parse((const char *)data, size, "fuzz.urdf", &options, &model, &report);
+        if (status != report.status || (status == SOA_OK) != (model != NULL)) abort();
+        if (status == SOA_OK && (soa_nq(model) < soa_nv(model) || soa_frame_count(model) < 1)) abort();
+        if (status != SOA_OK && (report.text[0] == 0 || memchr(report.text, 0, sizeof report.text) == NULL)) abort();
+        soa_model_free(model);
+    }
+    return 0;
+}
+
+#ifdef SOA_FUZZ_REPLAY
+static int replay_file(const char *path) {
+    FILE *file = fopen(path, "rb");
+    uint8_t *data = malloc(1 << 20);
+    if (file == NULL || data == NULL) {
+        fprintf(stderr, "%s: cannot be read\n", path);
+        if (file != NULL) fclose(file);
+        free(data);
+        return 1;
+    }
+    size_t size = fread(data, 1, 1 << 20, file);
+    fclose(file);
+    uint8_t *exact = malloc(size > 0 ? size : 1); /* so that a read past the end is seen */
+    if (exact != NULL) {
+        memcpy(exact, data, size);
+        LLVMFuzzerTestOneInput(exact, size);
+    }
+    free(exact);
+    free(data);
+    return 0;
+}
+
+int main(int count, char **paths) {
+    int files = 0, bad = 0;
+    for (int i = 1; i < count; ++i) {
+        DIR *folder = opendir(paths[i]);
+        if (folder == NULL) {
+            bad += replay_file(paths[i]);
+            ++files;
+            continue;
+        }
+        for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+            char path[4096];
+            if (entry->d_name[0] == '.') continue;
+            snprintf(path, sizeof path, "%s/%s", paths[i], entry->d_name);
+            bad += replay_file(path);
+            ++files;
+        }
+        closedir(folder);
+    }
+    printf("%d files replayed, %d could not be read\n", files, bad);
+    return files > 0 && bad == 0 ? 0 : 1;
+}
+#endif

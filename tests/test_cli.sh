@@ -1,0 +1,554 @@
+#!/usr/bin/env bash
+# test_cli.sh PROGRAM  the soa program as other programs and people call it: outputs, messages, exit codes.
+set -u
+soa=$(cd "$(dirname "${1:?usage: test_cli.sh PROGRAM}")" && pwd)/$(basename "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export LC_ALL=C
+unset NO_COLOR
+tests=0 failures=0
+
+# --- small tools ---------------------------------------------------------------------------------------------------
+ok() { tests=$((tests + 1)); }
+bad() { tests=$((tests + 1)); failures=$((failures + 1)); printf 'FAILED %s\n' "$*"; }
+
+# run ARGUMENTS...: runs soa on file `in` (or nothing); leaves out, err and $code
+run() {
+    "$soa" "$@" <"${in:-/dev/null}" >out 2>err
+    code=$?
+}
+# expect WHAT CODE: the exit code of the last run
+expect() { if [ "$code" = "$2" ]; then ok; else bad "$1: exit $code, not $2; $(head -c 300 err)"; fi; }
+# has WHAT FILE TEXT: the file holds the text
+has() { if grep -qF -- "$3" "$2"; then ok; else bad "$1: '$3' is not in $2: $(head -c 400 "$2")"; fi; }
+has_not() { if grep -qF -- "$3" "$2"; then bad "$1: '$3' is in $2"; else ok; fi; }
+same() { if cmp -s "$2" "$3"; then ok; else bad "$1: $2 and $3 differ: $(diff "$2" "$3" | head -c 400)"; fi; }
+lines() { if [ "$(wc -l <"$2")" -eq "$3" ]; then ok; else bad "$1: $(wc -l <"$2") lines in $2, not $3"; fi; }
+# numbers FILE: all numbers in it, one per line, without the keys
+numbers() { sed 's/"[^"]*"//g' "$1" | grep -oE '[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?'; }
+# close_to WHAT FILE1 FILE2 TOLERANCE: columns of numbers agree
+close_to() {
+    if paste "$2" "$3" | awk -v t="$4" 'NF != 2 { bad = 1 } { d = $1 - $2; s = $2 < 0 ? -$2 : $2; if (s < 1) s = 1
+         if (d < 0) d = -d; if (!(d <= t * s)) bad = 1 } END { exit bad || NR == 0 }'; then ok
+    else bad "$1: $(paste "$2" "$3" | head -8 | tr '\n\t' ' |')"; fi
+}
+# ask MODEL FN LINE...: the answers to the lines, in out
+ask() {
+    local model=$1 fn=$2
+    shift 2
+    printf '%s\n' "$@" >asked
+    in=asked run compute $model --fn "$fn"
+}
+python=$(command -v python3 || true)
+
+# --- models of our own ---------------------------------------------------------------------------------------------
+# A pendulum: 2 kg, centre of mass 0.5 m below the hinge, which turns about y.
+cat >pendulum.urdf <<'X'
+<robot name="pendulum">
+  <link name="ground"/>
+  <link name="bob">
+    <inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
+      <inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <link name="tip"/>
+  <joint name="hinge" type="revolute">
+    <parent link="ground"/><child link="bob"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" effort="10" velocity="5"/><dynamics damping="0.25"/>
+  </joint>
+  <joint name="tip_joint" type="fixed"><origin xyz="0 0 -1"/><parent link="bob"/><child link="tip"/></joint>
+</robot>
+X
+# A gripper: a slide, a wrist, a finger and its mimic.
+cat >gripper.urdf <<'X'
+<robot name="gripper">
+  <link name="base"/>
+  <link name="carriage"><inertial><mass value="3"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="palm"><inertial><origin xyz="0.1 0.02 0"/><mass value="1"/>
+    <inertia ixx="0.01" iyy="0.012" izz="0.013" ixy="0.001" ixz="0" iyz="0"/></inertial></link>
+  <link name="finger"><inertial><origin xyz="0.02 0 0"/><mass value="0.1"/>
+    <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="thumb"><inertial><origin xyz="0.02 0 0"/><mass value="0.1"/>
+    <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="slide" type="prismatic"><parent link="base"/><child link="carriage"/><axis xyz="1 0 0"/>
+    <limit lower="0" upper="1" effort="10" velocity="1"/></joint>
+  <joint name="wrist" type="continuous"><origin xyz="0 0 0.1" rpy="0.3 0 0"/><parent link="carriage"/>
+    <child link="palm"/><axis xyz="0 0 1"/></joint>
+  <joint name="close" type="prismatic"><origin xyz="0.2 0.03 0"/><parent link="palm"/><child link="finger"/>
+    <axis xyz="0 1 0"/><limit lower="0" upper="0.04" effort="10" velocity="1"/></joint>
+  <joint name="follow" type="prismatic"><origin xyz="0.2 -0.03 0"/><parent link="palm"/><child link="thumb"/>
+    <axis xyz="0 1 0"/><limit lower="-0.04" upper="0" effort="10" velocity="1"/>
+    <mimic joint="close" multiplier="-1"/></joint>
+</robot>
+X
+# An arm whose last link has no inertia: nothing that the last joint could move.
+sed -e '/<link name="tip"\/>/d' -e 's/<link name="ground"\/>/&<link name="tip"\/>/' \
+    -e 's/name="tip_joint" type="fixed"/name="tip_joint" type="continuous"/' pendulum.urdf >massless.urdf
+
+# --- help, version, mistakes ---------------------------------------------------------------------------------------
+in=
+run
+expect "no command" 2
+has "no command" err "usage: soa COMMAND"
+for flag in help --help -h; do
+    run $flag
+    expect "$flag" 0
+    has "$flag" out "usage: soa COMMAND"
+done
+run version
+expect version 0
+has version out "soa "
+cp out version
+run --version
+same --version out version
+commands=$("$soa" help | sed -n '/^commands:/,/^$/p' | awk 'NF > 1 { print $1 }')
+for command in info check compute gen save models demo completion version help; do
+    case " $(echo $commands) " in *" $command "*) ok ;; *) bad "help does not list $command" ;; esac
+    run $command --help
+    expect "$command --help" 0
+    has "$command --help" out "usage: soa $command"
+    cp out help1
+    run help $command
+    same "help $command" out help1
+done
+for command in info check compute gen save models demo completion; do
+    run help $command
+    has "help $command" out "examples:"
+done
+run infoo
+expect "unknown command" 2
+has "unknown command" err "did you mean 'info'?"
+run help cmpute
+expect "help of an unknown command" 2
+has "help of an unknown command" err "did you mean 'compute'?"
+run info puma560 --flaoting
+expect "unknown option" 2
+has "unknown option" err "did you mean '--floating'?"
+run info puma56
+expect "unknown model" 2
+has "unknown model" err "puma560"
+run info no/such/file.urdf
+expect "missing file" 2
+has "missing file" err "no/such/file.urdf"
+run info
+expect "no model" 2
+has "no model" err "MODEL is missing"
+run info puma560 arm7
+expect "two models" 2
+run compute puma560
+expect "no --fn" 2
+has "no --fn" err "--fn"
+run compute puma560 --fn
+expect "--fn without value" 2
+run compute puma560 --fn rnea --fn aba
+expect "--fn twice" 2
+run compute puma560 --fn rneaa
+expect "unknown function" 2
+has "unknown function" err "did you mean 'rnea'?"
+run compute puma560 --fn ""
+expect "empty list" 2
+run compute puma560 --fn rnea,,aba
+expect "hole in the list" 2
+run compute puma560 --fn mass:tip
+expect "link where none belongs" 2
+run compute pendulum.urdf --fn pose:tpi
+expect "unknown link" 2
+has "unknown link" err "did you mean 'tip'?"
+for g in 1,2 1,2,x 1,2,3,4 nan,0,0 ""; do
+    run compute puma560 --fn rnea --gravity "$g"
+    expect "--gravity '$g'" 2
+done
+run compute puma560 --fn rnea --in no/such/input
+expect "missing input" 2
+run gen puma560
+expect "gen without -o" 2
+run gen puma560 -o x.c --prefix 9lives
+expect "gen with a bad prefix" 2
+run completion tcsh
+expect "unknown shell" 2
+
+# --- models and info -----------------------------------------------------------------------------------------------
+run models
+expect models 0
+has models out puma560
+run models --names
+for name in $(sed -e 's/:N$/:5/' -e 's/:SEED$/:3/' out); do
+    run info "$name"
+    expect "info $name" 0
+    run info "$name" --json
+    expect "info $name --json" 0
+    if [ "$python" ]; then
+        $python - "$name" <<'X' || bad "info $name --json does not add up"
+import json, sys
+d = json.load(open('out')); j = d['joints']
+assert sum(x['nq'] for x in j) == d['nq'] and sum(x['nv'] for x in j) == d['nv']
+assert d['bodies'] == len(j) + len(d['mimic'])
+q = v = 0
+for x in j:
+    assert x['q_index'] == q and x['v_index'] == v, x
+    q += x['nq']; v += x['nv']
+    assert x['type'] in 'revolute prismatic helical cylindrical universal planar spherical free'.split()
+    assert x['link'] in [f['name'] for f in d['frames'] if f['is_link']]
+X
+        ok
+    fi
+    echo '{}' >one
+    in=one run compute "$name" --fn rnea,bias,gravity,mass,pose,jacobian,jdot_v,energy,com,momentum,drnea_dq,drnea_dv
+    expect "compute $name" 0
+    in=one run compute "$name" --fn aba,mass_inv,daba_dq,daba_dv
+    case $code in 0) ok ;; 1) has "aba of $name" out "moves no inertia" ;; *) bad "aba of $name: exit $code" ;; esac
+    in=
+done
+
+run info pendulum.urdf
+expect "info for people" 0
+for text in pendulum hinge revolute tip "-3 .. 3" bob; do has "info for people" out "$text"; done
+run info pendulum.urdf --json
+for text in '"nq": 1, "nv": 1, "bodies": 1' '"name": "hinge", "type": "revolute", "link": "bob"' \
+    '"q_index": 0, "nq": 1, "v_index": 0, "nv": 1' '"lower": -3, "upper": 3'; do has "info --json" out "$text"; done
+run info pendulum.urdf --links
+printf '%s\n' bob ground tip >links
+sort out >sorted
+same "info --links" sorted links
+run info pendulum.urdf --json --floating
+has "--floating" out '"name": "root", "type": "free", "link": "ground"'
+has "--floating" out '"nq": 8, "nv": 7'
+run info gripper.urdf --json
+has "mimic" out '"nq": 3, "nv": 3, "bodies": 4'
+has "mimic" out '"follows": "close", "ratio": -1'
+run info gripper.urdf --json --ideal
+has "mimic set free" out '"nq": 4, "nv": 4, "bodies": 4'
+has_not "mimic set free" out '"follows"'
+
+# --- compute: numbers known in closed form -------------------------------------------------------------------------
+# pendulum: I = 0.02 + 2 * 0.25 = 0.52, weight moment 9.81, about y with the mass at -z: gravity torque 9.81 sin q
+ask "pendulum.urdf --ideal" rnea,gravity,bias,mass,mass_inv,energy,com '{"q": [0.5], "v": [2], "a": [3]}'
+expect "pendulum" 0
+numbers out >got
+awk 'BEGIN { g = 9.81 * sin(0.5); printf "%.17g\n%.17g\n%.17g\n0.52\n%.17g\n1.04\n%.17g\n%.17g\n0\n%.17g\n", 0.52 * 3 + g, g, g,
+     1 / 0.52, -9.81 * cos(0.5), -0.5 * sin(0.5), -0.5 * cos(0.5) }' >want
+close_to "pendulum" got want 1e-14
+ask pendulum.urdf rnea,bias,gravity '{"v": [2]}'
+numbers out >got
+printf '%s\n' 0.5 0.5 0 >want
+close_to "damping counts unless --ideal" got want 1e-14
+ask "pendulum.urdf --gravity 0,0,-2" gravity '{"q": [0.5]}'
+numbers out >got
+awk 'BEGIN { printf "%.17g\n", 2 * sin(0.5) }' >want
+close_to "--gravity" got want 1e-14
+ask "pendulum.urdf --ideal" pose:tip,jacobian:tip,jdot_v:tip '{"q": [0.5], "v": [2]}'
+numbers out >got
+awk 'BEGIN { s = sin(0.5); c = cos(0.5); printf "%.17g\n0\n%.17g\n0\n1\n0\n%.17g\n0\n%.17g\n%.17g\n0\n%.17g\n", c, s, -s, c, -s, -c
+     printf "0\n1\n0\n%.17g\n0\n%.17g\n0\n0\n0\n%.17g\n0\n%.17g\n", -c, s, 4 * s, 4 * c }' >want
+close_to "kinematics of the tip" got want 1e-14
+has "kinematics of the tip" out '"pose": {"tip": {"R": ['
+ask pendulum.urdf pose,jacobian,jdot_v,jacobian:tip,pose:tip '{}'
+for text in '"ground": {' '"bob": {' '"tip": {' '"jacobian": {"bob": [[' '"tip": [[' '"jdot_v": {"bob": ['; do
+    has "links of the answer" out "$text"
+done
+if [ "$(grep -o '"tip": {' out | wc -l)" = 1 ]; then ok; else bad "pose and pose:tip give the link twice"; fi
+
+# wrenches: 1 N along world x at the tip pushes with lever -cos q; in the link's axes with -1; a couple about y with 1
+for w in 'world 0,0,0,1,0,0' 'body 0,0,0,1,0,0' 'world 0,1,0,0,0,0' 'body 0,1,0,0,0,0'; do
+    set -- $w
+    ask "pendulum.urdf --ideal" rnea,aba "{\"q\": [0.5], \"fext\": [{\"link\": \"tip\", \"wrench\": [$2], \"frame\": \"$1\"}]}"
+    expect "wrench $w" 0
+    numbers out >got
+    awk -v w="$w" 'BEGIN { g = 9.81 * sin(0.5); f = w ~ /0,1,0,0,0,0/ ? 1 : w ~ /world/ ? -cos(0.5) : -1
+        printf "%.17g\n%.17g\n", g - f, (f - g) / 0.52 }' >want
+    close_to "wrench $w" got want 1e-14
+done
+ask "pendulum.urdf --ideal" bias,gravity,rnea '{"fext": [{"link": "tip", "wrench": [0,1,0,0,0,0]}]}'
+numbers out >got
+printf '%s\n' 0 0 -1 >want
+close_to "bias and gravity do not see wrenches" got want 1e-14
+
+# the keys stand in the order asked for, and nothing else
+ask "pendulum.urdf --ideal" mass,rnea,energy '{}'
+echo '{"mass": [[0.52000000000000002]], "tau": [0], "kinetic": 0, "potential": -9.8100000000000005}' >want
+same "order of the keys" out want
+
+# --- compute: aba undoes rnea, on every kind of joint --------------------------------------------------------------
+round_trip() { # MODEL NV: random v and a, and q neutral
+    awk -v n="$2" 'BEGIN { srand(7); for (k = 0; k < 10; ++k) { for (p = 0; p < 2; ++p) { s = ""
+        for (i = 0; i < n; ++i) s = s (i ? "," : "") (2 * rand() - 1); x[p] = s }
+        printf "\"v\": [%s]\n", x[0] >"rt_v"; printf "{\"v\": [%s], \"a\": [%s]}\n", x[0], x[1] >"rt_in"
+        gsub(",", "\n", x[1]); print x[1] >"rt_a" } }'
+    in=rt_in run compute "$1" --fn rnea
+    expect "rnea of $1" 0
+    sed 's/[{}]//g' out | paste -d, rt_v - | sed 's/.*/{&}/' >rt_back
+    in=rt_back run compute "$1" --fn aba
+    expect "aba of $1" 0
+    numbers out >got
+    close_to "aba undoes rnea: $1" got rt_a 1e-9
+    in=
+}
+for model in puma560 arm7 quadruped humanoid satellite gripper.urdf random:1 random:4; do
+    nv=$("$soa" info $model --json | grep -oE '"nv": [0-9]+' | head -1 | grep -oE '[0-9]+')
+    round_trip $model "$nv"
+done
+
+# --- compute: bad lines --------------------------------------------------------------------------------------------
+# two hinges and a free base, so that quaternions occur; each line: text expected, tab, input line
+cat >cases <<'X'
+q has 2 numbers, 8 are wanted	{"q": [1, 2]}
+v has 0 numbers, 7 are wanted	{"v": []}
+a is a string, a list of 7 numbers is wanted	{"a": "x"}
+tau[1] is null, a number is wanted	{"tau": [1, null, 3, 4, 5, 6, 7]}
+not JSON	hello
+not JSON	{"q": [1, 2
+not JSON	{} {}
+numbers must be finite	{"v": [NaN,0,0,0,0,0,0]}
+numbers must be finite	{"v": [-Infinity,0,0,0,0,0,0]}
+larger than any double	{"v": [1e999,0,0,0,0,0,0]}
+duplicate	{"v": [1,2,3,4,5,6,7], "v": [1,2,3,4,5,6,7]}
+the line is a list	[1, 2]
+unknown key 'tua'; did you mean 'tau'?	{"tua": [1]}
+unknown key 'velocity'	{"velocity": [1]}
+norm 2, not 1	{"q": [0,0,0,2,0,0,0,0]}
+joint 'root'	{"q": [0,0,0,1,0.01,0,0,0]}
+norm 0, not 1	{"q": [0,0,0,0,0,0,0,0]}
+fext is an object	{"fext": {"link": "tip"}}
+fext[0]: 'wrench' is missing	{"fext": [{"link": "tip"}]}
+fext[0]: 'link' is missing	{"fext": [{"wrench": [1,2,3,4,5,6]}]}
+fext[1]: the model has no link 'tpi'; did you mean 'tip'?	{"fext": [{"link": "tip", "wrench": [1,2,3,4,5,6]}, {"link": "tpi", "wrench": [1,2,3,4,5,6]}]}
+fext[0]: wrench has 3 numbers, 6 are wanted	{"fext": [{"link": "tip", "wrench": [1,2,3]}]}
+fext[0]: frame is 'wrld'	{"fext": [{"link": "tip", "wrench": [1,2,3,4,5,6], "frame": "wrld"}]}
+fext[0]: unknown key 'fame'; did you mean 'frame'?	{"fext": [{"link": "tip", "wrench": [1,2,3,4,5,6], "fame": "world"}]}
+X
+number=0
+while IFS=$(printf '\t') read -r text line; do
+    number=$((number + 1))
+    printf '%s\n' "$line" >>bad_lines
+    printf '%s\n' "$line" >one
+    in=one run compute pendulum.urdf --floating --fn aba,rnea
+    expect "bad line $line" 1
+    has "bad line $line" out "$text"
+    has "bad line $line" out '{"line": 1, "error": "'
+    has "bad line $line" err "1 of 1 lines bad"
+done <cases
+in=bad_lines run compute pendulum.urdf --floating --fn aba
+lines "one answer for each bad line" out $number
+grep -oE '^\{"line": [0-9]+, "error": "' out | grep -oE '[0-9]+' >got
+seq 1 $number >want
+same "line numbers of the errors" got want
+
+# blank lines are counted and skipped; CRLF, NUL, no final newline, a byte order mark
+printf '\357\273\277{}\r\n\n  \t\r\n{"v": [1]}\r\n{"v": [\0001]}\nx\n{"v": [2]}' >mixed
+in=mixed run compute pendulum.urdf --ideal --fn aba
+expect "mixed lines" 1
+lines "mixed lines" out 5
+sed -n 's/^{"line": \([0-9]*\).*/\1/p' out >got
+printf '5\n6\n' >want
+same "numbers of the bad lines" got want
+has "a NUL byte" out "NUL"
+: >empty
+in=empty run compute pendulum.urdf --fn aba
+expect "no lines at all" 0
+lines "no lines at all" out 0
+
+# lines of any length, and many lines
+awk 'BEGIN { printf "{\"v\": [1"; for (i = 0; i < 300000; ++i) printf " "; print "]}" }' >long
+in=long run compute pendulum.urdf --ideal --fn aba
+expect "a line of 300 kB" 0
+awk 'BEGIN { for (i = 0; i < 5000; ++i) printf "{\"q\": [%.17g], \"v\": [0.5], \"tau\": [1e0]}\n", i / 1000 }' >many
+in=many run compute pendulum.urdf --fn aba,rnea
+expect "5000 lines" 0
+lines "5000 lines" out 5000
+cp out many_out
+# a key the quick reader does not know sends the line through the full one: the same digits
+sed 's/}$/, "vars": {}}/' many >many_vars
+in=many_vars run compute pendulum.urdf --fn aba,rnea
+same "both readers give the same digits" out many_out
+
+# numbers too large for the answer are an error, never NaN
+ask pendulum.urdf bias,energy '{"v": [1e300]}'
+expect "overflow in the answer" 1
+has "overflow in the answer" out "not finite"
+ask massless.urdf aba '{}'
+if [ "$code" = 1 ]; then
+    has "massless tip" out "'tip'"
+    has "massless tip" out "moves no inertia"
+elif [ "$code" = 2 ]; then has "massless tip" err "tip"
+else bad "massless tip: exit $code"; fi
+
+# --- compute: files and streams ------------------------------------------------------------------------------------
+in=
+run compute pendulum.urdf --fn aba,rnea --in many --out answers
+expect "--in --out" 0
+same "--in --out" answers many_out
+if [ "$(ls answers* | wc -l)" = 1 ]; then ok; else bad "a temporary file is left: $(ls answers*)"; fi
+echo old >answers
+run compute pendulum.urdf --fn aba --in no/such/file --out answers
+expect "unreadable input" 2
+run compute pendulum.urdf --fn nonsense --in many --out answers
+expect "bad list with --out" 2
+run compute pendulum.urdf --fn aba --in . --out answers
+expect "input is a directory" 2
+echo old >want
+same "a failed run leaves the old file" answers want
+if [ "$(ls answers* | wc -l)" = 1 ]; then ok; else bad "a temporary file is left after failure: $(ls answers*)"; fi
+run compute pendulum.urdf --fn aba --in many --out no/such/dir/file
+expect "output in no directory" 2
+cp many both
+run compute pendulum.urdf --fn aba,rnea --in both --out both
+expect "input and output are the same file" 0
+same "input and output are the same file" both many_out
+ln -s linked_to link
+echo old >linked_to
+run compute pendulum.urdf --fn aba,rnea --in many --out link
+same "a link stays a link" linked_to many_out
+if [ -L link ]; then ok; else bad "--out replaced a symbolic link"; fi
+run compute pendulum.urdf --fn aba --in bad_lines --out answers
+expect "bad lines with --out" 1
+has "bad lines with --out" answers '"error"'
+if [ -w /dev/full ]; then
+    "$soa" compute pendulum.urdf --fn aba --in many >/dev/full 2>err
+    code=$?
+    expect "full disk" 2
+    has "full disk" err "cannot write"
+    "$soa" info puma560 >/dev/full 2>err
+    code=$?
+    expect "full disk, info" 2
+    "$soa" help >/dev/full 2>err
+    code=$?
+    expect "full disk, help" 2
+fi
+("$soa" compute pendulum.urdf --fn mass,aba,rnea,pose --in many 2>err
+ echo $? >code) | head -1 >out
+code=$(cat code)
+expect "reader gone" 2
+has "reader gone" err "cannot write"
+# a question is answered before the next one is asked
+mkfifo questions
+"$soa" compute pendulum.urdf --ideal --fn gravity <questions >replies &
+child=$!
+exec 3>questions
+echo '{}' >&3
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ -s replies ] && break
+    sleep 0.1
+done
+lines "answers do not wait for the end" replies 1
+exec 3>&-
+wait $child
+# an interrupted run leaves nothing behind
+mkfifo questions2
+"$soa" compute pendulum.urdf --fn gravity --out broken <questions2 &
+child=$!
+exec 3>questions2
+echo '{}' >&3
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    ls broken.* >/dev/null 2>&1 && break
+    sleep 0.1
+done
+kill -TERM $child
+exec 3>&-
+wait $child 2>/dev/null
+if ls broken* >/dev/null 2>&1; then bad "an interrupted run leaves $(ls broken*)"; else ok; fi
+
+# the locale changes nothing
+for locale in $(locale -a 2>/dev/null | grep -iE '^(de_DE|fr_FR)' | head -2); do
+    LC_ALL=$locale "$soa" compute pendulum.urdf --fn aba,rnea --in many >out
+    same "locale $locale" out many_out
+done
+
+# every number is what "%.17g" prints, every answer is strict JSON
+if [ "$python" ]; then
+    in=many run compute pendulum.urdf --fn rnea,aba,mass,mass_inv,pose,jacobian,jdot_v,energy,com,momentum,daba_dq
+    $python - <<'X' || bad "answers are not strict JSON with 17 digits"
+import json
+def number(t):
+    assert t == '%.17g' % float(t), t
+    return float(t)
+def never(t): raise ValueError(t)
+for l in open('out'): json.loads(l, parse_float=number, parse_int=number, parse_constant=never)
+X
+    ok
+fi
+
+# --- check ---------------------------------------------------------------------------------------------------------
+run check pendulum.urdf
+expect "check of a good file" 0
+has "check of a good file" out "pendulum.urdf: 0 errors"
+sed 's/ixx="0.02"/ixx="-0.02"/' pendulum.urdf >crooked.urdf
+run check crooked.urdf
+expect "check of an impossible inertia" 1
+if grep -qE '^crooked\.urdf:[0-9]+: error: \[[a-z0-9-]+\] .' out; then ok; else bad "check's format: $(cat out)"; fi
+if grep -q "$(printf '\033')" out; then bad "colours where there is no terminal"; else ok; fi
+run check no_such.urdf
+expect "check of no file" 2
+echo '<robot><link' >broken_xml.urdf
+run check broken_xml.urdf
+case $code in 1 | 2) ok ;; *) bad "check of broken XML: exit $code" ;; esac
+head -c 300 /dev/urandom >noise
+run check noise
+expect "check of noise" 2
+run check puma560
+expect "check of a shipped model" 0
+run check massless.urdf
+expect "check of a massless tip" 1
+has "check of a massless tip" out tip
+
+# --- save and gen --------------------------------------------------------------------------------------------------
+run save gripper.urdf --gravity 1,2,3 -o gripper.soam
+expect save 0
+run info gripper.soam --json
+expect "info of a saved model" 0
+cp out saved
+run info gripper.urdf --gravity 1,2,3 --json
+same "a saved model is the same model" saved out
+ask gripper.soam rnea,mass,aba '{"q": [0.1,0.2,0.01], "v": [1,2,3]}'
+cp out saved
+ask "gripper.urdf --gravity 1,2,3" rnea,mass,aba '{"q": [0.1,0.2,0.01], "v": [1,2,3]}'
+same "a saved model computes the same" saved out
+in=
+run check gripper.soam
+expect "check of a saved model" 0
+run save pendulum.urdf -o no/such/dir/x.soam
+expect "save to nowhere" 2
+head -c 200 gripper.soam >cut.soam
+run info cut.soam
+expect "a cut-off saved model" 2
+run gen gripper.urdf -o robot.c --prefix grip
+expect gen 0
+has gen robot.c grip_
+has gen out robot.c
+run gen gripper.urdf -o no/such/dir/x.c
+expect "gen to nowhere" 2
+if command -v cc >/dev/null; then
+    if cc -std=c11 -O1 -c robot.c -o robot.o 2>err; then ok; else bad "generated code: $(head -c 300 err)"; fi
+fi
+
+# --- completion ----------------------------------------------------------------------------------------------------
+for pair in bash:soa.bash zsh:_soa fish:soa.fish; do
+    shell=${pair%%:*} file=$here/../apps/soa/completion/${pair#*:}
+    run completion $shell
+    expect "completion $shell" 0
+    cp out script.$shell
+    same "renew with: soa completion $shell > apps/soa/completion/${pair#*:}" script.$shell "$file"
+    if command -v $shell >/dev/null; then
+        if $shell -n script.$shell 2>err; then ok; else bad "$shell: $(cat err)"; fi
+    fi
+done
+complete_line() {
+    PATH=$(dirname "$soa"):$PATH bash -c 'source ./script.bash; compopt() { :; }; COMP_LINE=$1 COMP_POINT=${#1}; _soa
+        printf "%s\n" "${COMPREPLY[@]}"' - "$1" >out
+}
+if [ "$(basename "$soa")" = soa ]; then
+    complete_line "soa comp"
+    has "completion of a command" out compute
+    complete_line "soa info pum"
+    has "completion of a model" out puma560
+    complete_line "soa info pendulum.urdf --fl"
+    has "completion of an option" out --floating
+    complete_line "soa compute pendulum.urdf --fn rnea,ab"
+    has "completion of a function" out rnea,aba
+    complete_line "soa compute pendulum.urdf --fn rnea,pose:t"
+    has "completion of a link" out tip
+fi
+
+echo "$((tests - failures)) of $tests checks passed"
+[ $failures = 0 ]
