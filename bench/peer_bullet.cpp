@@ -273,9 +273,9 @@ void load(void *peer, int state, const double *q, const double *v, const double 
 
 const char *way(void *, peer_fn fn, int way) {
     if (way > 0) return nullptr;
-    if (fn == PEER_FD) return "btMultiBody articulated body algorithm";
+    if (fn == PEER_FD) return "btMultiBody";
 #if SOA_BENCH_BULLET_ID
-    return fn == PEER_ID ? "MultiBodyTree::calculateInverseDynamics" : "MultiBodyTree::calculateMassMatrix";
+    return "MultiBodyTree";
 #else
     return nullptr;
 #endif

@@ -108,7 +108,7 @@ const char *way(void *peer, peer_fn fn, int way) {
     if (fn == PEER_ID && way == 0) return p.serial ? "ChainIdSolver_RNE" : "TreeIdSolver_RNE";
     if (!p.serial) return nullptr;
     if (fn == PEER_FD) return way == 0 ? "ChainHdSolver_Vereshchagin" : way == 1 ? "ChainFdSolver_RNE" : nullptr;
-    return fn == PEER_MASS && way == 0 ? "ChainDynParam::JntToMass" : nullptr;
+    return fn == PEER_MASS && way == 0 ? "ChainDynParam" : nullptr;
 }
 
 void run(void *peer, peer_fn fn, int way, int state) {

@@ -138,10 +138,9 @@ void load(void *peer, int state, const double *q, const double *v, const double 
 }
 
 const char *way(void *, peer_fn fn, int way) {
-    if (fn == PEER_FD)
-        return way == 0 ? "calcAccelerationIgnoringConstraints" : way == 1 ? "realize(Acceleration)" : nullptr;
+    if (fn == PEER_FD) return way == 0 ? "calcAcceleration" : way == 1 ? "realize(Acceleration)" : nullptr;
     if (way > 0) return nullptr;
-    return fn == PEER_ID ? "calcResidualForceIgnoringConstraints" : "calcM";
+    return fn == PEER_ID ? "calcResidualForce" : "calcM";
 }
 
 void run(void *peer, peer_fn fn, int way, int state) {

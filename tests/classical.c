@@ -344,7 +344,7 @@ void classical_momentum(const soa_model *model, const classical_body *body, doub
         add_cross(b->w, c, mv);
         inertia_mul(b->R, info.inertia, b->w, Iw);
         add(1, Iw, h), add_cross(x, mv, h), add(1, mv, h + 3);
-        if (info.parent > 0) add(1, b->spin, h); /* a rotor bolted to the world is no moving body's */
+        add(1, b->spin, h); /* also of a rotor bolted to the world: it spins */
         add(info.mass, x, com);
         mass += info.mass;
     }

@@ -288,12 +288,12 @@ static void test_limits_and_dynamics(void **state) {
 
 #define FOLLOWS(joint, more) LIMIT "<mimic joint='" joint "' " more "/>"
 #define THREE_JOINTS(j1, j2, j3) LINK("base") LINK("l1") LINK("l2") LINK("l3") j1 j2 j3
-#define THREE                                                                                        \
-    THREE_JOINTS(JOINT("j1", "revolute", "base", "l1", FOLLOWS("j3", "multiplier='2'")),             \
-                 JOINT("j2", "prismatic", "l1", "l2", FOLLOWS("j1", "multiplier='-3' offset='.5'")), \
+#define THREE                                                                                         \
+    THREE_JOINTS(JOINT("j1", "revolute", "base", "l1", FOLLOWS("j3", "multiplier='2' offset='.25'")), \
+                 JOINT("j2", "prismatic", "l1", "l2", FOLLOWS("j1", "multiplier='-3' offset='.5'")),  \
                  JOINT("j3", "revolute", "l2", "l3", LIMIT))
 
-/* j2 follows j1 follows j3, which comes last: q2 = -3 (2 q3) + 0.5. */
+/* j2 follows j1 follows j3, which comes last: q2 = -3 (2 q3 + 0.25) + 0.5. */
 static void test_mimic(void **state) {
     (void)state;
     const soa_model *model = load(ROBOT(THREE), NULL);
@@ -303,10 +303,10 @@ static void test_mimic(void **state) {
     soa_body_info j1 = body_of(model, "j1"), j2 = body_of(model, "j2");
     assert_int_equal(j1.mimic, last);
     assert_near(j1.mimic_ratio, 2, 0);
-    assert_near(j1.mimic_offset, 0, 0);
+    assert_near(j1.mimic_offset, 0.25, 0);
     assert_int_equal(j2.mimic, last);
     assert_near(j2.mimic_ratio, -6, 0);
-    assert_near(j2.mimic_offset, 0.5, 0);
+    assert_near(j2.mimic_offset, -0.25, 0);
     assert_int_equal(j2.nq, 0);
     soa_model_free(model);
     model = load(ROBOT(THREE), &ideal);
@@ -932,7 +932,8 @@ static void test_lint_inertia(void **state) {
     assert_int_equal(lint_(BODY("-2", GOOD_INERTIA), NULL, __LINE__).level[SOA_LINT_ERROR], 1); /* told once */
     remarks(BODY("1", INERTIA("1", "1", "1", "0", "2", "0")), "inertia-indefinite", 5, "-1");
     remarks(BODY("1", INERTIA(".001", ".002", ".004", "0", "0", "0")), "inertia-triangle", 5, "0.004 > 0.001 + 0.002");
-    remarks(BODY("1", INERTIA("1", "1", "1", "0", "0", "0")), "inertia-density", 5, "lighter than air");
+    remarks(BODY("1", INERTIA("1", "1", "1", "0", "0", "0")), "inertia-density", 5,
+            "1.58 1.58 1.58 m and 0.0604 kg/m^3, lighter than air"); /* a^2 = 5 / 2, 1 / (4/3 pi a^3) */
     remarks(BODY("1", INERTIA("1e-6", "1e-6", "1e-6", "0", "0", "0")), "inertia-density", 5, "osmium");
     remarks(BODY("0", GOOD_INERTIA), "zero-mass-with-inertia", 4, "0.0016667");
     remarks(BODY("1", INERTIA("0", "0", "0", "0", "0", "0")), "inertia-zero", 5, "1 kg without inertia");
@@ -983,6 +984,12 @@ static void test_lint_tree(void **state) {
                            "massless-tip", __LINE__)
                          .times,
                      0);
+    /* Two points, one on each side of the axis: only together do they have inertia. */
+#define POINT(name) "<link name='" name "'><inertial><mass value='1'/></inertial></link>"
+    const char *points =
+        ROBOT("<link name='a'/><link name='b'/>" POINT("c") POINT("d") JOINT("j", "continuous", "a", "b", AXIS) JOINT(
+            "f", "fixed", "b", "c", "<origin xyz='.1 0 0'/>") JOINT("g", "fixed", "b", "d", "<origin xyz='-.1 0 0'/>"));
+    assert_int_equal(lint_(points, "point-tip", __LINE__).times, 0);
     const char *pair = ROBOT("<link name='a'/><link name='b'/>" GOOD_LINK("c") JOINT(
         "j", "continuous", "a", "b", AXIS "<mimic joint='k'/>") JOINT("k", "continuous", "a", "c", AXIS));
     assert_int_equal(lint_(pair, "massless-tip", __LINE__).times, 0);
