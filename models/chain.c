@@ -1,7 +1,7 @@
 /* chain.c  chains of N equal links. */
 #include "stock.h"
 
-/* R87 section XII: rods of 1 m and 1 kg in a vertical plane.  At q = 0 the chain lies along x; positive angles lift it. */
+/* R87 section XII: rods of 1 m, 1 kg in a vertical plane.  At q = 0 the chain lies along x; positive angles lift it. */
 void soai_stock_planar_chain(soai_stock *stock) {
     for (int i = 0; i < stock->number; i++) {
         soa_body_def *link = soai_stock_body(stock, soai_stock_text(stock, "link%d", i + 1), i, SOA_REVOLUTE);
@@ -16,8 +16,8 @@ void soai_stock_planar_chain(soai_stock *stock) {
     soai_stock_frame(stock, "tip", stock->body_count, &tip);
 }
 
-/* Links of 0.3 m and 1 kg along x, joint axes z, y, x in turn.  The centre of mass lies off the line and the products of
- * inertia are not zero, so nothing cancels. */
+/* Links of 0.3 m, 1 kg along x, joint axes z, y, x in turn.  The centre of mass lies off the line and the products of
+ * inertia are not zero: nothing cancels. */
 void soai_stock_chain(soai_stock *stock) {
     soa_body_def *base = soai_stock_base(stock);
     soa_body_box(base, 5.0, 0.3, 0.3, 0.3);

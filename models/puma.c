@@ -5,7 +5,7 @@
  * two-puma     two of the first on one base, as in WD89: connector links (fixed DH rows) carry the arms.  The paper's
  *              base is its inertial link, so ours is fixed; --floating makes it a space robot.  No gravity.
  * Motor-side numbers become joint-side ones: damping G^2 B, Coulomb |G| Tc.  A negative gear turns the motor the other
- * way but the published Tc+ belongs to positive *joint* speed (R1), so only |G| enters.                               */
+ * way but the published Tc+ belongs to positive *joint* speed (R1), so only |G| enters. */
 #include "stock.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ static soa_frame append(soai_stock *stock, soa_dh_form form, const soa_dh_row *r
     enum { MOST = 6 };
     char names[MOST * SOA_DH_NAME];
     soa_frame end = soa_frame_identity();
-    if (!soai_stock_room(stock, count, count)) return end;
+    if (stock->status != SOA_OK || !soai_stock_room(stock, count, count)) return end;
     int at = stock->body_count, at_frame = stock->frame_count;
     soa_status status =
         soa_dh_chain(form, rows, count, prefix, parent, base, stock->bodies, at, stock->frames, at_frame, names);

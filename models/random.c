@@ -112,7 +112,7 @@ void soai_stock_random(soai_stock *stock) {
         else if (i > 1 && !chance(&state, 0.1))
             parent = 1 + below(&state, i - 1);
         soa_joint_type type = kinds[below(&state, (int)(sizeof kinds / sizeof kinds[0]))];
-        /* The carrier of a massless link must feel all its freedoms: one more turn is always felt, a free joint is not. */
+        /* What a massless link carries must give it inertia: one more hinge does, a free joint does not. */
         if (massless > 0) type = SOA_REVOLUTE;
         if (i == count && moving == 0 && type == SOA_FIXED) type = SOA_REVOLUTE;
 

@@ -1,5 +1,5 @@
 /* satellite.c  a servicing satellite: free bus, two solar panels (fixed links), two 7-joint arms.  No gravity.
- * Numbers of our own: 450 kg bus, 20 kg panels, arms of 42 kg and 2.6 m reach with geared motors.                     */
+ * Numbers of our own: 450 kg bus, 20 kg panels, arms of 42 kg and 2.6 m reach with geared motors. */
 #include "stock.h"
 
 typedef struct satellite_joint {

@@ -1,7 +1,7 @@
 /* stock.h  private to models/: a growing model definition, and the families that fill it.
  *
  * A family adds bodies and frames to a soai_stock; names live there until the model is built.  Failure to get memory is
- * remembered in `status`: the helpers stay safe to call, and soa_stock_model reports once at the end.                 */
+ * remembered in `status`: the helpers stay safe to call, and soa_stock_model reports once at the end. */
 #ifndef SOAI_STOCK_H
 #define SOAI_STOCK_H
 

@@ -304,7 +304,7 @@ static void r2_iiwa(void **state) {
     assert_int_equal(misses, 0);
 }
 
-/* --- R4: pendulum, R7: torque-free body: closed forms and converged numbers, through the integrator ---------------- */
+/* --- R4: pendulum, R7: torque-free body: closed forms and converged numbers, through the integrator --------------- */
 
 typedef struct keeper {
     double t[4];

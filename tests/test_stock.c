@@ -1,4 +1,4 @@
-/* test_stock.c  every shipped model builds, is what it promises to be, and survives saving; soa_model_open finds things. */
+/* test_stock.c  every shipped model builds, is what it promises, survives saving; soa_model_open finds things. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

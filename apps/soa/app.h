@@ -5,6 +5,7 @@
 #ifndef SOA_APP_H
 #define SOA_APP_H
 
+#include "nearest.h"
 #include "out.h"
 #include "soa/io.h"
 #include "soa/soa.h"
@@ -72,16 +73,5 @@ int app_finish(const app_command *command, app_out *out, int code);
 
 /* The help of one command, or of all. */
 void app_print_help(app_out *out, const app_command *command);
-
-/* The valid name nearest to a mistaken one: try every candidate, then ask for the hint. */
-typedef struct app_nearest {
-    const char *word, *best;
-    int distance;
-} app_nearest;
-app_nearest app_nearest_to(const char *word);
-void app_nearest_try(app_nearest *search, const char *candidate);
-/* "; did you mean 'x'?" or "" into hint. */
-#define APP_HINT 128
-const char *app_nearest_hint(const app_nearest *search, char hint[APP_HINT]);
 
 #endif

@@ -1,6 +1,6 @@
 /* compute.c  one line of `soa compute`. */
 #include "compute.h"
-#include "app.h"
+#include "nearest.h"
 
 #include <jansson.h>
 #include <math.h>

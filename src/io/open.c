@@ -56,7 +56,7 @@ soa_status soa_model_open(const char *spec, const soa_read_options *options, con
     fclose(file);
     if (broken) return fail(report, SOA_E_FILE, "%.150s: could not be read", spec);
     if (first == EOF) return fail(report, SOA_E_FORMAT, "%.150s is empty", spec);
-    /* XML starts with '<', perhaps behind a byte order mark; a saved model has its own first bytes, which load checks. */
+    /* XML starts with '<' or a byte order mark; a saved model has its own first bytes, which load checks. */
     if (first == '<' || first == 0xef || first == 0xfe || first == 0xff)
         return soa_urdf_read(spec, options, model, report);
 

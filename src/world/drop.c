@@ -1,13 +1,13 @@
 /* drop.c  a machine left to gravity, friction and applied torques: smooth stretches between stick-slip events.
  *
- * state    y = [q, v, viscous, coulomb, supplied], the last three being energies, so that the balance is integrated with
+ * state    y = [q, v, viscous, coulomb, supplied], the last three energies, so that the balance is integrated with
  *          the same care as the motion
  * stretch  every joint with Coulomb friction has a mode: slides up, slides down, or is stuck.  A sliding joint feels
  *          the friction of its mode, not of sign(v); a stuck one is held at rest by the torque h with
  *              (M^-1)_SS h = -(M^-1 (tau - bias))_S
- * events   a sliding joint's v changes sign; a stuck joint's h leaves its bounds.  ARKODE's root finder brackets them on
- *          its interpolant; the stretch up to the event is then integrated again to end there, and for stops the time is
- *          refined by Newton's method, so that no interpolated state enters the motion
+ * events   a sliding joint's v changes sign; a stuck joint's h leaves its bounds.  ARKODE's root finder finds them on
+ *          its interpolant; the stretch up to the event is then integrated again to end there, and for stops the time
+ *          is refined by Newton's method, so that no interpolated state enters the motion
  * after    the joints at rest divide anew into stuck and sliding: box_lcp.h                                          */
 #include "soa/world.h"
 #include "soa/dynamics.h"

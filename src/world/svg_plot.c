@@ -1,4 +1,4 @@
-/* svg_plot.c  curves over an axis as an SVG file: light ground, colours that colour-blind people tell apart (Okabe & Ito),
+/* svg_plot.c  curves as an SVG file: light ground, colours that colour-blind people tell apart (Okabe & Ito),
  * dashes from the eighth curve on.  Numbers are written without the locale. */
 #include "soa/world.h"
 

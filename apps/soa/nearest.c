@@ -1,0 +1,51 @@
+/* nearest.c  the valid name nearest to a mistaken one. */
+#include "nearest.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORD_MAX = 96 };
+
+/* Insertions, deletions, replacements and swaps of neighbours that lead from a to b, letter case aside. */
+static int edit_distance(const char *a, const char *b) {
+    int la = (int)strlen(a), lb = (int)strlen(b);
+    int row[3][WORD_MAX + 1];
+    for (int j = 0; j <= lb; ++j) row[0][j] = j;
+    for (int i = 1; i <= la; ++i) {
+        int *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+        now[0] = i;
+        for (int j = 1; j <= lb; ++j) {
+            int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
+            int best = last[j - 1] + (x != y);
+            if (last[j] + 1 < best) best = last[j] + 1;
+            if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) && y == tolower((unsigned char)a[i - 2]) &&
+                before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return row[la % 3][lb];
+}
+
+app_nearest app_nearest_to(const char *word) {
+    int length = (int)strlen(word);
+    return (app_nearest){word, NULL, 1 + (length + 2) / 3}; /* this far is no resemblance */
+}
+
+void app_nearest_try(app_nearest *search, const char *candidate) {
+    size_t length = strlen(search->word);
+    if (length == 0 || length > WORD_MAX || strlen(candidate) > WORD_MAX) return;
+    int distance = strncmp(search->word, candidate, length) == 0 ? 1 : edit_distance(search->word, candidate);
+    if (distance < search->distance && distance < (int)(length > strlen(candidate) ? length : strlen(candidate))) {
+        search->distance = distance;
+        search->best = candidate;
+    }
+}
+
+const char *app_nearest_hint(const app_nearest *search, char hint[APP_HINT]) {
+    hint[0] = '\0';
+    if (search->best) snprintf(hint, APP_HINT, "; did you mean '%s'?", search->best);
+    return hint;
+}
