@@ -27,7 +27,7 @@ foreach(source ${programs})
   add_executable(${name} ${source} ${extra})
   target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)
   target_include_directories(${name} PRIVATE tests bench)
-  target_link_libraries(${name} PRIVATE soa_warnings soa_oracles soa_io_static soa_sim_static PkgConfig::CMOCKA
+  target_link_libraries(${name} PRIVATE soa_warnings soa_oracles soa_io_static soa_sim_static PkgConfig::CMOCKA PkgConfig::XML2
                         $<$<STREQUAL:${name},test_mujoco>:${MUJOCO_LIBRARY}> m pthread)
   add_test(NAME ${short} COMMAND ${name})
   set_tests_properties(${short} PROPERTIES TIMEOUT 600)

@@ -191,8 +191,8 @@ static void complex_wrenches(const soa_model *m, complex_tree *c, const soa_wren
     cplx *zero = calloc((size_t)m->tv + 1, sizeof(cplx));
     soai_kernels_complex.kinematics(&c->view, c->work, c->q, zero, zero);
     free(zero);
-    cplx **arrays = c->work; /* R p V A c f P H U D e x Rw ...: see SOAI_WORK_LIST */
-    const cplx *Rw = arrays[12];
+    cplx **arrays = c->work; /* bodies, then c H U D e x Rw ...: see SOAI_WORK_LIST */
+    const cplx *Rw = arrays[7];
     for (int k = 0; k < n; ++k) {
         const soai_frame_row *row = SOAI_AT(m, soai_frame_row, frame) + f[k].frame;
         if (!row->body) continue;

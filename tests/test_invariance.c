@@ -1,18 +1,8 @@
 /* test_invariance.c  one mechanism, several descriptions, one answer: renumbered, re-rooted, with joints made of simpler
  * ones, in other units, in free fall.
  *
- * Errors are max |difference| / max(max |reference|, 1e-3).  SOA_TEST_SEED sets the first of the seeds.               */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+ * Errors are max |difference| / max(max |reference|, 1e-3).  SOA_SEED sets the first of the seeds.               */
+#include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"
 
@@ -20,20 +10,11 @@
 
 enum { TRIALS = 1000, MOST = 40, MOST_V = 6 * MOST, MOST_Q = 7 * MOST };
 
-static long seed_base(void) {
-    const char *text = getenv("SOA_TEST_SEED");
-    return text ? strtol(text, NULL, 10) : 1;
+static double noise(dice *d) {
+    return roll(d, -1, 1);
 }
-
-/* splitmix64, in -1 .. 1 */
-static double noise(uint64_t *state) {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
-}
-static int below(uint64_t *state, int count) {
-    const int k = (int)((noise(state) + 1) / 2 * count);
+static int below(dice *d, int count) {
+    const int k = (int)roll(d, 0, count);
     return k < count ? k : count - 1;
 }
 
@@ -82,7 +63,7 @@ static soa_body_info info_of(const machine *m, int body) {
     OK(soa_body(m->model, body, &info));
     return info;
 }
-static void random_state(machine *m, uint64_t *random) {
+static void random_state(machine *m, dice *random) {
     for (int i = 0; i < m->nq; i++) m->q[i] = 2 * noise(random);
     for (int i = 0; i < m->nv; i++) m->v[i] = noise(random), m->a[i] = noise(random), m->tau[i] = 5 * noise(random);
     OK(soa_normalize(m->model, m->q));
@@ -102,7 +83,7 @@ typedef struct tree {
     double gravity[3];
 } tree;
 
-static void direction(uint64_t *random, double u[3]) {
+static void direction(dice *random, double u[3]) {
     double square;
     do {
         square = 0;
@@ -110,13 +91,13 @@ static void direction(uint64_t *random, double u[3]) {
     } while (square > 1 || square < 0.05);
     for (int k = 0; k < 3; k++) u[k] /= sqrt(square);
 }
-static soa_frame placement(uint64_t *random) {
+static soa_frame placement(dice *random) {
     double u[3], p[3];
     direction(random, u);
     for (int k = 0; k < 3; k++) p[k] = 0.5 * noise(random);
     return soa_frame_axis_angle(u, 3 * noise(random), p);
 }
-static void solid(uint64_t *random, soa_body_def *b) {
+static void solid(dice *random, soa_body_def *b) {
     soa_body_box(b, 2 + noise(random), 0.3 + 0.2 * noise(random), 0.3 + 0.2 * noise(random), 0.3 + 0.2 * noise(random));
     for (int k = 0; k < 3; k++) b->com[k] = 0.2 * noise(random), b->inertia[3 + k] = 0.001 * noise(random);
 }
@@ -136,7 +117,7 @@ static soa_body_def *sprout(tree *t, int parent, soa_joint_type type) {
 }
 
 /* `root` carries all; the joints of the others come from `types`. Universal axes are oblique. */
-static void grow(tree *t, uint64_t *random, int n, soa_joint_type root, const soa_joint_type *types, int type_count) {
+static void grow(tree *t, dice *random, int n, soa_joint_type root, const soa_joint_type *types, int type_count) {
     memset(t, 0, sizeof *t);
     for (int i = 1; i <= n; i++) {
         const int parent = i == 1 ? 0 : noise(random) < 0 ? i - 1 : 1 + below(random, i - 1);
@@ -173,7 +154,7 @@ static const soa_model *build(const tree *t) {
 }
 
 /* Two world-axis wrenches at frames of the same name in both machines. */
-static void same_wrenches(machine *a, machine *b, const char *name, const char *name2, uint64_t *random) {
+static void same_wrenches(machine *a, machine *b, const char *name, const char *name2, dice *random) {
     const char *names[2] = {name, name2};
     for (int k = 0; k < 2; k++) {
         a->wrench[k].frame = soa_find_frame(a->model, names[k]);
@@ -245,8 +226,8 @@ static void renumbering(void **state) {
     (void)state;
     double worst_id = 0, worst_fd = 0, worst_m = 0, worst_sum = 0;
     int moved = 0;
-    for (long seed = seed_base(); seed < seed_base() + TRIALS; seed++) {
-        uint64_t random = (uint64_t)seed * 31 + 7;
+    for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
+        dice random = {(uint64_t)seed * 31 + 7};
         char name[32];
         const soa_model *model;
         static machine a, b;
@@ -306,7 +287,7 @@ static void renumbering(void **state) {
     }
     assert_true(moved > TRIALS);
     printf("renumbering: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba %.2g, sums %.2g\n", TRIALS,
-           seed_base(), worst_id, worst_fd, worst_m, worst_sum);
+           first_seed(), worst_id, worst_fd, worst_m, worst_sum);
 }
 
 /* --- re-rooting -------------------------------------------------------------------------------------------------- */
@@ -400,8 +381,8 @@ static void rerooting(void **state) {
                                            SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR};
     double worst = 0, worst_sum = 0;
     long path = 0;
-    for (long seed = seed_base(); seed < seed_base() + TRIALS; seed++) {
-        uint64_t random = (uint64_t)seed * 17 + 3;
+    for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
+        dice random = {(uint64_t)seed * 17 + 3};
         static tree t, u;
         static machine a, b;
         grow(&t, &random, 2 + below(&random, 14), SOA_FREE, types, 8);
@@ -475,7 +456,7 @@ static void rerooting(void **state) {
         stop(&a), stop(&b);
     }
     printf("re-rooting: %d trees from seed %ld, %ld joints reversed, worst relative error: accelerations %.2g, sums %.2g\n",
-           TRIALS, seed_base(), path, worst, worst_sum);
+           TRIALS, first_seed(), path, worst, worst_sum);
 }
 
 /* A floating mechanism cannot feel a uniform field. */
@@ -484,8 +465,8 @@ static void free_fall(void **state) {
     static const soa_joint_type types[] = {SOA_REVOLUTE, SOA_PRISMATIC, SOA_HELICAL, SOA_CYLINDRICAL,
                                            SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR, SOA_FREE};
     double worst = 0;
-    for (long seed = seed_base(); seed < seed_base() + TRIALS; seed++) {
-        uint64_t random = (uint64_t)seed * 11 + 1;
+    for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
+        dice random = {(uint64_t)seed * 11 + 1};
         static tree t;
         static machine a, b;
         grow(&t, &random, 1 + below(&random, 14), SOA_FREE, types, 8);
@@ -498,7 +479,7 @@ static void free_fall(void **state) {
         compare("joint accelerations", seed, a.qdd + 6, b.qdd + 6, a.nv - 6, 1e-9, &worst);
         stop(&a), stop(&b);
     }
-    printf("free fall: %d trees from seed %ld, worst relative error %.2g\n", TRIALS, seed_base(), worst);
+    printf("free fall: %d trees from seed %ld, worst relative error %.2g\n", TRIALS, first_seed(), worst);
 }
 
 /* --- joints made of simpler ones -------------------------------------------------------------------------------- */
@@ -541,8 +522,8 @@ static void compound_joints(void **state) {
     static const soa_joint_type types[] = {SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR, SOA_CYLINDRICAL,
                                            SOA_UNIVERSAL, SOA_PLANAR, SOA_SPHERICAL, SOA_HELICAL};
     double worst_id = 0, worst_fd = 0, worst_m = 0, worst_sum = 0;
-    for (long seed = seed_base(); seed < seed_base() + TRIALS; seed++) {
-        uint64_t random = (uint64_t)seed * 13 + 5;
+    for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
+        dice random = {(uint64_t)seed * 13 + 5};
         static tree t, chain;
         static machine a, b;
         grow(&t, &random, 1 + below(&random, 10), types[below(&random, 8)], types, 8);
@@ -575,7 +556,7 @@ static void compound_joints(void **state) {
         stop(&a), stop(&b);
     }
     printf("compound joints: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba %.2g, sums %.2g\n", TRIALS,
-           seed_base(), worst_id, worst_fd, worst_m, worst_sum);
+           first_seed(), worst_id, worst_fd, worst_m, worst_sum);
 }
 
 /* WD89's floating object, five massless links and six 1-dof joints, against a free joint; it carries a small arm. */
@@ -583,8 +564,8 @@ static void floating_object(void **state) {
     (void)state;
     static const soa_joint_type types[] = {SOA_REVOLUTE, SOA_SPHERICAL, SOA_PRISMATIC};
     double worst = 0, worst_sum = 0;
-    for (long seed = seed_base(); seed < seed_base() + TRIALS; seed++) {
-        uint64_t random = (uint64_t)seed * 19 + 11;
+    for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
+        dice random = {(uint64_t)seed * 19 + 11};
         static tree t, six;
         static machine a, b;
         grow(&t, &random, 1 + below(&random, 5), SOA_FREE, types, 3);
@@ -638,7 +619,7 @@ static void floating_object(void **state) {
         compare("arm", seed, b.qdd + 6, a.qdd + 6, a.nv - 6, 1e-9, &worst);
         stop(&a), stop(&b);
     }
-    printf("floating object: %d trees from seed %ld, worst relative error: accelerations %.2g, sums %.2g\n", TRIALS, seed_base(),
+    printf("floating object: %d trees from seed %ld, worst relative error: accelerations %.2g, sums %.2g\n", TRIALS, first_seed(),
            worst, worst_sum);
 }
 
@@ -687,8 +668,8 @@ static void scaling(void **state) {
                                     {1e6, 1e12, 3600}, {1, 1, 1e-6}, {1e9, 1e-9, 1}};
     enum { SYSTEMS = sizeof systems / sizeof *systems };
     double worst_id = 0, worst_fd = 0;
-    for (long seed = seed_base(); seed < seed_base() + TRIALS; seed++) {
-        uint64_t random = (uint64_t)seed * 23 + 9;
+    for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
+        dice random = {(uint64_t)seed * 23 + 9};
         static tree t;
         static machine a, b;
         grow(&t, &random, 1 + below(&random, 12), types[below(&random, 8)], types, 8);
@@ -725,7 +706,7 @@ static void scaling(void **state) {
         compare("aba in other units", seed, b.qdd, a.qdd, a.nv, 1e-9, &worst_fd);
         stop(&a), stop(&b);
     }
-    printf("units: %d trees from seed %ld, %d systems, worst relative error: rnea %.2g, aba %.2g\n", TRIALS, seed_base(),
+    printf("units: %d trees from seed %ld, %d systems, worst relative error: rnea %.2g, aba %.2g\n", TRIALS, first_seed(),
            SYSTEMS, worst_id, worst_fd);
 }
 

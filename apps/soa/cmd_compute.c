@@ -25,12 +25,18 @@ static const app_option options[] = {
 };
 
 /* --- the output file: a temporary name beside it, renamed when complete ------------------------------------------ */
-static char *temporary; /* to be removed if a signal ends us */
+static char *volatile temporary; /* to be removed if a signal ends us */
 
 static void remove_temporary(int number) {
     if (temporary) unlink(temporary);
     signal(number, SIG_DFL);
     raise(number);
+}
+
+static void forget_temporary(void) {
+    char *name = temporary;
+    temporary = NULL;
+    free(name);
 }
 
 typedef struct target {
@@ -58,17 +64,16 @@ static int target_open(target *t, const char *path) {
     temporary = t->path ? malloc(room) : NULL;
     if (!temporary) return -1;
     snprintf(temporary, room, "%s.XXXXXX", t->path);
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i)
+        if (signal(signals[i], remove_temporary) == SIG_IGN) signal(signals[i], SIG_IGN);
     mode_t mask = umask(0);
     umask(mask);
     t->fd = mkstemp(temporary);
     if (t->fd < 0) {
-        free(temporary);
-        temporary = NULL;
+        forget_temporary();
         return -1;
     }
-    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i)
-        if (signal(signals[i], remove_temporary) == SIG_IGN) signal(signals[i], SIG_IGN);
     return fchmod(t->fd, exists ? old.st_mode & 07777 : 0666 & ~mask);
 }
 
@@ -83,8 +88,7 @@ static int target_close(target *t, int good) {
             unlink(temporary);
             errno = reason;
         }
-        free(temporary);
-        temporary = NULL;
+        forget_temporary();
     }
     free(t->path);
     t->path = NULL;

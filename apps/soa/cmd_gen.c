@@ -1,7 +1,6 @@
 /* cmd_gen.c  soa gen: self-contained C for one model. */
 #include "app.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 

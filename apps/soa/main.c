@@ -9,7 +9,7 @@
 static const app_command app_demo = {
     .name = "demo",
     .words = "",
-    .summary = "the main job in one command: drop a PUMA 560 and see where its energy goes",
+    .summary = "Drops a PUMA 560 from rest and writes a table and a picture of its motion",
     .run = soa_cmd_demo,
 };
 

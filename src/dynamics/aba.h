@@ -3,24 +3,24 @@
  * passes  outward V, c, b | inward P, D, U, eps, z | outward A, vdot
  * source  R87 (35) to (47), filter and smoother; RJK91 (8) to (13); RK88-I (5.16), (5.17); FO00 (12) to (14), the same
  *         as articulated bodies.  The bias terms (z, eps) are FO00's: ERRATA, "innovations have three values".
- * writes  R p V c P U D e f(=z) A; returns 0, or the body whose hinge moves nothing                                 */
+ * writes  R p V P U D e f(=z) A; returns 0, or the body whose hinge moves nothing                                 */
 #ifndef SOAI_ABA_H
 #define SOAI_ABA_H
 #include "steps.h"
 
 /* Joints' innovations and accelerations for a right-hand side x, with P, U, D standing: y = M^-1 x. */
 SOAI_SWEEP void minv_mul(const view_table *k, kernel_work *w, const real *x, real *y) {
-    for (int i = 0; i <= k->nb; ++i) v6_zero(w->f + 6 * i);
+    for (int i = 0; i <= k->nb; ++i) v6_zero(w->b[i].f);
     for (int i = k->nb; i >= 1; --i) { /* (I - H psi K) x */
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n) step_innovate(k, w, b, i, kind, n, x, 0, 0)
+#define SOAI_STEP_(kind, n) step_filter(k, w, b, i, kind, n, INNOVATE, 0, x)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
-    v6_zero(w->A);
+    v6_zero(w->b[0].A);
     for (int i = 1; i <= k->nb; ++i) { /* (I - H psi K)* D^-1 */
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n) step_accelerate(k, w, b, i, kind, n, 0, 0, y)
+#define SOAI_STEP_(kind, n) step_smooth(k, w, b, i, kind, n, 0, 0, y)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
@@ -28,14 +28,12 @@ SOAI_SWEEP void minv_mul(const view_table *k, kernel_work *w, const real *x, rea
 
 /* Poses and articulated inertias at q. */
 SOAI_SWEEP int articulate(const view_table *k, kernel_work *w, const real *q) {
-    for (int i = 1; i <= k->nb; ++i) {
-        joint_position(k, w, i, q);
-        abi_set(k->body[i].M, w->P + 21 * i);
-    }
+    positions(k, w, q);
+    for (int i = 1; i <= k->nb; ++i) abi_set(k->body[i].M, w->b[i].P);
     for (int i = k->nb; i >= 1; --i) {
         const body_table *b = k->body + i;
         int fine = 1;
-#define SOAI_STEP_(kind, n) fine = step_articulate(k, w, b, i, kind, n)
+#define SOAI_STEP_(kind, n) fine = step_filter(k, w, b, i, kind, n, ARTICULATE, 0, 0)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
         if (!fine) return i;
@@ -75,31 +73,31 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
         step_losses(k, q, v, (konst)-1, w->x);
         tau = w->x;
     }
-    v6_zero(w->V);
+    v6_zero(w->b[0].V);
     SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips */
         const body_table *b = k->body + i;
-        joint_position(k, w, i, q);
-#define SOAI_STEP_(kind, n) step_velocity(k, w, b, i, kind, n, v)
+        real V[6];
+#define SOAI_STEP_(kind, n)                                                                                            \
+    joint_position(k, w, b, i, kind, q);                                                                               \
+    step_velocity(k, w, b, i, kind, n, v, V)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
-        step_bias_force(b, w->V + 6 * i, fext ? fext + 6 * (i - 1) : 0, w->f + 6 * i); /* z starts as b(k) */
-        step_rotor_gyro(k, w, b, v, w->f);
-        abi_set(b->M, w->P + 21 * i); /* P starts as M(k) */
+        step_bias_force(b, V, fext ? fext + 6 * (i - 1) : 0, w->b[i].f); /* z starts as b(k) */
+        step_rotor_gyro(k, w, b, v);
+        abi_set(b->M, w->b[i].P); /* P starts as M(k) */
     }
     SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base: filter */
         const body_table *b = k->body + i;
         int fine = 1;
-#define SOAI_STEP_(kind, n)                                                                                            \
-    fine = step_articulate(k, w, b, i, kind, n);                                                                       \
-    if (fine) step_innovate(k, w, b, i, kind, n, tau, w->c + 6 * i, 1)
+#define SOAI_STEP_(kind, n) fine = step_filter(k, w, b, i, kind, n, ARTICULATE | INNOVATE | BIAS, v, tau)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
         if (!fine) return i;
     }
-    step_base(k, w->A);
+    step_base(k, w->b[0].A);
     SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips: smoother */
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n) step_accelerate(k, w, b, i, kind, n, w->c + 6 * i, 1, vdot)
+#define SOAI_STEP_(kind, n) step_smooth(k, w, b, i, kind, n, BIAS, v, vdot)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
     }

@@ -7,59 +7,59 @@
 #define SOAI_CORIOLIS_H
 #include "steps.h"
 
-/* W (velocity made by w) stands in w->A, (dJ/dt) w in w->E while sweeping. */
+/* W (velocity made by w) stands in A, (dJ/dt) w in P while sweeping. */
 SOAI_SWEEP int coriolis_mul(const view_table *k, kernel_work *w, const real *q, const real *v, const real *x, real *out) {
-    real *W = w->A, *Jd = w->E;
-    v6_zero(w->V), v6_zero(W), v6_zero(Jd);
+    v6_zero(w->b[0].V), v6_zero(w->b[0].A), v6_zero(w->b[0].P);
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
-        joint_position(k, w, i, q);
-        real c[6], s[6];
+        real c[6], s[6], V[6];
         v6_zero(s);
 #define SOAI_STEP_(kind, n)                                                                                            \
-    step_velocity(k, w, b, i, kind, n, v);                                                                             \
+    joint_position(k, w, b, i, kind, q);                                                                               \
+    step_velocity(k, w, b, i, kind, n, v, V);                                                                          \
     joint_add(k, w, b, kind, n, x + b->iv, s)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
-        const real *V = w->V + 6 * i;
-        motion_out(w->R + 9 * i, w->p + 3 * i, W + 6 * b->parent, W + 6 * i);
-        for (int j = 0; j < 6; ++j) W[6 * i + j] += s[j];
-        motion_out(w->R + 9 * i, w->p + 3 * i, Jd + 6 * b->parent, Jd + 6 * i);
+        const body_work *own = w->b + i, *in = w->b + b->parent;
+        real *W = w->b[i].A, *Jd = w->b[i].P;
+        motion_out(own->R, own->p, in->A, W);
+        for (int j = 0; j < 6; ++j) W[j] += s[j];
+        motion_out(own->R, own->p, in->P, Jd);
         cross_motion(V, s, c);
         joint_ring(k, w, b, v + b->iv, x + b->iv, c);
-        for (int j = 0; j < 6; ++j) Jd[6 * i + j] += c[j];
+        for (int j = 0; j < 6; ++j) Jd[j] += c[j];
         real IV[6], IW[6], t[6], half[6];
         rigid_mul_k(b->M, V, IV);
-        rigid_mul_k(b->M, W + 6 * i, IW);
+        rigid_mul_k(b->M, W, IW);
         cross_force(V, IW, half);
-        cross_force(W + 6 * i, IV, t);
+        cross_force(W, IV, t);
         for (int j = 0; j < 6; ++j) half[j] += t[j];
-        cross_motion(V, W + 6 * i, t);
+        cross_motion(V, W, t);
         real It[6], IJ[6];
         rigid_mul_k(b->M, t, It);
-        rigid_mul_k(b->M, Jd + 6 * i, IJ);
-        for (int j = 0; j < 6; ++j) w->f[6 * i + j] = IJ[j] + REAL(0.5) * (half[j] - It[j]);
+        rigid_mul_k(b->M, Jd, IJ);
+        for (int j = 0; j < 6; ++j) w->b[i].f[j] = IJ[j] + REAL(0.5) * (half[j] - It[j]);
         if (b->rotor && b->parent) { /* couple on the carrier: (w x r w_k + W x r v_k) / 2 */
             const konst *r = k->dof[b->iv].rotor;
             real t1[3], t2[3];
-            v3_cross_k(w->V + 6 * b->parent, r, t1);
-            v3_cross_k(W + 6 * b->parent, r, t2);
+            v3_cross_k(w->b[b->parent].V, r, t1);
+            v3_cross_k(in->A, r, t2);
             for (int j = 0; j < 3; ++j)
-                w->f[6 * b->parent + j] += REAL(0.5) * (t1[j] * x[b->iv] + t2[j] * v[b->iv]);
+                w->b[b->parent].f[j] += REAL(0.5) * (t1[j] * x[b->iv] + t2[j] * v[b->iv]);
         }
     }
     for (int i = k->nb; i >= 1; --i) {
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n) joint_project(k, w, b, kind, n, w->f + 6 * i, out + b->iv)
+#define SOAI_STEP_(kind, n) joint_project(k, w, b, kind, n, w->b[i].f, out + b->iv)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
         if (b->rotor && b->parent) { /* r . (dJ/dt w - (w x W) / 2) of the carrier */
             real t[3];
-            v3_cross(w->V + 6 * b->parent, W + 6 * b->parent, t);
+            v3_cross(w->b[b->parent].V, w->b[b->parent].A, t);
             for (int j = 0; j < 3; ++j)
-                out[b->iv] += k->dof[b->iv].rotor[j] * (Jd[6 * b->parent + j] - REAL(0.5) * t[j]);
+                out[b->iv] += k->dof[b->iv].rotor[j] * (w->b[b->parent].P[j] - REAL(0.5) * t[j]);
         }
-        if (b->parent) force_in_add(w->R + 9 * i, w->p + 3 * i, w->f + 6 * i, w->f + 6 * b->parent);
+        if (b->parent) force_in_add(w->b[i].R, w->b[i].p, w->b[i].f, w->b[b->parent].f);
     }
     return 0;
 }
@@ -74,16 +74,16 @@ SOAI_SWEEP void regressor(const view_table *k, kernel_work *w, real *Y) {
             konst unit[10] = {0};
             unit[j] = 1;
             real f[6], h[6], t[6], x[6];
-            rigid_mul_k(unit, w->V + 6 * i, h);
-            cross_force(w->V + 6 * i, h, f);
-            rigid_mul_k(unit, w->A + 6 * i, t);
+            rigid_mul_k(unit, w->b[i].V, h);
+            cross_force(w->b[i].V, h, f);
+            rigid_mul_k(unit, w->b[i].A, t);
             for (int r = 0; r < 6; ++r) f[r] += t[r];
             for (int a = i; a; a = k->body[a].parent) {
                 const body_table *o = k->body + a;
                 joint_project(k, w, o, o->kind, o->nv, f, x);
                 for (int r = 0; r < o->nv; ++r) Y[cols * (size_t)(o->iv + r) + 10 * (size_t)(i - 1) + (size_t)j] = x[r];
                 v6_zero(t);
-                force_in_add(w->R + 9 * a, w->p + 3 * a, f, t);
+                force_in_add(w->b[a].R, w->b[a].p, f, t);
                 v6_copy(t, f);
             }
         }

@@ -58,12 +58,12 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
     const size_t n = (size_t)k->nv;
     for (size_t j = 0; dq && j < n * n; ++j) dq[j] = REAL(0);
     for (size_t j = 0; dv && j < n * n; ++j) dv[j] = REAL(0);
-    v6_zero(w->V);
-    step_base(k, w->A);
+    v6_zero(w->b[0].V);
+    step_base(k, w->b[0].A);
+    positions(k, w, q);
     for (int i = 1; i <= k->nb; ++i) { /* base to tips: everything in world axes */
         const body_table *b = k->body + i;
-        const real *v_l = w->V + 6 * b->parent, *a_l = w->A + 6 * b->parent;
-        joint_position(k, w, i, q);
+        const real *v_l = w->b[b->parent].V, *a_l = w->b[b->parent].A;
         step_pose(k, w, i);
         if (!b->parent)
             for (int j = 0; j < 3; ++j) w->pw[3 * i + j] = REAL(0);
@@ -77,7 +77,7 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
         }
         joint_ring(k, w, b, v + b->iv, v + b->iv, t);
         motion_to_root(w, i, t, ring);
-        real *V = w->V + 6 * i, *A = w->A + 6 * i;
+        real *V = w->b[i].V, *A = w->b[i].A;
         for (int j = 0; j < 6; ++j) V[j] = v_l[j] + vJ[j];
         cross_motion(V, vJ, t);
         for (int j = 0; j < 6; ++j) A[j] = a_l[j] + aJ[j] + t[j] + ring[j];
@@ -126,26 +126,26 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
             for (int j = 0; j < 6; ++j) z[j] = z[j] + z[j] + t[j] + u[j];
         }
         /* I, B, f of the body itself */
-        real *I = w->P + 21 * i, local[10], h[6];
+        real *I = w->b[i].P, local[10], h[6];
         rigid_set(b->M, local);
         for (int j = 0; j < 10; ++j) I[j] = REAL(0);
         rigid_in_add(w->Rw + 9 * i, w->pw + 3 * i, local, I);
         body_velocity_operator(I, V, w->B + 36 * i);
         for (int j = 0; j < 36; ++j) w->E[36 * i + j] = REAL(0);
         rigid_mul(I, V, h);
-        cross_force(V, h, w->f + 6 * i);
+        cross_force(V, h, w->b[i].f);
         rigid_mul(I, A, h);
-        for (int j = 0; j < 6; ++j) w->f[6 * i + j] += h[j];
+        for (int j = 0; j < 6; ++j) w->b[i].f[j] += h[j];
         if (fext) {
             force_to_root(w, i, fext + 6 * (i - 1), h);
-            for (int j = 0; j < 6; ++j) w->f[6 * i + j] -= h[j];
+            for (int j = 0; j < 6; ++j) w->b[i].f[j] -= h[j];
         }
         if (b->rotor && b->parent) { /* on the carrier */
             real r[3], g[3];
             const real body[3] = {REAL(k->dof[b->iv].rotor[0]), REAL(k->dof[b->iv].rotor[1]), REAL(k->dof[b->iv].rotor[2])};
             rot_mul(w->Rw + 9 * b->parent, body, r);
             v3_cross(v_l, r, g);
-            real *B = w->B + 36 * b->parent, *f = w->f + 6 * b->parent;
+            real *B = w->B + 36 * b->parent, *f = w->b[b->parent].f;
             for (int j = 0; j < 3; ++j) f[j] += r[j] * a[b->iv] + g[j] * v[b->iv];
             for (int j = 0; j < 3; ++j) r[j] = r[j] * v[b->iv];
             B[1] += r[2], B[2] -= r[1], B[6] -= r[2], B[8] += r[0], B[12] += r[1], B[13] -= r[0]; /* x -> x x r */
@@ -160,7 +160,7 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
         for (int j = 0; j < 6; ++j) F[j] = REAL(wrench[m].value[j]);
         const real g[3] = {F[3], F[4], F[5]};
         v3_cross_add(r, g, F);
-        for (int j = 0; j < 6; ++j) w->f[6 * i + j] -= F[j];
+        for (int j = 0; j < 6; ++j) w->b[i].f[j] -= F[j];
         for (int c = 0; c < 6; ++c) { /* column c: -dF + e_c x* F, dF = [(w x r + v) x g; 0] */
             real x[6], d[3], t[6];
             v6_zero(x);
@@ -175,7 +175,7 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
     }
     for (int i = k->nb; i >= 1; --i) { /* tips to base: composites stand when body i is reached */
         const body_table *b = k->body + i;
-        const real *I = w->P + 21 * i, *B = w->B + 36 * i, *E = w->E + 36 * i, *F = w->f + 6 * i;
+        const real *I = w->b[i].P, *B = w->B + 36 * i, *E = w->E + 36 * i, *F = w->b[i].f;
         for (int c = 0; c < b->nv; ++c) {
             const int row = b->iv + c;
             const real *S = w->S + 6 * row, *x = w->F + 6 * row, *y = w->U + 6 * row, *z = w->Z + 6 * row;
@@ -218,17 +218,17 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
             if (dv) dv[(n + 1) * (size_t)row] += k->dof[row].damping;
         }
         if (b->parent) {
-            real *IP = w->P + 21 * b->parent, *BP = w->B + 36 * b->parent, *EP = w->E + 36 * b->parent;
+            real *IP = w->b[b->parent].P, *BP = w->B + 36 * b->parent, *EP = w->E + 36 * b->parent;
             for (int j = 0; j < 10; ++j) IP[j] += I[j];
             for (int j = 0; j < 36; ++j) BP[j] += B[j], EP[j] += E[j];
-            for (int j = 0; j < 6; ++j) w->f[6 * b->parent + j] += F[j];
+            for (int j = 0; j < 6; ++j) w->b[b->parent].f[j] += F[j];
         }
     }
     for (int i = 1; i <= k->nb; ++i) { /* exact rotors: their torque follows the carrier, their couple their own speed */
         const body_table *b = k->body + i;
         if (!b->rotor || !b->parent) continue;
         const real body[3] = {REAL(k->dof[b->iv].rotor[0]), REAL(k->dof[b->iv].rotor[1]), REAL(k->dof[b->iv].rotor[2])};
-        const real *V = w->V + 6 * b->parent;
+        const real *V = w->b[b->parent].V;
         real r[3], g[3], t[6];
         rot_mul(w->Rw + 9 * b->parent, body, r);
         v3_cross(V, r, g);

@@ -150,9 +150,9 @@ soa_status soa_pose(const soa_model *m, const soa_work *w, int frame, soa_frame 
 }
 
 /* A body's motion vector at the frame's origin, turned into the axes asked for. */
-static void to_frame(const soa_work *w, const soai_frame_row *f, soa_axes axes, const double *bodies, double out[6]) {
+static void to_frame(const soa_work *w, const soai_frame_row *f, soa_axes axes, const double *motion, double out[6]) {
     double X[6] = {0};
-    if (f->body) motion_out(f->R, f->p, bodies + 6 * f->body, X); /* in the frame's own axes */
+    if (f->body) motion_out(f->R, f->p, motion, X); /* in the frame's own axes */
     if (axes == SOA_AXES_WORLD) {
         double R[9], p[3];
         frame_pose(w, f, R, p);
@@ -164,19 +164,19 @@ static void to_frame(const soa_work *w, const soai_frame_row *f, soa_axes axes, 
 soa_status soa_velocity(const soa_model *m, const soa_work *w, int frame, soa_axes axes, double V[6]) {
     const soai_frame_row *f = frame_of(m, w, frame);
     if (!f || !V) return SOA_E_ARGUMENT;
-    to_frame(w, f, axes, w->w.V, V);
+    to_frame(w, f, axes, w->w.b[f->body].V, V);
     return SOA_OK;
 }
 soa_status soa_acceleration_spatial(const soa_model *m, const soa_work *w, int frame, soa_axes axes, double A[6]) {
     const soai_frame_row *f = frame_of(m, w, frame);
     if (!f || !A) return SOA_E_ARGUMENT;
-    to_frame(w, f, axes, w->w.A, A);
+    to_frame(w, f, axes, w->w.b[f->body].A, A);
     return SOA_OK;
 }
 /* classical = spatial + [0; w x v] */
 static void add_centripetal(const soa_work *w, const soai_frame_row *f, soa_axes axes, double A[6]) {
     double V[6];
-    to_frame(w, f, axes, w->w.V, V);
+    to_frame(w, f, axes, w->w.b[f->body].V, V);
     v3_cross_add(V, V + 3, A + 3);
 }
 soa_status soa_acceleration_classical(const soa_model *m, const soa_work *w, int frame, soa_axes axes, double A[6]) {
@@ -318,7 +318,7 @@ soa_status soa_coriolis_mul(const soa_model *m, soa_work *w, const double *q, co
 }
 soa_status soa_joint_force(const soa_model *m, const soa_work *w, int body, double f[6]) {
     if (!m || !w || w->model != m || !w->has_forces || body < 1 || body > m->nb || !f) return SOA_E_ARGUMENT;
-    memcpy(f, w->w.f + 6 * body, 6 * sizeof *f);
+    memcpy(f, w->w.b[body].f, 6 * sizeof *f);
     return SOA_OK;
 }
 

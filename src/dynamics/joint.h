@@ -15,12 +15,26 @@
 /* Runs `step(kind, nv)` with literals for the common kinds. */
 #define SOAI_BY_KIND(b, step)                                                                                          \
     switch ((b)->kind) {                                                                                               \
+    case SOAI_KIND_REVOLUTE_X: step(SOAI_KIND_REVOLUTE_X, 1); break;                                                   \
+    case SOAI_KIND_REVOLUTE_Y: step(SOAI_KIND_REVOLUTE_Y, 1); break;                                                   \
+    case SOAI_KIND_REVOLUTE_Z: step(SOAI_KIND_REVOLUTE_Z, 1); break;                                                   \
     case SOAI_KIND_REVOLUTE: step(SOAI_KIND_REVOLUTE, 1); break;                                                       \
     case SOAI_KIND_PRISMATIC: step(SOAI_KIND_PRISMATIC, 1); break;                                                     \
     case SOAI_KIND_SPHERICAL: step(SOAI_KIND_SPHERICAL, 3); break;                                                     \
     case SOAI_KIND_FREE: step(SOAI_KIND_FREE, 6); break;                                                               \
     default: step(SOAI_KIND_GENERAL, (b)->nv); break;                                                                  \
     }
+
+/* A kind about a coordinate axis, that axis, and the two that follow it (x y z x ...). */
+#define ON_AXIS(kind) ((kind) <= SOAI_KIND_REVOLUTE_Z)
+#define AXIS_OF(kind) ((kind) - SOAI_KIND_REVOLUTE_X)
+#define NEXT(ax) (((ax) + 1) % 3)
+#define LAST(ax) (((ax) + 2) % 3)
+/* Cases of all three. */
+#define CASE_ON_AXIS                                                                                                   \
+    case SOAI_KIND_REVOLUTE_X:                                                                                         \
+    case SOAI_KIND_REVOLUTE_Y:                                                                                         \
+    case SOAI_KIND_REVOLUTE_Z
 
 SOAI_INLINE int joint_varies(const body_table *b) { return b->type == SOAI_JOINT_UNIVERSAL || b->type == SOAI_JOINT_PLANAR; }
 
@@ -39,6 +53,17 @@ SOAI_INLINE void rot_axis(const body_table *b, real angle, real R[9]) {
     real_sincos(angle, &s, &c);
     SOAI_UNROLL for (int i = 0; i < 9; ++i) R[i] = b->R0[i] + c * b->R1[i] + s * b->R2[i];
 }
+/* The same about coordinate axis ax: two columns turn, the third stays. */
+SOAI_INLINE void rot_on_axis(const body_table *b, int ax, real angle, real R[9]) {
+    real s, c;
+    real_sincos(angle, &s, &c);
+    SOAI_UNROLL for (int r = 0; r < 9; r += 3) {
+        const konst x = b->R1[r + NEXT(ax)], y = b->R1[r + LAST(ax)];
+        R[r + NEXT(ax)] = c * x + s * y;
+        R[r + LAST(ax)] = c * y - s * x;
+        R[r + ax] = REAL(b->R0[r + ax]);
+    }
+}
 SOAI_INLINE void rot_placement(const body_table *b, real R[9]) {
     SOAI_UNROLL for (int i = 0; i < 9; ++i) R[i] = REAL(b->R0[i] + b->R1[i]);
 }
@@ -52,13 +77,17 @@ SOAI_INLINE void rot_about(const konst u[3], real angle, real R[9]) {
     R[6] = t * (u[0] * u[2]) - s * u[1], R[7] = t * (u[1] * u[2]) + s * u[0], R[8] = c + t * (u[2] * u[2]);
 }
 
-/* The joints with more than one coordinate; kept out of the hot loop. */
+/* Helical joints and those with more than one coordinate; kept out of the hot loop. */
 static __attribute__((noinline, unused)) void joint_position_multi(const view_table *k, kernel_work *w,
                                                                    const body_table *b, const real *q, real *R,
                                                                    real *p) {
     real T[9], Q[9];
     real *H = w->H + 6 * b->iv;
     switch (b->type) {
+    case SOAI_JOINT_HELICAL:
+        rot_axis(b, q[0], R);
+        for (int i = 0; i < 3; ++i) p[i] = b->p[i] + q[0] * b->slide[i];
+        break;
     case SOAI_JOINT_CYLINDRICAL:
         rot_axis(b, q[0], R);
         for (int i = 0; i < 3; ++i) p[i] = b->p[i] + q[1] * b->slide[i];
@@ -103,24 +132,24 @@ static __attribute__((noinline, unused)) void joint_position_multi(const view_ta
     }
 }
 
-SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, int i, const real *q_tree) {
-    const body_table *b = k->body + i;
+SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, const real *q_tree) {
     const real *q = q_tree + b->iq;
-    real *R = w->R + 9 * i, *p = w->p + 3 * i;
-    switch (b->type) {
-    case SOAI_JOINT_REVOLUTE:
+    real *R = w->b[i].R, *p = w->b[i].p;
+    switch (kind) {
+    CASE_ON_AXIS:
+        rot_on_axis(b, AXIS_OF(kind), q[0], R);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = REAL(b->p[j]);
+        break;
+    case SOAI_KIND_REVOLUTE:
         rot_axis(b, q[0], R);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = REAL(b->p[j]);
         break;
-    case SOAI_JOINT_PRISMATIC:
+    case SOAI_KIND_PRISMATIC:
         rot_placement(b, R);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = b->p[j] + q[0] * b->slide[j];
         break;
-    case SOAI_JOINT_HELICAL:
-        rot_axis(b, q[0], R);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = b->p[j] + q[0] * b->slide[j];
-        break;
-    default: joint_position_multi(k, w, b, q, R, p);
+    default:
+        joint_position_multi(k, w, b, q, R, p);
     }
 }
 
@@ -128,6 +157,7 @@ SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, int i, cons
 SOAI_INLINE void joint_add(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
                            const real *x, real V[6]) {
     switch (kind) {
+    CASE_ON_AXIS: V[AXIS_OF(kind)] += x[0]; break;
     case SOAI_KIND_REVOLUTE: V[0] += b->axis[0] * x[0], V[1] += b->axis[1] * x[0], V[2] += b->axis[2] * x[0]; break;
     case SOAI_KIND_PRISMATIC: V[3] += b->axis[0] * x[0], V[4] += b->axis[1] * x[0], V[5] += b->axis[2] * x[0]; break;
     case SOAI_KIND_SPHERICAL:
@@ -147,6 +177,7 @@ SOAI_INLINE void joint_add(const view_table *k, const kernel_work *w, const body
 SOAI_INLINE void joint_project(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
                                const real f[6], real *x) {
     switch (kind) {
+    CASE_ON_AXIS: x[0] = f[AXIS_OF(kind)]; break;
     case SOAI_KIND_REVOLUTE: x[0] = b->axis[0] * f[0] + b->axis[1] * f[1] + b->axis[2] * f[2]; break;
     case SOAI_KIND_PRISMATIC: x[0] = b->axis[0] * f[3] + b->axis[1] * f[4] + b->axis[2] * f[5]; break;
     case SOAI_KIND_SPHERICAL:
@@ -187,6 +218,7 @@ SOAI_INLINE void joint_inertia(const view_table *k, const kernel_work *w, const 
     const real *B = P + 12;
     const konst *u = b->axis;
     switch (kind) {
+    CASE_ON_AXIS: abi_column(P, AXIS_OF(kind), U); break;
     case SOAI_KIND_REVOLUTE:
         U[0] = P[XX] * u[0] + P[XY] * u[1] + P[XZ] * u[2];
         U[1] = P[XY] * u[0] + P[YY] * u[1] + P[YZ] * u[2];

@@ -1,7 +1,7 @@
 /* kernel.h  what every sweep shares: the number type, the model's tables and the work space.
  *
- * The work space is a set of arrays of `real`, laid out once by kernel_layout from the list below; the list is also
- * the documentation of what a sweep may leave for the next.  Sizes: B per body (world included), V per tree degree of
+ * The work space is one struct per body and a set of arrays of `real`, laid out once by kernel_layout from the list
+ * below; the list is also the documentation of what a sweep may leave for the next.  Sizes: B per body (world included), V per tree degree of
  * freedom, D per entry of the D blocks, N per mimic joint.                                                           */
 #ifndef SOAI_KERNEL_H
 #define SOAI_KERNEL_H
@@ -19,15 +19,19 @@ typedef soai_dof_double dof_table;
 typedef soai_view_double view_table;
 #endif
 
+/* One per body, the world included: what the outward and inward sweeps pass along.  Kept together so that a sweep
+ * touches two places, the body's and its parent's. */
+typedef struct body_work {
+    real R[9], p[3]; /* rotation body to parent, body's origin in the parent          joint_position */
+    real V[6];       /* spatial velocity, body axes                                   step_velocity  */
+    real A[6];       /* spatial acceleration (gravity as a base acceleration)         rnea, aba      */
+    real f[6];       /* force through the joint (rnea); z (aba)                       rnea, aba      */
+    real P[21];      /* articulated inertia; first 10: composite inertia (crba)       aba, crba      */
+} body_work;
+
 /*   name  size        what it holds                                                written by            */
 #define SOAI_WORK_LIST(X)                                                                                              \
-    X(R, 9 * B)      /* rotation, body to parent                                    joint_position         */        \
-    X(p, 3 * B)      /* body's origin in the parent                                 joint_position         */        \
-    X(V, 6 * B)      /* spatial velocity, body axes                                 step_velocity          */        \
-    X(A, 6 * B)      /* spatial acceleration (gravity as a base acceleration)       rnea, aba              */        \
-    X(c, 6 * B)      /* a of the papers: V x H*v and the apparent rate of H*        step_velocity          */        \
-    X(f, 6 * B)      /* force through the joint (rnea); z (aba)                     rnea, aba              */        \
-    X(P, 21 * B)     /* articulated inertia; first 10: composite inertia (crba)     aba, crba              */        \
+    X(c, 6 * B)      /* a of the papers: V x H*v and the apparent rate of H*        kinematics             */        \
     X(H, 6 * V)      /* columns of H* where they depend on q                        joint_position         */        \
     X(U, 6 * V)      /* P H* (columns), with the rotor's couple                     aba                    */        \
     X(D, 1 * D)      /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba                    */        \
@@ -36,14 +40,15 @@ typedef soai_view_double view_table;
     X(Rw, 9 * B)     /* rotation, body to world (or to the root body: crba)         kinematics             */        \
     X(pw, 3 * B)     /* position of the same                                        kinematics             */        \
     X(S, 6 * V)      /* columns of H* in world (or root) axes                       crba, derivatives      */        \
-    X(F, 6 * V)      /* composite inertia times them                                crba, derivatives      */        \
-    X(Z, 6 * V)      /* column of d(acceleration)/dv                                derivatives            */        \
+    X(F, 6 * V)      /* change of velocity with q                                   derivatives            */        \
+    X(Z, 6 * V)      /* change of acceleration with v                               derivatives            */        \
     X(B, 36 * B)     /* composite d(force)/d(velocity)                              derivatives            */        \
     X(E, 36 * B)     /* the same of wrenches fixed in the world                     derivatives            */        \
     X(Y, 1 * N * V)  /* M^-1 G' of the mimic joints                                 mimic_prepare          */        \
     X(W, 1 * N * N)  /* G M^-1 G', factored                                         mimic_prepare          */
 
 typedef struct kernel_work {
+    body_work *b;
 #define SOAI_WORK_FIELD_(name, size) real *name;
     SOAI_WORK_LIST(SOAI_WORK_FIELD_)
 #undef SOAI_WORK_FIELD_
@@ -52,8 +57,9 @@ typedef struct kernel_work {
 /* Numbers of `real` in all arrays; with memory, sets the pointers too. */
 SOAI_INLINE size_t kernel_layout(const view_table *k, kernel_work *w, real *memory) {
     const size_t B = (size_t)k->nb + 1, V = (size_t)k->nv, D = (size_t)k->nd, N = (size_t)k->nm;
-    size_t at = 0;
-    (void)B, (void)V, (void)D, (void)N;
+    size_t at = B * (sizeof(body_work) / sizeof(real));
+    (void)D, (void)N;
+    if (memory) w->b = (body_work *)(void *)memory;
 #define SOAI_WORK_PLACE_(name, size)                                                                                   \
     if (memory) w->name = memory + at;                                                                                 \
     at += size;

@@ -9,7 +9,6 @@
 #include "rnea.h"
 
 #define VIEW const view_table *k = view
-#define WORK kernel_work *w = work
 
 static size_t k_work_reals(const void *view) { return kernel_layout(view, 0, 0); }
 static void k_work_place(const void *view, void *work, void *memory) { kernel_layout(view, work, memory); }
@@ -33,10 +32,7 @@ static void k_minv_mul(const void *view, void *work, const void *x, void *y) {
     if (k->nm) mimic_project(k, work, y);
 }
 static void k_minv_form(const void *view, void *work, void *M) { minv_form(view, work, M); }
-static void k_positions(const void *view, void *work, const void *q) {
-    VIEW;
-    for (int i = 1; i <= k->nb; ++i) joint_position(k, work, i, q);
-}
+static void k_positions(const void *view, void *work, const void *q) { positions(view, work, q); }
 static void k_mass_mul(const void *view, void *work, const void *x, void *y) { mass_mul(view, work, x, y); }
 static int k_kinematics(const void *view, void *work, const void *q, const void *v, const void *a) {
     return kinematics(view, work, q, v, a);

@@ -5,22 +5,17 @@
 #include "crba.h"
 
 SOAI_SWEEP int kinematics(const view_table *k, kernel_work *w, const real *q, const real *v, const real *a) {
-    v6_zero(w->V), v6_zero(w->A);
+    v6_zero(w->b[0].V), v6_zero(w->b[0].A);
     SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
-        joint_position(k, w, i, q);
-        step_pose(k, w, i);
+        real V[6], A[6];
 #define SOAI_STEP_(kind, n)                                                                                            \
-    {                                                                                                                  \
-        step_velocity(k, w, b, i, kind, n, v);                                                                         \
-        real A[6];                                                                                                     \
-        motion_out(w->R + 9 * i, w->p + 3 * i, w->A + 6 * b->parent, A);                                               \
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) A[j] += w->c[6 * i + j];                                               \
-        joint_add(k, w, b, kind, n, a + b->iv, A);                                                                     \
-        v6_copy(A, w->A + 6 * i);                                                                                      \
-    }
+    joint_position(k, w, b, i, kind, q);                                                                               \
+    step_velocity(k, w, b, i, kind, n, v, V);                                                                          \
+    step_acceleration(k, w, b, i, kind, n, V, v, a, A, w->c + 6 * i)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
+        step_pose(k, w, i);
     }
     return 0;
 }
@@ -50,15 +45,15 @@ SOAI_SWEEP void momentum(const view_table *k, const kernel_work *w, const real *
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
         real m[6], g[6];
-        rigid_mul_k(b->M, w->V + 6 * i, m);
-        twice += v6_dot(m, w->V + 6 * i);
+        rigid_mul_k(b->M, w->b[i].V, m);
+        twice += v6_dot(m, w->b[i].V);
         force_to_root(w, i, m, g);
         for (int j = 0; j < 6; ++j) h[j] += g[j];
         for (int c = 0; c < b->nv; ++c) twice += k->dof[b->iv + c].armature * v[b->iv + c] * v[b->iv + c];
         if (b->rotor && b->parent) {
             real r[3], t[3];
             for (int j = 0; j < 3; ++j) r[j] = k->dof[b->iv].rotor[j] * v[b->iv];
-            twice += REAL(2) * v3_dot(r, w->V + 6 * b->parent);
+            twice += REAL(2) * v3_dot(r, w->b[b->parent].V);
             rot_mul(w->Rw + 9 * b->parent, r, t);
             for (int j = 0; j < 3; ++j) h[j] += t[j];
         } else if (b->rotor) {
@@ -84,7 +79,7 @@ SOAI_SWEEP void first_moment(const view_table *k, const kernel_work *w, real *ma
 /* Centroidal momentum matrix, rows about the point `com`: column = momentum of the composite body moved by H*. */
 SOAI_SWEEP void centroidal(const view_table *k, kernel_work *w, const real com[3], real *A) {
     const size_t n = (size_t)k->nv;
-    for (int i = 1; i <= k->nb; ++i) rigid_set(k->body[i].M, w->P + 21 * i);
+    for (int i = 1; i <= k->nb; ++i) rigid_set(k->body[i].M, w->b[i].P);
     for (int i = k->nb; i >= 1; --i) {
         const body_table *b = k->body + i;
         real arm[3];
@@ -92,7 +87,7 @@ SOAI_SWEEP void centroidal(const view_table *k, kernel_work *w, const real com[3
         for (int c = 0; c < b->nv; ++c) {
             real H[6], f[6], g[6];
             step_column(k, w, b, b->kind, c, H);
-            rigid_mul(w->P + 21 * i, H, f);
+            rigid_mul(w->b[i].P, H, f);
             if (b->rotor) {
                 real couple[3];
                 step_rotor_couple(k, w, b, i, couple);
@@ -103,7 +98,7 @@ SOAI_SWEEP void centroidal(const view_table *k, kernel_work *w, const real com[3
             v3_cross_add(arm, g + 3, g);
             for (int r = 0; r < 6; ++r) A[n * (size_t)r + (size_t)(b->iv + c)] = g[r];
         }
-        if (b->parent) rigid_in_add(w->R + 9 * i, w->p + 3 * i, w->P + 21 * i, w->P + 21 * b->parent);
+        if (b->parent) rigid_in_add(w->b[i].R, w->b[i].p, w->b[i].P, w->b[b->parent].P);
     }
 }
 

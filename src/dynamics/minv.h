@@ -34,9 +34,9 @@ SOAI_INLINE void delta_plus(const view_table *k, const kernel_work *w, int i, co
     real x[6], y[6];
     v6_zero(x), v6_zero(out);
     if (!parent) return;
-    force_in_add(w->R + 9 * i, w->p + 3 * i, f, x);
-    abi_mul(w->P + 21 * parent, x, y);
-    motion_out(w->R + 9 * i, w->p + 3 * i, y, out);
+    force_in_add(w->b[i].R, w->b[i].p, f, x);
+    abi_mul(w->b[parent].P, x, y);
+    motion_out(w->b[i].R, w->b[i].p, y, out);
 }
 
 SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
@@ -60,7 +60,7 @@ SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
             joint_add(k, w, b, b->kind, b->nv, h, y); /* + H* D^-1 H e_c */
             for (int r = 0; r < 6; ++r) T[6 * r + c] = y[r];
         }
-        for (int j = 0; j < 21; ++j) w->P[21 * i + j] = T[6 * rows[j][0] + rows[j][1]];
+        for (int j = 0; j < 21; ++j) w->b[i].P[j] = T[6 * rows[j][0] + rows[j][1]];
     }
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
@@ -78,17 +78,17 @@ SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
             for (int j = 0; j < b->nv; ++j) m[j] = unit[j] + g[j]; /* D^-1 + G' Delta+ G */
             for (int j = 0; j < b->nv; ++j) M[n * (size_t)(b->iv + j) + col] = m[j], m[j] = -m[j];
             joint_add(k, w, b, b->kind, b->nv, m, a); /* alpha-(i) */
-            for (int j = 0; j <= k->nb; ++j) v6_zero(w->A + 6 * j), w->c[6 * j] = REAL(0);
-            v6_copy(a, w->A + 6 * i);
+            for (int j = 0; j <= k->nb; ++j) v6_zero(w->b[j].A), w->c[6 * j] = REAL(0);
+            v6_copy(a, w->b[i].A);
             v6_zero(x);
-            if (b->parent) force_in_add(w->R + 9 * i, w->p + 3 * i, G, x);
+            if (b->parent) force_in_add(w->b[i].R, w->b[i].p, G, x);
             for (int j = b->parent; j; j = k->body[j].parent) { /* path to the base */
                 real t[6];
                 w->c[6 * j] = REAL(1);
-                abi_mul(w->P + 21 * j, x, w->A + 6 * j);
+                abi_mul(w->b[j].P, x, w->b[j].A);
                 hinge_pass_force(k, w, k->body + j, x);
                 v6_zero(t);
-                force_in_add(w->R + 9 * j, w->p + 3 * j, x, t);
+                force_in_add(w->b[j].R, w->b[j].p, x, t);
                 v6_copy(t, x);
             }
             for (int j = 1; j <= k->nb; ++j) { /* what hangs on the path, itself left out */
@@ -96,9 +96,9 @@ SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
                 if (j == i || !o->parent) continue;
                 if (real_all_above(w->c[6 * j], REAL(0))) continue; /* on the path */
                 real alpha[6], e[6];
-                motion_out(w->R + 9 * j, w->p + 3 * j, w->A + 6 * o->parent, alpha);
+                motion_out(w->b[j].R, w->b[j].p, w->b[o->parent].A, alpha);
                 hinge_pass_motion(k, w, o, alpha, e);
-                v6_copy(alpha, w->A + 6 * j);
+                v6_copy(alpha, w->b[j].A);
                 if (j > i)
                     for (int r = 0; r < o->nv; ++r) M[n * (size_t)(o->iv + r) + col] = M[n * col + (size_t)(o->iv + r)] = e[r];
             }

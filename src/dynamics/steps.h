@@ -6,11 +6,28 @@
 #define SOAI_STEPS_H
 #include "joint.h"
 
+/* A += c, knowing which entries of c are zero */
+SOAI_INLINE void add_bias(int kind, const real c[6], real A[6]) {
+    if (ON_AXIS(kind)) {
+        const int n = NEXT(AXIS_OF(kind)), l = LAST(AXIS_OF(kind));
+        A[n] += c[n], A[l] += c[l], A[3 + n] += c[3 + n], A[3 + l] += c[3 + l];
+    } else {
+        SOAI_UNROLL for (int j = 0; j < 6; ++j) A[j] += c[j];
+    }
+}
+
 /* c = V x H*v + (apparent rate of H*) v: the papers' a(k), spatial form.  RK88-I (2.19), (2.32) corrected; FO00 (4). */
 SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
                            const real V[6], const real *v, real c[6]) {
     real t[3];
     switch (kind) {
+    CASE_ON_AXIS: { /* w x e = (w_last) next - (w_next) last */
+        const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax);
+        c[ax] = c[3 + ax] = REAL(0);
+        c[n] = V[l] * v[0], c[l] = -(V[n] * v[0]);
+        c[3 + n] = V[3 + l] * v[0], c[3 + l] = -(V[3 + n] * v[0]);
+        break;
+    }
     case SOAI_KIND_REVOLUTE:
         v3_cross_k(V, b->axis, t);
         SOAI_UNROLL for (int i = 0; i < 3; ++i) c[i] = t[i] * v[0];
@@ -31,20 +48,26 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
     }
 }
 
-/* V(i) = phi* V(parent) + H* v; c(i).  R87 (13), RK88-I (2.25), FO00 (3). */
+/* V(i) = phi* V(parent) + H* v.  R87 (13), RK88-I (2.25), FO00 (3). */
 SOAI_INLINE void step_velocity(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
-                               const real *v_tree) {
-    const real *v = v_tree + b->iv;
-    real V[6], c[6];
+                               const real *v_tree, real V[6]) {
     if (b->parent) {
-        motion_out(w->R + 9 * i, w->p + 3 * i, w->V + 6 * b->parent, V);
+        motion_out(w->b[i].R, w->b[i].p, w->b[b->parent].V, V);
     } else {
         v6_zero(V);
     }
-    joint_add(k, w, b, kind, nv, v, V);
-    step_bias(k, w, b, kind, nv, V, v, c);
-    v6_copy(V, w->V + 6 * i);
-    v6_copy(c, w->c + 6 * i);
+    joint_add(k, w, b, kind, nv, v_tree + b->iv, V);
+    v6_copy(V, w->b[i].V);
+}
+
+/* A(i) = phi* A(parent) + H* vdot + c(i).  R87 (13), RK88-I (2.26), FO00 (4).  c also goes out. */
+SOAI_INLINE void step_acceleration(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
+                                   const real V[6], const real *v_tree, const real *a_tree, real A[6], real c[6]) {
+    motion_out(w->b[i].R, w->b[i].p, w->b[b->parent].A, A);
+    step_bias(k, w, b, kind, nv, V, v_tree + b->iv, c);
+    add_bias(kind, c, A);
+    joint_add(k, w, b, kind, nv, a_tree + b->iv, A);
+    v6_copy(A, w->b[i].A);
 }
 
 /* b(i) = V x* M V, less the external wrench.  R87 (14), RK88-I (2.23) spatial form, FO00 (7). */
@@ -66,17 +89,17 @@ SOAI_INLINE void step_base(const view_table *k, real A[6]) {
 /* The exact rotor of joint i sits on the parent and spins about u with G v: its momentum beyond what the parent's
  * inertia holds is Jm G v u =: rotor v.  Its couple on the parent: rotor vdot + w x rotor v; its torque on the joint:
  * rotor . wdot(parent) + G^2 Jm vdot (the armature).                                                                */
-SOAI_INLINE void step_rotor_gyro(const view_table *k, kernel_work *w, const body_table *b, const real *v, real *force) {
+SOAI_INLINE void step_rotor_gyro(const view_table *k, kernel_work *w, const body_table *b, const real *v) {
     if (!b->rotor || !b->parent) return;
     real t[3];
-    v3_cross_k(w->V + 6 * b->parent, k->dof[b->iv].rotor, t);
-    for (int j = 0; j < 3; ++j) force[6 * b->parent + j] += t[j] * v[b->iv];
+    v3_cross_k(w->b[b->parent].V, k->dof[b->iv].rotor, t);
+    for (int j = 0; j < 3; ++j) w->b[b->parent].f[j] += t[j] * v[b->iv];
 }
 /* The rotor's couple per unit of vdot, in the axes of body i. */
 SOAI_INLINE void step_rotor_couple(const view_table *k, const kernel_work *w, const body_table *b, int i, real out[3]) {
     const konst *r = k->dof[b->iv].rotor;
     const real g[3] = {REAL(r[0]), REAL(r[1]), REAL(r[2])};
-    rot_tmul(w->R + 9 * i, g, out);
+    rot_tmul(w->b[i].R, g, out);
 }
 
 /* Friction and spring torque of tree coordinate j, to be overcome by tau. */
@@ -95,10 +118,20 @@ SOAI_INLINE void step_losses(const view_table *k, const real *q, const real *v, 
     }
 }
 
+/* R, p of every body. */
+SOAI_SWEEP void positions(const view_table *k, kernel_work *w, const real *q) {
+    for (int i = 1; i <= k->nb; ++i) {
+        const body_table *b = k->body + i;
+#define SOAI_STEP_(kind, n) joint_position(k, w, b, i, kind, q)
+        SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+    }
+}
+
 /* Pose of body i in the world. */
 SOAI_INLINE void step_pose(const view_table *k, kernel_work *w, int i) {
     const int parent = k->body[i].parent;
-    const real *R = w->R + 9 * i, *p = w->p + 3 * i;
+    const real *R = w->b[i].R, *p = w->b[i].p;
     real *Rw = w->Rw + 9 * i, *pw = w->pw + 3 * i;
     if (!parent) {
         for (int j = 0; j < 9; ++j) Rw[j] = R[j];
@@ -132,6 +165,138 @@ SOAI_INLINE void block_solve(int n, const real *D, real *x) {
         for (int m = i + 1; m < n; ++m) x[i] -= D[n * m + i] * x[m];
 }
 
+/* P <- P+ = P - U D^-1 U'.  R87 (43).  H P+ = 0, so on an axis its row and column of P+ are zero and left alone. */
+SOAI_INLINE void hinge_subtract(int kind, const real U[6], const real Y[6], real P[21]) {
+    if (!ON_AXIS(kind)) {
+        abi_subtract(U, Y, P);
+        return;
+    }
+    const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax);
+    const int off = ax == 0 ? YZ : ax == 1 ? XZ : XY; /* the off-diagonal that ax has no part in */
+    P[n] -= U[n] * Y[n], P[l] -= U[l] * Y[l], P[off] -= U[n] * Y[l];
+    P[6 + XX] -= U[3] * Y[3], P[6 + YY] -= U[4] * Y[4], P[6 + ZZ] -= U[5] * Y[5];
+    P[6 + XY] -= U[3] * Y[4], P[6 + XZ] -= U[3] * Y[5], P[6 + YZ] -= U[4] * Y[5];
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) P[12 + 3 * n + j] -= U[n] * Y[3 + j], P[12 + 3 * l + j] -= U[l] * Y[3 + j];
+}
+/* z += P+ c */
+SOAI_INLINE void hinge_bias(int kind, const real P[21], const real c[6], real z[6]) {
+    if (!ON_AXIS(kind)) {
+        real Pc[6];
+        abi_mul(P, c, Pc);
+        SOAI_UNROLL for (int j = 0; j < 6; ++j) z[j] += Pc[j];
+        return;
+    }
+    static const unsigned char sym[3][3] = {{XX, XY, XZ}, {XY, YY, YZ}, {XZ, YZ, ZZ}};
+    const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax);
+    const real *B = P + 12, *C = P + 6;
+    z[n] += P[n] * c[n] + P[sym[n][l]] * c[l] + (B[3 * n + n] * c[3 + n] + B[3 * n + l] * c[3 + l]);
+    z[l] += P[sym[n][l]] * c[n] + P[l] * c[l] + (B[3 * l + n] * c[3 + n] + B[3 * l + l] * c[3 + l]);
+    SOAI_UNROLL for (int j = 0; j < 3; ++j)
+        z[3 + j] += B[3 * n + j] * c[n] + B[3 * l + j] * c[l] + (C[sym[j][n]] * c[3 + n] + C[sym[j][l]] * c[3 + l]);
+}
+/* out += phi P+ phi*, R87 (37) */
+SOAI_INLINE void hinge_shift(int kind, const real R[9], const real p[3], const real P[21], real out[21]) {
+    if (ON_AXIS(kind))
+        abi_in_add_axis(AXIS_OF(kind), R, p, P, out);
+    else
+        abi_in_add(R, p, P, out);
+}
+
+/* One body of the inward sweep.
+ *   ARTICULATE  U = P H*, D = H U (+ rotor), factored; P(parent) += phi P+ phi*.  R87 (37) to (39), (43); RJK91 (8) to
+ *               (10); FO00 (13), (14).  Returns 0 where D is singular.
+ *   INNOVATE    eps = tau - H z (+ rotor); z(parent) += phi (z + P+ c + U D^-1 eps).  R87 (40), (41), (36) in FO00's form.
+ *   BIAS        with c; without it c is zero (M^-1 x). */
+enum { ARTICULATE = 1, INNOVATE = 2, BIAS = 4 };
+SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv, int mode,
+                            const real *v_tree, const real *tau) {
+    body_work *own = w->b + i, *in = w->b + b->parent;
+    real *Us = w->U + 6 * b->iv, *D = w->D + b->id;
+    real P[21], U1[6], c[6], z[6], x[6], dinv;
+    real *U = nv == 1 ? U1 : Us; /* one column lives in registers */
+    if (mode & ARTICULATE) {
+        SOAI_UNROLL for (int j = 0; j < 21; ++j) P[j] = own->P[j];
+        joint_inertia(k, w, b, kind, nv, P, U);
+        const real size = kind == SOAI_KIND_PRISMATIC ? P[6] + P[7] + P[8]
+                          : ON_AXIS(kind) || kind == SOAI_KIND_REVOLUTE || kind == SOAI_KIND_SPHERICAL ? P[0] + P[1] + P[2] : REAL(0);
+        const real least = size * REAL(SOAI_HINGE_TOLERANCE);
+        if (nv == 1) {
+            real d;
+            joint_project(k, w, b, kind, nv, U, &d); /* D = H P H*                 R87 (38) */
+            d += b->armature;
+            if (__builtin_expect(!real_all_above(d, least), 0)) return 0;
+            dinv = REAL(1) / d;
+            if (b->rotor) {
+                real couple[3];
+                step_rotor_couple(k, w, b, i, couple);
+                for (int j = 0; j < 3; ++j) U[j] += couple[j];
+            }
+            D[0] = dinv;
+            v6_copy(U, Us);
+            if (b->parent) {
+                real Y[6];
+                SOAI_UNROLL for (int j = 0; j < 6; ++j) Y[j] = U[j] * dinv; /* G = P H* D^-1  (39) */
+                if (b->rotor) /* the couple fills what H P+ = 0 would leave zero */
+                    abi_subtract(U, Y, P);
+                else
+                    hinge_subtract(kind, U, Y, P);
+            }
+        } else {
+            for (int r = 0; r < nv; ++r) {
+                joint_project(k, w, b, kind, nv, U + 6 * r, x);
+                for (int j = 0; j < nv; ++j) D[nv * r + j] = x[j];
+                D[nv * r + r] += k->dof[b->iv + r].armature;
+            }
+            if (!block_factor(nv, D, least)) return 0;
+            real Y[36];
+            for (int j = 0; b->parent && j < 6; ++j) {
+                for (int r = 0; r < nv; ++r) x[r] = U[6 * r + j];
+                block_solve(nv, D, x);
+                for (int r = 0; r < nv; ++r) Y[6 * r + j] = x[r];
+            }
+            for (int r = 0; b->parent && r < nv; ++r) abi_subtract(U + 6 * r, Y + 6 * r, P);
+        }
+    } else if (nv == 1) {
+        dinv = D[0];
+        v6_copy(Us, U);
+    }
+    if (mode & INNOVATE) {
+        v6_copy(own->f, z);
+        joint_project(k, w, b, kind, nv, z, x);
+        SOAI_UNROLL for (int j = 0; j < nv; ++j) x[j] = tau[b->iv + j] - x[j];
+        if (mode & BIAS) {
+            step_bias(k, w, b, kind, nv, own->V, v_tree + b->iv, c);
+            if (b->rotor) { /* the rotor does not feel the joint's own c */
+                real couple[3];
+                step_rotor_couple(k, w, b, i, couple);
+                x[0] += v3_dot(couple, c);
+            }
+        }
+        SOAI_UNROLL for (int j = 0; j < nv; ++j) w->e[b->iv + j] = x[j];
+        if (b->parent) {
+            if (nv == 1)
+                x[0] = x[0] * dinv;
+            else
+                block_solve(nv, D, x);
+            if (mode & BIAS) {
+                if (b->rotor)
+                    hinge_bias(SOAI_KIND_GENERAL, P, c, z);
+                else
+                    hinge_bias(kind, P, c, z);
+            }
+            for (int j = 0; j < nv; ++j) v6_add_scaled(x[j], U + 6 * j, z);
+            force_in_add(own->R, own->p, z, in->f);
+        }
+    }
+    if ((mode & ARTICULATE) && b->parent) {
+        if (b->rotor)
+            abi_in_add(own->R, own->p, P, in->P);
+        else
+            hinge_shift(kind, own->R, own->p, P, in->P);
+    }
+    return 1;
+}
+
 /* x = D^-1 x for the joint of b. */
 SOAI_INLINE void step_hinge_solve(const kernel_work *w, const body_table *b, int nv, real *x) {
     if (nv == 1)
@@ -140,99 +305,24 @@ SOAI_INLINE void step_hinge_solve(const kernel_work *w, const body_table *b, int
         block_solve(nv, w->D + b->id, x);
 }
 
-/* U = P H*, D = H U (+ rotor), factored; P becomes P+ = P - U D^-1 U' and is handed to the parent.
- * R87 (37) to (39), (43); RJK91 (8) to (10); FO00 (13), (14).  Returns 0 where D is singular. */
-SOAI_INLINE int step_articulate(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv) {
-    real *P = w->P + 21 * i, *U = w->U + 6 * b->iv, *D = w->D + b->id;
-    real local[6];
-    const int one = nv == 1;
-    real *u = one ? local : U; /* one column lives in registers */
-    joint_inertia(k, w, b, kind, nv, P, u);
-    const real size = kind == SOAI_KIND_PRISMATIC ? P[6] + P[7] + P[8]
-                      : kind == SOAI_KIND_REVOLUTE || kind == SOAI_KIND_SPHERICAL ? P[0] + P[1] + P[2] : REAL(0);
-    const real least = size * REAL(SOAI_HINGE_TOLERANCE);
-    if (one) {
-        real d;
-        joint_project(k, w, b, kind, nv, u, &d); /* D = H P H*            R87 (38) */
-        d += k->dof[b->iv].armature;
-        if (__builtin_expect(!real_all_above(d, least), 0)) return 0;
-        const real dinv = REAL(1) / d;
-        D[0] = dinv;
-        if (b->rotor) {
-            real couple[3];
-            step_rotor_couple(k, w, b, i, couple);
-            for (int j = 0; j < 3; ++j) u[j] += couple[j];
-        }
-        v6_copy(u, U);
-        if (!b->parent) return 1;
-        real Y[6];
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) Y[j] = u[j] * dinv; /* G = P H* D^-1 (39) */
-        abi_subtract(u, Y, P);                                     /* P+ = P - G H P    (43) */
-    } else {
-        for (int r = 0; r < nv; ++r) {
-            real row[6];
-            joint_project(k, w, b, kind, nv, U + 6 * r, row);
-            for (int c = 0; c < nv; ++c) D[nv * r + c] = row[c];
-            D[nv * r + r] += k->dof[b->iv + r].armature;
-        }
-        if (!block_factor(nv, D, least)) return 0;
-        if (!b->parent) return 1;
-        real Y[36];
-        for (int j = 0; j < 6; ++j) {
-            real x[6];
-            for (int c = 0; c < nv; ++c) x[c] = U[6 * c + j];
-            block_solve(nv, D, x);
-            for (int c = 0; c < nv; ++c) Y[6 * c + j] = x[c];
-        }
-        for (int c = 0; c < nv; ++c) abi_subtract(U + 6 * c, Y + 6 * c, P);
-    }
-    abi_in_add(w->R + 9 * i, w->p + 3 * i, P, w->P + 21 * b->parent); /* P(parent) += phi P+ phi*  (37) */
-    return 1;
-}
-
-/* eps = tau - H z (+ rotor), z+ = z + P+ c + U D^-1 eps, handed to the parent.  R87 (40), (41), (36) in FO00's form. */
-SOAI_INLINE void step_innovate(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
-                               const real *tau, const real *c, int with_bias) {
-    const real *U = w->U + 6 * b->iv, *P = w->P + 21 * i;
-    real *z = w->f + 6 * i, *e = w->e + b->iv;
-    real x[6];
-    joint_project(k, w, b, kind, nv, z, x);
-    SOAI_UNROLL for (int j = 0; j < nv; ++j) x[j] = tau[b->iv + j] - x[j];
-    if (with_bias && b->rotor) { /* the rotor does not feel the joint's own c */
-        real couple[3];
-        step_rotor_couple(k, w, b, i, couple);
-        x[0] += v3_dot(couple, c);
-    }
-    SOAI_UNROLL for (int j = 0; j < nv; ++j) e[j] = x[j];
-    if (!b->parent) return;
-    real zp[6];
-    v6_copy(z, zp);
-    if (with_bias) {
-        real Pc[6];
-        abi_mul(P, c, Pc);
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) zp[j] += Pc[j];
-    }
-    step_hinge_solve(w, b, nv, x);
-    for (int j = 0; j < nv; ++j) v6_add_scaled(x[j], U + 6 * j, zp);
-    force_in_add(w->R + 9 * i, w->p + 3 * i, zp, w->f + 6 * b->parent);
-}
-
 /* a' = phi* A(parent) + c;  vdot = D^-1 (eps - U'a');  A = a' + H* vdot.  R87 (44) to (47); FO00 after (14). */
-SOAI_INLINE void step_accelerate(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
-                                 const real *c, int with_bias, real *vdot) {
+SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv, int mode,
+                             const real *v_tree, real *vdot) {
     const real *U = w->U + 6 * b->iv, *e = w->e + b->iv;
     real A[6], x[6];
-    if (b->parent || with_bias)
-        motion_out(w->R + 9 * i, w->p + 3 * i, w->A + 6 * b->parent, A);
+    if (b->parent || (mode & BIAS))
+        motion_out(w->b[i].R, w->b[i].p, w->b[b->parent].A, A);
     else
         v6_zero(A);
-    if (with_bias) {
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) A[j] += c[j];
+    if (mode & BIAS) {
+        real c[6];
+        step_bias(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, c);
+        add_bias(kind, c, A);
     }
     for (int j = 0; j < nv; ++j) x[j] = e[j] - v6_dot(U + 6 * j, A);
     step_hinge_solve(w, b, nv, x);
     joint_add(k, w, b, kind, nv, x, A);
-    v6_copy(A, w->A + 6 * i);
+    v6_copy(A, w->b[i].A);
     SOAI_UNROLL for (int j = 0; j < nv; ++j) vdot[b->iv + j] = x[j];
 }
 

@@ -10,6 +10,9 @@
 #define SOAI_VIEW_COMMON
 /* How the joint map H* of a body is used in the sweeps; see joint.h. */
 enum {
+    SOAI_KIND_REVOLUTE_X, /* H* = [e_x; 0]: joints about a coordinate axis, most joints there are, cost less */
+    SOAI_KIND_REVOLUTE_Y,
+    SOAI_KIND_REVOLUTE_Z,
     SOAI_KIND_REVOLUTE,  /* H* = [axis; 0]                          */
     SOAI_KIND_PRISMATIC, /* H* = [0; axis]                          */
     SOAI_KIND_SPHERICAL, /* H* = [1; 0], 3 columns                  */
@@ -27,6 +30,7 @@ typedef struct SOAI_VIEW(body) {
     SOAI_KONST axis[3];             /* in body axes                                                         */
     SOAI_KONST slide[3];            /* motion of the origin per unit of the sliding coordinate, parent axes */
     SOAI_KONST M[10];               /* m, h = m c, I about the origin                                       */
+    SOAI_KONST armature;            /* 1-dof joints: G^2 Jm                                                 */
 } SOAI_VIEW(body);
 
 typedef struct SOAI_VIEW(dof) {

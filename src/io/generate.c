@@ -15,21 +15,32 @@
 /* Bodies up to which sweeps are unrolled: beyond it the code outgrows the instruction cache. */
 enum { MOST_UNROLLED = 20 };
 
-/* Text without the quoted includes; the files follow each other in order of dependency. */
+/* Text without the quoted includes: the files follow each other in order of dependency.  view.h alone stands where it
+ * is included, twice, once per constant type. */
+static const char view_name[] = "view.h";
 static void put_kernel(FILE *f, const char *text) {
     while (*text) {
         const char *end = strchr(text, '\n');
         const size_t n = end ? (size_t)(end - text) + 1 : strlen(text);
-        if (strncmp(text, "#include \"", 10)) fwrite(text, 1, n, f);
+        if (!strncmp(text, "#include \"view.h\"", 17)) {
+            for (const soai_text *t = soai_kernel_text; t->name; ++t)
+                if (!strcmp(t->name, view_name)) put_kernel(f, t->text);
+        } else if (strncmp(text, "#include \"", 10)) {
+            fwrite(text, 1, n, f);
+        }
         text += n;
     }
+}
+static void put_kernels(FILE *f) {
+    for (const soai_text *t = soai_kernel_text; t->name; ++t)
+        if (strcmp(t->name, view_name)) put_kernel(f, t->text);
 }
 
 /* Calls fn for every name that the kernels define at file scope: macros (kind 'm') or functions, types and
  * enumerators (kind 'f'). */
 typedef void name_fn(FILE *f, const char *name, size_t length);
 static void each_name(FILE *f, char kind, name_fn *fn) {
-    static const char *const types[] = {"real", "konst", "soai_mask", "body_table", "dof_table", "view_table", "kernel_work", "XX", "YY", "ZZ", "XY", "XZ", "YZ"};
+    static const char *const types[] = {"real", "konst", "soai_mask", "body_table", "dof_table", "view_table", "body_work", "kernel_work", "XX", "YY", "ZZ", "XY", "XZ", "YZ", "ARTICULATE", "INNOVATE", "BIAS"};
     for (const soai_text *t = soai_kernel_text; t->name; ++t)
         for (const char *line = t->text; *line;) {
             const char *end = strchr(line, '\n'), *next = end ? end + 1 : line + strlen(line);
@@ -82,6 +93,7 @@ static void put_tables(FILE *f, const soa_model *m) {
         put_numbers(f, "R0", b->R0, 9), put_numbers(f, "R1", b->R1, 9), put_numbers(f, "R2", b->R2, 9);
         put_numbers(f, "p", b->p, 3), put_numbers(f, "axis", b->axis, 3), put_numbers(f, "slide", b->slide, 3);
         put_numbers(f, "M", b->M, 10);
+        fprintf(f, " .armature = %.17g,\n", b->armature);
         fprintf(f, "},\n");
     }
     fprintf(f, "};\nstatic const soai_dof_double gen_dof[%d] = {\n", v.nv > 0 ? v.nv : 1);
@@ -117,14 +129,14 @@ static void put_tables(FILE *f, const soa_model *m) {
 /* The functions of one number type; `lane` is the suffix. */
 static const char wrappers[] =
     "typedef struct GEN(room) {\n"
-    "    real R[9 * (GEN_NB + 1)], p[3 * (GEN_NB + 1)], V[6 * (GEN_NB + 1)], A[6 * (GEN_NB + 1)], c[6 * (GEN_NB + 1)];\n"
-    "    real f[6 * (GEN_NB + 1)], P[21 * (GEN_NB + 1)], Rw[9 * (GEN_NB + 1)], pw[3 * (GEN_NB + 1)];\n"
-    "    real H[6 * GEN_TV + 1], U[6 * GEN_TV + 1], D[GEN_ND + 1], e[GEN_TV + 1], x[GEN_TV + 1], S[6 * GEN_TV + 1], F[6 * GEN_TV + 1];\n"
+    "    body_work b[GEN_NB + 1];\n"
+    "    real c[6 * (GEN_NB + 1)], Rw[9 * (GEN_NB + 1)], pw[3 * (GEN_NB + 1)];\n"
+    "    real H[6 * GEN_TV + 1], U[6 * GEN_TV + 1], D[GEN_ND + 1], e[GEN_TV + 1], x[GEN_TV + 1], S[6 * GEN_TV + 1];\n"
     "    real Y[GEN_NM * GEN_TV + 1], W[GEN_NM * GEN_NM + 1];\n"
     "    real q[GEN_TQ + 1], v[GEN_TV + 1], a[GEN_TV + 1], out[GEN_TV + 1];\n"
     "} GEN(room);\n"
-    "#define GEN_WORK(r) {.R = r.R, .p = r.p, .V = r.V, .A = r.A, .c = r.c, .f = r.f, .P = r.P, .H = r.H, .U = r.U, .D = r.D, \\\n"
-    "    .e = r.e, .x = r.x, .Rw = r.Rw, .pw = r.pw, .S = r.S, .F = r.F, .Y = r.Y, .W = r.W}\n"
+    "#define GEN_WORK(r) {.b = r.b, .c = r.c, .H = r.H, .U = r.U, .D = r.D, .e = r.e, .x = r.x, .Rw = r.Rw, .pw = r.pw, .S = r.S, \\\n"
+    "    .Y = r.Y, .W = r.W}\n"
     "/* Tree coordinates of SOAI_LANES states, `states` of them real, `stride` numbers apart. */\n"
     "SOAI_INLINE void GEN(load)(const double *x, long stride, int states, const gen_map *map, int n, int torque, real *out) {\n"
     "    for (int t = 0; t < n; ++t) {\n"
@@ -201,8 +213,8 @@ static const char scalar_api[] =
     "    GEN(room) r;\n"
     "    kernel_work w = GEN_WORK(r);\n"
     "    GEN(load)(q, GEN_NQ, 1, gen_map_q, GEN_TQ, 0, r.q);\n"
+    "    positions(&gen_view, &w, r.q);\n"
     "    for (int i = 1; i <= GEN_NB; ++i) {\n"
-    "        joint_position(&gen_view, &w, i, r.q);\n"
     "        step_pose(&gen_view, &w, i);\n"
     "        for (int j = 0; j < 9; ++j) R[9 * (i - 1) + j] = r.Rw[9 * i + j];\n"
     "        for (int j = 0; j < 3; ++j) p[3 * (i - 1) + j] = r.pw[3 * i + j];\n"
@@ -215,10 +227,8 @@ static const char scalar_api[] =
     "    double tree[6 * GEN_TV + 1] = {0};\n"
     "    if (body < 1 || body > GEN_NB) return -1;\n"
     "    GEN(load)(q, GEN_NQ, 1, gen_map_q, GEN_TQ, 0, r.q);\n"
-    "    for (int i = 1; i <= GEN_NB; ++i) {\n"
-    "        joint_position(&gen_view, &w, i, r.q);\n"
-    "        step_pose(&gen_view, &w, i);\n"
-    "    }\n"
+    "    positions(&gen_view, &w, r.q);\n"
+    "    for (int i = 1; i <= GEN_NB; ++i) step_pose(&gen_view, &w, i);\n"
     "    jacobian(&gen_view, &w, body, r.pw + 3 * body, tree);\n"
     "    for (int i = 0; i < 6; ++i) GEN(store_torque)(tree + GEN_TV * i, 1, J + GEN_NV * i);\n"
     "    return 0;\n"
@@ -280,7 +290,7 @@ static void put_file(FILE *f, const soa_model *m, const char *prefix) {
             m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm);
     const char *unroll = m->nb <= MOST_UNROLLED ? "#define SOAI_UNROLL_BODIES SOAI_UNROLL_ALL\n" : "";
     fprintf(f, "\n/* ---- one state ---------------------------------------------------------------- */\n#define SOAI_NUMBER SOAI_DOUBLE\n%s", unroll);
-    for (const soai_text *t = soai_kernel_text; t->name; ++t) put_kernel(f, t->text);
+    put_kernels(f);
     fprintf(f, "\n/* ---- the model ---------------------------------------------------------------- */\n");
     put_tables(f, m);
     fprintf(f, "#define GEN(name) gen_##name\n%s", wrappers);
@@ -289,7 +299,7 @@ static void put_file(FILE *f, const soa_model *m, const char *prefix) {
     each_name(f, 'm', put_undef);
     each_name(f, 'f', put_rename);
     fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n%s", unroll);
-    for (const soai_text *t = soai_kernel_text; t->name; ++t) put_kernel(f, t->text);
+    put_kernels(f);
     fprintf(f, "#define GEN(name) gen_lanes_##name\n%s", wrappers);
     put_api(f, batch_api, prefix);
 }

@@ -349,7 +349,7 @@ static void fill(const builder *b, soa_model *m) {
         double u[3], u2[3];
         joint_axes(j, u, u2);
         const int nv = soai_nv_of(j->type), nq = soai_nq_of(j->type), follows = l->leader >= 0;
-        t->parent = p->body, t->type = (int)j->type, t->kind = soai_kind_of(j->type), t->nv = nv;
+        t->parent = p->body, t->type = (int)j->type, t->kind = soai_kind_of(j->type, u), t->nv = nv;
         t->iq = iq, t->iv = iv, t->id = id;
         fill_rotation(&place, u, t);
         memcpy(t->axis, u, sizeof u);
@@ -374,6 +374,7 @@ static void fill(const builder *b, soa_model *m) {
             for (int c = 0; c < nv; ++c) {
                 soai_dof_double *o = dof + iv + c;
                 o->armature = G * G * j->rotor_inertia;
+                if (nv == 1) t->armature = o->armature;
                 o->damping = j->damping, o->stiffness = j->stiffness, o->rest = j->rest;
                 o->friction_positive = j->friction_positive, o->friction_negative = j->friction_negative;
                 for (int k = 0; t->rotor && k < 3; ++k) o->rotor[k] = j->rotor_inertia * G * axis[k];

@@ -2,9 +2,12 @@
 #include "model_internal.h"
 #include <stdlib.h>
 
-int soai_kind_of(soa_joint_type type) {
+int soai_kind_of(soa_joint_type type, const double u[3]) {
     switch (type) {
-    case SOA_REVOLUTE: return SOAI_KIND_REVOLUTE;
+    case SOA_REVOLUTE:
+        for (int i = 0; i < 3; ++i)
+            if (u[i] == 1 && u[(i + 1) % 3] == 0 && u[(i + 2) % 3] == 0) return SOAI_KIND_REVOLUTE_X + i;
+        return SOAI_KIND_REVOLUTE;
     case SOA_PRISMATIC: return SOAI_KIND_PRISMATIC;
     case SOA_SPHERICAL: return SOAI_KIND_SPHERICAL;
     case SOA_FREE: return SOAI_KIND_FREE;

@@ -37,13 +37,13 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
         const soai_meta *e = meta + i;
         if (memcmp(t, body_f + i, offsetof(soai_body_double, R0))) BAD(SOA_E_FORMAT, "body %d: its two tables differ", i);
         if (i == 0) {
-            if (t->parent || t->nv || t->kind || t->type) BAD(SOA_E_FORMAT, "body 0 is not the world");
+            if (t->parent || t->nv || t->type) BAD(SOA_E_FORMAT, "body 0 is not the world");
             continue;
         }
         if (t->type <= SOA_FIXED || t->type >= SOA_JOINT_TYPE_COUNT) BAD(SOA_E_FORMAT, "body %d: joint type %d", i, t->type);
         const soa_joint_type type = (soa_joint_type)t->type;
         const int nv = soai_nv_of(type), nq = soai_nq_of(type);
-        if (t->parent < 0 || t->parent >= i || t->kind != soai_kind_of(type) || t->nv != nv || t->iq != iq || t->iv != iv ||
+        if (t->parent < 0 || t->parent >= i || t->kind != soai_kind_of(type, t->axis) || t->nv != nv || t->iq != iq || t->iv != iv ||
             t->id != id || (t->rotor != 0 && nv != 1))
             BAD(SOA_E_FORMAT, "body %d: its row of the table does not fit its joint", i);
         const int follows = e->leader >= 0;

@@ -206,18 +206,10 @@ SOAI_INLINE void abi_subtract(const real U[6], const real Y[6], real P[21]) {
         SOAI_UNROLL for (int j = 0; j < 3; ++j) P[12 + 3 * i + j] -= U[i] * Y[3 + j];
     }
 }
-/* out += phi P phi*: C' = RCR', B' = RBR' + [p]C', A' = RAR' + [p](RBR')' + B'[p]', R87 (37) with rotation. */
-SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real P[21], real out[21]) {
-    real A[6], C[6], T[9], B[9], Bp[9];
-    sym_rotate(R, P, A);
-    sym_rotate(R, P + 6, C);
-    rot_rot(R, P + 12, T);
-    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
-        SOAI_UNROLL for (int j = 0; j < 3; ++j)
-            B[3 * i + j] = T[3 * i] * R[3 * j] + T[3 * i + 1] * R[3 * j + 1] + T[3 * i + 2] * R[3 * j + 2];
-    }
+/* Translation of an inertia already turned into the parent's axes: out += [1 p~; 0 1] (A, B, C) [1 0; -p~ 1]. */
+SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real C[6], const real p[3], real out[21]) {
     const real x = p[0], y = p[1], z = p[2];
-    /* B' = B + [p] C */
+    real Bp[9]; /* B' = B + [p] C */
     Bp[0] = B[0] + (y * C[XZ] - z * C[XY]);
     Bp[1] = B[1] + (y * C[YZ] - z * C[YY]);
     Bp[2] = B[2] + (y * C[ZZ] - z * C[YZ]);
@@ -227,15 +219,46 @@ SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real P[21], 
     Bp[6] = B[6] + (x * C[XY] - y * C[XX]);
     Bp[7] = B[7] + (x * C[YY] - y * C[XY]);
     Bp[8] = B[8] + (x * C[YZ] - y * C[XZ]);
-    /* A' = A + [p] B' (of the unshifted B, transposed) + Bp [p]' */
-    out[XX] += A[XX] + (y * B[2] - z * B[1]) + (y * Bp[2] - z * Bp[1]);
-    out[YY] += A[YY] + (z * B[3] - x * B[5]) + (z * Bp[3] - x * Bp[5]);
-    out[ZZ] += A[ZZ] + (x * B[7] - y * B[6]) + (x * Bp[7] - y * Bp[6]);
+    /* A' = A + [p] B' + B' [p]', the first with the old B */
+    out[XX] += A[XX] + (y * (B[2] + Bp[2]) - z * (B[1] + Bp[1]));
+    out[YY] += A[YY] + (z * (B[3] + Bp[3]) - x * (B[5] + Bp[5]));
+    out[ZZ] += A[ZZ] + (x * (B[7] + Bp[7]) - y * (B[6] + Bp[6]));
     out[XY] += A[XY] + (y * B[5] - z * B[4]) + (z * Bp[0] - x * Bp[2]);
     out[XZ] += A[XZ] + (y * B[8] - z * B[7]) + (x * Bp[1] - y * Bp[0]);
     out[YZ] += A[YZ] + (z * B[6] - x * B[8]) + (x * Bp[4] - y * Bp[3]);
     SOAI_UNROLL for (int i = 0; i < 6; ++i) out[6 + i] += C[i];
     SOAI_UNROLL for (int i = 0; i < 9; ++i) out[12 + i] += Bp[i];
+}
+/* B R' for T = R B computed before */
+SOAI_INLINE void rot_right(const real T[9], const real R[9], real B[9]) {
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+        SOAI_UNROLL for (int j = 0; j < 3; ++j)
+            B[3 * i + j] = T[3 * i] * R[3 * j] + T[3 * i + 1] * R[3 * j + 1] + T[3 * i + 2] * R[3 * j + 2];
+    }
+}
+/* out += phi P phi*: C' = RCR', B' = RBR' + [p]C', A' = RAR' + [p](RBR')' + B'[p]', R87 (37) with rotation. */
+SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real P[21], real out[21]) {
+    real A[6], C[6], T[9], B[9];
+    sym_rotate(R, P, A);
+    sym_rotate(R, P + 6, C);
+    rot_rot(R, P + 12, T);
+    rot_right(T, R, B);
+    abi_translate_add(A, B, C, p, out);
+}
+/* The same where row and column `ax` of P are zero (P+ of a joint about that axis); they are not read. */
+SOAI_INLINE void abi_in_add_axis(int ax, const real R[9], const real p[3], const real P[21], real out[21]) {
+    const int n = (ax + 1) % 3, l = (ax + 2) % 3, off = ax == 0 ? YZ : ax == 1 ? XZ : XY;
+    real A[6], C[6], T[9], B[9], Tn[3], Tl[3];
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+        const real rn = R[3 * i + n], rl = R[3 * i + l];
+        Tn[i] = rn * P[n] + rl * P[off], Tl[i] = rn * P[off] + rl * P[l];
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) T[3 * i + j] = rn * P[12 + 3 * n + j] + rl * P[12 + 3 * l + j];
+    }
+    A[XX] = Tn[0] * R[n] + Tl[0] * R[l], A[YY] = Tn[1] * R[3 + n] + Tl[1] * R[3 + l], A[ZZ] = Tn[2] * R[6 + n] + Tl[2] * R[6 + l];
+    A[XY] = Tn[0] * R[3 + n] + Tl[0] * R[3 + l], A[XZ] = Tn[0] * R[6 + n] + Tl[0] * R[6 + l], A[YZ] = Tn[1] * R[6 + n] + Tl[1] * R[6 + l];
+    sym_rotate(R, P + 6, C);
+    rot_right(T, R, B);
+    abi_translate_add(A, B, C, p, out);
 }
 
 #endif

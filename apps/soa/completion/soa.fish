@@ -1,0 +1,60 @@
+# fish completion for soa, made by `soa completion fish`.
+# Use: soa completion fish | source, or put it in ~/.config/fish/completions/soa.fish
+
+function __soa_models
+    soa models 2>/dev/null | string replace -r '^([^\s:]+:?)\S*\s+' '$1\t'
+end
+
+# The comma-separated list of --fn; after pose: and the like, the links of the model.
+function __soa_list
+    set -l token (commandline -ct)
+    set -l head (string match -r '^.*,' -- $token)
+    set -l tail (string replace -r '^.*,' '' -- $token)
+    set -l names rnea bias gravity aba mass mass_inv pose jacobian jdot_v energy com momentum daba_dq daba_dv drnea_dq drnea_dv
+    if string match -qr '^(pose|jacobian|jdot_v):' -- $tail
+        set -l words (commandline -opc)
+        set head "$head"(string replace -r ':.*' ':' -- $tail)
+        set names (soa info $words[3] --links 2>/dev/null)
+    end
+    printf '%s\n' "$head"$names
+end
+
+complete -c soa -f
+complete -c soa -n __fish_use_subcommand -a info -d 'Shows what is in a model: links, joints, coordinates, masses'
+complete -c soa -n __fish_use_subcommand -a check -d 'Looks for everything doubtful in a model'
+complete -c soa -n __fish_use_subcommand -a compute -d 'Computes dynamics for states read line by line'
+complete -c soa -n __fish_use_subcommand -a gen -d 'Writes self-contained C for one model'
+complete -c soa -n __fish_use_subcommand -a save -d 'Saves a model as one binary file with version and checksum'
+complete -c soa -n __fish_use_subcommand -a models -d 'Lists the shipped models'
+complete -c soa -n __fish_use_subcommand -a demo -d 'Drops a PUMA 560 from rest and writes a table and a picture of its motion'
+complete -c soa -n __fish_use_subcommand -a completion -d 'Prints the completion script of a shell: bash, zsh or fish'
+complete -c soa -n __fish_use_subcommand -a version -d 'Prints the versions of the program and its library'
+complete -c soa -n __fish_use_subcommand -a help -d 'Explains a command, with examples'
+complete -c soa -n '__fish_seen_subcommand_from info' -l floating -d 'put a free joint named \'root\' under the root link'
+complete -c soa -n '__fish_seen_subcommand_from info' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
+complete -c soa -n '__fish_seen_subcommand_from info' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
+complete -c soa -n '__fish_seen_subcommand_from info' -l json -d 'one JSON object: nq nv bodies joints mimic frames mass gravity'
+complete -c soa -n '__fish_seen_subcommand_from info' -l links -d 'only the names of the links, one per line'
+complete -c soa -n '__fish_seen_subcommand_from info' -F -a '(__soa_models)'
+complete -c soa -n '__fish_seen_subcommand_from check' -F -a '(__soa_models)'
+complete -c soa -n '__fish_seen_subcommand_from compute' -l floating -d 'put a free joint named \'root\' under the root link'
+complete -c soa -n '__fish_seen_subcommand_from compute' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
+complete -c soa -n '__fish_seen_subcommand_from compute' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
+complete -c soa -n '__fish_seen_subcommand_from compute' -l fn -x -a '(__soa_list)' -d 'what to compute, comma-separated (needed)'
+complete -c soa -n '__fish_seen_subcommand_from compute' -l in -r -F -d 'read from FILE instead of standard input'
+complete -c soa -n '__fish_seen_subcommand_from compute' -l out -r -F -d 'write to FILE instead of standard output; it appears when all is done'
+complete -c soa -n '__fish_seen_subcommand_from compute' -F -a '(__soa_models)'
+complete -c soa -n '__fish_seen_subcommand_from gen' -l floating -d 'put a free joint named \'root\' under the root link'
+complete -c soa -n '__fish_seen_subcommand_from gen' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
+complete -c soa -n '__fish_seen_subcommand_from gen' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
+complete -c soa -n '__fish_seen_subcommand_from gen' -l output -s o -r -F -d 'the C file to write (needed)'
+complete -c soa -n '__fish_seen_subcommand_from gen' -l prefix -x -d 'beginning of the functions\' names (default: the model\'s name)'
+complete -c soa -n '__fish_seen_subcommand_from gen' -F -a '(__soa_models)'
+complete -c soa -n '__fish_seen_subcommand_from save' -l floating -d 'put a free joint named \'root\' under the root link'
+complete -c soa -n '__fish_seen_subcommand_from save' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
+complete -c soa -n '__fish_seen_subcommand_from save' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
+complete -c soa -n '__fish_seen_subcommand_from save' -l output -s o -r -F -d 'where to write it, by custom with the ending .soam (needed)'
+complete -c soa -n '__fish_seen_subcommand_from save' -F -a '(__soa_models)'
+complete -c soa -n '__fish_seen_subcommand_from models' -l names -d 'only the names, one per line'
+complete -c soa -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
+complete -c soa -n '__fish_seen_subcommand_from help' -a 'info check compute gen save models demo completion version help'
