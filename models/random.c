@@ -39,6 +39,16 @@ static void direction(uint64_t *state, double axis[3]) {
     for (int k = 0; k < 3; k++) axis[k] /= length;
 }
 
+/* A joint's axis: often a coordinate axis, as in real machines (such joints have sweeps of their own). */
+static void joint_axis(uint64_t *state, double axis[3]) {
+    if (!chance(state, 0.5)) {
+        direction(state, axis);
+        return;
+    }
+    const int along = below(state, 3);
+    for (int k = 0; k < 3; k++) axis[k] = k == along ? (chance(state, 0.8) ? 1 : -1) : 0;
+}
+
 /* Uniform over all rotations: a unit quaternion by rejection. */
 static void rotation(uint64_t *state, double R[9]) {
     double q[4], square;
@@ -121,7 +131,7 @@ void soai_stock_random(soai_stock *stock) {
         body->joint_name = soai_stock_text(stock, "joint%d", i);
         rotation(&state, body->placement.R);
         for (int k = 0; k < 3; k++) body->placement.p[k] = uniform(&state, -0.4, 0.4);
-        direction(&state, joint->axis);
+        joint_axis(&state, joint->axis);
         double along;
         do { /* a second axis well away from the first */
             direction(&state, joint->axis2);

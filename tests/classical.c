@@ -46,7 +46,8 @@ static void about(const double u[3], double angle, double R[9]) {
     for (int j = 0; j < 3; j++) {
         double e[3] = {j == 0, j == 1, j == 2}, ue[3];
         cross(u, e, ue);
-        for (int i = 0; i < 3; i++) R[3 * i + j] = cos(angle) * e[i] + sin(angle) * ue[i] + (1 - cos(angle)) * u[j] * u[i];
+        for (int i = 0; i < 3; i++)
+            R[3 * i + j] = cos(angle) * e[i] + sin(angle) * ue[i] + (1 - cos(angle)) * u[j] * u[i];
     }
 }
 /* x -> x + 2 e x (e x x + e0 x), column by column. */
@@ -102,7 +103,7 @@ static int freedoms(soa_joint_type type) {
 /* What the observer on the parent sees, in the joint frame. */
 typedef struct seen {
     double Q[9], s[3];
-    double turn[6][3], move[6][3]; /* wr = sum turn v, s' = sum move v         */
+    double turn[6][3], move[6][3];  /* wr = sum turn v, s' = sum move v         */
     double wr_extra[3], s_extra[3]; /* parts of wr', s'' that stay when a = 0  */
 } seen;
 
@@ -204,10 +205,10 @@ void classical_motion(const soa_model *model, const double *q, const double *v, 
         turn(RJ, o.wr_extra, c), add(1, c, wr_rate);
         turn(RJ, o.s_extra, c), add(1, c, s_rate2);
 
-        add(1, p->w, b->w), add(1, wr, b->w);                 /* (2.2) */
-        add(1, p->v, b->v), add_cross(p->w, l, b->v);         /* (2.3) */
+        add(1, p->w, b->w), add(1, wr, b->w);         /* (2.2) */
+        add(1, p->v, b->v), add_cross(p->w, l, b->v); /* (2.3) */
         add(1, s_rate, b->v);
-        add(1, p->wdot, b->wdot), add(1, wr_rate, b->wdot);   /* (2.4) */
+        add(1, p->wdot, b->wdot), add(1, wr_rate, b->wdot); /* (2.4) */
         add_cross(p->w, wr, b->wdot);
         add(1, p->vdot, b->vdot), add_cross(p->wdot, l, b->vdot); /* (2.5), with Coriolis' 2 w x s' */
         cross(p->w, l, c), add(2, s_rate, c), add_cross(p->w, c, b->vdot);
@@ -280,10 +281,10 @@ void classical_inverse(const soa_model *model, const double *q, const double *v,
         cross(b->w, c, l), add_cross(b->w, l, vc); /* (2.6) */
         inertia_mul(b->R, info.inertia, b->wdot, Nc);
         inertia_mul(b->R, info.inertia, b->w, Iw);
-        add_cross(b->w, Iw, Nc);                                     /* (2.9) */
-        for (int k = 0; k < 3; k++) Fc[k] = info.mass * vc[k];       /* (2.10) */
-        add(1, Fc, b->F);                                            /* (2.11), children have added theirs */
-        add_cross(c, Fc, b->N), add(1, Nc, b->N);                    /* (2.12) */
+        add_cross(b->w, Iw, Nc);                               /* (2.9) */
+        for (int k = 0; k < 3; k++) Fc[k] = info.mass * vc[k]; /* (2.10) */
+        add(1, Fc, b->F);                                      /* (2.11), children have added theirs */
+        add_cross(c, Fc, b->N), add(1, Nc, b->N);              /* (2.12) */
         for (int k = 0; k < 3; k++) l[k] = b->o[k] - p->o[k];
         add(1, b->F, p->F), add(1, b->N, p->N), add_cross(l, b->F, p->N);
 
@@ -293,7 +294,8 @@ void classical_inverse(const soa_model *model, const double *q, const double *v,
         const double J = info.rotor_inertia, G = info.gear_ratio;
         for (int k = 0; k < freedoms(info.type); k++) {
             double T = dot(b->turn[k], b->N) + dot(b->move[k], b->F); /* (2.13): virtual power */
-            T += info.damping * vj[k] + (vj[k] > 0 ? info.friction_positive : 0) - (vj[k] < 0 ? info.friction_negative : 0);
+            T += info.damping * vj[k] + (vj[k] > 0 ? info.friction_positive : 0) -
+                 (vj[k] < 0 ? info.friction_negative : 0);
             if (info.stiffness != 0) T += info.stiffness * (qj[k] - info.rest);
             if (exact_rotor(&info)) { /* the carrier gives the rotor the rate of Jm G qdot u; the joint turns it */
                 double u[3], RJ[9];
@@ -369,4 +371,23 @@ double classical_potential(const soa_model *model, const double *q, const classi
                 sum += info.stiffness * (qj[k] - info.rest) * (qj[k] - info.rest) / 2;
     }
     return sum;
+}
+
+soa_body_def classical_definition(const soa_body_info *b, const int *link) {
+    soa_body_def d = soa_body_default(b->link, link[b->parent], b->type);
+    d.joint_name = b->joint;
+    d.placement = b->placement;
+    d.mass = b->mass;
+    memcpy(d.com, b->com, sizeof d.com);
+    memcpy(d.inertia, b->inertia, sizeof d.inertia);
+    soa_joint_def *j = &d.joint;
+    memcpy(j->axis, b->axis, sizeof j->axis);
+    memcpy(j->axis2, b->axis2, sizeof j->axis2);
+    memcpy(j->rotor_axis, b->rotor_axis, sizeof j->rotor_axis);
+    j->pitch = b->pitch;
+    j->rotor_inertia = b->rotor_inertia, j->gear_ratio = b->gear_ratio, j->rotor_model = b->rotor_model;
+    j->damping = b->damping, j->friction_positive = b->friction_positive, j->friction_negative = b->friction_negative;
+    j->stiffness = b->stiffness, j->rest = b->rest;
+    if (b->mimic >= 0) j->mimic = link[b->mimic], j->mimic_ratio = b->mimic_ratio, j->mimic_offset = b->mimic_offset;
+    return d;
 }

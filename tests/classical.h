@@ -8,13 +8,13 @@
 
 /* A body in world axes; points are those of its frame's origin. */
 typedef struct classical_body {
-    double R[9], o[3];         /* axes and origin                                          */
-    double w[3], v[3];         /* angular velocity, velocity of the origin                 */
-    double wdot[3], vdot[3];   /* angular acceleration, classical acceleration of origin   */
-    double N[3], F[3];         /* exerted on the body through its joint, about the origin  */
-    double turn[6][3], move[6][3]; /* joint: d w / d v_k and d v / d v_k                   */
-    double vj[6], aj[6];       /* its own velocities and accelerations (mimic resolved)    */
-    double spin[3];            /* exact rotor on the parent: Jm G qdot u                   */
+    double R[9], o[3];             /* axes and origin                                          */
+    double w[3], v[3];             /* angular velocity, velocity of the origin                 */
+    double wdot[3], vdot[3];       /* angular acceleration, classical acceleration of origin   */
+    double N[3], F[3];             /* exerted on the body through its joint, about the origin  */
+    double turn[6][3], move[6][3]; /* joint: d w / d v_k and d v / d v_k                       */
+    double vj[6], aj[6];           /* its own velocities and accelerations (mimic resolved)    */
+    double spin[3];                /* exact rotor on the parent: Jm G qdot u                   */
 } classical_body;
 
 /* Motion of all bodies, world included: body[0 .. n].  base_acceleration: of the world, classical.  v, a may be NULL. */
@@ -34,5 +34,8 @@ double classical_potential(const soa_model *model, const double *q, const classi
 /* A frame of the model from the body that carries it: pose, velocity, classical acceleration, world axes. */
 void classical_frame(const soa_model *model, const classical_body *body, int frame, soa_frame *pose, double V[6],
                      double A[6]);
+
+/* The definition that gives such a body again; link[k]: link number of body k, link[0] = 0. */
+soa_body_def classical_definition(const soa_body_info *body, const int *link);
 
 #endif

@@ -96,8 +96,9 @@ static void expect(const char *what, const char *fault, soa_status got, soa_stat
 enum { BODIES = 10, MIMIC_BODY = 5 };
 
 static void define(soa_body_def bodies[BODIES], int mimic) {
-    static const soa_joint_type type[BODIES] = {SOA_FREE, SOA_REVOLUTE, SOA_SPHERICAL, SOA_PRISMATIC, SOA_REVOLUTE,
-                                                SOA_HELICAL, SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR, SOA_SPHERICAL};
+    static const soa_joint_type type[BODIES] = {SOA_FREE,     SOA_REVOLUTE, SOA_SPHERICAL,   SOA_PRISMATIC,
+                                                SOA_REVOLUTE, SOA_HELICAL,  SOA_CYLINDRICAL, SOA_UNIVERSAL,
+                                                SOA_PLANAR,   SOA_SPHERICAL};
     static const int parent[BODIES] = {0, 1, 2, 2, 4, 5, 1, 7, 8, 8};
     static const char *const name[BODIES] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
     for (int i = 0; i < BODIES; i++) {
@@ -137,9 +138,9 @@ typedef struct context {
     double *out, *out2;
 } context;
 
-#define CALL(name, expression)                                                                                         \
-    static soa_status call_##name(context *c) {                                                                        \
-        return expression;                                                                                             \
+#define CALL(name, expression)                  \
+    static soa_status call_##name(context *c) { \
+        return expression;                      \
     }
 CALL(kinematics, soa_kinematics(c->m, c->w, c->q, c->v, c->a))
 CALL(rnea, soa_rnea(c->m, c->w, c->q, c->v, c->a, c->wrench, c->wrenches, c->out))
@@ -240,7 +241,8 @@ static void refuse(const struct call *f, context *c, const char *fault, soa_stat
     expect(f->name, fault, got, expected);
     if (body != -2 && soa_work_body(w) != body)
         fail_msg("%s, %s: body %d is named, expected %d", f->name, fault, soa_work_body(w), body);
-    if (out != NULL && (!untouched(out, 0) || !untouched(out2, 0))) fail_msg("%s, %s: an output was written", f->name, fault);
+    if (out != NULL && (!untouched(out, 0) || !untouched(out2, 0)))
+        fail_msg("%s, %s: an output was written", f->name, fault);
 }
 
 static int body_of(const soa_model *m, int index, int is_q) {
@@ -394,8 +396,9 @@ static soa_status read_by(int which, const soa_model *m, soa_work *w, int frame,
 }
 static void readers(void **state) {
     (void)state;
-    static const char *const name[] = {"pose", "velocity", "acceleration_spatial", "acceleration_classical", "jacobian",
-                                       "jdot_v", "jacobian_mul", "jacobian_transpose_mul", "joint_force"};
+    static const char *const name[] = {"pose",       "velocity", "acceleration_spatial", "acceleration_classical",
+                                       "jacobian",   "jdot_v",   "jacobian_mul",         "jacobian_transpose_mul",
+                                       "joint_force"};
     for (int mimic = 0; mimic < 2; mimic++) {
         context c = open_context(mechanism(mimic)), other = open_context(mechanism(mimic));
         for (int k = 0; k < COUNT(name); k++) {
@@ -404,7 +407,8 @@ static void readers(void **state) {
             paint(&c);
             expect(name[k], "nothing computed yet", read_by(k, other.m, other.w, last, c.v, c.out), SOA_E_ARGUMENT);
             OK(soa_rnea(c.m, c.w, c.q, c.v, c.a, NULL, 0, c.out2));
-            if (k < 8) expect(name[k], "another call came between", read_by(k, c.m, c.w, last, c.v, c.out), SOA_E_ARGUMENT);
+            if (k < 8)
+                expect(name[k], "another call came between", read_by(k, c.m, c.w, last, c.v, c.out), SOA_E_ARGUMENT);
             OK(soa_kinematics(c.m, c.w, c.q, c.v, c.a));
             if (k == 8) {
                 expect(name[k], "another call came between", read_by(k, c.m, c.w, last, c.v, c.out), SOA_E_ARGUMENT);
@@ -550,7 +554,8 @@ static soa_status run_float(const herd *h, int which) {
     default: return soa_crba_f(h->m, h->w, h->qf, h->out_f);
     }
 }
-static const char *const batch_name[6] = {"aba_batch", "rnea_batch", "crba_batch", "aba_batch_f", "rnea_batch_f", "crba_batch_f"};
+static const char *const batch_name[6] = {"aba_batch",   "rnea_batch",   "crba_batch",
+                                          "aba_batch_f", "rnea_batch_f", "crba_batch_f"};
 
 static void paint_herd(herd *h) {
     memset(h->out, canary, STATES * h->nv * h->nv * sizeof *h->out);
@@ -596,12 +601,15 @@ static void batches(void **state) {
                     put(&h, which, input, at, values[j % 3]);
                     expect(name, "a number of one state", run_batch(&h, which, STATES), SOA_E_NOT_FINITE);
                     put(&h, which, input, at, good);
-                    if (soa_batch_state(h.b) != BAD) fail_msg("%s: state %ld is named, expected %d", name, soa_batch_state(h.b), BAD);
+                    if (soa_batch_state(h.b) != BAD)
+                        fail_msg("%s: state %ld is named, expected %d", name, soa_batch_state(h.b), BAD);
                     const int owner = input == 3 ? 1 + (int)j / 6 : body_of(h.m, (int)j, input == 0);
                     if (soa_batch_body(h.b) != owner)
-                        fail_msg("%s, input %d number %d: body %d is named, expected %d", name, input, (int)j, soa_batch_body(h.b), owner);
+                        fail_msg("%s, input %d number %d: body %d is named, expected %d", name, input, (int)j,
+                                 soa_batch_body(h.b), owner);
                     for (size_t s = 0; s < STATES; s++) {
-                        if (s < GROUP && !written(&h, which, s)) fail_msg("%s: state %d, of an earlier group, is missing", name, (int)s);
+                        if (s < GROUP && !written(&h, which, s))
+                            fail_msg("%s: state %d, of an earlier group, is missing", name, (int)s);
                         if (s >= BAD && written(&h, which, s)) fail_msg("%s: state %d was written", name, (int)s);
                     }
                 }
@@ -653,8 +661,8 @@ static void single_precision(void **state) {
                     put(&h, which, input, j, good);
                     const int owner = input == 3 ? 1 + (int)j / 6 : body_of(h.m, (int)j, input == 0);
                     if (soa_work_body(h.w) != owner)
-                        fail_msg("%s, one state, input %d number %d: body %d is named, expected %d", name, input, (int)j,
-                                 soa_work_body(h.w), owner);
+                        fail_msg("%s, one state, input %d number %d: body %d is named, expected %d", name, input,
+                                 (int)j, soa_work_body(h.w), owner);
                 }
             put(&h, which, 0, 3, get(&h, which, 0, 3) + 0.5);
             expect(name, "quaternion, one state", run_float(&h, which), SOA_E_QUATERNION);
@@ -679,8 +687,8 @@ static void single_precision(void **state) {
 
 static void massless_tips(void **state) {
     (void)state;
-    static const soa_joint_type types[] = {SOA_REVOLUTE, SOA_PRISMATIC, SOA_HELICAL, SOA_CYLINDRICAL,
-                                           SOA_UNIVERSAL, SOA_PLANAR, SOA_SPHERICAL, SOA_FREE};
+    static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL,   SOA_CYLINDRICAL,
+                                           SOA_UNIVERSAL, SOA_PLANAR,    SOA_SPHERICAL, SOA_FREE};
     for (int t = 0; t < COUNT(types); t++)
         for (int mimic = 0; mimic < 2; mimic++)
             for (int where = 0; where < 2; where++) { /* after the others, or before them */
@@ -762,10 +770,10 @@ typedef struct bad_definition {
     int body;
 } bad_definition;
 
-#define SPOIL(name, action)                                                                                            \
-    static void spoil_##name(soa_model_def *def, soa_body_def *b, soa_frame_def *f) {                                  \
-        (void)def, (void)b, (void)f;                                                                                   \
-        action;                                                                                                        \
+#define SPOIL(name, action)                                                           \
+    static void spoil_##name(soa_model_def *def, soa_body_def *b, soa_frame_def *f) { \
+        (void)def, (void)b, (void)f;                                                  \
+        action;                                                                       \
     }
 SPOIL(gravity, def->gravity[1] = NAN)
 SPOIL(count, def->body_count = -1)
@@ -830,7 +838,8 @@ SPOIL(ball_mimics, b[2].joint.mimic = 2)
 SPOIL(mimic_ratio, b[4].joint.mimic = 2; b[4].joint.mimic_ratio = NAN)
 SPOIL(mimic_offset, b[4].joint.mimic = 2; b[4].joint.mimic_offset = INFINITY)
 
-#define ROW(fault, name, status, body) {fault, spoil_##name, status, body}
+#define ROW(fault, name, status, body) \
+    { fault, spoil_##name, status, body }
 static const bad_definition bad_definitions[] = {
     ROW("gravity NaN", gravity, SOA_E_NOT_FINITE, -1),
     ROW("-1 bodies", count, SOA_E_ARGUMENT, -1),
@@ -928,7 +937,8 @@ static void definitions(void **state) {
                 continue;
             }
             assert_int_equal(report.status, bad->status);
-            if (report.body != bad->body) fail_msg("%s, %s: body %d is named, expected %d", name[way], fault, report.body, bad->body);
+            if (report.body != bad->body)
+                fail_msg("%s, %s: body %d is named, expected %d", name[way], fault, report.body, bad->body);
             assert_int_equal(report.line, 0);
             if (strlen(report.text) < 10) fail_msg("%s, %s: no text", name[way], fault);
             assert_int_equal(size, 12345);
@@ -957,7 +967,8 @@ static void memory_and_pointers(void **state) {
     size_t size = 0;
     OK(soa_model_size(&def, &size, NULL));
     expect("model_build", "too small", soa_model_build(&def, memory, size - 1, &m, &report), SOA_E_MEMORY);
-    expect("model_build", "misaligned", soa_model_build(&def, memory + 8, sizeof memory - 8, &m, &report), SOA_E_MEMORY);
+    expect("model_build", "misaligned", soa_model_build(&def, memory + 8, sizeof memory - 8, &m, &report),
+           SOA_E_MEMORY);
     expect("model_build", "no memory", soa_model_build(&def, NULL, size, &m, &report), SOA_E_MEMORY);
     expect("model_size", "no definition", soa_model_size(NULL, &size, &report), SOA_E_ARGUMENT);
     expect("model_build", "no definition", soa_model_build(NULL, memory, sizeof memory, &m, &report), SOA_E_ARGUMENT);
@@ -1031,11 +1042,16 @@ static void memory_and_pointers(void **state) {
     soa_body_def dh_body;
     soa_frame_def dh_frame;
     char names[SOA_DH_NAME];
-    expect("dh_chain", "no rows", soa_dh_chain(SOA_DH_STANDARD, NULL, 1, "a", 0, NULL, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
-    expect("dh_chain", "parent to come", soa_dh_chain(SOA_DH_STANDARD, &row, 1, "a", 1, NULL, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
-    expect("dh_chain", "no names", soa_dh_chain(SOA_DH_STANDARD, &row, 1, "a", 0, NULL, &dh_body, 0, &dh_frame, 0, NULL), SOA_E_ARGUMENT);
+    expect("dh_chain", "no rows",
+           soa_dh_chain(SOA_DH_STANDARD, NULL, 1, "a", 0, NULL, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
+    expect("dh_chain", "parent to come",
+           soa_dh_chain(SOA_DH_STANDARD, &row, 1, "a", 1, NULL, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
+    expect("dh_chain", "no names",
+           soa_dh_chain(SOA_DH_STANDARD, &row, 1, "a", 0, NULL, &dh_body, 0, &dh_frame, 0, NULL), SOA_E_ARGUMENT);
     expect("dh_chain", "long prefix",
-           soa_dh_chain(SOA_DH_STANDARD, &row, 1, "a prefix that is far too long to fit", 0, NULL, &dh_body, 0, &dh_frame, 0, names), SOA_E_NAME);
+           soa_dh_chain(SOA_DH_STANDARD, &row, 1, "a prefix that is far too long to fit", 0, NULL, &dh_body, 0,
+                        &dh_frame, 0, names),
+           SOA_E_NAME);
 }
 
 /* A model without bodies is a model: every call answers. */
@@ -1093,8 +1109,8 @@ static void out_of_memory(void **state) {
         printf("the allocator belongs to a sanitizer here: skipped\n");
         skip();
     }
-    static const char *const name[] = {"model_create", "model_size", "model_build", "work_create", "batch_create",
-                                       "model_with_gravity", "model_load", "model_save", "stock_model"};
+    static const char *const name[] = {"model_create",       "model_size", "model_build", "work_create", "batch_create",
+                                       "model_with_gravity", "model_load", "model_save",  "stock_model"};
     char path[] = "/tmp/soa_test_XXXXXX";
     const int file = mkstemp(path);
     assert_true(file >= 0);
@@ -1132,11 +1148,12 @@ static void out_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(not_finite),      cmocka_unit_test(quaternions),           cmocka_unit_test(arguments),
-        cmocka_unit_test(wrenches),        cmocka_unit_test(readers),               cmocka_unit_test(manifold),
-        cmocka_unit_test(batches),         cmocka_unit_test(single_precision),      cmocka_unit_test(massless_tips),
-        cmocka_unit_test(singular_in_one_state), cmocka_unit_test(definitions),     cmocka_unit_test(memory_and_pointers),
-        cmocka_unit_test(empty_model),     cmocka_unit_test(out_of_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(not_finite),    cmocka_unit_test(quaternions),
+                                       cmocka_unit_test(arguments),     cmocka_unit_test(wrenches),
+                                       cmocka_unit_test(readers),       cmocka_unit_test(manifold),
+                                       cmocka_unit_test(batches),       cmocka_unit_test(single_precision),
+                                       cmocka_unit_test(massless_tips), cmocka_unit_test(singular_in_one_state),
+                                       cmocka_unit_test(definitions),   cmocka_unit_test(memory_and_pointers),
+                                       cmocka_unit_test(empty_model),   cmocka_unit_test(out_of_memory)};
     return cmocka_run_group_tests_name("bad_input", tests, NULL, NULL);
 }

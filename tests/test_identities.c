@@ -13,7 +13,13 @@
 extern const soai_kernels soai_kernels_complex;
 typedef double _Complex cplx;
 
-enum { TREES = 1000, MOST = 200 };
+enum { MOST = 200 };
+#define TREES trees() /* 1,000, or SOA_TREES */
+
+static long trees(void) {
+    const char *s = getenv("SOA_TREES");
+    return s ? strtol(s, NULL, 10) : 1000;
+}
 
 typedef struct mechanism {
     long seed;
@@ -81,6 +87,38 @@ static void forward_and_inverse(void **state) {
     }
     conclude("rnea(aba(tau)) = tau", &round, 1e-9);
     conclude("rnea = M a + bias - J'f", &linear, 1e-11);
+}
+
+/* The same on the machines we ship, with their rotors, gears and friction. */
+static void shipped_models(void **state) {
+    (void)state;
+    const char *names[] = {"puma560", "puma560-akb", "two-puma", "two-puma-object", "arm7", "satellite", "quadruped", "humanoid", "planar-chain:9", "chain:30"};
+    worst_case round = {0}, lanes = {0};
+    for (long s = 0; s < (long)(20 * (sizeof names / sizeof *names)); ++s) {
+        soa_report report;
+        const soa_model *m;
+        soa_work *w;
+        soa_batch *b;
+        dice d = {(uint64_t)(first_seed() + s)};
+        if (soa_stock_model(names[s / 20], NULL, &m, &report)) fail_msg("%s", report.text);
+        OK(soa_work_create(m, &w));
+        OK(soa_batch_create(m, &b));
+        const size_t n = (size_t)soa_nv(m);
+        double *q = calloc((size_t)soa_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *acc = calloc(n, 8), *back = calloc(n, 8);
+        soa_neutral(m, q);
+        roll_many(&d, -2, 2, n, v);
+        OK(soa_integrate(m, q, v, 1, q));
+        roll_many(&d, -1, 1, n, v), roll_many(&d, -5, 5, n, tau);
+        OK(soa_aba(m, w, q, v, tau, NULL, 0, acc));
+        OK(soa_rnea(m, w, q, v, acc, NULL, 0, back));
+        note(&round, relative(back, tau, n), s);
+        OK(soa_aba_batch(m, b, 1, q, v, tau, NULL, back));
+        note(&lanes, relative(back, acc, n), s);
+        free(q), free(v), free(tau), free(acc), free(back);
+        soa_batch_free(b), soa_work_free(w), soa_model_free(m);
+    }
+    conclude("shipped models: rnea(aba(tau)) = tau", &round, 1e-10);
+    conclude("shipped models: aba in lanes", &lanes, 1e-11);
 }
 
 /* ---- mass matrix and inverse ---------------------------------------------------------------------------------------- */
@@ -587,9 +625,9 @@ static void number_types(void **state) {
 }
 
 int main(void) {
-    printf("%d random trees from seed %ld (SOA_SEED)\n", TREES, first_seed());
+    printf("%ld random trees from seed %ld (SOA_SEED)\n", TREES, first_seed());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forward_and_inverse), cmocka_unit_test(mass_matrix), cmocka_unit_test(derivatives),
+        cmocka_unit_test(forward_and_inverse), cmocka_unit_test(shipped_models), cmocka_unit_test(mass_matrix), cmocka_unit_test(derivatives),
         cmocka_unit_test(coriolis),            cmocka_unit_test(jacobians),   cmocka_unit_test(laws),
         cmocka_unit_test(regressor),           cmocka_unit_test(momentum_law), cmocka_unit_test(number_types),
     };

@@ -1,8 +1,9 @@
 /* test_invariance.c  one mechanism, several descriptions, one answer: renumbered, re-rooted, with joints made of simpler
- * ones, in other units, in free fall.
+ * ones, in other units, in another place, in free fall.
  *
  * Errors are max |difference| / max(max |reference|, 1e-3).  SOA_SEED sets the first of the seeds.               */
 #include "check.h"
+#include "classical.h"
 #include "soa/io.h"
 #include "soa/soa.h"
 
@@ -27,8 +28,8 @@ static void compare(const char *what, long seed, const double *got, const double
     for (int i = 0; i < count; i++) {
         const double error = fabs(got[i] - expected[i]) / scale;
         if (!(error <= allowed))
-            fail_msg("%s, seed %ld, number %d: got %.17g, expected %.17g, relative error %.3g, allowed %.3g", what, seed,
-                     i, got[i], expected[i], error, allowed);
+            fail_msg("%s, seed %ld, number %d: got %.17g, expected %.17g, relative error %.3g, allowed %.3g", what,
+                     seed, i, got[i], expected[i], error, allowed);
         if (error > *worst) *worst = error;
     }
 }
@@ -70,7 +71,8 @@ static void random_state(machine *m, dice *random) {
 }
 static void forward(machine *m, int wrenches) {
     const soa_status s = soa_aba(m->model, m->work, m->q, m->v, m->tau, m->wrench, wrenches, m->qdd);
-    if (s != SOA_OK) fail_msg("%s: aba: %s, body %d", soa_model_name(m->model), soa_status_text(s), soa_work_body(m->work));
+    if (s != SOA_OK)
+        fail_msg("%s: aba: %s, body %d", soa_model_name(m->model), soa_status_text(s), soa_work_body(m->work));
 }
 
 /* --- random trees as definitions -------------------------------------------------------------------------------- */
@@ -129,6 +131,10 @@ static void grow(tree *t, dice *random, int n, soa_joint_type root, const soa_jo
             direction(random, b->joint.axis2);
         } while (fabs(b->joint.axis[0] * b->joint.axis2[0] + b->joint.axis[1] * b->joint.axis2[1] +
                       b->joint.axis[2] * b->joint.axis2[2]) > 0.8);
+        if (noise(random) < 0) { /* along a coordinate axis */
+            const int k = below(random, 3);
+            for (int c = 0; c < 3; c++) b->joint.axis[c] = c == k, b->joint.axis2[c] = c == (k + 1) % 3;
+        }
         if (b->joint.type == SOA_PLANAR) square_axes(&b->joint);
         if (b->joint.type == SOA_HELICAL) b->joint.pitch = 0.2 * noise(random);
         if (b->joint.type != SOA_FREE) {
@@ -202,26 +208,6 @@ static void same_frames(machine *a, machine *b, const tree *t, long seed, const 
 
 /* --- renumbering ------------------------------------------------------------------------------------------------ */
 
-/* The definition that gave body `i`; link numbers by `at`. */
-static soa_body_def definition(const soa_body_info *b, const int *at) {
-    soa_body_def d = soa_body_default(b->link, at[b->parent], b->type);
-    d.joint_name = b->joint;
-    d.placement = b->placement;
-    d.mass = b->mass;
-    memcpy(d.com, b->com, sizeof d.com);
-    memcpy(d.inertia, b->inertia, sizeof d.inertia);
-    soa_joint_def *j = &d.joint;
-    memcpy(j->axis, b->axis, sizeof j->axis);
-    memcpy(j->axis2, b->axis2, sizeof j->axis2);
-    memcpy(j->rotor_axis, b->rotor_axis, sizeof j->rotor_axis);
-    j->pitch = b->pitch;
-    j->rotor_inertia = b->rotor_inertia, j->gear_ratio = b->gear_ratio, j->rotor_model = b->rotor_model;
-    j->damping = b->damping, j->friction_positive = b->friction_positive, j->friction_negative = b->friction_negative;
-    j->stiffness = b->stiffness, j->rest = b->rest;
-    if (b->mimic >= 0) j->mimic = at[b->mimic], j->mimic_ratio = b->mimic_ratio, j->mimic_offset = b->mimic_offset;
-    return d;
-}
-
 static void renumbering(void **state) {
     (void)state;
     double worst_id = 0, worst_fd = 0, worst_m = 0, worst_sum = 0;
@@ -248,7 +234,7 @@ static void renumbering(void **state) {
         soa_body_def bodies[MOST];
         for (int k = 1; k <= a.n; k++) {
             const soa_body_info info = info_of(&a, order[k]);
-            bodies[k - 1] = definition(&info, at);
+            bodies[k - 1] = classical_definition(&info, at);
         }
         soa_model_def def = soa_model_default("renumbered", bodies, a.n);
         soa_model_gravity(a.model, def.gravity);
@@ -286,8 +272,8 @@ static void renumbering(void **state) {
         stop(&a), stop(&b);
     }
     assert_true(moved > TRIALS);
-    printf("renumbering: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba %.2g, sums %.2g\n", TRIALS,
-           first_seed(), worst_id, worst_fd, worst_m, worst_sum);
+    printf("renumbering: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba %.2g, sums %.2g\n",
+           TRIALS, first_seed(), worst_id, worst_fd, worst_m, worst_sum);
 }
 
 /* --- re-rooting -------------------------------------------------------------------------------------------------- */
@@ -368,8 +354,10 @@ static void reverse_vector(const soa_body_info *b, const double *q, const double
     } else if (b->type == SOA_SPHERICAL) { /* -R x */
         const double *e = q + 1;
         double c[3];
-        for (int k = 0; k < 3; k++) c[k] = e[(k + 1) % 3] * x[(k + 2) % 3] - e[(k + 2) % 3] * x[(k + 1) % 3] + q[0] * x[k];
-        for (int k = 0; k < 3; k++) out[k] = -(x[k] + 2 * (e[(k + 1) % 3] * c[(k + 2) % 3] - e[(k + 2) % 3] * c[(k + 1) % 3]));
+        for (int k = 0; k < 3; k++)
+            c[k] = e[(k + 1) % 3] * x[(k + 2) % 3] - e[(k + 2) % 3] * x[(k + 1) % 3] + q[0] * x[k];
+        for (int k = 0; k < 3; k++)
+            out[k] = -(x[k] + 2 * (e[(k + 1) % 3] * c[(k + 2) % 3] - e[(k + 2) % 3] * c[(k + 1) % 3]));
     } else {
         memcpy(out, x, (size_t)b->nv * sizeof *x);
     }
@@ -377,7 +365,7 @@ static void reverse_vector(const soa_body_info *b, const double *q, const double
 
 static void rerooting(void **state) {
     (void)state;
-    static const soa_joint_type types[] = {SOA_REVOLUTE, SOA_REVOLUTE, SOA_PRISMATIC, SOA_HELICAL,
+    static const soa_joint_type types[] = {SOA_REVOLUTE,    SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL,
                                            SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR};
     double worst = 0, worst_sum = 0;
     long path = 0;
@@ -391,7 +379,8 @@ static void rerooting(void **state) {
         do { /* a planar joint has no reverse of its own kind */
             root = 1 + below(&random, t.n);
             turnable = 1;
-            for (int i = root; i > 1; i = t.body[i - 1].parent) turnable = turnable && t.body[i - 1].joint.type != SOA_PLANAR;
+            for (int i = root; i > 1; i = t.body[i - 1].parent)
+                turnable = turnable && t.body[i - 1].joint.type != SOA_PLANAR;
         } while (!turnable);
         int passed[MOST + 1] = {0};
         for (int i = root; i > 1; i = t.body[i - 1].parent) passed[i] = 1, path++;
@@ -430,10 +419,10 @@ static void rerooting(void **state) {
         OK(soa_pose(a.model, a.work, root_frame, &pose));
         OK(soa_velocity(a.model, a.work, root_frame, SOA_AXES_BODY, b.v));
         memcpy(b.q, pose.p, sizeof pose.p);
-        const double *R = pose.R, K[16] = {1 + R[0] + R[4] + R[8], R[7] - R[5], R[2] - R[6], R[3] - R[1],
-                                           R[7] - R[5], 1 + R[0] - R[4] - R[8], R[1] + R[3], R[2] + R[6],
-                                           R[2] - R[6], R[1] + R[3], 1 - R[0] + R[4] - R[8], R[5] + R[7],
-                                           R[3] - R[1], R[2] + R[6], R[5] + R[7], 1 - R[0] - R[4] + R[8]};
+        const double *R = pose.R, K[16] = {1 + R[0] + R[4] + R[8], R[7] - R[5], R[2] - R[6], R[3] - R[1], R[7] - R[5],
+                                           1 + R[0] - R[4] - R[8], R[1] + R[3], R[2] + R[6], R[2] - R[6], R[1] + R[3],
+                                           1 - R[0] + R[4] - R[8], R[5] + R[7], R[3] - R[1], R[2] + R[6], R[5] + R[7],
+                                           1 - R[0] - R[4] + R[8]};
         int row = 0; /* K = 4 e e': take the row with the largest diagonal */
         for (int k = 1; k < 4; k++)
             if (K[5 * k] > K[5 * row]) row = k;
@@ -455,15 +444,16 @@ static void rerooting(void **state) {
         same_frames(&a, &b, &t, seed, a.qdd, b.qdd, 1e-9, &worst);
         stop(&a), stop(&b);
     }
-    printf("re-rooting: %d trees from seed %ld, %ld joints reversed, worst relative error: accelerations %.2g, sums %.2g\n",
+    printf("re-rooting: %d trees from seed %ld, %ld joints reversed, worst relative error: accelerations %.2g, sums "
+           "%.2g\n",
            TRIALS, first_seed(), path, worst, worst_sum);
 }
 
 /* A floating mechanism cannot feel a uniform field. */
 static void free_fall(void **state) {
     (void)state;
-    static const soa_joint_type types[] = {SOA_REVOLUTE, SOA_PRISMATIC, SOA_HELICAL, SOA_CYLINDRICAL,
-                                           SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR, SOA_FREE};
+    static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL, SOA_CYLINDRICAL,
+                                           SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR,  SOA_FREE};
     double worst = 0;
     for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
         dice random = {(uint64_t)seed * 11 + 1};
@@ -480,6 +470,46 @@ static void free_fall(void **state) {
         stop(&a), stop(&b);
     }
     printf("free fall: %d trees from seed %ld, worst relative error %.2g\n", TRIALS, first_seed(), worst);
+}
+
+/* The mechanism set down elsewhere, far away and turned, with the field turned alike. */
+static void elsewhere(void **state) {
+    (void)state;
+    static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL, SOA_CYLINDRICAL,
+                                           SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR,  SOA_FREE};
+    double worst_id = 0, worst_fd = 0, worst_m = 0, worst_d = 0;
+    for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
+        dice random = {(uint64_t)seed * 29 + 2};
+        static tree t;
+        static machine a, b;
+        grow(&t, &random, 1 + below(&random, 12), types[below(&random, 8)], types, 8);
+        start(&a, build(&t));
+        soa_frame X = placement(&random);
+        double g[3];
+        for (int k = 0; k < 3; k++) X.p[k] = 1e5 * noise(&random), g[k] = 0;
+        for (int k = 0; k < 9; k++) g[k / 3] += X.R[k] * t.gravity[k % 3];
+        memcpy(t.gravity, g, sizeof g);
+        t.body[0].placement = soa_frame_compose(&X, &t.body[0].placement);
+        start(&b, build(&t));
+        random_state(&a, &random);
+        memcpy(b.q, a.q, sizeof a.q), memcpy(b.v, a.v, sizeof a.v), memcpy(b.tau, a.tau, sizeof a.tau);
+        double ta[MOST_V], tb[MOST_V];
+        OK(soa_rnea(a.model, a.work, a.q, a.v, a.a, NULL, 0, ta));
+        OK(soa_rnea(b.model, b.work, a.q, a.v, a.a, NULL, 0, tb));
+        compare("rnea", seed, tb, ta, a.nv, 1e-11, &worst_id);
+        forward(&a, 0), forward(&b, 0);
+        compare("aba", seed, b.qdd, a.qdd, a.nv, 1e-9, &worst_fd);
+        OK(soa_crba(a.model, a.work, a.q, a.M));
+        OK(soa_crba(b.model, b.work, a.q, b.M));
+        compare("crba", seed, b.M, a.M, a.nv * a.nv, 1e-11, &worst_m);
+        OK(soa_rnea_derivatives(a.model, a.work, a.q, a.v, a.a, NULL, 0, a.M, NULL));
+        OK(soa_rnea_derivatives(b.model, b.work, a.q, a.v, a.a, NULL, 0, b.M, NULL));
+        compare("rnea derivatives", seed, b.M, a.M, a.nv * a.nv, 1e-9, &worst_d);
+        stop(&a), stop(&b);
+    }
+    printf(
+        "elsewhere: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba %.2g, derivatives %.2g\n",
+        TRIALS, first_seed(), worst_id, worst_fd, worst_m, worst_d);
 }
 
 /* --- joints made of simpler ones -------------------------------------------------------------------------------- */
@@ -500,7 +530,8 @@ static void unfold(tree *out, const soa_body_def *b, int parent) {
     case SOA_UNIVERSAL: memcpy(axis[1], u2, sizeof axis[1]); break;
     case SOA_PLANAR:
         type[0] = type[1] = SOA_PRISMATIC, count = 3;
-        memcpy(axis[0], u2, sizeof axis[0]), memcpy(axis[1], across, sizeof axis[1]), memcpy(axis[2], u, sizeof axis[2]);
+        memcpy(axis[0], u2, sizeof axis[0]), memcpy(axis[1], across, sizeof axis[1]),
+            memcpy(axis[2], u, sizeof axis[2]);
         break;
     default: count = 1, type[0] = b->joint.type; break;
     }
@@ -519,8 +550,8 @@ static void unfold(tree *out, const soa_body_def *b, int parent) {
 
 static void compound_joints(void **state) {
     (void)state;
-    static const soa_joint_type types[] = {SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR, SOA_CYLINDRICAL,
-                                           SOA_UNIVERSAL, SOA_PLANAR, SOA_SPHERICAL, SOA_HELICAL};
+    static const soa_joint_type types[] = {SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR,    SOA_CYLINDRICAL,
+                                           SOA_UNIVERSAL,   SOA_PLANAR,    SOA_SPHERICAL, SOA_HELICAL};
     double worst_id = 0, worst_fd = 0, worst_m = 0, worst_sum = 0;
     for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
         dice random = {(uint64_t)seed * 13 + 5};
@@ -555,8 +586,66 @@ static void compound_joints(void **state) {
         same_frames(&a, &b, &t, seed, a.qdd, b.qdd, 1e-9, &worst_fd);
         stop(&a), stop(&b);
     }
-    printf("compound joints: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba %.2g, sums %.2g\n", TRIALS,
-           first_seed(), worst_id, worst_fd, worst_m, worst_sum);
+    printf("compound joints: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba %.2g, sums %.2g\n",
+           TRIALS, first_seed(), worst_id, worst_fd, worst_m, worst_sum);
+}
+
+/* A fixed joint is a hinge that does not move: links merged by the builder against links held still. */
+static void fixed_links(void **state) {
+    (void)state;
+    static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL, SOA_UNIVERSAL,
+                                           SOA_SPHERICAL, SOA_FIXED,     SOA_FIXED,   SOA_FIXED};
+    double worst_id = 0, worst_m = 0, worst_sum = 0;
+    for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
+        dice random = {(uint64_t)seed * 37 + 4};
+        static tree t;
+        static machine a, b;
+        grow(&t, &random, 2 + below(&random, 14), SOA_FREE, types, 8);
+        int fixed[MOST] = {0};
+        for (int i = 0; i < t.n; i++) {
+            soa_joint_def *j = &t.body[i].joint;
+            fixed[i] = j->type == SOA_FIXED;
+            if (fixed[i]) j->rotor_inertia = j->damping = j->stiffness = 0;
+            if (j->type == SOA_REVOLUTE || j->type == SOA_PRISMATIC || j->type == SOA_HELICAL) {
+                j->rotor_model = SOA_ROTOR_EXACT; /* its carrier may be a merged link */
+                direction(&random, j->rotor_axis);
+            }
+        }
+        start(&a, build(&t));
+        for (int i = 0; i < t.n; i++)
+            if (fixed[i]) t.body[i].joint.type = SOA_REVOLUTE;
+        start(&b, build(&t));
+        random_state(&a, &random);
+        int v_at[MOST_V], moving = 0; /* number of a's v in b, where the hinges held still are zero */
+        for (int i = 0; i < t.n; i++) {
+            if (fixed[i]) continue;
+            const soa_body_info from = info_of(&a, ++moving), to = info_of(&b, i + 1);
+            assert_string_equal(from.link, to.link);
+            memcpy(b.q + to.q_index, a.q + from.q_index, (size_t)from.nq * sizeof *a.q);
+            for (int c = 0; c < from.nv; c++) {
+                v_at[from.v_index + c] = to.v_index + c;
+                b.v[to.v_index + c] = a.v[from.v_index + c], b.a[to.v_index + c] = a.a[from.v_index + c];
+            }
+        }
+        assert_int_equal(moving, a.n);
+        same_wrenches(&a, &b, t.tip[0], t.tip[t.n - 1], &random);
+        double ta[MOST_V], tb[MOST_V], sorted[MOST_V];
+        OK(soa_rnea(a.model, a.work, a.q, a.v, a.a, a.wrench, 2, ta));
+        OK(soa_rnea(b.model, b.work, b.q, b.v, b.a, b.wrench, 2, tb));
+        for (int i = 0; i < a.nv; i++) sorted[i] = tb[v_at[i]];
+        compare("rnea", seed, sorted, ta, a.nv, 1e-11, &worst_id);
+        OK(soa_crba(a.model, a.work, a.q, a.M));
+        OK(soa_crba(b.model, b.work, b.q, b.M));
+        for (int i = 0; i < a.nv; i++) {
+            for (int j = 0; j < a.nv; j++) sorted[j] = b.M[v_at[i] * b.nv + v_at[j]];
+            compare("crba", seed, sorted, a.M + i * a.nv, a.nv, 1e-11, &worst_m);
+        }
+        same_sums(&a, &b, seed, 1e-10, &worst_sum);
+        same_frames(&a, &b, &t, seed, a.a, b.a, 1e-10, &worst_sum);
+        stop(&a), stop(&b);
+    }
+    printf("fixed links: %d trees from seed %ld, worst relative error: rnea %.2g, crba %.2g, sums and frames %.2g\n",
+           TRIALS, first_seed(), worst_id, worst_m, worst_sum);
 }
 
 /* WD89's floating object, five massless links and six 1-dof joints, against a free joint; it carries a small arm. */
@@ -619,8 +708,8 @@ static void floating_object(void **state) {
         compare("arm", seed, b.qdd + 6, a.qdd + 6, a.nv - 6, 1e-9, &worst);
         stop(&a), stop(&b);
     }
-    printf("floating object: %d trees from seed %ld, worst relative error: accelerations %.2g, sums %.2g\n", TRIALS, first_seed(),
-           worst, worst_sum);
+    printf("floating object: %d trees from seed %ld, worst relative error: accelerations %.2g, sums %.2g\n", TRIALS,
+           first_seed(), worst, worst_sum);
 }
 
 /* --- units -------------------------------------------------------------------------------------------------------- */
@@ -662,10 +751,11 @@ static void rescale(tree *t, const units *x) {
 
 static void scaling(void **state) {
     (void)state;
-    static const soa_joint_type types[] = {SOA_REVOLUTE, SOA_PRISMATIC, SOA_HELICAL, SOA_CYLINDRICAL,
-                                           SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR, SOA_FREE};
-    static const units systems[] = {{100, 1000, 1}, {1000, 1e-3, 1}, {1 / 0.3048, 1 / 14.5939, 1}, {1e-6, 1e-18, 1e-3},
-                                    {1e6, 1e12, 3600}, {1, 1, 1e-6}, {1e9, 1e-9, 1}};
+    static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL, SOA_CYLINDRICAL,
+                                           SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR,  SOA_FREE};
+    static const units systems[] = {{100, 1000, 1},      {1000, 1e-3, 1},   {1 / 0.3048, 1 / 14.5939, 1},
+                                    {1e-6, 1e-18, 1e-3}, {1e6, 1e12, 3600}, {1, 1, 1e-6},
+                                    {1e9, 1e-9, 1}};
     enum { SYSTEMS = sizeof systems / sizeof *systems };
     double worst_id = 0, worst_fd = 0;
     for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
@@ -674,8 +764,9 @@ static void scaling(void **state) {
         static machine a, b;
         grow(&t, &random, 1 + below(&random, 12), types[below(&random, 8)], types, 8);
         for (int i = 0; i < t.n; i++) /* one damping for metres and radians has no unit */
-            if (mixed(t.body[i].joint.type)) t.body[i].joint = (soa_joint_def){.type = t.body[i].joint.type,
-                .axis = {0, 0, 1}, .axis2 = {1, 0, 0}, .mimic = -1};
+            if (mixed(t.body[i].joint.type))
+                t.body[i].joint =
+                    (soa_joint_def){.type = t.body[i].joint.type, .axis = {0, 0, 1}, .axis2 = {1, 0, 0}, .mimic = -1};
         start(&a, build(&t));
         const units *x = &systems[seed % SYSTEMS];
         rescale(&t, x);
@@ -685,7 +776,8 @@ static void scaling(void **state) {
         double ratio_q[MOST_Q], ratio_v[MOST_V]; /* of the units of q and v (without time) */
         for (int i = 1; i <= a.n; i++) {
             const soa_body_info info = info_of(&a, i);
-            for (int c = 0; c < info.nq; c++) ratio_q[info.q_index + c] = info.type == SOA_FREE ? (c < 3 ? L : 1) : rotates(info.type, c) ? 1 : L;
+            for (int c = 0; c < info.nq; c++)
+                ratio_q[info.q_index + c] = info.type == SOA_FREE ? (c < 3 ? L : 1) : rotates(info.type, c) ? 1 : L;
             for (int c = 0; c < info.nv; c++) ratio_v[info.v_index + c] = rotates(info.type, c) ? 1 : L;
         }
         for (int i = 0; i < a.nq; i++) b.q[i] = a.q[i] * ratio_q[i];
@@ -706,13 +798,14 @@ static void scaling(void **state) {
         compare("aba in other units", seed, b.qdd, a.qdd, a.nv, 1e-9, &worst_fd);
         stop(&a), stop(&b);
     }
-    printf("units: %d trees from seed %ld, %d systems, worst relative error: rnea %.2g, aba %.2g\n", TRIALS, first_seed(),
-           SYSTEMS, worst_id, worst_fd);
+    printf("units: %d trees from seed %ld, %d systems, worst relative error: rnea %.2g, aba %.2g\n", TRIALS,
+           first_seed(), SYSTEMS, worst_id, worst_fd);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(renumbering),     cmocka_unit_test(rerooting),
-                                       cmocka_unit_test(free_fall),       cmocka_unit_test(compound_joints),
+                                       cmocka_unit_test(free_fall),       cmocka_unit_test(elsewhere),
+                                       cmocka_unit_test(compound_joints), cmocka_unit_test(fixed_links),
                                        cmocka_unit_test(floating_object), cmocka_unit_test(scaling)};
     return cmocka_run_group_tests_name("invariance", tests, NULL, NULL);
 }

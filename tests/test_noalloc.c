@@ -120,28 +120,28 @@ static long give_back(void) {
 
 /* Runs one call; it must give the status expected and leave the heap alone. */
 static long checked;
-#define QUIET(expected, call)                                                                                          \
-    do {                                                                                                               \
-        const long before_ = heap_calls;                                                                               \
-        const soa_status got_ = (call);                                                                                \
-        const long used_ = heap_calls - before_;                                                                       \
-        checked++;                                                                                                     \
-        if (used_ != 0 || got_ != (expected)) {                                                                        \
-            give_back();                                                                                               \
-            fail_msg("%s: %ld heap calls; got \"%s\", expected \"%s\"", #call, used_, soa_status_text(got_),           \
-                     soa_status_text(expected));                                                                       \
-        }                                                                                                              \
+#define QUIET(expected, call)                                                                                \
+    do {                                                                                                     \
+        const long before_ = heap_calls;                                                                     \
+        const soa_status got_ = (call);                                                                      \
+        const long used_ = heap_calls - before_;                                                             \
+        checked++;                                                                                           \
+        if (used_ != 0 || got_ != (expected)) {                                                              \
+            give_back();                                                                                     \
+            fail_msg("%s: %ld heap calls; got \"%s\", expected \"%s\"", #call, used_, soa_status_text(got_), \
+                     soa_status_text(expected));                                                             \
+        }                                                                                                    \
     } while (0)
-#define QUIET_VALUE(call)                                                                                              \
-    do {                                                                                                               \
-        const long before_ = heap_calls;                                                                               \
-        (void)(call);                                                                                                  \
-        const long used_ = heap_calls - before_;                                                                       \
-        checked++;                                                                                                     \
-        if (used_ != 0) {                                                                                              \
-            give_back();                                                                                               \
-            fail_msg("%s: %ld heap calls", #call, used_);                                                              \
-        }                                                                                                              \
+#define QUIET_VALUE(call)                                 \
+    do {                                                  \
+        const long before_ = heap_calls;                  \
+        (void)(call);                                     \
+        const long used_ = heap_calls - before_;          \
+        checked++;                                        \
+        if (used_ != 0) {                                 \
+            give_back();                                  \
+            fail_msg("%s: %ld heap calls", #call, used_); \
+        }                                                 \
     } while (0)
 #define OK(call) assert_int_equal(call, SOA_OK)
 
@@ -181,7 +181,8 @@ static void readers(const soa_model *m, const char *name) {
     double V[6] = {1, 2, 3, 4, 5, 6}, u[3] = {0, 0, 1};
     QUIET_VALUE((X = soa_frame_rpy(1, 2, 3, 4, 5, 6), X = soa_frame_inverse(&X), X = soa_frame_compose(&X, &X)).p[0]);
     QUIET_VALUE((X = soa_frame_axis_angle(u, 1, u)).p[0]);
-    QUIET_VALUE((soa_motion_to_child(&X, V, V), soa_force_to_parent(&X, V, V), soa_cross_motion(V, V, V), soa_cross_force(V, V, V), 0));
+    QUIET_VALUE((soa_motion_to_child(&X, V, V), soa_force_to_parent(&X, V, V), soa_cross_motion(V, V, V),
+                 soa_cross_force(V, V, V), 0));
 }
 
 static void manifold(const soa_model *m, arrays *x, const double *bad_q) {
@@ -201,7 +202,8 @@ static void sweeps(const soa_model *m, soa_work *w, arrays *x, const double *q, 
     double T, U, c[3], d[3], h[6], f[6], V[6];
     soa_frame pose;
     const int last = soa_frame_count(m) - 1;
-    const soa_wrench wrench[2] = {{last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}}, {last, SOA_AXES_BODY, {1, 2, 3, 4, 5, 6}}};
+    const soa_wrench wrench[2] = {{last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}},
+                                  {last, SOA_AXES_BODY, {1, 2, 3, 4, 5, 6}}};
     QUIET(plain, soa_kinematics(m, w, q, x->v, x->a));
     for (int axes = 0; plain == SOA_OK && axes < 2; axes++) {
         const soa_axes ax = axes ? SOA_AXES_BODY : SOA_AXES_WORLD;
@@ -258,11 +260,24 @@ static void batches(const soa_model *m, soa_batch *b, arrays *x, long count, soa
 
 static void every_call(const soa_model *m, soa_status solving) {
     const size_t nq = (size_t)soa_nq(m), nv = (size_t)soa_nv(m), n = (size_t)soa_body_count(m);
-    arrays x = {.q = room(STATES * nq, 8), .q1 = room(nq, 8), .v = room(STATES * nv, 8), .a = room(STATES * nv, 8),
-                .tau = room(STATES * nv, 8), .out = room(nv, 8), .M = room(nv * nv, 8), .M2 = room(nv * nv, 8),
-                .wide = room(6 * nv, 8), .Y = room(10 * n * nv, 8), .pi = room(10 * n, 8), .batch = room(STATES * nv * nv, 8),
-                .qf = room(STATES * nq, 4), .vf = room(STATES * nv, 4), .af = room(STATES * nv, 4),
-                .fext_f = room(STATES * n * 6, 4), .Mf = room(nv * nv, 4), .batch_f = room(STATES * nv * nv, 4),
+    arrays x = {.q = room(STATES * nq, 8),
+                .q1 = room(nq, 8),
+                .v = room(STATES * nv, 8),
+                .a = room(STATES * nv, 8),
+                .tau = room(STATES * nv, 8),
+                .out = room(nv, 8),
+                .M = room(nv * nv, 8),
+                .M2 = room(nv * nv, 8),
+                .wide = room(6 * nv, 8),
+                .Y = room(10 * n * nv, 8),
+                .pi = room(10 * n, 8),
+                .batch = room(STATES * nv * nv, 8),
+                .qf = room(STATES * nq, 4),
+                .vf = room(STATES * nv, 4),
+                .af = room(STATES * nv, 4),
+                .fext_f = room(STATES * n * 6, 4),
+                .Mf = room(nv * nv, 4),
+                .batch_f = room(STATES * nv * nv, 4),
                 .fext = room(STATES * n * 6, 8)};
     uint64_t seed = 5;
     for (size_t i = 0; i < STATES; i++) {
@@ -282,7 +297,8 @@ static void every_call(const soa_model *m, soa_status solving) {
 
     /* making the work space in given memory allocates nothing either */
     const size_t work_size = soa_work_size(m), batch_size = soa_batch_size(m), model_size = soa_model_bytes(m);
-    void *memory = aligned_alloc(64, (work_size + 63) / 64 * 64), *batch_memory = aligned_alloc(64, (batch_size + 63) / 64 * 64);
+    void *memory = aligned_alloc(64, (work_size + 63) / 64 * 64),
+         *batch_memory = aligned_alloc(64, (batch_size + 63) / 64 * 64);
     void *copy = aligned_alloc(64, model_size);
     assert_true(memory != NULL && batch_memory != NULL && copy != NULL);
     memcpy(copy, m, model_size);
@@ -316,8 +332,10 @@ static void every_call(const soa_model *m, soa_status solving) {
     if (bytes != 0) fail_msg("%s: %ld bytes were printed", soa_model_name(m), bytes);
 
     free(memory), free(batch_memory), free(copy), free(bad), free(bad_f);
-    free(x.q), free(x.q1), free(x.v), free(x.a), free(x.tau), free(x.out), free(x.M), free(x.M2), free(x.wide), free(x.Y);
-    free(x.pi), free(x.batch), free(x.qf), free(x.vf), free(x.af), free(x.fext_f), free(x.Mf), free(x.batch_f), free(x.fext);
+    free(x.q), free(x.q1), free(x.v), free(x.a), free(x.tau), free(x.out), free(x.M), free(x.M2), free(x.wide),
+        free(x.Y);
+    free(x.pi), free(x.batch), free(x.qf), free(x.vf), free(x.af), free(x.fext_f), free(x.Mf), free(x.batch_f),
+        free(x.fext);
 }
 
 static void shipped(const char *name) {
@@ -395,8 +413,8 @@ static void count(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_watch_sees), cmocka_unit_test(plain_models), cmocka_unit_test(mimic_models),
-        cmocka_unit_test(massless_tip), cmocka_unit_test(count)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_watch_sees), cmocka_unit_test(plain_models),
+                                       cmocka_unit_test(mimic_models), cmocka_unit_test(massless_tip),
+                                       cmocka_unit_test(count)};
     return cmocka_run_group_tests_name("noalloc", tests, NULL, NULL);
 }

@@ -27,8 +27,10 @@ static herd gather(const char *name) {
     herd h = {.m = NULL};
     OK(soa_stock_model(name, NULL, &h.m, NULL));
     h.nq = (size_t)soa_nq(h.m), h.nv = (size_t)soa_nv(h.m), h.n = (size_t)soa_body_count(h.m);
-    h.q = room(STATES * h.nq, 8), h.v = room(STATES * h.nv, 8), h.a = room(STATES * h.nv, 8), h.fext = room(STATES * h.n * 6, 8);
-    h.qf = room(STATES * h.nq, 4), h.vf = room(STATES * h.nv, 4), h.af = room(STATES * h.nv, 4), h.fext_f = room(STATES * h.n * 6, 4);
+    h.q = room(STATES * h.nq, 8), h.v = room(STATES * h.nv, 8), h.a = room(STATES * h.nv, 8),
+    h.fext = room(STATES * h.n * 6, 8);
+    h.qf = room(STATES * h.nq, 4), h.vf = room(STATES * h.nv, 4), h.af = room(STATES * h.nv, 4),
+    h.fext_f = room(STATES * h.n * 6, 4);
     dice random = {1};
     roll_many(&random, -1, 1, STATES * h.nv, h.v);
     roll_many(&random, -1, 1, STATES * h.nv, h.a);
@@ -37,6 +39,11 @@ static herd gather(const char *name) {
         double *q = h.q + s * h.nq;
         soa_neutral(h.m, q);
         OK(soa_integrate(h.m, q, h.v + s * h.nv, 1 + (double)s, q));
+        for (int i = 1; s % 5 == 3 && i <= (int)h.n; i++) { /* lanes leave the common way for huge angles */
+            soa_body_info info;
+            OK(soa_body(h.m, i, &info));
+            if (info.type == SOA_REVOLUTE && info.nq == 1 && i % 2) q[info.q_index] *= 1e7;
+        }
     }
     for (size_t i = 0; i < STATES * h.nv; i++) h.vf[i] = (float)h.v[i], h.af[i] = (float)h.a[i];
     for (size_t i = 0; i < STATES * h.nq; i++) h.qf[i] = (float)h.q[i];
@@ -107,7 +114,8 @@ static void *work_hard(void *argument) {
 
 static void shared_model(void **state) {
     (void)state;
-    static const char *const names[] = {"arm7", "humanoid", "satellite", "random:7", "random:12", "random:31", "puma560"};
+    static const char *const names[] = {"arm7",      "humanoid",  "satellite", "random:7",
+                                        "random:12", "random:31", "puma560"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         herd h = gather(names[k]);
         const size_t size = STATES * numbers(&h);
@@ -124,8 +132,8 @@ static void shared_model(void **state) {
             assert_int_equal(together[t].bad, 0);
             for (size_t i = 0; i < size; i++)
                 if (memcmp(&together[t].out[i], &alone.out[i], sizeof(double)) || !isfinite(alone.out[i]))
-                    fail_msg("%s, thread %d, state %d, number %d: got %.17g, expected %.17g to the last bit", names[k], t,
-                             (int)(i / numbers(&h)), (int)(i % numbers(&h)), together[t].out[i], alone.out[i]);
+                    fail_msg("%s, thread %d, state %d, number %d: got %.17g, expected %.17g to the last bit", names[k],
+                             t, (int)(i / numbers(&h)), (int)(i % numbers(&h)), together[t].out[i], alone.out[i]);
             free(together[t].out);
         }
         free(alone.out);
@@ -135,7 +143,8 @@ static void shared_model(void **state) {
 
 /* --- batches --------------------------------------------------------------------------------------------------------------- */
 
-static const char *const batch_name[6] = {"aba_batch", "rnea_batch", "crba_batch", "aba_batch_f", "rnea_batch_f", "crba_batch_f"};
+static const char *const batch_name[6] = {"aba_batch",   "rnea_batch",   "crba_batch",
+                                          "aba_batch_f", "rnea_batch_f", "crba_batch_f"};
 
 /* States first .. first + count - 1; results as bytes. */
 static soa_status run(const herd *h, soa_batch *b, int which, size_t first, size_t count, int wrenches, void *out) {
@@ -155,7 +164,8 @@ static soa_status run(const herd *h, soa_batch *b, int which, size_t first, size
 
 static void batch_bits(void **state) {
     (void)state;
-    static const char *const names[] = {"arm7", "humanoid", "quadruped", "random:7", "random:12", "random:31", "random:40", "puma560", "chain:1"};
+    static const char *const names[] = {"arm7",      "humanoid",  "quadruped", "random:7", "random:12",
+                                        "random:31", "random:40", "puma560",   "chain:1"};
     long compared = 0;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         herd h = gather(names[k]);
@@ -163,7 +173,8 @@ static void batch_bits(void **state) {
         OK(soa_batch_create(h.m, &b));
         for (int which = 0; which < 6; which++)
             for (int wrenches = 0; wrenches < (which % 3 == 2 ? 1 : 2); wrenches++) {
-                const size_t wide = (which % 3 == 2 ? h.nv * h.nv : h.nv) * (which < 3 ? sizeof(double) : sizeof(float));
+                const size_t wide =
+                    (which % 3 == 2 ? h.nv * h.nv : h.nv) * (which < 3 ? sizeof(double) : sizeof(float));
                 unsigned char *all = room(STATES, wide), *some = room(STATES, wide);
                 OK(soa_batch_create(h.m, &fresh));
                 OK(run(&h, fresh, which, 0, STATES, wrenches, all));
@@ -173,8 +184,8 @@ static void batch_bits(void **state) {
                         OK(run(&h, b, which, first, count, wrenches, some));
                         for (size_t s = 0; s < count; s++, compared++)
                             if (memcmp(some + s * wide, all + (first + s) * wide, wide))
-                                fail_msg("%s, %s: state %d differs in a batch of %d that starts at %d", names[k], batch_name[which],
-                                         (int)(first + s), (int)count, (int)first);
+                                fail_msg("%s, %s: state %d differs in a batch of %d that starts at %d", names[k],
+                                         batch_name[which], (int)(first + s), (int)count, (int)first);
                     }
                 free(all), free(some);
             }

@@ -30,12 +30,10 @@ typedef struct app_command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name                  */
 } app_command;
 
-extern const app_command app_info, app_check, app_compute, app_gen, app_save, app_models, app_completion, app_version,
-    app_help;
+extern const app_command app_info, app_check, app_compute, app_gen, app_save, app_models, app_demo, app_completion,
+    app_version, app_help;
 /* All commands, ended by NULL, in the order of the help. */
 extern const app_command *const app_commands[];
-
-int soa_cmd_demo(int argc, char **argv);
 
 /* The options by which a model is opened; the first rows of every command that takes a MODEL and uses them. */
 #define APP_MODEL_OPTIONS                                                                             \

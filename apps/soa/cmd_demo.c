@@ -20,7 +20,8 @@ static const app_option options[] = {
     APP_OPTION_END,
 };
 
-static const app_command demo = {
+static int run(int argc, char **argv);
+const app_command app_demo = {
     .name = "demo",
     .words = "",
     .summary = "Drops a PUMA 560 from rest and writes a table and a picture of its motion",
@@ -29,9 +30,9 @@ static const app_command demo = {
             "what it was: the summary shows how well it does.  Joint limits are not modelled.\n",
     .options = options,
     .examples = "  soa demo\n"
-                "  soa demo --seconds 5 --out /tmp/fall\n"
+                "  soa demo --seconds 5 --out fall\n"
                 "  soa demo --model planar-chain:3 --q 1,0.5,0\n",
-    .run = soa_cmd_demo,
+    .run = run,
 };
 
 /* Everything the samples leave behind, row after row. */
@@ -105,7 +106,7 @@ static int write_csv(const record *r, FILE *file, const char *path) {
     int broken = ferror(file) || fflush(file) != 0, reason = errno;
     if (fclose(file) != 0 && !broken) broken = 1, reason = errno;
     if (!broken) return APP_OK;
-    return app_fail(&demo, "%s: %s; the table is not complete", path, strerror(reason));
+    return app_fail(&app_demo, "%s: %s; the table is not complete", path, strerror(reason));
 }
 
 /* What a coordinate is, for the picture. */
@@ -184,7 +185,7 @@ static int draw(const soa_model *model, const record *r, const char *path) {
     soa_plot_panel panels[4];
     int count = 0;
     p.columns = malloc((size_t)(MOST + 1) * (size_t)r->count * sizeof(double));
-    if (p.columns == NULL) return app_fail(&demo, "no memory for the picture");
+    if (p.columns == NULL) return app_fail(&app_demo, "no memory for the picture");
     double *t = p.columns + MOST * r->count;
     for (long i = 0; i < r->count; i++) t[i] = r->rows[i * r->columns];
 
@@ -216,7 +217,7 @@ static int draw(const soa_model *model, const record *r, const char *path) {
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status status = soa_plot_svg(&plot, path, &report);
     free(p.columns);
-    return status == SOA_OK ? APP_OK : app_fail(&demo, "%s", report.text);
+    return status == SOA_OK ? APP_OK : app_fail(&app_demo, "%s", report.text);
 }
 
 static void summary(const soa_model *model, const soa_sim_result *r) {
@@ -275,7 +276,7 @@ static int read_start(const soa_model *model, const char *name, const char *list
         char *end;
         q[i] = strtod(list, &end);
         if (end == list || !isfinite(q[i]) || *end != (i < nq - 1 ? ',' : '\0'))
-            return app_fail(&demo, "--q must be %d numbers with commas between; something is wrong at '%s'", nq, list);
+            return app_fail(&app_demo, "--q must be %d numbers with commas between; something is wrong at '%s'", nq, list);
         list = end + 1;
     }
     return APP_OK;
@@ -294,21 +295,21 @@ static int simulate(const soa_model *model, const double *q, record *r, soa_sim_
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status status = soa_simulate(model, q, NULL, &o, result, &report);
     if (r->tty && r->shown < 100) fputc('\n', stderr);
-    if (status != SOA_OK) return app_fail(&demo, "%s", report.text[0] != '\0' ? report.text : soa_status_text(status));
-    return r->out_of_memory ? app_fail(&demo, "no memory left to keep the motion") : APP_OK;
+    if (status != SOA_OK) return app_fail(&app_demo, "%s", report.text[0] != '\0' ? report.text : soa_status_text(status));
+    return r->out_of_memory ? app_fail(&app_demo, "no memory left to keep the motion") : APP_OK;
 }
 
-static int run(const soa_model *model, const char *name, const app_args *args, record *r) {
+static int drop(const soa_model *model, const char *name, const app_args *args, record *r) {
     const char *dir = args->value[OUT] != NULL ? args->value[OUT] : "build/demo";
     char csv[4200], svg[4200];
-    if (make_directories(dir) != 0) return app_fail(&demo, "--out %s: %s", dir, strerror(errno));
+    if (make_directories(dir) != 0) return app_fail(&app_demo, "--out %s: %s", dir, strerror(errno));
     snprintf(csv, sizeof csv, "%.4000s/drop.csv", dir);
     snprintf(svg, sizeof svg, "%.4000s/drop.svg", dir);
     double *q = malloc((size_t)(soa_nq(model) + 1) * sizeof(double));
-    if (q == NULL) return app_fail(&demo, "no memory left");
+    if (q == NULL) return app_fail(&app_demo, "no memory left");
     int code = read_start(model, name, args->value[START], q);
     FILE *file = NULL;
-    if (code == APP_OK && (file = fopen(csv, "w")) == NULL) code = app_fail(&demo, "%s: %s", csv, strerror(errno));
+    if (code == APP_OK && (file = fopen(csv, "w")) == NULL) code = app_fail(&app_demo, "%s: %s", csv, strerror(errno));
     soa_sim_result result;
     if (code == APP_OK) {
         code = simulate(model, q, r, &result);
@@ -324,9 +325,9 @@ static int run(const soa_model *model, const char *name, const app_args *args, r
     return code;
 }
 
-int soa_cmd_demo(int argc, char **argv) {
+static int run(int argc, char **argv) {
     app_args args;
-    int code = app_parse(&demo, argc, argv, &args);
+    int code = app_parse(&app_demo, argc, argv, &args);
     if (code != APP_GO_ON) return code;
     const char *name = args.value[MODEL] != NULL ? args.value[MODEL] : "puma560";
     record r = {.seconds = 2};
@@ -334,14 +335,14 @@ int soa_cmd_demo(int argc, char **argv) {
         char *end;
         r.seconds = strtod(args.value[SECONDS], &end);
         if (end == args.value[SECONDS] || *end != '\0' || !(r.seconds > 0 && r.seconds <= 1e5))
-            return app_fail(&demo, "--seconds '%s': write a number above 0, at most 100000", args.value[SECONDS]);
+            return app_fail(&app_demo, "--seconds '%s': write a number above 0, at most 100000", args.value[SECONDS]);
     }
     const soa_model *model = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status status = soa_model_open(name, NULL, &model, &report);
     if (status != SOA_OK)
-        return app_fail(&demo, "--model: %s", report.text[0] != '\0' ? report.text : soa_status_text(status));
-    code = run(model, name, &args, &r);
+        return app_fail(&app_demo, "--model: %s", report.text[0] != '\0' ? report.text : soa_status_text(status));
+    code = drop(model, name, &args, &r);
     soa_model_free(model);
     free(r.rows);
     return code;

@@ -6,13 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const app_command app_demo = {
-    .name = "demo",
-    .words = "",
-    .summary = "Drops a PUMA 560 from rest and writes a table and a picture of its motion",
-    .run = soa_cmd_demo,
-};
-
 const app_command *const app_commands[] = {
     &app_info, &app_check,      &app_compute, &app_gen,  &app_save, &app_models,
     &app_demo, &app_completion, &app_version, &app_help, NULL,

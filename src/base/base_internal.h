@@ -14,7 +14,7 @@ soai_report(soa_report *report, soa_status status, int body, int line, const cha
 /* FNV-1a, 64 bit: finds damage, not malice. */
 uint64_t soai_checksum(const void *data, size_t size);
 
-/* No NaN and no infinity, by the bits: works whatever the compiler assumes of numbers. */
+/* No NaN and no infinity. */
 int soai_all_finite(const double *x, size_t n);
 int soai_all_finite_f(const float *x, size_t n);
 

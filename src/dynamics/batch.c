@@ -122,7 +122,8 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
             for (int l = 0; l < states; ++l) {                                                                         \
                 soa_status s = check(m, gq + (long)l * m->nq, gv ? gv + (long)l * m->nv : NULL,                        \
                                      ga ? ga + (long)l * m->nv : NULL, NULL, &b->body);                                \
-                if (s == SOA_OK && gf && !finite(gf + (long)l * 6 * m->nb, 6 * (size_t)m->nb)) s = SOA_E_NOT_FINITE;   \
+                for (int i = 1; s == SOA_OK && gf && i <= m->nb; ++i)                                                  \
+                    if (!finite(gf + (long)l * 6 * m->nb + 6 * (i - 1), 6)) s = SOA_E_NOT_FINITE, b->body = i;         \
                 if (s) {                                                                                               \
                     b->state = first + l;                                                                              \
                     return s;                                                                                          \
@@ -141,8 +142,12 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
             const void *zero = b->zero;                                                                                \
             const int bad = run_group(h, what, states, gq, sq, gv ? (const void *)gv : zero, sv,                       \
                                       ga ? (const void *)ga : zero, sa, gf, 6L * m->nb);                               \
-            if (bad) {                                                                                                 \
-                b->state = first, b->body = bad;                                                                       \
+            for (int l = 0; bad && l < states; ++l) { /* which of them was it? */                                      \
+                const int body = run_group(h, what, 1, gq + l * sq, sq, gv ? (const void *)(gv + l * sv) : zero, sv,   \
+                                           ga ? (const void *)(ga + l * sa) : zero, sa,                                \
+                                           gf ? gf + (long)l * 6 * m->nb : NULL, 6L * m->nb);                          \
+                if (!body) continue;                                                                                   \
+                b->state = first + l, b->body = body;                                                                  \
                 return SOA_E_HINGE_SINGULAR;                                                                           \
             }                                                                                                          \
             const int rows = what == MASS ? m->tv * m->tv : m->tv;                                                     \

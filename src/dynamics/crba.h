@@ -2,7 +2,7 @@
  *
  * crba      composite bodies are gathered inward in body frames; each column's force and each joint map is turned once into the
  *           axes of its root body, so an entry M(i,j) is one 6-vector product.  O(n d), 6 multiplications an entry.
- *           FO00 (8) to (11).
+ *           FO00 (9), (10).
  * mass_r87  R87 (32) as printed: r(i) composite, x(i) = r H*, x(k) = phi x(k-1), m(k,i) = H x(k).
  * Both write all of M (nv x nv, tree coordinates).                                                                  */
 #ifndef SOAI_CRBA_H

@@ -10,7 +10,7 @@
  *     i outboard of j:   d tau_i = S_i' (I_i y + B_i x)            (own joint: + (dS_i/dq_k)' F_i)
  *     i inboard of j:    d tau_i = S_i' (I_j y + B_j x + S_k x* F_j)
  * For velocities the same with x = S_k, y = 2 v_j x S_k + S_k x S v + (change of the apparent rate), and no last term.
- * A wrench fixed in the world does not turn with its body: it adds  -E S_k + S_k x* F_w.
+ * A wrench F_w fixed in the world does not turn with its body: it adds E S_k,  E x = -dF_w(x) + x x* F_w.
  * The exact rotor's gyroscopic couple adds (x x r) v_k to B of its carrier; its other terms are written where used.
  * Either result may be NULL.
  * writes  R p Rw pw V A f P(10) B E S F(=x) U(=y) Z(=y of v)                                                         */

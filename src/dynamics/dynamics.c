@@ -82,11 +82,14 @@ static soa_status hinge(soa_work *w, int body) {
     w->body = body;
     return SOA_E_HINGE_SINGULAR;
 }
-static soa_status check_wrenches(const soa_model *m, const soa_wrench *f, int count) {
+static soa_status check_wrenches(const soa_model *m, soa_work *w, const soa_wrench *f, int count) {
     if (count < 0 || (count && !f)) return SOA_E_ARGUMENT;
     for (int i = 0; i < count; ++i) {
         if (f[i].frame < 0 || f[i].frame >= m->frames) return SOA_E_ARGUMENT;
-        if (!soai_all_finite(f[i].value, 6)) return SOA_E_NOT_FINITE;
+        if (!soai_all_finite(f[i].value, 6)) {
+            w->body = SOAI_AT(m, soai_frame_row, frame)[f[i].frame].body;
+            return SOA_E_NOT_FINITE;
+        }
     }
     return SOA_OK;
 }
@@ -282,7 +285,7 @@ soa_status soa_rnea(const soa_model *m, soa_work *w, const double *q, const doub
                     const soa_wrench *wrenches, int wrench_count, double *tau) {
     soa_status s = begin(m, w, q, v, a, NULL);
     if (s == SOA_OK && !tau) s = SOA_E_ARGUMENT;
-    if (s || (s = check_wrenches(m, wrenches, wrench_count))) return s;
+    if (s || (s = check_wrenches(m, w, wrenches, wrench_count))) return s;
     const double *tq = tree_q(w, q), *fext = body_wrenches(w, tq, wrenches, wrench_count, 0);
     double *out = m->nm ? w->tt : tau;
     w->k->rnea(&w->view, &w->w, tq, tree_motion(w, v, w->tv), tree_motion(w, a, w->ta), fext, out);
@@ -387,7 +390,7 @@ soa_status soa_aba(const soa_model *m, soa_work *w, const double *q, const doubl
                    const soa_wrench *wrenches, int wrench_count, double *qdd) {
     soa_status s = begin(m, w, q, v, NULL, tau);
     if (s == SOA_OK && !qdd) s = SOA_E_ARGUMENT;
-    if (s || (s = check_wrenches(m, wrenches, wrench_count))) return s;
+    if (s || (s = check_wrenches(m, w, wrenches, wrench_count))) return s;
     const double *tq = tree_q(w, q), *fext = body_wrenches(w, tq, wrenches, wrench_count, 0);
     double *out = m->nm ? w->tt : qdd;
     s = hinge(w, w->k->aba(&w->view, &w->w, tq, tree_motion(w, v, w->tv), tree_torque(w, tau, w->ta), fext, out));
@@ -498,8 +501,8 @@ static void inverse_derivatives(soa_work *w, const double *q, const double *v, c
     if (m->nm && dq) user_matrix(w, tree_dq, dq);
     if (m->nm && dv) user_matrix(w, tree_dv, dv);
 }
-static soa_status check_world_wrenches(const soa_model *m, const soa_wrench *f, int count) {
-    const soa_status s = check_wrenches(m, f, count);
+static soa_status check_world_wrenches(const soa_model *m, soa_work *w, const soa_wrench *f, int count) {
+    const soa_status s = check_wrenches(m, w, f, count);
     int n = 0;
     for (int i = 0; s == SOA_OK && i < count; ++i) n += f[i].axes == SOA_AXES_WORLD;
     return s ? s : n > MAX_WORLD_WRENCHES ? SOA_E_ARGUMENT : SOA_OK;
@@ -507,14 +510,14 @@ static soa_status check_world_wrenches(const soa_model *m, const soa_wrench *f, 
 soa_status soa_rnea_derivatives(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a,
                                 const soa_wrench *wrenches, int wrench_count, double *dtau_dq, double *dtau_dv) {
     soa_status s = begin(m, w, q, v, a, NULL);
-    if (s || (s = check_world_wrenches(m, wrenches, wrench_count))) return s;
+    if (s || (s = check_world_wrenches(m, w, wrenches, wrench_count))) return s;
     inverse_derivatives(w, q, v, a, wrenches, wrench_count, dtau_dq, dtau_dv);
     return SOA_OK;
 }
 soa_status soa_aba_derivatives(const soa_model *m, soa_work *w, const double *q, const double *v, const double *tau,
                                const soa_wrench *wrenches, int wrench_count, double *dqdd_dq, double *dqdd_dv) {
     soa_status s = begin(m, w, q, v, NULL, tau);
-    if (s || (s = check_world_wrenches(m, wrenches, wrench_count))) return s;
+    if (s || (s = check_world_wrenches(m, w, wrenches, wrench_count))) return s;
     /* d vdot = -M^-1 d(inverse dynamics at vdot); outputs are touched only when nothing can fail any more */
     const double *tq = tree_q(w, q), *fext = body_wrenches(w, tq, wrenches, wrench_count, 0);
     s = hinge(w, w->k->aba(&w->view, &w->w, tq, tree_motion(w, v, w->tv), tree_torque(w, tau, w->ta), fext, w->tt));
@@ -533,8 +536,13 @@ soa_status soa_aba_derivatives(const soa_model *m, soa_work *w, const double *q,
 /* --- single precision -------------------------------------------------------------------------------------------- */
 static soa_status begin_f(const soa_model *m, soa_work *w, const float *q, const float *v, const float *a, const float *fext) {
     if (!m || !w || w->model != m || !q) return SOA_E_ARGUMENT;
-    if (fext && !soai_all_finite_f(fext, 6 * (size_t)m->nb)) return SOA_E_NOT_FINITE;
-    return soai_check_state_f(m, q, v, a, NULL, &w->body);
+    const soa_status s = soai_check_state_f(m, q, v, a, NULL, &w->body);
+    for (int i = 1; s == SOA_OK && fext && i <= m->nb; ++i)
+        if (!soai_all_finite_f(fext + 6 * (i - 1), 6)) {
+            w->body = i;
+            return SOA_E_NOT_FINITE;
+        }
+    return s;
 }
 static const float *tree_f(const soa_work *w, const float *x, const soai_map *map, int n, float *room) {
     if (!x) return w->zero_f;

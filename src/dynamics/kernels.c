@@ -1,14 +1,18 @@
 /* kernels.c  all sweeps for one number type (SOAI_NUMBER) and instruction set, exported as one table (SOAI_TABLE). */
 #include "kernels.h"
 #include "aba.h"
-#include "coriolis.h"
 #include "crba.h"
+#include "rnea.h"
+
+/* Lanes and float serve batches and small targets: forward and inverse dynamics and the mass matrix. */
+#define SOAI_EVERYTHING (SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_COMPLEX || SOAI_NUMBER == SOAI_QUAD)
+#if SOAI_EVERYTHING
+#include "coriolis.h"
 #include "derivatives.h"
 #include "kinematics.h"
 #include "minv.h"
-#include "rnea.h"
+#endif
 
-#define VIEW const view_table *k = view
 
 static size_t k_work_reals(const void *view) { return kernel_layout(view, 0, 0); }
 static void k_work_place(const void *view, void *work, void *memory) { kernel_layout(view, work, memory); }
@@ -19,15 +23,16 @@ static int k_aba(const void *view, void *work, const void *q, const void *v, con
     return aba(view, work, q, v, tau, fext, vdot);
 }
 static int k_crba(const void *view, void *work, const void *q, void *M) { return crba(view, work, q, M); }
+#if SOAI_EVERYTHING
 static int k_mass_r87(const void *view, void *work, const void *q, void *M) { return mass_r87(view, work, q, M); }
 static int k_articulate(const void *view, void *work, const void *q) {
-    VIEW;
+    const view_table *k = view;
     const int bad = articulate(k, work, q);
     if (bad) return bad;
     return k->nm && mimic_prepare(k, work) ? k->nb : 0;
 }
 static void k_minv_mul(const void *view, void *work, const void *x, void *y) {
-    VIEW;
+    const view_table *k = view;
     minv_mul(k, work, x, y);
     if (k->nm) mimic_project(k, work, y);
 }
@@ -55,6 +60,7 @@ static int k_rnea_derivatives(const void *view, void *work, const void *q, const
                               const void *fext, const void *wrench, int wrenches, void *dq, void *dv) {
     return rnea_derivatives(view, work, q, v, a, fext, wrench, wrenches, dq, dv);
 }
+#endif
 
 #if SOAI_LANES > 1
 static void k_pack(const void *from_, long stride, int count, int states, void *to_) {
@@ -117,6 +123,7 @@ const soai_kernels SOAI_TABLE = {
     .rnea = k_rnea,
     .aba = k_aba,
     .crba = k_crba,
+#if SOAI_EVERYTHING
     .mass_r87 = k_mass_r87,
     .articulate = k_articulate,
     .minv_mul = k_minv_mul,
@@ -131,6 +138,7 @@ const soai_kernels SOAI_TABLE = {
     .coriolis_mul = k_coriolis_mul,
     .regressor = k_regressor,
     .rnea_derivatives = k_rnea_derivatives,
+#endif
     .pack = k_pack,
     .unpack = k_unpack,
 };

@@ -17,6 +17,7 @@ typedef struct soai_kernels {
     int (*rnea)(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext, void *tau);
     int (*aba)(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext, void *vdot);
     int (*crba)(const void *view, void *work, const void *q, void *M);
+    /* the rest stands only in the tables of double (and of the tests' complex and quad) */
     int (*mass_r87)(const void *view, void *work, const void *q, void *M);
     int (*articulate)(const void *view, void *work, const void *q); /* with the mimic joints' part */
     void (*minv_mul)(const void *view, void *work, const void *x, void *y);

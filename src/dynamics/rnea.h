@@ -1,7 +1,7 @@
 /* rnea.h  inverse dynamics, O(n):  T = H phi [M phi* (H* vdot + a) + b + B f(0)]
  *
  * passes  outward V, A, f | inward T
- * source  RK88-I (2.24) to (2.30), in operator form (2.27); R87 (16) to (21); FO00 (1) to (7)
+ * source  RK88-I (2.24) to (2.30), in operator form (3.19); R87 (16) to (21); FO00 (1) to (8)
  * ours    spatial accelerations, so a(k) = V x H*v and b(k) = V x* M V; external wrenches act on the body (minus)
  * writes  R p V c A f                                                                                               */
 #ifndef SOAI_RNEA_H

@@ -48,7 +48,7 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
     }
 }
 
-/* V(i) = phi* V(parent) + H* v.  R87 (13), RK88-I (2.25), FO00 (3). */
+/* V(i) = phi* V(parent) + H* v.  R87 (11), (12), RK88-I (2.25), FO00 (3). */
 SOAI_INLINE void step_velocity(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                                const real *v_tree, real V[6]) {
     if (b->parent) {
@@ -60,7 +60,7 @@ SOAI_INLINE void step_velocity(const view_table *k, kernel_work *w, const body_t
     v6_copy(V, w->b[i].V);
 }
 
-/* A(i) = phi* A(parent) + H* vdot + c(i).  R87 (13), RK88-I (2.26), FO00 (4).  c also goes out. */
+/* A(i) = phi* A(parent) + H* vdot + c(i).  R87 (13), (14), RK88-I (2.26), FO00 (4).  c also goes out. */
 SOAI_INLINE void step_acceleration(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                                    const real V[6], const real *v_tree, const real *a_tree, real A[6], real c[6]) {
     motion_out(w->b[i].R, w->b[i].p, w->b[b->parent].A, A);
@@ -70,7 +70,7 @@ SOAI_INLINE void step_acceleration(const view_table *k, kernel_work *w, const bo
     v6_copy(A, w->b[i].A);
 }
 
-/* b(i) = V x* M V, less the external wrench.  R87 (14), RK88-I (2.23) spatial form, FO00 (7). */
+/* b(i) = V x* M V, less the external wrench.  R87 (7), RK88-I (2.23) spatial form, FO00 (7). */
 SOAI_INLINE void step_bias_force(const body_table *b, const real V[6], const real *fext, real out[6]) {
     real h[6];
     rigid_mul_k(b->M, V, h);
@@ -80,7 +80,7 @@ SOAI_INLINE void step_bias_force(const body_table *b, const real V[6], const rea
     }
 }
 
-/* The base acceleration that stands for gravity: -g, RK88-I (2.1) with the sign of ERRATA. */
+/* The base acceleration that stands for gravity: -g, RK88-I (2.1) upward for gravity downward (docs/notation.md). */
 SOAI_INLINE void step_base(const view_table *k, real A[6]) {
     A[0] = A[1] = A[2] = REAL(0);
     SOAI_UNROLL for (int j = 0; j < 3; ++j) A[3 + j] = REAL(-k->gravity[j]);
@@ -165,7 +165,8 @@ SOAI_INLINE void block_solve(int n, const real *D, real *x) {
         for (int m = i + 1; m < n; ++m) x[i] -= D[n * m + i] * x[m];
 }
 
-/* P <- P+ = P - U D^-1 U'.  R87 (43).  H P+ = 0, so on an axis its row and column of P+ are zero and left alone. */
+/* P <- P+ = P - U D^-1 U'.  R87 (43).  H P+ = 0 where D holds no rotor inertia, which the kinds on an axis promise: there
+ * the axis' row and column of P+ are zero, and left alone. */
 SOAI_INLINE void hinge_subtract(int kind, const real U[6], const real Y[6], real P[21]) {
     if (!ON_AXIS(kind)) {
         abi_subtract(U, Y, P);
@@ -204,8 +205,8 @@ SOAI_INLINE void hinge_shift(int kind, const real R[9], const real p[3], const r
 
 /* One body of the inward sweep.
  *   ARTICULATE  U = P H*, D = H U (+ rotor), factored; P(parent) += phi P+ phi*.  R87 (37) to (39), (43); RJK91 (8) to
- *               (10); FO00 (13), (14).  Returns 0 where D is singular.
- *   INNOVATE    eps = tau - H z (+ rotor); z(parent) += phi (z + P+ c + U D^-1 eps).  R87 (40), (41), (36) in FO00's form.
+ *               (10); FO00 (12).  Returns 0 where D is singular.
+ *   INNOVATE    eps = tau - H z (+ rotor); z(parent) += phi (z + P+ c + U D^-1 eps).  R87 (40), (41), (36).
  *   BIAS        with c; without it c is zero (M^-1 x). */
 enum { ARTICULATE = 1, INNOVATE = 2, BIAS = 4 };
 SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv, int mode,
@@ -236,10 +237,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
             if (b->parent) {
                 real Y[6];
                 SOAI_UNROLL for (int j = 0; j < 6; ++j) Y[j] = U[j] * dinv; /* G = P H* D^-1  (39) */
-                if (b->rotor) /* the couple fills what H P+ = 0 would leave zero */
-                    abi_subtract(U, Y, P);
-                else
-                    hinge_subtract(kind, U, Y, P);
+                hinge_subtract(kind, U, Y, P);
             }
         } else {
             for (int r = 0; r < nv; ++r) {
@@ -278,22 +276,12 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                 x[0] = x[0] * dinv;
             else
                 block_solve(nv, D, x);
-            if (mode & BIAS) {
-                if (b->rotor)
-                    hinge_bias(SOAI_KIND_GENERAL, P, c, z);
-                else
-                    hinge_bias(kind, P, c, z);
-            }
+            if (mode & BIAS) hinge_bias(kind, P, c, z);
             for (int j = 0; j < nv; ++j) v6_add_scaled(x[j], U + 6 * j, z);
             force_in_add(own->R, own->p, z, in->f);
         }
     }
-    if ((mode & ARTICULATE) && b->parent) {
-        if (b->rotor)
-            abi_in_add(own->R, own->p, P, in->P);
-        else
-            hinge_shift(kind, own->R, own->p, P, in->P);
-    }
+    if ((mode & ARTICULATE) && b->parent) hinge_shift(kind, own->R, own->p, P, in->P);
     return 1;
 }
 
@@ -305,7 +293,7 @@ SOAI_INLINE void step_hinge_solve(const kernel_work *w, const body_table *b, int
         block_solve(nv, w->D + b->id, x);
 }
 
-/* a' = phi* A(parent) + c;  vdot = D^-1 (eps - U'a');  A = a' + H* vdot.  R87 (44) to (47); FO00 after (14). */
+/* a' = phi* A(parent) + c;  vdot = D^-1 (eps - U'a');  A = a' + H* vdot.  R87 (44) to (47); FO00 (14), then (4). */
 SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv, int mode,
                              const real *v_tree, real *vdot) {
     const real *U = w->U + 6 * b->iv, *e = w->e + b->iv;

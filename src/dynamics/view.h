@@ -10,7 +10,7 @@
 #define SOAI_VIEW_COMMON
 /* How the joint map H* of a body is used in the sweeps; see joint.h. */
 enum {
-    SOAI_KIND_REVOLUTE_X, /* H* = [e_x; 0]: joints about a coordinate axis, most joints there are, cost less */
+    SOAI_KIND_REVOLUTE_X, /* H* = [e_x; 0], no rotor: joints about a coordinate axis, most there are, cost less */
     SOAI_KIND_REVOLUTE_Y,
     SOAI_KIND_REVOLUTE_Z,
     SOAI_KIND_REVOLUTE,  /* H* = [axis; 0]                          */

@@ -349,7 +349,7 @@ static void fill(const builder *b, soa_model *m) {
         double u[3], u2[3];
         joint_axes(j, u, u2);
         const int nv = soai_nv_of(j->type), nq = soai_nq_of(j->type), follows = l->leader >= 0;
-        t->parent = p->body, t->type = (int)j->type, t->kind = soai_kind_of(j->type, u), t->nv = nv;
+        t->parent = p->body, t->type = (int)j->type, t->kind = soai_kind_of(j->type, u, !def->ideal && j->rotor_inertia > 0 && j->gear_ratio != 0), t->nv = nv;
         t->iq = iq, t->iv = iv, t->id = id;
         fill_rotation(&place, u, t);
         memcpy(t->axis, u, sizeof u);

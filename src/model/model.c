@@ -2,10 +2,10 @@
 #include "model_internal.h"
 #include <stdlib.h>
 
-int soai_kind_of(soa_joint_type type, const double u[3]) {
+int soai_kind_of(soa_joint_type type, const double u[3], int has_rotor) {
     switch (type) {
     case SOA_REVOLUTE:
-        for (int i = 0; i < 3; ++i)
+        for (int i = 0; i < 3 && !has_rotor; ++i)
             if (u[i] == 1 && u[(i + 1) % 3] == 0 && u[(i + 2) % 3] == 0) return SOAI_KIND_REVOLUTE_X + i;
         return SOAI_KIND_REVOLUTE;
     case SOA_PRISMATIC: return SOAI_KIND_PRISMATIC;

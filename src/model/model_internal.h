@@ -62,7 +62,7 @@ SOA_API soai_view_double soai_model_view(const soa_model *model);
 soai_view_float soai_model_view_float(const soa_model *model);
 
 /* Kind and sizes that follow from a joint type. */
-int soai_kind_of(soa_joint_type type, const double axis[3]);
+int soai_kind_of(soa_joint_type type, const double axis[3], int has_rotor);
 int soai_nq_of(soa_joint_type type);
 int soai_nv_of(soa_joint_type type);
 

@@ -43,7 +43,7 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
         if (t->type <= SOA_FIXED || t->type >= SOA_JOINT_TYPE_COUNT) BAD(SOA_E_FORMAT, "body %d: joint type %d", i, t->type);
         const soa_joint_type type = (soa_joint_type)t->type;
         const int nv = soai_nv_of(type), nq = soai_nq_of(type);
-        if (t->parent < 0 || t->parent >= i || t->kind != soai_kind_of(type, t->axis) || t->nv != nv || t->iq != iq || t->iv != iv ||
+        if (t->parent < 0 || t->parent >= i || t->kind != soai_kind_of(type, t->axis, t->rotor != 0 || t->armature > 0) || t->nv != nv || t->iq != iq || t->iv != iv ||
             t->id != id || (t->rotor != 0 && nv != 1))
             BAD(SOA_E_FORMAT, "body %d: its row of the table does not fit its joint", i);
         const int follows = e->leader >= 0;

@@ -33,7 +33,7 @@
 #ifdef SOAI_GENERATED /* the model is a constant: sweeps go into their callers */
 #define SOAI_SWEEP SOAI_INLINE
 #else
-#define SOAI_SWEEP static inline __attribute__((unused))
+#define SOAI_SWEEP static __attribute__((unused))
 #endif
 /* Loops over the rows of 3- and 6-vectors must be unrolled for registers to be used; sweeps over bodies only where the
  * model is a constant (generated code defines SOAI_UNROLL_BODIES). */
@@ -144,12 +144,12 @@ SOAI_INLINE void real_sincos(real x, real *s, real *c) {
 #define SOAI_ROUND_MAGIC 12582912.0f /* 1.5 * 2^23 */
 #endif
 
+/* Asks libm where |x| is not below the limit; lanes that are keep what the polynomials gave, so that no state's bits
+ * depend on its neighbours. */
 static __attribute__((noinline, unused)) void real_sincos_far(real x, real *s, real *c) {
 #if SOAI_LANES > 1
-    for (int l = 0; l < SOAI_LANES; ++l) {
-        (*s)[l] = (konst)sin((double)x[l]);
-        (*c)[l] = (konst)cos((double)x[l]);
-    }
+    for (int l = 0; l < SOAI_LANES; ++l)
+        if (!(fabs((double)x[l]) < SOAI_SINCOS_LIMIT)) (*s)[l] = (konst)sin((double)x[l]), (*c)[l] = (konst)cos((double)x[l]);
 #else
     *s = (konst)sin((double)x);
     *c = (konst)cos((double)x);
@@ -157,10 +157,7 @@ static __attribute__((noinline, unused)) void real_sincos_far(real x, real *s, r
 }
 
 SOAI_INLINE void real_sincos(real x, real *s, real *c) {
-    if (__builtin_expect(!real_all_above(x, REAL(-SOAI_SINCOS_LIMIT)) || !real_all_above(-x, REAL(-SOAI_SINCOS_LIMIT)), 0)) {
-        real_sincos_far(x, s, c);
-        return;
-    }
+    const int far = !real_all_above(x, REAL(-SOAI_SINCOS_LIMIT)) || !real_all_above(-x, REAL(-SOAI_SINCOS_LIMIT));
     const real shifted = x * REAL(0.63661977236758134308) + REAL(SOAI_ROUND_MAGIC); /* 2/pi */
     const real n = shifted - REAL(SOAI_ROUND_MAGIC);
     SOAI_MASK bits;
@@ -205,6 +202,7 @@ SOAI_INLINE void real_sincos(real x, real *s, real *c) {
     *s = bits & 2 ? -a : a;
     *c = (bits + 1) & 2 ? -b : b;
 #endif
+    if (__builtin_expect(far, 0)) real_sincos_far(x, s, c);
 }
 #endif
 

@@ -1,0 +1,58 @@
+# A short front to CMake; `make help` lists what it can do.
+PREFIX ?= /usr/local
+SECONDS ?= 60
+JOBS ?= $(shell nproc)
+export SOA_JOBS = $(JOBS)
+export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
+unexport MAKEFLAGS SECONDS
+
+.PHONY: all demo test bench install fuzz format format-check setup clean help
+
+configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; }
+build = cmake --build build -j $(JOBS)
+
+all: ## build the release and its tests: build/soa; then (cd build && ctest)
+	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
+	@$(call configure)
+	@$(build)
+
+demo: ## install what is missing, build, and run the main job; results in build/demo
+	@scripts/setup.sh build
+	@$(call configure)
+	@$(build) --target soa_program
+	@build/soa demo --out build/demo
+
+test: ## install what is missing, then run every test: gcc, sanitizers, clang
+	@scripts/setup.sh build test
+	@scripts/test.sh
+
+bench: ## install the peers and measure against them: build/bench.json, build/bench.svg
+	@scripts/setup.sh build bench
+	@$(call configure,-DSOA_BENCH=ON)
+	@$(build) --target bench
+
+install: all ## install below PREFIX (/usr/local); DESTDIR is honoured
+	@cmake --install build --prefix '$(PREFIX)'
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+fuzz: ## fuzz the readers for SECONDS (60) in all
+	@scripts/setup.sh build fuzz
+	@scripts/fuzz.sh $(SECONDS)
+
+format: ## lay out all C and C++ by .clang-format
+	@scripts/setup.sh format
+	@scripts/format.sh
+
+format-check: ## name the files that `make format` would change
+	@scripts/setup.sh format
+	@scripts/format.sh --check
+
+setup: ## install what building needs
+	@scripts/setup.sh build
+
+clean: ## remove everything that was built
+	rm -rf build build-*
+
+help: ## this list
+	@echo "make [TARGET] [PREFIX=$(PREFIX)] [SECONDS=$(SECONDS)] [JOBS=$(JOBS)] [CMAKE_ARGS=...]"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# setup.sh [--check] PURPOSE...  installs through apt what is missing for a purpose, and only that.
+#   build    compiler, cmake, and the libraries of the soa program
+#   test     what the tests need beyond it: clang, cmocka, LAPACKE, MuJoCo
+#   bench    the peers of the benchmark
+#   fuzz     libFuzzer
+#   format   clang-format
+# With --check nothing is installed: what is missing is named, and the exit status is 1.
+set -euo pipefail
+
+# A package, and the command, header or compiler run-time by which it is known when it came in another way.
+build='
+gcc             command:cc
+libc6-dev       header:stdio.h
+cmake           command:cmake
+make            command:make
+pkg-config      command:pkg-config
+libxml2-dev     header:libxml2/libxml/parser.h
+libjansson-dev  header:jansson.h
+libsundials-dev header:arkode/arkode_arkstep.h
+'
+test='
+g++             command:g++
+clang           command:clang
+libcmocka-dev   header:cmocka.h
+liblapacke-dev  header:lapacke.h
+libmujoco-dev   header:mujoco/mujoco.h
+'
+[ -z "${SOA_REFERENCE_DIR:-}" ] || test+='python3 command:python3
+'
+bench='
+g++                  command:g++
+binutils             command:objdump
+libmujoco-dev        header:mujoco/mujoco.h
+libbullet-dev        header:bullet/btBulletDynamicsCommon.h
+libbullet-extras-dev package
+liborocos-kdl-dev    header:kdl/chain.hpp
+libsimbody-dev       header:simbody/Simbody.h
+libdart-all-dev      header:dart/dart.hpp
+'
+fuzz='
+clang           command:clang
+libclang-rt-dev runtime:fuzzer
+'
+format='
+clang-format command:clang-format
+'
+
+found() { # package probe
+    local what=${2#*:}
+    if command -v dpkg-query >/dev/null; then
+        case " $(dpkg-query -W -f '${db:Status-Status} ' "$1" 2>/dev/null)" in *" installed "*) return 0 ;; esac
+    fi
+    case $2 in
+    command:*) command -v "$what" >/dev/null ;;
+    runtime:*) [ -n "$(find "$(clang -print-resource-dir 2>/dev/null)" -name "libclang_rt.$what*.a" 2>/dev/null)" ] ;;
+    header:*) [ -e "/usr/include/$what" ] || [ -e "/usr/local/include/$what" ] ;;
+    *) return 1 ;;
+    esac
+}
+
+check=
+[ "${1:-}" != --check ] || { check=1; shift; }
+missing=()
+for purpose in "$@"; do
+    case $purpose in
+    build | test | bench | fuzz | format) ;;
+    *) echo "setup.sh: unknown purpose '$purpose'" >&2; exit 2 ;;
+    esac
+    while read -r package probe; do
+        [ -z "$package" ] || found "$package" "$probe" || missing+=("$package")
+    done <<<"${!purpose}"
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if [ -n "$check" ]; then
+    echo "missing packages: ${missing[*]}" >&2
+    exit 1
+fi
+if ! command -v apt-get >/dev/null; then
+    echo "These Debian packages, or what corresponds to them here, are missing: ${missing[*]}" >&2
+    echo "There is no apt-get to install them with; please install them and try again." >&2
+    exit 1
+fi
+as_root=
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || { echo "Missing: ${missing[*]}. Install them as root: apt-get install ${missing[*]}" >&2; exit 1; }
+    as_root='sudo'
+fi
+echo "installing through apt: ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" >>"$log" 2>&1; }
+if ! { apt update && apt install --no-install-recommends "${missing[@]}"; }; then
+    tail -n 20 "$log" >&2
+    echo "apt could not install: ${missing[*]}" >&2
+    exit 1
+fi

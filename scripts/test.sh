@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# test.sh  everything `make test` does, one line per stage; the details of what fails stand below its line.
+#
+#   release    gcc, as users get it: every test
+#   asan       address and undefined-behaviour sanitizers: every test, fewer random trees
+#   tsan       thread sanitizer: the threads test
+#   clang      the other compiler, warnings as errors: a selection
+#   embedded   libsoa alone, for small targets: builds, links and runs with nothing but libc and libm
+#
+# Each build has its own directory (build, build-asan, ...), so that a second run compiles only what changed.
+# SOA_STAGES="release clang" runs some of them; SOA_JOBS=n uses n cores.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+jobs=${SOA_JOBS:-$(nproc)}
+logs=build/test-logs
+mkdir -p "$logs"
+logs=$PWD/$logs
+begun=$(date +%s)
+passed=0 failed=0
+skips=()
+
+red= plain=
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then red=$'\e[31m' plain=$'\e[0m'; fi
+
+# start STAGE WHAT, then finish RESULT: one line
+start() {
+    printf '%-9s %-48s ' "$1" "$2"
+    stage_begun=$(date +%s)
+}
+finish() { printf '%-24s %4d s\n' "$1" $(($(date +%s) - stage_begun)); }
+shout() { printf '%s%-24s%s %4d s\n' "$red" "$1" "$plain" $(($(date +%s) - stage_begun)); }
+details() { # LOG, from standard input what is worth showing of it
+    sed 's/^/    | /' | tail -n 60
+    echo "    | all of it: ${1#"$PWD"/}"
+}
+
+# build STAGE WHAT [TARGET]: configures the preset and builds it
+build() {
+    local log=$logs/$1-build.log
+    start "$1" "build, $2"
+    if cmake --preset "$1" >"$log" 2>&1 && cmake --build --preset "$1" -j "$jobs" ${3:+--target "$3"} >>"$log" 2>&1; then
+        finish ok
+    else
+        failed=$((failed + 1))
+        shout FAILED
+        grep -v -E '^\[ *[0-9]+[%/].*(Building|Linking|Built|Generating)' "$log" | details "$log"
+        return 1
+    fi
+}
+
+# run STAGE WHAT DIRECTORY CTEST-ARGUMENT...: ctest there, under the command in `under`, if any
+under=()
+run() {
+    local stage=$1 log=$logs/$1-test.log xml=$logs/$1-test.xml code=0 tests bad skipped line
+    start "$stage" "test, $2"
+    rm -f "$xml"
+    (cd "$3" && "${under[@]}" ctest -j "$jobs" --output-on-failure --no-tests=error --output-junit "$xml" "${@:4}") >"$log" 2>&1 || code=$?
+    number() { awk -v name="$1" 'match($0, "^[ \t]*" name "=\"[0-9]+\"") { gsub(/[^0-9]/, ""); print; exit }' "$xml"; }
+    if [ ! -s "$xml" ]; then
+        failed=$((failed + 1))
+        shout FAILED
+        details "$log" <"$log"
+        return
+    fi
+    tests=$(number tests) bad=$(number failures) skipped=$(($(number skipped) + $(number disabled)))
+    passed=$((passed + tests - bad - skipped)) failed=$((failed + bad))
+    while read -r line; do skips+=("$stage $line"); done < <(
+        awk '/<testcase / { split($0, part, "\""); name = part[2] } sub(/.*SKIPPED:? */, "") { print name ": " $0 }' "$xml")
+    if [ "$code" = 0 ]; then
+        finish "$((tests - skipped)) passed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
+    else
+        [ "$bad" -gt 0 ] || failed=$((failed + 1))
+        shout "$bad of $tests FAILED"
+        grep -E '\*\*\*|^[[:space:]]+[0-9]+ - |FAIL|ERROR|[Ee]rror:|[Ss]anitizer' "$log" | details "$log"
+    fi
+}
+
+stage_release() {
+    build release "gcc $(gcc -dumpfullversion)" || return 0
+    run release "everything" build
+}
+stage_asan() {
+    build asan "gcc, address and undefined behaviour" || return 0
+    SOA_TREES=50 UBSAN_OPTIONS=print_stacktrace=1 run asan "everything, fewer random trees" build-asan
+}
+stage_tsan() {
+    build tsan "gcc, threads" test_threads || return 0
+    # This sanitizer cannot map what a kernel that randomises addresses widely gives it.
+    if setarch -R true 2>/dev/null; then under=(setarch -R); fi
+    TSAN_OPTIONS=halt_on_error=1 run tsan "threads" build-tsan -R '^threads$'
+    under=()
+}
+stage_clang() {
+    build clang "clang $(clang -dumpversion)" || return 0
+    SOA_TREES=200 run clang "a selection" build-clang -E '^(invariance|mujoco|vectors|install|world)$'
+}
+stage_embedded() {
+    build embedded "libsoa alone" || return 0
+    start embedded "test, a program against it"
+    local log=$logs/embedded-test.log program=build-embedded/pendulum
+    if { cc -std=c11 -Os -Iinclude examples/pendulum.c build-embedded/libsoa.a -lm -Wl,--gc-sections -o $program &&
+        $program && size $program; } >"$log" 2>&1; then
+        passed=$((passed + 1))
+        finish "1 passed ($(tail -n 1 "$log" | awk '{ print int($1 / 1000) }') kB)"
+    else
+        failed=$((failed + 1))
+        shout FAILED
+        details "$log" <"$log"
+    fi
+}
+
+for stage in ${SOA_STAGES:-release asan tsan clang embedded}; do
+    if ! declare -F "stage_$stage" >/dev/null; then
+        echo "test.sh: there is no stage '$stage'" >&2
+        exit 2
+    fi
+    "stage_$stage"
+done
+for skip in "${skips[@]}"; do echo "SKIPPED in $skip"; done
+echo "all stages: $(($(date +%s) - begun)) s"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
