@@ -409,7 +409,7 @@ static int add_own(bench *b, states *s, entry *entries, int long_chain) {
     return n;
 }
 
-/* The fastest of a library's ways that agrees with us, for each fn; prints how far each answer is from ours. */
+/* A library's ways to each answer, those that agree with us; prints how far each is from ours. */
 static int add_peer(bench *b, states *s, const peer_library *library, void *peer, entry *entries) {
     int n = 0;
     for (int k = 0; k < s->count; ++k)
@@ -417,28 +417,42 @@ static int add_peer(bench *b, states *s, const peer_library *library, void *peer
                       s->tau + (ptrdiff_t)k * s->nv);
     printf("  %-8s", library->name);
     for (peer_fn fn = PEER_FD; fn < PEER_FN_COUNT; ++fn) {
-        entry best = {0};
-        double best_ns = INFINITY;
-        int ways = 0;
-        for (; library->way(peer, fn, ways); ++ways) {
-            entry e = {.fn = own_calls[fn].fn, .lib = library->name, .how = library->way(peer, fn, ways)};
-            e.run = run_peer, e.s = s, e.states_per_run = 1;
-            e.library = library, e.peer = peer, e.peer_fn = fn, e.way = ways;
-            double d = compare_peer(s, &e);
-            printf("%s %s %.0e", ways ? "," : fn ? "; " : "", e.how, d);
-            if (!(d <= AGREE)) {
+        double estimate[8], best = INFINITY;
+        int first = n;
+        for (int way = 0; way < 8 && library->way(peer, fn, way); ++way) {
+            entry *e = &entries[n];
+            *e = (entry){.fn = own_calls[fn].fn, .lib = library->name, .how = library->way(peer, fn, way)};
+            e->run = run_peer, e->s = s, e->states_per_run = 1;
+            e->library = library, e->peer = peer, e->peer_fn = fn, e->way = way;
+            double d = compare_peer(s, e);
+            printf("%s %s %.0e", way ? "," : fn ? "; " : "", e->how, d);
+            if (d <= AGREE) {
+                estimate[n - first] = calibrate(e, b->rounds);
+                best = fmin(best, estimate[n++ - first]);
+            } else {
                 printf(" DISAGREES: not timed");
                 ++b->complaints;
-                continue;
             }
-            double ns = calibrate(&e, b->rounds);
-            if (ns < best_ns) best_ns = ns, best = e;
         }
-        if (ways > 1 && best.lib) printf(" (timed: %s)", best.how);
-        if (best.lib) entries[n++] = best;
+        int end = n; /* hopeless ways only cost time */
+        n = first;
+        for (int i = first; i < end; ++i)
+            if (estimate[i - first] <= 3 * best) entries[n++] = entries[i];
     }
     printf("\n");
     return n;
+}
+
+/* Of several ways of a library to one answer the fastest counts. */
+static int beaten(const entry *entries, int count, int i) {
+    for (int k = 0; k < count; ++k)
+        if (k != i && !strcmp(entries[k].lib, entries[i].lib) && !strcmp(entries[k].fn, entries[i].fn)) {
+            int wins = entries[k].median < entries[i].median || (entries[k].median == entries[i].median && k < i);
+            printf("  %s %s: %s %.0f ns, %s\n", entries[i].lib, entries[i].fn, entries[i].how, entries[i].median,
+                   wins ? "not counted" : "counted");
+            if (wins) return 1;
+        }
+    return 0;
 }
 
 static void count_call(void *arg) {
@@ -500,7 +514,8 @@ static int bench_model(bench *b, const char *spec, const char *name) {
         fflush(stdout);
     }
     measure(entries, n, b->rounds);
-    for (int i = 0; i < n; ++i) record(b, name, s.nv, &entries[i]);
+    for (int i = 0; i < n; ++i)
+        if (!beaten(entries, n, i)) record(b, name, s.nv, &entries[i]);
     if (!strcmp(spec, "arm7") || !strcmp(spec, "humanoid") || (s.nv == 100 && s.bodies == 100))
         count_work(b, name, s.nv, entries, n);
     for (int k = 0; k < b->libraries; ++k)

@@ -32,7 +32,7 @@ typedef struct peer_library {
     void *(*open)(const peer_model *model, int states, char *why, size_t size);
     void (*close)(void *peer);
     void (*load)(void *peer, int state, const double *q, const double *v, const double *a, const double *tau);
-    /* Name of the way-th routine that answers fn, NULL past the last; the bench times the fastest that agrees. */
+    /* Name of the way-th routine that answers fn, NULL past the last; of those that agree the fastest counts. */
     const char *(*way)(void *peer, peer_fn fn, int way);
     void (*run)(void *peer, peer_fn fn, int way, int state);
     /* Answer of the last run of `state`: nv numbers, or nv x nv for the mass matrix. */

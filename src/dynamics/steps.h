@@ -213,7 +213,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                             const real *v_tree, const real *tau) {
     body_work *own = w->b + i, *in = w->b + b->parent;
     real *Us = w->U + 6 * b->iv, *D = w->D + b->id;
-    real P[21], U1[6], c[6], z[6], x[6], dinv;
+    real P[21], U1[6], c[6], z[6], x[6], dinv = REAL(0);
     real *U = nv == 1 ? U1 : Us; /* one column lives in registers */
     if (mode & ARTICULATE) {
         SOAI_UNROLL for (int j = 0; j < 21; ++j) P[j] = own->P[j];

@@ -349,7 +349,7 @@ static void fill(const builder *b, soa_model *m) {
         double u[3], u2[3];
         joint_axes(j, u, u2);
         const int nv = soai_nv_of(j->type), nq = soai_nq_of(j->type), follows = l->leader >= 0;
-        t->parent = p->body, t->type = (int)j->type, t->kind = soai_kind_of(j->type, u, !def->ideal && j->rotor_inertia > 0 && j->gear_ratio != 0), t->nv = nv;
+        t->parent = p->body, t->type = (int)j->type, t->nv = nv;
         t->iq = iq, t->iv = iv, t->id = id;
         fill_rotation(&place, u, t);
         memcpy(t->axis, u, sizeof u);
@@ -388,6 +388,7 @@ static void fill(const builder *b, soa_model *m) {
             e->gear_ratio = 1;
             memcpy(e->rotor_axis, u, sizeof u);
         }
+        t->kind = soai_kind_of(j->type, u, t->rotor != 0 || t->armature > 0);
         for (int c = 0; c < nq && !follows; ++c) map_q[iq + c] = (soai_map){.user = uq + c, .ratio = 1};
         for (int c = 0; c < nv && !follows; ++c) map_v[iv + c] = (soai_map){.user = uv + c, .ratio = 1};
         if (!follows) uq += nq, uv += nv;

@@ -47,7 +47,7 @@ _soa() {
     fi
     for ((i = 2; i < ${#words[@]} - 1; ++i)); do
         case ${words[i]} in
-        --in | --out | --output | -o | --fn | --gravity | --prefix) ((++i)) ;;
+        --in | --out | --output | -o | --fn | --gravity | --prefix | --seconds | --q) ((++i)) ;;
         -*) ;;
         *) model=${model:-${words[i]}} ;;
         esac
@@ -55,7 +55,7 @@ _soa() {
     case $prev in
     --in | --out | --output | -o) _soa_files; return ;;
     --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v energy com momentum daba_dq daba_dv drnea_dq drnea_dv; return ;;
-    --gravity | --prefix) return ;;
+    --gravity | --prefix | --seconds | --q) return ;;
     esac
     case ${words[1]} in
     info)
@@ -76,7 +76,7 @@ _soa() {
     models)
         options=(--names) ;;
     demo)
-        options=() ;;
+        options=(-o --out --seconds --model --q) ;;
     completion)
         options=()
         _soa_reply bash zsh fish ;;
