@@ -64,11 +64,12 @@ int main(int argc, char **argv) {
     return worst <= 1e-9 ? 0 : 1;
 }
 MAIN
-    # states: integrate nothing, just vary the 1-dof coordinates the neutral state leaves free
+    # random states; quaternions of spherical and free joints are unit ones
     "$soa" info "$model" --json >"$work/info.json"
     awk -v nv="$nv" 'BEGIN { srand(7); for (s = 0; s < 5; ++s) { printf "{\"v\": ["; for (i = 0; i < nv; ++i) printf "%s%.6f", i ? "," : "", 2 * rand() - 1;
         printf "], \"a\": ["; for (i = 0; i < nv; ++i) printf "%s%.6f", i ? "," : "", 2 * rand() - 1; printf "]\n" } }' >"$work/va"
-    tr '\n' ' ' <"$work/info.json" | grep -o '"joints": *\[.*' | grep -o '"type": *"[a-z]*"' | sed 's/.*"\([a-z]*\)"$/\1/' >"$work/types"
+    # joints that move by themselves, in order: the ones with a place in q
+    tr '\n' ' ' <"$work/info.json" | grep -o '"type": *"[a-z]*", *"link": *"[^"]*", *"parent": *"[^"]*", *"q_index"' | sed 's/"type": *"\([a-z]*\)".*/\1/' >"$work/types"
     awk -v seed=3 'FNR == NR { type[n++] = $1; next } { srand(seed + FNR); printf "%s, \"q\": [", $0; first = 1
         for (i = 0; i < n; ++i) { k = type[i] == "cylindrical" || type[i] == "universal" ? 2 : type[i] == "planar" ? 3 : 1
             if (type[i] == "spherical") t = "0.6,0,0.8,0"; else if (type[i] == "free") t = "0.1,0.2,0.3,0.8,0.6,0,0"
