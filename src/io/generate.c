@@ -284,7 +284,9 @@ static void put_file(FILE *f, const soa_model *m, const char *prefix) {
             ".\n * Compile with optimisation for the processor at hand, e.g. -O3 -mavx2 -mfma; the lines below ask for the rest.  */\n"
             "#if defined(__GNUC__) && !defined(__clang__)\n"
             "#pragma GCC optimize(\"O3\", \"no-signed-zeros\", \"finite-math-only\", \"no-math-errno\", \"no-trapping-math\")\n"
-            "#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n"
+            "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
+            "#elif defined(__clang__) /* loops of unknown length stay loops */\n"
+            "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
             "#include <stddef.h>\n#define SOAI_GENERATED 1\n"
             "#define GEN_NB %d\n#define GEN_NQ %d\n#define GEN_NV %d\n#define GEN_TQ %d\n#define GEN_TV %d\n#define GEN_ND %d\n#define GEN_NM %d\n",
             m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm);
