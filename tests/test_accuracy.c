@@ -14,7 +14,8 @@ static double error_of(const soa_model *m, soa_work *w, const double *q, const d
     const soai_view_double view = soai_model_view(m);
     void *work = calloc(1, soai_kernels_quad.work_bytes);
     quad *arrays = calloc(soai_kernels_quad.work_reals(&view) + 1, sizeof(quad));
-    quad *Q = calloc(n, sizeof(quad)), *V = calloc(n, sizeof(quad)), *T = calloc(n, sizeof(quad)), *A = calloc(n, sizeof(quad));
+    quad *Q = calloc(n, sizeof(quad)), *V = calloc(n, sizeof(quad)), *T = calloc(n, sizeof(quad)),
+         *A = calloc(n, sizeof(quad));
     double *got = calloc(n, sizeof(double)), *reference = calloc(n, sizeof(double));
     soai_kernels_quad.work_place(&view, work, arrays);
     for (size_t i = 0; i < n; ++i) Q[i] = q[i], V[i] = v[i], T[i] = tau[i];

@@ -42,12 +42,14 @@ static mechanism open_tree(long seed, const char *family) {
     assert_int_equal(soa_work_create(t.m, &t.w), SOA_OK);
     t.nq = soa_nq(t.m), t.nv = soa_nv(t.m), t.nb = soa_body_count(t.m);
     const size_t nv = (size_t)t.nv, big = nv * nv + 10 * (size_t)t.nb * nv + 6 * nv + 8;
-    t.q = calloc((size_t)t.nq + 1, 8), t.v = calloc(nv + 1, 8), t.a = calloc(nv + 1, 8), t.tau = calloc(nv + 1, 8), t.x = calloc(nv + 1, 8);
+    t.q = calloc((size_t)t.nq + 1, 8), t.v = calloc(nv + 1, 8), t.a = calloc(nv + 1, 8), t.tau = calloc(nv + 1, 8),
+    t.x = calloc(nv + 1, 8);
     t.r1 = calloc(big, 8), t.r2 = calloc(big, 8), t.r3 = calloc(big, 8);
     soa_neutral(t.m, t.q);
     roll_many(&t.d, -2, 2, nv, t.v);
     assert_int_equal(soa_integrate(t.m, t.q, t.v, 1, t.q), SOA_OK); /* any configuration */
-    roll_many(&t.d, -1, 1, nv, t.v), roll_many(&t.d, -3, 3, nv, t.a), roll_many(&t.d, -5, 5, nv, t.tau), roll_many(&t.d, -1, 1, nv, t.x);
+    roll_many(&t.d, -1, 1, nv, t.v), roll_many(&t.d, -3, 3, nv, t.a), roll_many(&t.d, -5, 5, nv, t.tau),
+        roll_many(&t.d, -1, 1, nv, t.x);
     t.nf = 3;
     for (int i = 0; i < t.nf; ++i) {
         t.f[i].frame = (int)roll(&t.d, 0, soa_frame_count(t.m) - 1e-9);
@@ -92,7 +94,8 @@ static void forward_and_inverse(void **state) {
 /* The same on the machines we ship, with their rotors, gears and friction. */
 static void shipped_models(void **state) {
     (void)state;
-    const char *names[] = {"puma560", "puma560-akb", "two-puma", "two-puma-object", "arm7", "satellite", "quadruped", "humanoid", "planar-chain:9", "chain:30"};
+    const char *names[] = {"puma560",   "puma560-akb", "two-puma", "two-puma-object", "arm7",
+                           "satellite", "quadruped",   "humanoid", "planar-chain:9",  "chain:30"};
     worst_case round = {0}, lanes = {0};
     for (long s = 0; s < (long)(20 * (sizeof names / sizeof *names)); ++s) {
         soa_report report;
@@ -104,7 +107,8 @@ static void shipped_models(void **state) {
         OK(soa_work_create(m, &w));
         OK(soa_batch_create(m, &b));
         const size_t n = (size_t)soa_nv(m);
-        double *q = calloc((size_t)soa_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *acc = calloc(n, 8), *back = calloc(n, 8);
+        double *q = calloc((size_t)soa_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *acc = calloc(n, 8),
+               *back = calloc(n, 8);
         soa_neutral(m, q);
         roll_many(&d, -2, 2, n, v);
         OK(soa_integrate(m, q, v, 1, q));
@@ -150,7 +154,9 @@ static void mass_matrix(void **state) {
                 asym = fmax(asym, fabs(W[n * i + j] - W[n * j + i])), largest = fmax(largest, fabs(W[n * i + j]));
             }
         double size_m = 0, size_w = 0, residual = 0;
-        for (size_t i = 0; i < n * n; ++i) size_m = fmax(size_m, fabs(M[i])), size_w = fmax(size_w, fabs(W[i])), residual = residual <= fabs(P[i]) || isnan(P[i]) ? fabs(P[i]) : residual;
+        for (size_t i = 0; i < n * n; ++i)
+            size_m = fmax(size_m, fabs(M[i])), size_w = fmax(size_w, fabs(W[i])),
+            residual = residual <= fabs(P[i]) || isnan(P[i]) ? fabs(P[i]) : residual;
         note(&identity, residual / fmax(1, size_m * size_w), s);
         note(&symmetric, asym / largest, s);
         for (size_t c = 0; c < n; ++c) {
@@ -183,11 +189,14 @@ static complex_tree open_complex(const soa_model *m) {
     c.work = calloc(1, soai_kernels_complex.work_bytes);
     c.arrays = calloc(reals + 1, sizeof(cplx));
     soai_kernels_complex.work_place(&c.view, c.work, c.arrays);
-    c.q = calloc((size_t)m->tq + 1, sizeof(cplx)), c.v = calloc((size_t)m->tv + 1, sizeof(cplx)), c.a = calloc((size_t)m->tv + 1, sizeof(cplx));
+    c.q = calloc((size_t)m->tq + 1, sizeof(cplx)), c.v = calloc((size_t)m->tv + 1, sizeof(cplx)),
+    c.a = calloc((size_t)m->tv + 1, sizeof(cplx));
     c.f = calloc(6 * (size_t)m->nb + 1, sizeof(cplx)), c.out = calloc((size_t)m->tv * (size_t)m->tv + 1, sizeof(cplx));
     return c;
 }
-static void close_complex(complex_tree *c) { free(c->work), free(c->arrays), free(c->q), free(c->v), free(c->a), free(c->f), free(c->out); }
+static void close_complex(complex_tree *c) {
+    free(c->work), free(c->arrays), free(c->q), free(c->v), free(c->a), free(c->f), free(c->out);
+}
 
 #define STEP 1e-40
 /* Complex tree coordinates of the caller's q displaced by i h dq (tangent). */
@@ -208,8 +217,9 @@ static void complex_q(const soa_model *m, const double *q, const double *dq, cpl
         const cplx w0 = u[0], w1 = u[1], w2 = u[2], w3 = u[3];
         if (b->type == SOA_FREE) { /* p += R v */
             const double W = creal(w0), X = creal(w1), Y = creal(w2), Z = creal(w3), *l = d + 3;
-            const double R[9] = {1 - 2 * (Y * Y + Z * Z), 2 * (X * Y - W * Z), 2 * (X * Z + W * Y), 2 * (X * Y + W * Z), 1 - 2 * (X * X + Z * Z),
-                                 2 * (Y * Z - W * X), 2 * (X * Z - W * Y), 2 * (Y * Z + W * X), 1 - 2 * (X * X + Y * Y)};
+            const double R[9] = {1 - 2 * (Y * Y + Z * Z), 2 * (X * Y - W * Z),     2 * (X * Z + W * Y),
+                                 2 * (X * Y + W * Z),     1 - 2 * (X * X + Z * Z), 2 * (Y * Z - W * X),
+                                 2 * (X * Z - W * Y),     2 * (Y * Z + W * X),     1 - 2 * (X * X + Y * Y)};
             for (int c = 0; c < 3; ++c) x[c] += ih * (R[3 * c] * l[0] + R[3 * c + 1] * l[1] + R[3 * c + 2] * l[2]);
         }
         const cplx a = ih * d[0] / 2, c = ih * d[1] / 2, g = ih * d[2] / 2; /* e (1, w/2) */
@@ -221,7 +231,8 @@ static void complex_q(const soa_model *m, const double *q, const double *dq, cpl
 }
 static void complex_v(const soa_model *m, const double *v, const double *dv, cplx *out) {
     const soai_map *map = SOAI_AT(m, soai_map, map_v);
-    for (int t = 0; t < m->tv; ++t) out[t] = map[t].ratio * (v[map[t].user] + STEP * _Complex_I * (dv ? dv[map[t].user] : 0));
+    for (int t = 0; t < m->tv; ++t)
+        out[t] = map[t].ratio * (v[map[t].user] + STEP * _Complex_I * (dv ? dv[map[t].user] : 0));
 }
 /* Wrenches in body axes for complex poses: those fixed in the world turn against the body. */
 static void complex_wrenches(const soa_model *m, complex_tree *c, const soa_wrench *f, int n) {
@@ -239,7 +250,9 @@ static void complex_wrenches(const soa_model *m, complex_tree *c, const soa_wren
             for (int j = 0; j < 3; ++j) {
                 g[h + j] = 0;
                 for (int l = 0; l < 3; ++l)
-                    g[h + j] += (f[k].axes == SOA_AXES_WORLD ? Rw[9 * row->body + 3 * l + j] : (cplx)row->R[3 * j + l]) * f[k].value[h + l];
+                    g[h + j] +=
+                        (f[k].axes == SOA_AXES_WORLD ? Rw[9 * row->body + 3 * l + j] : (cplx)row->R[3 * j + l]) *
+                        f[k].value[h + l];
             }
         cplx *o = c->f + 6 * (row->body - 1);
         for (int j = 0; j < 3; ++j) {
@@ -259,14 +272,15 @@ static void imaginary_motion(const soa_model *m, const cplx *tree, size_t n, siz
     for (int i = 1; i <= m->nb; ++i) {
         const soai_meta *e = soai_metas(m) + i;
         const soai_body_double *b = soai_bodies(m) + i;
-        for (int c = 0; e->leader < 0 && c < b->nv; ++c) out[n * (size_t)(e->user_v + c) + col] = cimag(tree[b->iv + c]) / STEP;
+        for (int c = 0; e->leader < 0 && c < b->nv; ++c)
+            out[n * (size_t)(e->user_v + c) + col] = cimag(tree[b->iv + c]) / STEP;
     }
 }
 
 /* Rates of kinetic energy, gravity's potential and momentum (about the world's origin) for a motion v, vdot, by complex
  * step; and the first moment of mass. */
-static void complex_rates(const soa_model *m, const double *q, const double *v, const double *vdot, double *dT, double *dU, double dh[6],
-                          double moment[3]) {
+static void complex_rates(const soa_model *m, const double *q, const double *v, const double *vdot, double *dT,
+                          double *dU, double dh[6], double moment[3]) {
     complex_tree c = open_complex(m);
     cplx T, h[6], mass, first[3];
     complex_q(m, q, v, c.q);
@@ -343,7 +357,9 @@ static void coriolis(void **state) {
                 soa_body_info lead = b;
                 if (b.mimic >= 0) OK(soa_body(t.m, b.mimic, &lead));
                 const double v = ratio * t.v[lead.v_index + k];
-                t.r2[lead.v_index + k] -= ratio * (b.damping * v + (v > 0 ? b.friction_positive : v < 0 ? -b.friction_negative : 0));
+                t.r2[lead.v_index + k] -= ratio * (b.damping * v + (v > 0   ? b.friction_positive
+                                                                    : v < 0 ? -b.friction_negative
+                                                                            : 0));
             }
         }
         note(&bias, relative(t.r1, t.r2, n), s);
@@ -456,7 +472,8 @@ static void laws(void **state) {
         OK(soa_bias(t.m, t.w, t.q, NULL, t.r3));
         double *cv = calloc(n + 1, 8);
         OK(soa_coriolis_mul(t.m, t.w, t.q, t.v, t.v, cv));
-        for (size_t i = 0; i < n; ++i) watts += t.v[i] * (t.tau[i] - (t.r2[i] - t.r3[i] - cv[i])); /* friction = bias - statics - C v */
+        for (size_t i = 0; i < n; ++i)
+            watts += t.v[i] * (t.tau[i] - (t.r2[i] - t.r3[i] - cv[i])); /* friction = bias - statics - C v */
         double dT, dU, dh[6], moment[3], springs = 0;
         complex_rates(t.m, t.q, t.v, acc, &dT, &dU, dh, moment);
         OK(soa_gravity(t.m, t.w, t.q, t.r2));
@@ -484,7 +501,8 @@ static void laws(void **state) {
         soa_model_gravity(t.m, G);
         OK(soa_gravity(t.m, t.w, t.q, t.r2));
         OK(soa_centroidal_matrix(t.m, t.w, t.q, Acom));
-        for (size_t i = 0; i < n; ++i) t.r3[i] = -(Acom[3 * n + i] * G[0] + Acom[4 * n + i] * G[1] + Acom[5 * n + i] * G[2]);
+        for (size_t i = 0; i < n; ++i)
+            t.r3[i] = -(Acom[3 * n + i] * G[0] + Acom[4 * n + i] * G[1] + Acom[5 * n + i] * G[2]);
         note(&gravity, relative(t.r2, t.r3, n), s);
         /* q (+) (q1 - q) = q1 */
         OK(soa_integrate(t.m, t.q, t.x, 1.5, q2));
@@ -536,7 +554,8 @@ static void momentum_law(void **state) {
         if (soa_stock_model(names[s % 3], NULL, &m, &report)) fail_msg("%s", report.text);
         OK(soa_work_create(m, &work));
         const size_t n = (size_t)soa_nv(m);
-        double *q = calloc((size_t)soa_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *acc = calloc(n, 8), *A = calloc(6 * n, 8);
+        double *q = calloc((size_t)soa_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *acc = calloc(n, 8),
+               *A = calloc(6 * n, 8);
         soa_neutral(m, q);
         roll_many(&d, -1, 1, n, v);
         OK(soa_integrate(m, q, v, 1, q));
@@ -564,15 +583,18 @@ static void momentum_law(void **state) {
 /* ---- the same recursion in other number types --------------------------------------------------------------------------- */
 static void number_types(void **state) {
     (void)state;
-    worst_case lanes_fd = {0}, lanes_id = {0}, lanes_mass = {0}, float_id = {0}, float_mass = {0}, float_fd = {0}, float_lanes = {0};
+    worst_case lanes_fd = {0}, lanes_id = {0}, lanes_mass = {0}, float_id = {0}, float_mass = {0}, float_fd = {0},
+               float_lanes = {0};
     enum { STATES = 7 };
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
         mechanism t = open_tree(s, "random");
         const size_t n = (size_t)t.nv, nq = (size_t)t.nq;
         soa_batch *batch;
         OK(soa_batch_create(t.m, &batch));
-        double *q = calloc(STATES * nq + 1, 8), *v = calloc(STATES * n + 1, 8), *a = calloc(STATES * n + 1, 8), *out = calloc(STATES * n * n + 1, 8);
-        float *qf = calloc(STATES * nq + 1, 4), *vf = calloc(STATES * n + 1, 4), *af = calloc(STATES * n + 1, 4), *of = calloc(STATES * n * n + 1, 4);
+        double *q = calloc(STATES * nq + 1, 8), *v = calloc(STATES * n + 1, 8), *a = calloc(STATES * n + 1, 8),
+               *out = calloc(STATES * n * n + 1, 8);
+        float *qf = calloc(STATES * nq + 1, 4), *vf = calloc(STATES * n + 1, 4), *af = calloc(STATES * n + 1, 4),
+              *of = calloc(STATES * n * n + 1, 4);
         for (size_t k = 0; k < STATES; ++k) {
             roll_many(&t.d, -1, 1, n, v + k * n), roll_many(&t.d, -1, 1, n, a + k * n);
             OK(soa_integrate(t.m, t.q, v + k * n, 1, q + k * nq));
@@ -609,7 +631,8 @@ static void number_types(void **state) {
         OK(soa_rnea(t.m, t.w, q, v, t.r1, NULL, 0, t.r2));
         OK(soa_mass_mul(t.m, t.w, q, t.r1, t.r3));
         double size = 1, worst = 0;
-        for (size_t i = 0; i < n; ++i) size = fmax(size, fabs(t.r3[i])), worst = !(fabs(t.r2[i] - a[i]) <= worst) ? fabs(t.r2[i] - a[i]) : worst;
+        for (size_t i = 0; i < n; ++i)
+            size = fmax(size, fabs(t.r3[i])), worst = !(fabs(t.r2[i] - a[i]) <= worst) ? fabs(t.r2[i] - a[i]) : worst;
         note(&float_fd, worst / size, s);
         free(q), free(v), free(a), free(out), free(qf), free(vf), free(af), free(of);
         soa_batch_free(batch);
@@ -627,9 +650,16 @@ static void number_types(void **state) {
 int main(void) {
     printf("%ld random trees from seed %ld (SOA_SEED)\n", TREES, first_seed());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forward_and_inverse), cmocka_unit_test(shipped_models), cmocka_unit_test(mass_matrix), cmocka_unit_test(derivatives),
-        cmocka_unit_test(coriolis),            cmocka_unit_test(jacobians),   cmocka_unit_test(laws),
-        cmocka_unit_test(regressor),           cmocka_unit_test(momentum_law), cmocka_unit_test(number_types),
+        cmocka_unit_test(forward_and_inverse),
+        cmocka_unit_test(shipped_models),
+        cmocka_unit_test(mass_matrix),
+        cmocka_unit_test(derivatives),
+        cmocka_unit_test(coriolis),
+        cmocka_unit_test(jacobians),
+        cmocka_unit_test(laws),
+        cmocka_unit_test(regressor),
+        cmocka_unit_test(momentum_law),
+        cmocka_unit_test(number_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,7 +229,9 @@ static void put_zsh_commands(app_out *out) {
 }
 
 static void put_zsh_cases(app_out *out) {
-    static const char *const actions[] = {[NOTHING] = " ", [MODEL] = "_soa_models", [COMMAND] = " ", [SHELL] = " ", [FILE_NAME] = "_files", [FUNCTIONS] = "_soa_list", [OTHER] = " "};
+    static const char *const actions[] = {
+        [NOTHING] = " ",        [MODEL] = "_soa_models",   [COMMAND] = " ", [SHELL] = " ",
+        [FILE_NAME] = "_files", [FUNCTIONS] = "_soa_list", [OTHER] = " "};
     for (int i = 0; app_commands[i]; ++i) {
         const app_command *command = app_commands[i];
         out_format(out, "    %s)\n        _arguments '(- *)'{-h,--help}'[explain the command]'", command->name);
@@ -290,8 +292,8 @@ static void put_fish_link_functions(app_out *out) {
 
 static void put_fish_lines(app_out *out) {
     static const char *const actions[] = {
-        [NOTHING] = "",  [MODEL] = " -r -F -a '(__soa_models)'", [COMMAND] = " -x", [SHELL] = " -x",
-        [FILE_NAME] = " -r -F", [FUNCTIONS] = " -x -a '(__soa_list)'", [OTHER] = " -x"};
+        [NOTHING] = "",         [MODEL] = " -r -F -a '(__soa_models)'", [COMMAND] = " -x", [SHELL] = " -x",
+        [FILE_NAME] = " -r -F", [FUNCTIONS] = " -x -a '(__soa_list)'",  [OTHER] = " -x"};
     for (int i = 0; app_commands[i]; ++i) {
         out_format(out, "complete -c soa -n __fish_use_subcommand -a %s -d '", app_commands[i]->name);
         put_quoted(out, app_commands[i]->summary, "\\", "\\'");

@@ -276,7 +276,8 @@ static int read_start(const soa_model *model, const char *name, const char *list
         char *end;
         q[i] = strtod(list, &end);
         if (end == list || !isfinite(q[i]) || *end != (i < nq - 1 ? ',' : '\0'))
-            return app_fail(&app_demo, "--q must be %d numbers with commas between; something is wrong at '%s'", nq, list);
+            return app_fail(&app_demo, "--q must be %d numbers with commas between; something is wrong at '%s'", nq,
+                            list);
         list = end + 1;
     }
     return APP_OK;
@@ -295,7 +296,8 @@ static int simulate(const soa_model *model, const double *q, record *r, soa_sim_
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status status = soa_simulate(model, q, NULL, &o, result, &report);
     if (r->tty && r->shown < 100) fputc('\n', stderr);
-    if (status != SOA_OK) return app_fail(&app_demo, "%s", report.text[0] != '\0' ? report.text : soa_status_text(status));
+    if (status != SOA_OK)
+        return app_fail(&app_demo, "%s", report.text[0] != '\0' ? report.text : soa_status_text(status));
     return r->out_of_memory ? app_fail(&app_demo, "no memory left to keep the motion") : APP_OK;
 }
 

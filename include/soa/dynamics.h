@@ -51,8 +51,8 @@ SOA_API soa_status soa_acceleration_classical(const soa_model *model, const soa_
 /* J (6 x nv), J v, J' f and (dJ/dt) v at the frame's origin, in the axes asked for, angular rows first.  They read the
  * kinematics in the work space; jdot_v is the classical acceleration for a = 0.  J O(d), the others O(d), no J formed. */
 SOA_API soa_status soa_jacobian(const soa_model *model, soa_work *work, int frame, soa_axes axes, double *J);
-SOA_API soa_status soa_jacobian_mul(const soa_model *model, soa_work *work, int frame, soa_axes axes,
-                                    const double *v, double V[6]);
+SOA_API soa_status soa_jacobian_mul(const soa_model *model, soa_work *work, int frame, soa_axes axes, const double *v,
+                                    double V[6]);
 SOA_API soa_status soa_jacobian_transpose_mul(const soa_model *model, soa_work *work, int frame, soa_axes axes,
                                               const double f[6], double *tau);
 SOA_API soa_status soa_jdot_v(const soa_model *model, soa_work *work, int frame, soa_axes axes, double A[6]);
@@ -86,8 +86,8 @@ SOA_API soa_status soa_aba(const soa_model *model, soa_work *work, const double 
 
 /* --- energy, momentum, identification -------------------------------------------------------------------------- */
 /* Moving bodies only.  Potential: gravity with zero at the world's origin, plus springs. */
-SOA_API soa_status soa_energy(const soa_model *model, soa_work *work, const double *q, const double *v,
-                              double *kinetic, double *potential);
+SOA_API soa_status soa_energy(const soa_model *model, soa_work *work, const double *q, const double *v, double *kinetic,
+                              double *potential);
 SOA_API soa_status soa_center_of_mass(const soa_model *model, soa_work *work, const double *q, const double *v,
                                       double com[3], double velocity[3]);
 /* [angular; linear] about the centre of mass, world axes; com may be NULL. */
@@ -102,7 +102,7 @@ SOA_API soa_status soa_regressor(const soa_model *model, soa_work *work, const d
 SOA_API soa_status soa_inertial_parameters(const soa_model *model, double *pi);
 
 /* --- derivatives (nv x nv each, row i: output, column j: input; q in the tangent space) ------------------------- */
-/* Any output may be NULL.  Coulomb friction's jump is left out.  O(n d). */
+/* Any output may be NULL.  Coulomb friction's jump is left out.  At most 64 wrenches in world axes.  O(n d). */
 SOA_API soa_status soa_rnea_derivatives(const soa_model *model, soa_work *work, const double *q, const double *v,
                                         const double *a, const soa_wrench *wrenches, int wrench_count, double *dtau_dq,
                                         double *dtau_dv);
@@ -125,15 +125,15 @@ SOA_API int soa_batch_body(const soa_batch *batch);
 /* Arrays hold state after state: q count x nq, the others count x nv, fext count x n x 6 (body axes, body origin)
  * or NULL; M count x nv x nv.  v, a, tau may be NULL.  A failure stops at its group of lanes: earlier groups are
  * written, later ones are not.                                                                                      */
-SOA_API soa_status soa_aba_batch(const soa_model *model, soa_batch *batch, long count, const double *q,
-                                 const double *v, const double *tau, const double *fext, double *qdd);
+SOA_API soa_status soa_aba_batch(const soa_model *model, soa_batch *batch, long count, const double *q, const double *v,
+                                 const double *tau, const double *fext, double *qdd);
 SOA_API soa_status soa_rnea_batch(const soa_model *model, soa_batch *batch, long count, const double *q,
                                   const double *v, const double *a, const double *fext, double *tau);
 SOA_API soa_status soa_crba_batch(const soa_model *model, soa_batch *batch, long count, const double *q, double *M);
 
 /* --- single precision ------------------------------------------------------------------------------------------- */
-SOA_API soa_status soa_aba_batch_f(const soa_model *model, soa_batch *batch, long count, const float *q,
-                                   const float *v, const float *tau, const float *fext, float *qdd);
+SOA_API soa_status soa_aba_batch_f(const soa_model *model, soa_batch *batch, long count, const float *q, const float *v,
+                                   const float *tau, const float *fext, float *qdd);
 SOA_API soa_status soa_rnea_batch_f(const soa_model *model, soa_batch *batch, long count, const float *q,
                                     const float *v, const float *a, const float *fext, float *tau);
 SOA_API soa_status soa_crba_batch_f(const soa_model *model, soa_batch *batch, long count, const float *q, float *M);

@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 typedef struct soa_read_options {
-    int floating;     /* put a free joint named "root" under the root link */
-    int ideal;        /* no friction, springs or rotors; mimic joints independent */
+    int floating; /* put a free joint named "root" under the root link */
+    int ideal;    /* no friction, springs or rotors; mimic joints independent */
 } soa_read_options;
 
 /* One remark of the linter. */
@@ -18,8 +18,8 @@ typedef enum soa_lint_level { SOA_LINT_NOTE, SOA_LINT_WARNING, SOA_LINT_ERROR } 
 typedef struct soa_lint {
     soa_lint_level level;
     int line;
-    const char *rule;   /* short, stable name, e.g. "inertia-triangle" */
-    const char *text;   /* what was found, with the number, and what to do */
+    const char *rule; /* short, stable name, e.g. "inertia-triangle" */
+    const char *text; /* what was found, with the number, and what to do */
 } soa_lint;
 typedef void soa_lint_fn(void *user, const soa_lint *remark);
 

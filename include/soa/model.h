@@ -47,15 +47,15 @@ typedef struct soa_joint_def {
     soa_rotor_model rotor_model; /* exact: 1-dof joints only                                                    */
     double rotor_axis[3];        /* exact: spin axis in the joint frame; zero means the joint's axis            */
 
-    double damping;            /* viscous, N m s/rad or N s/m, >= 0                                             */
-    double friction_positive;  /* Coulomb torque opposing v > 0, >= 0                                           */
-    double friction_negative;  /* Coulomb torque opposing v < 0, >= 0                                           */
-    double stiffness, rest;    /* spring torque -stiffness (q - rest); joints with nq == nv only                */
-    double lower, upper;       /* position limits; default -inf, inf: data for control, no algorithm clamps     */
+    double damping;               /* viscous, N m s/rad or N s/m, >= 0                                             */
+    double friction_positive;     /* Coulomb torque opposing v > 0, >= 0                                           */
+    double friction_negative;     /* Coulomb torque opposing v < 0, >= 0                                           */
+    double stiffness, rest;       /* spring torque -stiffness (q - rest); joints with nq == nv only                */
+    double lower, upper;          /* position limits; default -inf, inf: data for control, no algorithm clamps     */
     double max_speed, max_effort; /* default inf                                                                */
 
-    int mimic;           /* link number this 1-dof joint follows, or -1 (default)                               */
-    double mimic_ratio;  /* q = ratio * q_followed + offset                                                     */
+    int mimic;          /* link number this 1-dof joint follows, or -1 (default)                               */
+    double mimic_ratio; /* q = ratio * q_followed + offset                                                     */
     double mimic_offset;
 } soa_joint_def;
 
@@ -65,9 +65,9 @@ typedef struct soa_body_def {
     int parent;             /* link number, 0 the world                                                         */
     soa_frame placement;    /* joint frame in the parent link's frame; the link's frame coincides with it at 0  */
     soa_joint_def joint;
-    double mass;            /* kg                                                                               */
-    double com[3];          /* centre of mass in the link's frame, m                                            */
-    double inertia[6];      /* about the centre of mass, link axes: xx yy zz xy xz yz, kg m^2                   */
+    double mass;       /* kg                                                                               */
+    double com[3];     /* centre of mass in the link's frame, m                                            */
+    double inertia[6]; /* about the centre of mass, link axes: xx yy zz xy xz yz, kg m^2                   */
 } soa_body_def;
 
 /* A named frame fixed to a link. */
@@ -151,13 +151,13 @@ typedef struct soa_body_info {
     int q_index, nq, v_index, nv; /* where its coordinates stand; a mimic joint has nq = nv = 0 and follows `mimic` */
     int mimic;                    /* body followed, or -1 */
     double mimic_ratio, mimic_offset;
-    int frame;                    /* frame of the link itself */
+    int frame;                       /* frame of the link itself */
     double axis[3], axis2[3], pitch; /* unit axes */
-    soa_frame placement;          /* in the parent body's frame */
+    soa_frame placement;             /* in the parent body's frame */
     double mass, com[3], inertia[6]; /* merged body; inertia about com, body axes, xx yy zz xy xz yz */
     double rotor_inertia, gear_ratio;
     soa_rotor_model rotor_model;
-    double rotor_axis[3];         /* unit, in the joint frame */
+    double rotor_axis[3]; /* unit, in the joint frame */
     double damping, friction_positive, friction_negative, stiffness, rest;
     double lower, upper, max_speed, max_effort;
 } soa_body_info;
@@ -165,7 +165,7 @@ SOA_API soa_status soa_body(const soa_model *model, int body, soa_body_info *inf
 
 typedef struct soa_frame_info {
     const char *name;
-    int body; /* 0: fixed to the world */
+    int body;    /* 0: fixed to the world */
     int is_link; /* nonzero: a link of the definition, not an extra frame */
     soa_frame placement;
 } soa_frame_info;
@@ -176,10 +176,11 @@ SOA_API int soa_find_joint(const soa_model *model, const char *joint);
 SOA_API const char *soa_joint_type_name(soa_joint_type type);
 
 /* Configuration space.  Tangent vectors are v-like: nv numbers. */
-SOA_API void soa_neutral(const soa_model *model, double *q);                      /* zeros and unit quaternions   */
+SOA_API void soa_neutral(const soa_model *model, double *q); /* zeros and unit quaternions   */
 SOA_API soa_status soa_integrate(const soa_model *model, const double *q, const double *v, double dt, double *q_next);
 SOA_API soa_status soa_difference(const soa_model *model, const double *q0, const double *q1, double *v); /* q1 - q0 */
-SOA_API soa_status soa_normalize(const soa_model *model, double *q); /* makes quaternions unit; explicit, never silent */
+SOA_API soa_status soa_normalize(const soa_model *model,
+                                 double *q); /* makes quaternions unit; explicit, never silent */
 /* q' from v (quaternion rates for spherical and free joints), nq numbers. */
 SOA_API soa_status soa_q_rate(const soa_model *model, const double *q, const double *v, double *q_rate);
 

@@ -12,7 +12,9 @@ const char *soa_status_text(soa_status status) {
     return (int)status >= 0 && status < SOA_STATUS_COUNT ? text[status] : "unknown status";
 }
 
-const char *soa_version(void) { return SOA_VERSION; }
+const char *soa_version(void) {
+    return SOA_VERSION;
+}
 
 soa_status soai_report(soa_report *report, soa_status status, int body, int line, const char *format, ...) {
     if (!report) return status;
@@ -35,13 +37,17 @@ uint64_t soai_checksum(const void *data, size_t size) {
 
 /* x - x is 0 for every number and NaN for NaN and infinities; four sums hide each other's latency.  This file is
  * compiled without -ffinite-math-only. */
-#define ALL_FINITE(real)                                                                                               \
-    real a = 0, b = 0, c = 0, d = 0;                                                                                   \
-    size_t i = 0;                                                                                                      \
-    for (; i + 4 <= n; i += 4)                                                                                         \
-        a += x[i] - x[i], b += x[i + 1] - x[i + 1], c += x[i + 2] - x[i + 2], d += x[i + 3] - x[i + 3];                \
-    for (; i < n; ++i) a += x[i] - x[i];                                                                               \
+#define ALL_FINITE(real)                                                                                \
+    real a = 0, b = 0, c = 0, d = 0;                                                                    \
+    size_t i = 0;                                                                                       \
+    for (; i + 4 <= n; i += 4)                                                                          \
+        a += x[i] - x[i], b += x[i + 1] - x[i + 1], c += x[i + 2] - x[i + 2], d += x[i + 3] - x[i + 3]; \
+    for (; i < n; ++i) a += x[i] - x[i];                                                                \
     return (a + b) + (c + d) == 0;
 
-int soai_all_finite(const double *x, size_t n) { ALL_FINITE(double) }
-int soai_all_finite_f(const float *x, size_t n) { ALL_FINITE(float) }
+int soai_all_finite(const double *x, size_t n) {
+    ALL_FINITE(double)
+}
+int soai_all_finite_f(const float *x, size_t n) {
+    ALL_FINITE(float)
+}

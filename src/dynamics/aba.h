@@ -54,7 +54,8 @@ SOAI_SWEEP int mimic_prepare(const view_table *k, kernel_work *w) {
     }
     for (int r = 0; r < nm; ++r)
         for (int c = 0; c < nm; ++c)
-            w->W[nm * r + c] = w->Y[c * nv + k->mimic[r].follower] - k->mimic[r].ratio * w->Y[c * nv + k->mimic[r].leader];
+            w->W[nm * r + c] =
+                w->Y[c * nv + k->mimic[r].follower] - k->mimic[r].ratio * w->Y[c * nv + k->mimic[r].leader];
     return block_factor(nm, w->W, REAL(0)) ? 0 : 1;
 }
 SOAI_SWEEP void mimic_project(const view_table *k, kernel_work *w, real *vdot) {
@@ -77,8 +78,8 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
     SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips */
         const body_table *b = k->body + i;
         real V[6];
-#define SOAI_STEP_(kind, n)                                                                                            \
-    joint_position(k, w, b, i, kind, q);                                                                               \
+#define SOAI_STEP_(kind, n)              \
+    joint_position(k, w, b, i, kind, q); \
     step_velocity(k, w, b, i, kind, n, v, V)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_

@@ -16,8 +16,8 @@ struct soa_batch {
         const soai_kernels *k;
         const void *view;
         void *work;
-        void *q, *v, *a, *fext, *out;      /* packed: tree coordinates */
-        void *one_q, *one_v, *one_a;       /* mimic models: expanded rows, `lanes` of each */
+        void *q, *v, *a, *fext, *out; /* packed: tree coordinates */
+        void *one_q, *one_v, *one_a;  /* mimic models: expanded rows, `lanes` of each */
         void *one_out;
     } d, f;
     soai_view_double view_d;
@@ -72,7 +72,9 @@ static size_t layout(const soa_model *m, char *memory) {
     return at;
 }
 
-size_t soa_batch_size(const soa_model *model) { return model ? layout(model, NULL) : 0; }
+size_t soa_batch_size(const soa_model *model) {
+    return model ? layout(model, NULL) : 0;
+}
 soa_status soa_batch_init(const soa_model *model, void *memory, size_t size, soa_batch **batch) {
     if (!model || !batch) return SOA_E_ARGUMENT;
     if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, NULL)) return SOA_E_MEMORY;
@@ -86,9 +88,15 @@ soa_status soa_batch_create(const soa_model *model, soa_batch **batch) {
     void *memory = aligned_alloc(SOAI_ALIGN, size);
     return memory ? soa_batch_init(model, memory, size, batch) : SOA_E_MEMORY;
 }
-void soa_batch_free(soa_batch *batch) { free(batch); }
-long soa_batch_state(const soa_batch *batch) { return batch ? batch->state : -1; }
-int soa_batch_body(const soa_batch *batch) { return batch ? batch->body : -1; }
+void soa_batch_free(soa_batch *batch) {
+    free(batch);
+}
+long soa_batch_state(const soa_batch *batch) {
+    return batch ? batch->state : -1;
+}
+int soa_batch_body(const soa_batch *batch) {
+    return batch ? batch->body : -1;
+}
 
 typedef enum job { FORWARD, INVERSE, MASS } job;
 
@@ -102,79 +110,81 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
     h->k->pack(v, sv, tv, states, h->v);
     h->k->pack(a, sa, tv, states, h->a);
     if (fext) h->k->pack(fext, sf, 6 * shape->nb, states, h->fext);
-    return (what == FORWARD ? h->k->aba : h->k->rnea)(h->view, h->work, h->q, h->v, h->a, fext ? h->fext : NULL, h->out);
+    return (what == FORWARD ? h->k->aba : h->k->rnea)(h->view, h->work, h->q, h->v, h->a, fext ? h->fext : NULL,
+                                                      h->out);
 }
 
-#define GROUPS(name, real, check, finite)                                                                              \
-    static void expand_##name(const real *x, long stride, int states, const soai_map *map, int n, real *out) {         \
-        for (int l = 0; l < states; ++l)                                                                               \
-            for (int t = 0; t < n; ++t)                                                                                \
-                out[(long)l * n + t] = (real)map[t].ratio * x[stride * l + map[t].user] + (real)map[t].offset;         \
-    }                                                                                                                  \
-    static soa_status run_##name(const soa_model *m, soa_batch *b, struct half *h, job what, long count,               \
-                                 const real *q, const real *v, const real *a, const real *fext, real *out) {           \
-        const int L = h->k->lanes;                                                                                     \
-        const soai_map *map_q = SOAI_AT(m, soai_map, map_q), *map_v = SOAI_AT(m, soai_map, map_v);                     \
-        for (long first = 0; first < count; first += L) {                                                              \
-            const int states = count - first < L ? (int)(count - first) : L;                                           \
-            const real *gq = q + first * m->nq, *gf = fext ? fext + first * 6 * m->nb : NULL;                          \
-            const real *gv = v ? v + first * m->nv : NULL, *ga = a ? a + first * m->nv : NULL;                         \
-            for (int l = 0; l < states; ++l) {                                                                         \
-                soa_status s = check(m, gq + (long)l * m->nq, gv ? gv + (long)l * m->nv : NULL,                        \
-                                     ga ? ga + (long)l * m->nv : NULL, NULL, &b->body);                                \
-                for (int i = 1; s == SOA_OK && gf && i <= m->nb; ++i)                                                  \
-                    if (!finite(gf + (long)l * 6 * m->nb + 6 * (i - 1), 6)) s = SOA_E_NOT_FINITE, b->body = i;         \
-                if (s) {                                                                                               \
-                    b->state = first + l;                                                                              \
-                    return s;                                                                                          \
-                }                                                                                                      \
-            }                                                                                                          \
-            long sq = m->nq, sv = gv ? m->nv : 0, sa = ga ? m->nv : 0;                                                 \
-            if (m->nm) {                                                                                               \
-                expand_##name(gq, sq, states, map_q, m->tq, h->one_q);                                                 \
-                if (gv) expand_##name(gv, sv, states, map_v, m->tv, h->one_v), gv = h->one_v, sv = m->tv;              \
-                if (ga) expand_##name(ga, sa, states, map_v, m->tv, h->one_a), ga = h->one_a, sa = m->tv;              \
-                if (ga && what == FORWARD) /* torques act on the leaders */                                            \
-                    for (int l = 0; l < states; ++l)                                                                   \
-                        for (int k = 0; k < m->nm; ++k) ((real *)h->one_a)[(long)l * m->tv + b->view_d.mimic[k].follower] = 0; \
-                gq = h->one_q, sq = m->tq;                                                                             \
-            }                                                                                                          \
-            const void *zero = b->zero;                                                                                \
-            const int bad = run_group(h, what, states, gq, sq, gv ? (const void *)gv : zero, sv,                       \
-                                      ga ? (const void *)ga : zero, sa, gf, 6L * m->nb);                               \
-            for (int l = 0; bad && l < states; ++l) { /* which of them was it? */                                      \
-                const int body = run_group(h, what, 1, gq + l * sq, sq, gv ? (const void *)(gv + l * sv) : zero, sv,   \
-                                           ga ? (const void *)(ga + l * sa) : zero, sa,                                \
-                                           gf ? gf + (long)l * 6 * m->nb : NULL, 6L * m->nb);                          \
-                if (!body) continue;                                                                                   \
-                b->state = first + l, b->body = body;                                                                  \
-                return SOA_E_HINGE_SINGULAR;                                                                           \
-            }                                                                                                          \
-            const int rows = what == MASS ? m->tv * m->tv : m->tv;                                                     \
-            const long wide = what == MASS ? (long)m->nv * m->nv : m->nv;                                              \
-            if (!m->nm) {                                                                                              \
-                h->k->unpack(h->out, rows, states, out + first * wide, wide);                                          \
-                continue;                                                                                              \
-            }                                                                                                          \
-            h->k->unpack(h->out, rows, states, h->one_out, rows);                                                      \
-            for (int l = 0; l < states; ++l) {                                                                         \
-                const real *tree = (const real *)h->one_out + (long)l * rows;                                          \
-                real *user = out + (first + l) * wide;                                                                 \
-                for (long j = 0; j < wide; ++j) user[j] = 0;                                                           \
-                for (int r = 0; r < m->tv; ++r) {                                                                      \
-                    if (what == INVERSE) user[map_v[r].user] += (real)map_v[r].ratio * tree[r];                        \
-                    for (int c = 0; what == MASS && c < m->tv; ++c)                                                    \
-                        user[(long)m->nv * map_v[r].user + map_v[c].user] +=                                           \
-                            (real)(map_v[r].ratio * map_v[c].ratio) * tree[(long)m->tv * r + c];                       \
-                }                                                                                                      \
-                for (int i = 1; what == FORWARD && i <= m->nb; ++i) {                                                  \
-                    const soai_meta *e = soai_metas(m) + i;                                                            \
-                    for (int c = 0; e->leader < 0 && c < b->view_d.body[i].nv; ++c)                                    \
-                        user[e->user_v + c] = tree[b->view_d.body[i].iv + c];                                          \
-                }                                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
-        return SOA_OK;                                                                                                 \
+#define GROUPS(name, real, check, finite)                                                                            \
+    static void expand_##name(const real *x, long stride, int states, const soai_map *map, int n, real *out) {       \
+        for (int l = 0; l < states; ++l)                                                                             \
+            for (int t = 0; t < n; ++t)                                                                              \
+                out[(long)l * n + t] = (real)map[t].ratio * x[stride * l + map[t].user] + (real)map[t].offset;       \
+    }                                                                                                                \
+    static soa_status run_##name(const soa_model *m, soa_batch *b, struct half *h, job what, long count,             \
+                                 const real *q, const real *v, const real *a, const real *fext, real *out) {         \
+        const int L = h->k->lanes;                                                                                   \
+        const soai_map *map_q = SOAI_AT(m, soai_map, map_q), *map_v = SOAI_AT(m, soai_map, map_v);                   \
+        for (long first = 0; first < count; first += L) {                                                            \
+            const int states = count - first < L ? (int)(count - first) : L;                                         \
+            const real *gq = q + first * m->nq, *gf = fext ? fext + first * 6 * m->nb : NULL;                        \
+            const real *gv = v ? v + first * m->nv : NULL, *ga = a ? a + first * m->nv : NULL;                       \
+            for (int l = 0; l < states; ++l) {                                                                       \
+                soa_status s = check(m, gq + (long)l * m->nq, gv ? gv + (long)l * m->nv : NULL,                      \
+                                     ga ? ga + (long)l * m->nv : NULL, NULL, &b->body);                              \
+                for (int i = 1; s == SOA_OK && gf && i <= m->nb; ++i)                                                \
+                    if (!finite(gf + (long)l * 6 * m->nb + 6 * (i - 1), 6)) s = SOA_E_NOT_FINITE, b->body = i;       \
+                if (s) {                                                                                             \
+                    b->state = first + l;                                                                            \
+                    return s;                                                                                        \
+                }                                                                                                    \
+            }                                                                                                        \
+            long sq = m->nq, sv = gv ? m->nv : 0, sa = ga ? m->nv : 0;                                               \
+            if (m->nm) {                                                                                             \
+                expand_##name(gq, sq, states, map_q, m->tq, h->one_q);                                               \
+                if (gv) expand_##name(gv, sv, states, map_v, m->tv, h->one_v), gv = h->one_v, sv = m->tv;            \
+                if (ga) expand_##name(ga, sa, states, map_v, m->tv, h->one_a), ga = h->one_a, sa = m->tv;            \
+                if (ga && what == FORWARD) /* torques act on the leaders */                                          \
+                    for (int l = 0; l < states; ++l)                                                                 \
+                        for (int k = 0; k < m->nm; ++k)                                                              \
+                            ((real *)h->one_a)[(long)l * m->tv + b->view_d.mimic[k].follower] = 0;                   \
+                gq = h->one_q, sq = m->tq;                                                                           \
+            }                                                                                                        \
+            const void *zero = b->zero;                                                                              \
+            const int bad = run_group(h, what, states, gq, sq, gv ? (const void *)gv : zero, sv,                     \
+                                      ga ? (const void *)ga : zero, sa, gf, 6L * m->nb);                             \
+            for (int l = 0; bad && l < states; ++l) { /* which of them was it? */                                    \
+                const int body = run_group(h, what, 1, gq + l * sq, sq, gv ? (const void *)(gv + l * sv) : zero, sv, \
+                                           ga ? (const void *)(ga + l * sa) : zero, sa,                              \
+                                           gf ? gf + (long)l * 6 * m->nb : NULL, 6L * m->nb);                        \
+                if (!body) continue;                                                                                 \
+                b->state = first + l, b->body = body;                                                                \
+                return SOA_E_HINGE_SINGULAR;                                                                         \
+            }                                                                                                        \
+            const int rows = what == MASS ? m->tv * m->tv : m->tv;                                                   \
+            const long wide = what == MASS ? (long)m->nv * m->nv : m->nv;                                            \
+            if (!m->nm) {                                                                                            \
+                h->k->unpack(h->out, rows, states, out + first * wide, wide);                                        \
+                continue;                                                                                            \
+            }                                                                                                        \
+            h->k->unpack(h->out, rows, states, h->one_out, rows);                                                    \
+            for (int l = 0; l < states; ++l) {                                                                       \
+                const real *tree = (const real *)h->one_out + (long)l * rows;                                        \
+                real *user = out + (first + l) * wide;                                                               \
+                for (long j = 0; j < wide; ++j) user[j] = 0;                                                         \
+                for (int r = 0; r < m->tv; ++r) {                                                                    \
+                    if (what == INVERSE) user[map_v[r].user] += (real)map_v[r].ratio * tree[r];                      \
+                    for (int c = 0; what == MASS && c < m->tv; ++c)                                                  \
+                        user[(long)m->nv * map_v[r].user + map_v[c].user] +=                                         \
+                            (real)(map_v[r].ratio * map_v[c].ratio) * tree[(long)m->tv * r + c];                     \
+                }                                                                                                    \
+                for (int i = 1; what == FORWARD && i <= m->nb; ++i) {                                                \
+                    const soai_meta *e = soai_metas(m) + i;                                                          \
+                    for (int c = 0; e->leader < 0 && c < b->view_d.body[i].nv; ++c)                                  \
+                        user[e->user_v + c] = tree[b->view_d.body[i].iv + c];                                        \
+                }                                                                                                    \
+            }                                                                                                        \
+        }                                                                                                            \
+        return SOA_OK;                                                                                               \
     }
 
 GROUPS(d, double, soai_check_state, soai_all_finite)
@@ -186,13 +196,13 @@ static soa_status begin(const soa_model *m, soa_batch *b, long count, const void
     return SOA_OK;
 }
 
-soa_status soa_aba_batch(const soa_model *m, soa_batch *b, long count, const double *q, const double *v, const double *tau,
-                         const double *fext, double *qdd) {
+soa_status soa_aba_batch(const soa_model *m, soa_batch *b, long count, const double *q, const double *v,
+                         const double *tau, const double *fext, double *qdd) {
     const soa_status s = begin(m, b, count, q, qdd);
     return s ? s : run_d(m, b, &b->d, FORWARD, count, q, v, tau, fext, qdd);
 }
-soa_status soa_rnea_batch(const soa_model *m, soa_batch *b, long count, const double *q, const double *v, const double *a,
-                          const double *fext, double *tau) {
+soa_status soa_rnea_batch(const soa_model *m, soa_batch *b, long count, const double *q, const double *v,
+                          const double *a, const double *fext, double *tau) {
     const soa_status s = begin(m, b, count, q, tau);
     return s ? s : run_d(m, b, &b->d, INVERSE, count, q, v, a, fext, tau);
 }
@@ -200,16 +210,17 @@ soa_status soa_crba_batch(const soa_model *m, soa_batch *b, long count, const do
     soa_status s = begin(m, b, count, q, M);
     if (s || !b->single) return s ? s : run_d(m, b, &b->d, MASS, count, q, NULL, NULL, NULL, M);
     for (long i = 0; i < count && s == SOA_OK; ++i)
-        if ((s = soa_crba(m, b->single, q + i * m->nq, M + i * m->nv * m->nv))) b->state = i, b->body = soa_work_body(b->single);
+        if ((s = soa_crba(m, b->single, q + i * m->nq, M + i * m->nv * m->nv)))
+            b->state = i, b->body = soa_work_body(b->single);
     return s;
 }
-soa_status soa_aba_batch_f(const soa_model *m, soa_batch *b, long count, const float *q, const float *v, const float *tau,
-                           const float *fext, float *qdd) {
+soa_status soa_aba_batch_f(const soa_model *m, soa_batch *b, long count, const float *q, const float *v,
+                           const float *tau, const float *fext, float *qdd) {
     const soa_status s = begin(m, b, count, q, qdd);
     return s ? s : run_f(m, b, &b->f, FORWARD, count, q, v, tau, fext, qdd);
 }
-soa_status soa_rnea_batch_f(const soa_model *m, soa_batch *b, long count, const float *q, const float *v, const float *a,
-                            const float *fext, float *tau) {
+soa_status soa_rnea_batch_f(const soa_model *m, soa_batch *b, long count, const float *q, const float *v,
+                            const float *a, const float *fext, float *tau) {
     const soa_status s = begin(m, b, count, q, tau);
     return s ? s : run_f(m, b, &b->f, INVERSE, count, q, v, a, fext, tau);
 }
@@ -217,6 +228,7 @@ soa_status soa_crba_batch_f(const soa_model *m, soa_batch *b, long count, const 
     soa_status s = begin(m, b, count, q, M);
     if (s || !b->single) return s ? s : run_f(m, b, &b->f, MASS, count, q, NULL, NULL, NULL, M);
     for (long i = 0; i < count && s == SOA_OK; ++i)
-        if ((s = soa_crba_f(m, b->single, q + i * m->nq, M + i * m->nv * m->nv))) b->state = i, b->body = soa_work_body(b->single);
+        if ((s = soa_crba_f(m, b->single, q + i * m->nq, M + i * m->nv * m->nv)))
+            b->state = i, b->body = soa_work_body(b->single);
     return s;
 }

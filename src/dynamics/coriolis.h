@@ -8,15 +8,16 @@
 #include "steps.h"
 
 /* W (velocity made by w) stands in A, (dJ/dt) w in P while sweeping. */
-SOAI_SWEEP int coriolis_mul(const view_table *k, kernel_work *w, const real *q, const real *v, const real *x, real *out) {
+SOAI_SWEEP int coriolis_mul(const view_table *k, kernel_work *w, const real *q, const real *v, const real *x,
+                            real *out) {
     v6_zero(w->b[0].V), v6_zero(w->b[0].A), v6_zero(w->b[0].P);
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
         real c[6], s[6], V[6];
         v6_zero(s);
-#define SOAI_STEP_(kind, n)                                                                                            \
-    joint_position(k, w, b, i, kind, q);                                                                               \
-    step_velocity(k, w, b, i, kind, n, v, V);                                                                          \
+#define SOAI_STEP_(kind, n)                   \
+    joint_position(k, w, b, i, kind, q);      \
+    step_velocity(k, w, b, i, kind, n, v, V); \
     joint_add(k, w, b, kind, n, x + b->iv, s)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
@@ -44,8 +45,7 @@ SOAI_SWEEP int coriolis_mul(const view_table *k, kernel_work *w, const real *q, 
             real t1[3], t2[3];
             v3_cross_k(w->b[b->parent].V, r, t1);
             v3_cross_k(in->A, r, t2);
-            for (int j = 0; j < 3; ++j)
-                w->b[b->parent].f[j] += REAL(0.5) * (t1[j] * x[b->iv] + t2[j] * v[b->iv]);
+            for (int j = 0; j < 3; ++j) w->b[b->parent].f[j] += REAL(0.5) * (t1[j] * x[b->iv] + t2[j] * v[b->iv]);
         }
     }
     for (int i = k->nb; i >= 1; --i) {

@@ -10,10 +10,13 @@
 #include "steps.h"
 
 /* Column c of H*, any kind. */
-SOAI_INLINE void step_column(const view_table *k, const kernel_work *w, const body_table *b, int kind, int c, real H[6]) {
+SOAI_INLINE void step_column(const view_table *k, const kernel_work *w, const body_table *b, int kind, int c,
+                             real H[6]) {
     v6_zero(H);
     switch (kind) {
-    CASE_ON_AXIS: H[AXIS_OF(kind)] = REAL(1); break;
+    CASE_ON_AXIS:
+        H[AXIS_OF(kind)] = REAL(1);
+        break;
     case SOAI_KIND_REVOLUTE:
         for (int j = 0; j < 3; ++j) H[j] = REAL(b->axis[j]);
         break;
@@ -58,7 +61,8 @@ SOAI_INLINE void mass_mirror(int n, real *M) {
     for (int i0 = 0; i0 < n; i0 += BLOCK)
         for (int j0 = 0; j0 <= i0; j0 += BLOCK)
             for (int i = i0; i < i0 + BLOCK && i < n; ++i)
-                for (int j = j0; j < j0 + BLOCK && j < i; ++j) M[(size_t)n * (size_t)j + (size_t)i] = M[(size_t)n * (size_t)i + (size_t)j];
+                for (int j = j0; j < j0 + BLOCK && j < i; ++j)
+                    M[(size_t)n * (size_t)j + (size_t)i] = M[(size_t)n * (size_t)i + (size_t)j];
 }
 
 SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M) {
@@ -75,17 +79,17 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
             for (int j = 0; j < 9; ++j) w->Rw[9 * i + j] = REAL(j % 4 == 0);
             for (int j = 0; j < 3; ++j) w->pw[3 * i + j] = REAL(0);
         }
-#define SOAI_STEP_(kind, nd)                                                                                           \
-    if (ON_AXIS(kind)) { /* [Rw e; pw x Rw e] */                                                                       \
-        real *S = w->S + 6 * b->iv;                                                                                    \
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) S[j] = w->Rw[9 * i + 3 * j + AXIS_OF(kind)];                           \
-        v3_cross(w->pw + 3 * i, S, S + 3);                                                                             \
-    } else {                                                                                                           \
-        for (int c = 0; c < nd; ++c) {                                                                                 \
-            real H[6];                                                                                                 \
-            step_column(k, w, b, kind, c, H);                                                                          \
-            motion_to_root(w, i, H, w->S + 6 * (b->iv + c));                                                           \
-        }                                                                                                              \
+#define SOAI_STEP_(kind, nd)                                                                 \
+    if (ON_AXIS(kind)) { /* [Rw e; pw x Rw e] */                                             \
+        real *S = w->S + 6 * b->iv;                                                          \
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) S[j] = w->Rw[9 * i + 3 * j + AXIS_OF(kind)]; \
+        v3_cross(w->pw + 3 * i, S, S + 3);                                                   \
+    } else {                                                                                 \
+        for (int c = 0; c < nd; ++c) {                                                       \
+            real H[6];                                                                       \
+            step_column(k, w, b, kind, c, H);                                                \
+            motion_to_root(w, i, H, w->S + 6 * (b->iv + c));                                 \
+        }                                                                                    \
     }
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
@@ -93,26 +97,26 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
     SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
         const body_table *b = k->body + i;
         const real *r = w->b[i].P;
-#define SOAI_STEP_(kind, nd)                                                                                           \
-    for (int c = 0; c < nd; ++c) {                                                                                     \
-        real f[6], x[6], g[6];                                                                                         \
-        composite_column(k, w, b, kind, c, r, f);                                                                      \
-        joint_project(k, w, b, kind, nd, f, x);                                                                        \
-        real *row = M + n * (size_t)(b->iv + c);                                                                       \
-        for (int j = 0; j < b->iv; ++j) row[j] = REAL(0);                                                              \
-        for (int j = 0; j <= c; ++j) row[b->iv + j] = x[j];                                                            \
-        row[b->iv + c] += k->dof[b->iv + c].armature;                                                                  \
-        force_to_root(w, i, f, g);                                                                                     \
-        if (b->rotor && b->parent) {                                                                                   \
-            real couple[3], t[3];                                                                                      \
-            step_rotor_couple(k, w, b, i, couple);                                                                     \
-            rot_mul(w->Rw + 9 * i, couple, t);                                                                         \
-            for (int j = 0; j < 3; ++j) g[j] += t[j];                                                                  \
-        }                                                                                                              \
-        for (int a = b->parent; a; a = k->body[a].parent) {                                                            \
-            const int at = k->body[a].iv, count = k->body[a].nv;                                                       \
-            for (int j = at; j < at + count; ++j) row[j] = v6_dot(w->S + 6 * j, g);                                    \
-        }                                                                                                              \
+#define SOAI_STEP_(kind, nd)                                                        \
+    for (int c = 0; c < nd; ++c) {                                                  \
+        real f[6], x[6], g[6];                                                      \
+        composite_column(k, w, b, kind, c, r, f);                                   \
+        joint_project(k, w, b, kind, nd, f, x);                                     \
+        real *row = M + n * (size_t)(b->iv + c);                                    \
+        for (int j = 0; j < b->iv; ++j) row[j] = REAL(0);                           \
+        for (int j = 0; j <= c; ++j) row[b->iv + j] = x[j];                         \
+        row[b->iv + c] += k->dof[b->iv + c].armature;                               \
+        force_to_root(w, i, f, g);                                                  \
+        if (b->rotor && b->parent) {                                                \
+            real couple[3], t[3];                                                   \
+            step_rotor_couple(k, w, b, i, couple);                                  \
+            rot_mul(w->Rw + 9 * i, couple, t);                                      \
+            for (int j = 0; j < 3; ++j) g[j] += t[j];                               \
+        }                                                                           \
+        for (int a = b->parent; a; a = k->body[a].parent) {                         \
+            const int at = k->body[a].iv, count = k->body[a].nv;                    \
+            for (int j = at; j < at + count; ++j) row[j] = v6_dot(w->S + 6 * j, g); \
+        }                                                                           \
     }
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
@@ -133,11 +137,12 @@ SOAI_SWEEP int mass_r87(const view_table *k, kernel_work *w, const real *q, real
             real H[6], x[6], g[6], t[6];
             step_column(k, w, b, b->kind, c, H);
             rigid_mul(w->b[i].P, H, x); /* x(i) = r(i) H*(i) */
-            for (int a = i; a;) {           /* m(k,i) = H(k) x(k) */
+            for (int a = i; a;) {       /* m(k,i) = H(k) x(k) */
                 const body_table *o = k->body + a;
                 joint_project(k, w, o, o->kind, o->nv, x, g);
                 for (int j = 0; j < o->nv; ++j)
-                    M[n * (size_t)(b->iv + c) + (size_t)(o->iv + j)] = M[n * (size_t)(o->iv + j) + (size_t)(b->iv + c)] = g[j];
+                    M[n * (size_t)(b->iv + c) + (size_t)(o->iv + j)] =
+                        M[n * (size_t)(o->iv + j) + (size_t)(b->iv + c)] = g[j];
                 if (a == i && b->rotor) {
                     real couple[3];
                     step_rotor_couple(k, w, b, i, couple);

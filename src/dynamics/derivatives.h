@@ -142,7 +142,8 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
         }
         if (b->rotor && b->parent) { /* on the carrier */
             real r[3], g[3];
-            const real body[3] = {REAL(k->dof[b->iv].rotor[0]), REAL(k->dof[b->iv].rotor[1]), REAL(k->dof[b->iv].rotor[2])};
+            const real body[3] = {REAL(k->dof[b->iv].rotor[0]), REAL(k->dof[b->iv].rotor[1]),
+                                  REAL(k->dof[b->iv].rotor[2])};
             rot_mul(w->Rw + 9 * b->parent, body, r);
             v3_cross(v_l, r, g);
             real *B = w->B + 36 * b->parent, *f = w->b[b->parent].f;
@@ -196,7 +197,9 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
             for (int o = 0; o < b->nv; ++o) { /* own joint: row `row`, columns of the same joint */
                 const int at = b->iv + o;
                 real d[6], g[6];
-                if (dq) dq[n * (size_t)row + (size_t)at] = v6_dot(IS, w->U + 6 * at) + v6_dot(BS, w->F + 6 * at) + v6_dot(ES, w->S + 6 * at);
+                if (dq)
+                    dq[n * (size_t)row + (size_t)at] =
+                        v6_dot(IS, w->U + 6 * at) + v6_dot(BS, w->F + 6 * at) + v6_dot(ES, w->S + 6 * at);
                 if (dv) dv[n * (size_t)row + (size_t)at] = v6_dot(IS, w->Z + 6 * at) + v6_dot(BS, w->S + 6 * at);
                 if (dq && joint_varies(b)) {
                     joint_dcolumn(w, b, c, o, d);
@@ -209,7 +212,9 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
             for (int p = b->parent; p; p = k->body[p].parent)
                 for (int o = 0; o < k->body[p].nv; ++o) {
                     const int at = k->body[p].iv + o;
-                    if (dq) dq[n * (size_t)row + (size_t)at] = v6_dot(IS, w->U + 6 * at) + v6_dot(BS, w->F + 6 * at) + v6_dot(ES, w->S + 6 * at);
+                    if (dq)
+                        dq[n * (size_t)row + (size_t)at] =
+                            v6_dot(IS, w->U + 6 * at) + v6_dot(BS, w->F + 6 * at) + v6_dot(ES, w->S + 6 * at);
                     if (dv) dv[n * (size_t)row + (size_t)at] = v6_dot(IS, w->Z + 6 * at) + v6_dot(BS, w->S + 6 * at);
                     if (dq) dq[n * (size_t)at + (size_t)row] = v6_dot(w->S + 6 * at, col_q);
                     if (dv) dv[n * (size_t)at + (size_t)row] = v6_dot(w->S + 6 * at, col_v);
@@ -224,7 +229,8 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
             for (int j = 0; j < 6; ++j) w->b[b->parent].f[j] += F[j];
         }
     }
-    for (int i = 1; i <= k->nb; ++i) { /* exact rotors: their torque follows the carrier, their couple their own speed */
+    for (int i = 1; i <= k->nb;
+         ++i) { /* exact rotors: their torque follows the carrier, their couple their own speed */
         const body_table *b = k->body + i;
         if (!b->rotor || !b->parent) continue;
         const real body[3] = {REAL(k->dof[b->iv].rotor[0]), REAL(k->dof[b->iv].rotor[1]), REAL(k->dof[b->iv].rotor[2])};
@@ -236,9 +242,11 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
             for (int o = 0; o < k->body[p].nv; ++o) {
                 const int at = k->body[p].iv + o;
                 cross_motion(w->F + 6 * at, V, t);
-                for (int j = 0; dq && j < 3; ++j) dq[n * (size_t)b->iv + (size_t)at] += r[j] * (w->U[6 * at + j] + t[j]);
+                for (int j = 0; dq && j < 3; ++j)
+                    dq[n * (size_t)b->iv + (size_t)at] += r[j] * (w->U[6 * at + j] + t[j]);
                 cross_motion(w->S + 6 * at, V, t);
-                for (int j = 0; dv && j < 3; ++j) dv[n * (size_t)b->iv + (size_t)at] += r[j] * (w->Z[6 * at + j] + t[j]);
+                for (int j = 0; dv && j < 3; ++j)
+                    dv[n * (size_t)b->iv + (size_t)at] += r[j] * (w->Z[6 * at + j] + t[j]);
                 if (dv) dv[n * (size_t)at + (size_t)b->iv] += v3_dot(g, w->S + 6 * at);
             }
     }

@@ -71,7 +71,8 @@ static void user_matrix(const soa_work *w, const double *tree, double *out) {
 
 /* --- checks ------------------------------------------------------------------------------------------------------ */
 /* Every public call starts here: right model, finite numbers, unit quaternions. */
-static soa_status begin(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a, const double *t) {
+static soa_status begin(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a,
+                        const double *t) {
     if (!m || !w || w->model != m) return SOA_E_ARGUMENT;
     const soa_status s = soai_check_state(m, q, v, a, t, &w->body);
     if (s == SOA_OK) w->has_kinematics = w->has_forces = 0;
@@ -243,7 +244,8 @@ soa_status soa_jacobian_mul(const soa_model *m, soa_work *w, int frame, soa_axes
     memcpy(V, out, sizeof out);
     return SOA_OK;
 }
-soa_status soa_jacobian_transpose_mul(const soa_model *m, soa_work *w, int frame, soa_axes axes, const double force[6], double *tau) {
+soa_status soa_jacobian_transpose_mul(const soa_model *m, soa_work *w, int frame, soa_axes axes, const double force[6],
+                                      double *tau) {
     const soai_frame_row *f = frame_of(m, w, frame);
     if (!f || !force || !tau) return SOA_E_ARGUMENT;
     if (!soai_all_finite(force, 6)) return SOA_E_NOT_FINITE;
@@ -307,7 +309,8 @@ soa_status soa_gravity(const soa_model *m, soa_work *w, const double *q, double 
     if (m->nm) user_torque(w, out, tau);
     return SOA_OK;
 }
-soa_status soa_coriolis_mul(const soa_model *m, soa_work *w, const double *q, const double *v, const double *x, double *out) {
+soa_status soa_coriolis_mul(const soa_model *m, soa_work *w, const double *q, const double *v, const double *x,
+                            double *out) {
     soa_status s = begin(m, w, q, v, x, NULL);
     if (s == SOA_OK && !out) s = SOA_E_ARGUMENT;
     if (s) return s;
@@ -335,8 +338,12 @@ static soa_status form_mass(const soa_model *m, soa_work *w, const double *q, do
     if (m->nm) user_matrix(w, tree, M);
     return SOA_OK;
 }
-soa_status soa_crba(const soa_model *m, soa_work *w, const double *q, double *M) { return form_mass(m, w, q, M, 0); }
-soa_status soa_mass_r87(const soa_model *m, soa_work *w, const double *q, double *M) { return form_mass(m, w, q, M, 1); }
+soa_status soa_crba(const soa_model *m, soa_work *w, const double *q, double *M) {
+    return form_mass(m, w, q, M, 0);
+}
+soa_status soa_mass_r87(const soa_model *m, soa_work *w, const double *q, double *M) {
+    return form_mass(m, w, q, M, 1);
+}
 
 soa_status soa_mass_mul(const soa_model *m, soa_work *w, const double *q, const double *x, double *y) {
     soa_status s = begin(m, w, q, x, NULL, NULL);
@@ -399,7 +406,8 @@ soa_status soa_aba(const soa_model *m, soa_work *w, const double *q, const doubl
 }
 
 /* --- energy, momentum, identification ---------------------------------------------------------------------------- */
-soa_status soa_energy(const soa_model *m, soa_work *w, const double *q, const double *v, double *kinetic, double *potential) {
+soa_status soa_energy(const soa_model *m, soa_work *w, const double *q, const double *v, double *kinetic,
+                      double *potential) {
     const soa_status s = soa_kinematics(m, w, q, v, NULL);
     if (s) return s;
     const double *tq = tree_q(w, q), *tv = tree_motion(w, v, w->tv);
@@ -420,7 +428,8 @@ soa_status soa_energy(const soa_model *m, soa_work *w, const double *q, const do
     if (potential) *potential = U;
     return SOA_OK;
 }
-soa_status soa_center_of_mass(const soa_model *m, soa_work *w, const double *q, const double *v, double com[3], double velocity[3]) {
+soa_status soa_center_of_mass(const soa_model *m, soa_work *w, const double *q, const double *v, double com[3],
+                              double velocity[3]) {
     double h[6], c[3];
     const soa_status s = soa_momentum(m, w, q, v, h, c);
     if (s) return s;
@@ -452,7 +461,8 @@ soa_status soa_centroidal_matrix(const soa_model *m, soa_work *w, const double *
     if (m->nm) user_columns(w, 6, tree, A);
     return SOA_OK;
 }
-soa_status soa_regressor(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a, double *Y) {
+soa_status soa_regressor(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a,
+                         double *Y) {
     soa_status s = begin(m, w, q, v, a, NULL);
     if (s == SOA_OK && !Y) s = SOA_E_ARGUMENT;
     if (s) return s;
@@ -497,7 +507,8 @@ static void inverse_derivatives(soa_work *w, const double *q, const double *v, c
     const size_t tv = (size_t)m->tv;
     double *tree_dq = !dq ? NULL : m->nm ? w->matrix : dq, *tree_dv = !dv ? NULL : m->nm ? w->matrix + tv * tv : dv;
     const double *tq = tree_q(w, q), *fext = body_wrenches(w, tq, f, count, 1);
-    w->k->rnea_derivatives(&w->view, &w->w, tq, tree_motion(w, v, w->tv), tree_motion(w, a, w->ta), fext, fixed, n, tree_dq, tree_dv);
+    w->k->rnea_derivatives(&w->view, &w->w, tq, tree_motion(w, v, w->tv), tree_motion(w, a, w->ta), fext, fixed, n,
+                           tree_dq, tree_dv);
     if (m->nm && dq) user_matrix(w, tree_dq, dq);
     if (m->nm && dv) user_matrix(w, tree_dv, dv);
 }
@@ -534,7 +545,8 @@ soa_status soa_aba_derivatives(const soa_model *m, soa_work *w, const double *q,
 }
 
 /* --- single precision -------------------------------------------------------------------------------------------- */
-static soa_status begin_f(const soa_model *m, soa_work *w, const float *q, const float *v, const float *a, const float *fext) {
+static soa_status begin_f(const soa_model *m, soa_work *w, const float *q, const float *v, const float *a,
+                          const float *fext) {
     if (!m || !w || w->model != m || !q) return SOA_E_ARGUMENT;
     const soa_status s = soai_check_state_f(m, q, v, a, NULL, &w->body);
     for (int i = 1; s == SOA_OK && fext && i <= m->nb; ++i)
@@ -553,7 +565,8 @@ static const float *tree_f(const soa_work *w, const float *x, const soai_map *ma
 #define TREE_Q_F(x) tree_f(w, x, SOAI_AT(m, soai_map, map_q), m->tq, w->tq_f)
 #define TREE_V_F(x, room) tree_f(w, x, SOAI_AT(m, soai_map, map_v), m->tv, room)
 
-soa_status soa_rnea_f(const soa_model *m, soa_work *w, const float *q, const float *v, const float *a, const float *fext, float *tau) {
+soa_status soa_rnea_f(const soa_model *m, soa_work *w, const float *q, const float *v, const float *a,
+                      const float *fext, float *tau) {
     soa_status s = begin_f(m, w, q, v, a, fext);
     if (s == SOA_OK && !tau) s = SOA_E_ARGUMENT;
     if (s) return s;
@@ -566,7 +579,8 @@ soa_status soa_rnea_f(const soa_model *m, soa_work *w, const float *q, const flo
     }
     return SOA_OK;
 }
-soa_status soa_aba_f(const soa_model *m, soa_work *w, const float *q, const float *v, const float *tau, const float *fext, float *qdd) {
+soa_status soa_aba_f(const soa_model *m, soa_work *w, const float *q, const float *v, const float *tau,
+                     const float *fext, float *qdd) {
     soa_status s = begin_f(m, w, q, v, tau, fext);
     if (s == SOA_OK && !qdd) s = SOA_E_ARGUMENT;
     if (s) return s;
@@ -578,7 +592,8 @@ soa_status soa_aba_f(const soa_model *m, soa_work *w, const float *q, const floa
     if (s == SOA_OK && m->nm)
         for (int i = 1; i <= m->nb; ++i) {
             const soai_meta *e = soai_metas(m) + i;
-            for (int c = 0; e->leader < 0 && c < w->view.body[i].nv; ++c) qdd[e->user_v + c] = out[w->view.body[i].iv + c];
+            for (int c = 0; e->leader < 0 && c < w->view.body[i].nv; ++c)
+                qdd[e->user_v + c] = out[w->view.body[i].iv + c];
         }
     return s;
 }
@@ -594,7 +609,8 @@ soa_status soa_crba_f(const soa_model *m, soa_work *w, const float *q, float *M)
         for (size_t j = 0; j < nv * nv; ++j) M[j] = 0;
         for (size_t r = 0; r < tv; ++r)
             for (size_t c = 0; c < tv; ++c)
-                M[nv * (size_t)map[r].user + (size_t)map[c].user] += (float)(map[r].ratio * map[c].ratio) * tree[tv * r + c];
+                M[nv * (size_t)map[r].user + (size_t)map[c].user] +=
+                    (float)(map[r].ratio * map[c].ratio) * tree[tv * r + c];
     }
     return SOA_OK;
 }

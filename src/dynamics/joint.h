@@ -13,30 +13,32 @@
 #include "joint_types.h"
 
 /* Runs `step(kind, nv)` with literals for the common kinds. */
-#define SOAI_BY_KIND(b, step)                                                                                          \
-    switch ((b)->kind) {                                                                                               \
-    case SOAI_KIND_REVOLUTE_X: step(SOAI_KIND_REVOLUTE_X, 1); break;                                                   \
-    case SOAI_KIND_REVOLUTE_Y: step(SOAI_KIND_REVOLUTE_Y, 1); break;                                                   \
-    case SOAI_KIND_REVOLUTE_Z: step(SOAI_KIND_REVOLUTE_Z, 1); break;                                                   \
-    case SOAI_KIND_REVOLUTE: step(SOAI_KIND_REVOLUTE, 1); break;                                                       \
-    case SOAI_KIND_PRISMATIC: step(SOAI_KIND_PRISMATIC, 1); break;                                                     \
-    case SOAI_KIND_SPHERICAL: step(SOAI_KIND_SPHERICAL, 3); break;                                                     \
-    case SOAI_KIND_FREE: step(SOAI_KIND_FREE, 6); break;                                                               \
-    default: step(SOAI_KIND_GENERAL, (b)->nv); break;                                                                  \
+#define SOAI_BY_KIND(b, step)                                        \
+    switch ((b)->kind) {                                             \
+    case SOAI_KIND_REVOLUTE_X: step(SOAI_KIND_REVOLUTE_X, 1); break; \
+    case SOAI_KIND_REVOLUTE_Y: step(SOAI_KIND_REVOLUTE_Y, 1); break; \
+    case SOAI_KIND_REVOLUTE_Z: step(SOAI_KIND_REVOLUTE_Z, 1); break; \
+    case SOAI_KIND_REVOLUTE: step(SOAI_KIND_REVOLUTE, 1); break;     \
+    case SOAI_KIND_PRISMATIC: step(SOAI_KIND_PRISMATIC, 1); break;   \
+    case SOAI_KIND_SPHERICAL: step(SOAI_KIND_SPHERICAL, 3); break;   \
+    case SOAI_KIND_FREE: step(SOAI_KIND_FREE, 6); break;             \
+    default: step(SOAI_KIND_GENERAL, (b)->nv); break;                \
     }
 
 /* A kind about a coordinate axis, that axis, and the two that follow it (x y z x ...). */
 #define ON_AXIS(kind) ((kind) <= SOAI_KIND_REVOLUTE_Z)
-#define AXIS_OF(kind) ((kind) - SOAI_KIND_REVOLUTE_X)
+#define AXIS_OF(kind) ((kind)-SOAI_KIND_REVOLUTE_X)
 #define NEXT(ax) (((ax) + 1) % 3)
 #define LAST(ax) (((ax) + 2) % 3)
 /* Cases of all three. */
-#define CASE_ON_AXIS                                                                                                   \
-    case SOAI_KIND_REVOLUTE_X:                                                                                         \
-    case SOAI_KIND_REVOLUTE_Y:                                                                                         \
+#define CASE_ON_AXIS           \
+    case SOAI_KIND_REVOLUTE_X: \
+    case SOAI_KIND_REVOLUTE_Y: \
     case SOAI_KIND_REVOLUTE_Z
 
-SOAI_INLINE int joint_varies(const body_table *b) { return b->type == SOAI_JOINT_UNIVERSAL || b->type == SOAI_JOINT_PLANAR; }
+SOAI_INLINE int joint_varies(const body_table *b) {
+    return b->type == SOAI_JOINT_UNIVERSAL || b->type == SOAI_JOINT_PLANAR;
+}
 
 /* Column c of H* of a general joint. */
 SOAI_INLINE void joint_column(const view_table *k, const kernel_work *w, const body_table *b, int c, real out[6]) {
@@ -78,9 +80,8 @@ SOAI_INLINE void rot_about(const konst u[3], real angle, real R[9]) {
 }
 
 /* Helical joints and those with more than one coordinate; kept out of the hot loop. */
-static __attribute__((noinline, unused)) void joint_position_multi(const view_table *k, kernel_work *w,
-                                                                   const body_table *b, const real *q, real *R,
-                                                                   real *p) {
+static __attribute__((noinline, unused)) void
+joint_position_multi(const view_table *k, kernel_work *w, const body_table *b, const real *q, real *R, real *p) {
     real T[9], Q[9];
     real *H = w->H + 6 * b->iv;
     switch (b->type) {
@@ -132,7 +133,8 @@ static __attribute__((noinline, unused)) void joint_position_multi(const view_ta
     }
 }
 
-SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, const real *q_tree) {
+SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_table *b, int i, int kind,
+                                const real *q_tree) {
     const real *q = q_tree + b->iq;
     real *R = w->b[i].R, *p = w->b[i].p;
     switch (kind) {
@@ -148,8 +150,7 @@ SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_
         rot_placement(b, R);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = b->p[j] + q[0] * b->slide[j];
         break;
-    default:
-        joint_position_multi(k, w, b, q, R, p);
+    default: joint_position_multi(k, w, b, q, R, p);
     }
 }
 
@@ -157,13 +158,13 @@ SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_
 SOAI_INLINE void joint_add(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
                            const real *x, real V[6]) {
     switch (kind) {
-    CASE_ON_AXIS: V[AXIS_OF(kind)] += x[0]; break;
+    CASE_ON_AXIS:
+        V[AXIS_OF(kind)] += x[0];
+        break;
     case SOAI_KIND_REVOLUTE: V[0] += b->axis[0] * x[0], V[1] += b->axis[1] * x[0], V[2] += b->axis[2] * x[0]; break;
     case SOAI_KIND_PRISMATIC: V[3] += b->axis[0] * x[0], V[4] += b->axis[1] * x[0], V[5] += b->axis[2] * x[0]; break;
     case SOAI_KIND_SPHERICAL:
-    case SOAI_KIND_FREE:
-        SOAI_UNROLL for (int i = 0; i < nv; ++i) V[i] += x[i];
-        break;
+    case SOAI_KIND_FREE: SOAI_UNROLL for (int i = 0; i < nv; ++i) V[i] += x[i]; break;
     default:
         for (int c = 0; c < nv; ++c) {
             real H[6];
@@ -177,13 +178,13 @@ SOAI_INLINE void joint_add(const view_table *k, const kernel_work *w, const body
 SOAI_INLINE void joint_project(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
                                const real f[6], real *x) {
     switch (kind) {
-    CASE_ON_AXIS: x[0] = f[AXIS_OF(kind)]; break;
+    CASE_ON_AXIS:
+        x[0] = f[AXIS_OF(kind)];
+        break;
     case SOAI_KIND_REVOLUTE: x[0] = b->axis[0] * f[0] + b->axis[1] * f[1] + b->axis[2] * f[2]; break;
     case SOAI_KIND_PRISMATIC: x[0] = b->axis[0] * f[3] + b->axis[1] * f[4] + b->axis[2] * f[5]; break;
     case SOAI_KIND_SPHERICAL:
-    case SOAI_KIND_FREE:
-        SOAI_UNROLL for (int i = 0; i < nv; ++i) x[i] = f[i];
-        break;
+    case SOAI_KIND_FREE: SOAI_UNROLL for (int i = 0; i < nv; ++i) x[i] = f[i]; break;
     default:
         for (int c = 0; c < nv; ++c) {
             real H[6];
@@ -218,7 +219,9 @@ SOAI_INLINE void joint_inertia(const view_table *k, const kernel_work *w, const 
     const real *B = P + 12;
     const konst *u = b->axis;
     switch (kind) {
-    CASE_ON_AXIS: abi_column(P, AXIS_OF(kind), U); break;
+    CASE_ON_AXIS:
+        abi_column(P, AXIS_OF(kind), U);
+        break;
     case SOAI_KIND_REVOLUTE:
         U[0] = P[XX] * u[0] + P[XY] * u[1] + P[XZ] * u[2];
         U[1] = P[XY] * u[0] + P[YY] * u[1] + P[YZ] * u[2];
@@ -232,9 +235,7 @@ SOAI_INLINE void joint_inertia(const view_table *k, const kernel_work *w, const 
         U[5] = P[6 + XZ] * u[0] + P[6 + YZ] * u[1] + P[6 + ZZ] * u[2];
         break;
     case SOAI_KIND_SPHERICAL:
-    case SOAI_KIND_FREE:
-        SOAI_UNROLL for (int c = 0; c < nv; ++c) abi_column(P, c, U + 6 * c);
-        break;
+    case SOAI_KIND_FREE: SOAI_UNROLL for (int c = 0; c < nv; ++c) abi_column(P, c, U + 6 * c); break;
     default:
         for (int c = 0; c < nv; ++c) {
             real H[6];

@@ -30,22 +30,22 @@ typedef struct body_work {
 } body_work;
 
 /*   name  size        what it holds                                                written by            */
-#define SOAI_WORK_LIST(X)                                                                                              \
-    X(c, 6 * B)      /* a of the papers: V x H*v and the apparent rate of H*        kinematics             */        \
-    X(H, 6 * V)      /* columns of H* where they depend on q                        joint_position         */        \
-    X(U, 6 * V)      /* P H* (columns), with the rotor's couple                     aba                    */        \
-    X(D, 1 * D)      /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba                    */        \
-    X(e, 1 * V)      /* innovations                                                 aba                    */        \
-    X(x, 1 * V)      /* a tree vector of the caller's                                                     */        \
-    X(Rw, 9 * B)     /* rotation, body to world (or to the root body: crba)         kinematics             */        \
-    X(pw, 3 * B)     /* position of the same                                        kinematics             */        \
-    X(S, 6 * V)      /* columns of H* in world (or root) axes                       crba, derivatives      */        \
-    X(F, 6 * V)      /* change of velocity with q                                   derivatives            */        \
-    X(Z, 6 * V)      /* change of acceleration with v                               derivatives            */        \
-    X(B, 36 * B)     /* composite d(force)/d(velocity)                              derivatives            */        \
-    X(E, 36 * B)     /* the same of wrenches fixed in the world                     derivatives            */        \
-    X(Y, 1 * N * V)  /* M^-1 G' of the mimic joints                                 mimic_prepare          */        \
-    X(W, 1 * N * N)  /* G M^-1 G', factored                                         mimic_prepare          */
+#define SOAI_WORK_LIST(X)                                                                                    \
+    X(c, 6 * B)     /* a of the papers: V x H*v and the apparent rate of H*        kinematics             */ \
+    X(H, 6 * V)     /* columns of H* where they depend on q                        joint_position         */ \
+    X(U, 6 * V)     /* P H* (columns), with the rotor's couple                     aba                    */ \
+    X(D, 1 * D)     /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba                    */ \
+    X(e, 1 * V)     /* innovations                                                 aba                    */ \
+    X(x, 1 * V)     /* a tree vector of the caller's                                                     */  \
+    X(Rw, 9 * B)    /* rotation, body to world (or to the root body: crba)         kinematics             */ \
+    X(pw, 3 * B)    /* position of the same                                        kinematics             */ \
+    X(S, 6 * V)     /* columns of H* in world (or root) axes                       crba, derivatives      */ \
+    X(F, 6 * V)     /* change of velocity with q                                   derivatives            */ \
+    X(Z, 6 * V)     /* change of acceleration with v                               derivatives            */ \
+    X(B, 36 * B)    /* composite d(force)/d(velocity)                              derivatives            */ \
+    X(E, 36 * B)    /* the same of wrenches fixed in the world                     derivatives            */ \
+    X(Y, 1 * N * V) /* M^-1 G' of the mimic joints                                 mimic_prepare          */ \
+    X(W, 1 * N * N) /* G M^-1 G', factored                                         mimic_prepare          */
 
 typedef struct kernel_work {
     body_work *b;
@@ -60,8 +60,8 @@ SOAI_INLINE size_t kernel_layout(const view_table *k, kernel_work *w, real *memo
     size_t at = B * (sizeof(body_work) / sizeof(real));
     (void)D, (void)N;
     if (memory) w->b = (body_work *)(void *)memory;
-#define SOAI_WORK_PLACE_(name, size)                                                                                   \
-    if (memory) w->name = memory + at;                                                                                 \
+#define SOAI_WORK_PLACE_(name, size)   \
+    if (memory) w->name = memory + at; \
     at += size;
     SOAI_WORK_LIST(SOAI_WORK_PLACE_)
 #undef SOAI_WORK_PLACE_

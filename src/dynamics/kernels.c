@@ -13,18 +13,27 @@
 #include "minv.h"
 #endif
 
-
-static size_t k_work_reals(const void *view) { return kernel_layout(view, 0, 0); }
-static void k_work_place(const void *view, void *work, void *memory) { kernel_layout(view, work, memory); }
-static int k_rnea(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext, void *tau) {
+static size_t k_work_reals(const void *view) {
+    return kernel_layout(view, 0, 0);
+}
+static void k_work_place(const void *view, void *work, void *memory) {
+    kernel_layout(view, work, memory);
+}
+static int k_rnea(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext,
+                  void *tau) {
     return rnea(view, work, q, v, a, fext, tau);
 }
-static int k_aba(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext, void *vdot) {
+static int k_aba(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext,
+                 void *vdot) {
     return aba(view, work, q, v, tau, fext, vdot);
 }
-static int k_crba(const void *view, void *work, const void *q, void *M) { return crba(view, work, q, M); }
+static int k_crba(const void *view, void *work, const void *q, void *M) {
+    return crba(view, work, q, M);
+}
 #if SOAI_EVERYTHING
-static int k_mass_r87(const void *view, void *work, const void *q, void *M) { return mass_r87(view, work, q, M); }
+static int k_mass_r87(const void *view, void *work, const void *q, void *M) {
+    return mass_r87(view, work, q, M);
+}
 static int k_articulate(const void *view, void *work, const void *q) {
     const view_table *k = view;
     const int bad = articulate(k, work, q);
@@ -36,9 +45,15 @@ static void k_minv_mul(const void *view, void *work, const void *x, void *y) {
     minv_mul(k, work, x, y);
     if (k->nm) mimic_project(k, work, y);
 }
-static void k_minv_form(const void *view, void *work, void *M) { minv_form(view, work, M); }
-static void k_positions(const void *view, void *work, const void *q) { positions(view, work, q); }
-static void k_mass_mul(const void *view, void *work, const void *x, void *y) { mass_mul(view, work, x, y); }
+static void k_minv_form(const void *view, void *work, void *M) {
+    minv_form(view, work, M);
+}
+static void k_positions(const void *view, void *work, const void *q) {
+    positions(view, work, q);
+}
+static void k_mass_mul(const void *view, void *work, const void *x, void *y) {
+    mass_mul(view, work, x, y);
+}
 static int k_kinematics(const void *view, void *work, const void *q, const void *v, const void *a) {
     return kinematics(view, work, q, v, a);
 }
@@ -51,11 +66,15 @@ static void k_momentum(const void *view, void *work, const void *v, void *kineti
 static void k_first_moment(const void *view, void *work, void *mass, void *moment) {
     first_moment(view, work, mass, moment);
 }
-static void k_centroidal(const void *view, void *work, const void *com, void *A) { centroidal(view, work, com, A); }
+static void k_centroidal(const void *view, void *work, const void *com, void *A) {
+    centroidal(view, work, com, A);
+}
 static int k_coriolis_mul(const void *view, void *work, const void *q, const void *v, const void *x, void *out) {
     return coriolis_mul(view, work, q, v, x, out);
 }
-static void k_regressor(const void *view, void *work, void *Y) { regressor(view, work, Y); }
+static void k_regressor(const void *view, void *work, void *Y) {
+    regressor(view, work, Y);
+}
 static int k_rnea_derivatives(const void *view, void *work, const void *q, const void *v, const void *a,
                               const void *fext, const void *wrench, int wrenches, void *dq, void *dv) {
     return rnea_derivatives(view, work, q, v, a, fext, wrench, wrenches, dq, dv);
@@ -73,10 +92,14 @@ static void k_pack(const void *from_, long stride, int count, int states, void *
         real a, b, c, d;
         memcpy(&a, row[0] + j, sizeof a), memcpy(&b, row[1] + j, sizeof b);
         memcpy(&c, row[2] + j, sizeof c), memcpy(&d, row[3] + j, sizeof d);
-        const real t0 = __builtin_shuffle(a, b, (soai_mask){0, 4, 2, 6}), t1 = __builtin_shuffle(a, b, (soai_mask){1, 5, 3, 7});
-        const real t2 = __builtin_shuffle(c, d, (soai_mask){0, 4, 2, 6}), t3 = __builtin_shuffle(c, d, (soai_mask){1, 5, 3, 7});
-        to[j] = __builtin_shuffle(t0, t2, (soai_mask){0, 1, 4, 5}), to[j + 1] = __builtin_shuffle(t1, t3, (soai_mask){0, 1, 4, 5});
-        to[j + 2] = __builtin_shuffle(t0, t2, (soai_mask){2, 3, 6, 7}), to[j + 3] = __builtin_shuffle(t1, t3, (soai_mask){2, 3, 6, 7});
+        const real t0 = __builtin_shuffle(a, b, (soai_mask){0, 4, 2, 6}),
+                   t1 = __builtin_shuffle(a, b, (soai_mask){1, 5, 3, 7});
+        const real t2 = __builtin_shuffle(c, d, (soai_mask){0, 4, 2, 6}),
+                   t3 = __builtin_shuffle(c, d, (soai_mask){1, 5, 3, 7});
+        to[j] = __builtin_shuffle(t0, t2, (soai_mask){0, 1, 4, 5}),
+        to[j + 1] = __builtin_shuffle(t1, t3, (soai_mask){0, 1, 4, 5});
+        to[j + 2] = __builtin_shuffle(t0, t2, (soai_mask){2, 3, 6, 7}),
+               to[j + 3] = __builtin_shuffle(t1, t3, (soai_mask){2, 3, 6, 7});
     }
 #endif
     for (; j < count; ++j) {
@@ -93,10 +116,14 @@ static void k_unpack(const void *from_, int count, int states, void *to_, long s
     if (states == SOAI_LANES)
         for (; j + 4 <= count; j += 4) {
             const real a = from[j], b = from[j + 1], c = from[j + 2], d = from[j + 3];
-            const real t0 = __builtin_shuffle(a, b, (soai_mask){0, 4, 2, 6}), t1 = __builtin_shuffle(a, b, (soai_mask){1, 5, 3, 7});
-            const real t2 = __builtin_shuffle(c, d, (soai_mask){0, 4, 2, 6}), t3 = __builtin_shuffle(c, d, (soai_mask){1, 5, 3, 7});
-            const real r0 = __builtin_shuffle(t0, t2, (soai_mask){0, 1, 4, 5}), r1 = __builtin_shuffle(t1, t3, (soai_mask){0, 1, 4, 5});
-            const real r2 = __builtin_shuffle(t0, t2, (soai_mask){2, 3, 6, 7}), r3 = __builtin_shuffle(t1, t3, (soai_mask){2, 3, 6, 7});
+            const real t0 = __builtin_shuffle(a, b, (soai_mask){0, 4, 2, 6}),
+                       t1 = __builtin_shuffle(a, b, (soai_mask){1, 5, 3, 7});
+            const real t2 = __builtin_shuffle(c, d, (soai_mask){0, 4, 2, 6}),
+                       t3 = __builtin_shuffle(c, d, (soai_mask){1, 5, 3, 7});
+            const real r0 = __builtin_shuffle(t0, t2, (soai_mask){0, 1, 4, 5}),
+                       r1 = __builtin_shuffle(t1, t3, (soai_mask){0, 1, 4, 5});
+            const real r2 = __builtin_shuffle(t0, t2, (soai_mask){2, 3, 6, 7}),
+                       r3 = __builtin_shuffle(t1, t3, (soai_mask){2, 3, 6, 7});
             memcpy(to + j, &r0, sizeof r0), memcpy(to + stride + j, &r1, sizeof r1);
             memcpy(to + 2 * stride + j, &r2, sizeof r2), memcpy(to + 3 * stride + j, &r3, sizeof r3);
         }

@@ -10,12 +10,13 @@ typedef struct soai_kernels {
     const char *instruction_set;
     int lanes;
     size_t real_bytes;
-    size_t work_bytes;                                            /* of the struct of pointers         */
-    size_t (*work_reals)(const void *view);                       /* numbers its arrays need           */
+    size_t work_bytes;                      /* of the struct of pointers         */
+    size_t (*work_reals)(const void *view); /* numbers its arrays need           */
     void (*work_place)(const void *view, void *work, void *memory);
     /* each returns 0 or the body at fault */
     int (*rnea)(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext, void *tau);
-    int (*aba)(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext, void *vdot);
+    int (*aba)(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext,
+               void *vdot);
     int (*crba)(const void *view, void *work, const void *q, void *M);
     /* the rest stands only in the tables of double (and of the tests' complex and quad) */
     int (*mass_r87)(const void *view, void *work, const void *q, void *M);

@@ -9,9 +9,9 @@ SOAI_SWEEP int kinematics(const view_table *k, kernel_work *w, const real *q, co
     SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
         real V[6], A[6];
-#define SOAI_STEP_(kind, n)                                                                                            \
-    joint_position(k, w, b, i, kind, q);                                                                               \
-    step_velocity(k, w, b, i, kind, n, v, V);                                                                          \
+#define SOAI_STEP_(kind, n)                   \
+    joint_position(k, w, b, i, kind, q);      \
+    step_velocity(k, w, b, i, kind, n, v, V); \
     step_acceleration(k, w, b, i, kind, n, V, v, a, A, w->c + 6 * i)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_

@@ -100,7 +100,8 @@ SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
                 hinge_pass_motion(k, w, o, alpha, e);
                 v6_copy(alpha, w->b[j].A);
                 if (j > i)
-                    for (int r = 0; r < o->nv; ++r) M[n * (size_t)(o->iv + r) + col] = M[n * col + (size_t)(o->iv + r)] = e[r];
+                    for (int r = 0; r < o->nv; ++r)
+                        M[n * (size_t)(o->iv + r) + col] = M[n * col + (size_t)(o->iv + r)] = e[r];
             }
         }
     }

@@ -15,9 +15,9 @@ SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const re
     SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips */
         const body_table *b = k->body + i;
         real V[6], A[6], c[6], f[6], MA[6];
-#define SOAI_STEP_(kind, n)                                                                                            \
-    joint_position(k, w, b, i, kind, q);                                                                               \
-    step_velocity(k, w, b, i, kind, n, v, V);                                                                          \
+#define SOAI_STEP_(kind, n)                   \
+    joint_position(k, w, b, i, kind, q);      \
+    step_velocity(k, w, b, i, kind, n, v, V); \
     step_acceleration(k, w, b, i, kind, n, V, v, a, A, c)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
@@ -32,12 +32,12 @@ SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const re
     SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
         const body_table *b = k->body + i;
         const real *f = w->b[i].f;
-#define SOAI_STEP_(kind, n)                                                                                            \
-    {                                                                                                                  \
-        real x[6];                                                                                                     \
-        joint_project(k, w, b, kind, n, f, x); /* T = H f */                                                           \
-        SOAI_UNROLL for (int j = 0; j < n; ++j)                                                                        \
-            tau[b->iv + j] = x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j];                \
+#define SOAI_STEP_(kind, n)                                                            \
+    {                                                                                  \
+        real x[6];                                                                     \
+        joint_project(k, w, b, kind, n, f, x); /* T = H f */                           \
+        SOAI_UNROLL for (int j = 0; j < n; ++j) tau[b->iv + j] =                       \
+            x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j]; \
     }
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
@@ -66,11 +66,11 @@ SOAI_SWEEP void mass_mul(const view_table *k, kernel_work *w, const real *x, rea
     }
     for (int i = k->nb; i >= 1; --i) {
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n)                                                                                            \
-    {                                                                                                                  \
-        real t[6];                                                                                                     \
-        joint_project(k, w, b, kind, n, w->b[i].f, t);                                                              \
-        for (int j = 0; j < n; ++j) y[b->iv + j] = t[j] + k->dof[b->iv + j].armature * x[b->iv + j];                   \
+#define SOAI_STEP_(kind, n)                                                                          \
+    {                                                                                                \
+        real t[6];                                                                                   \
+        joint_project(k, w, b, kind, n, w->b[i].f, t);                                               \
+        for (int j = 0; j < n; ++j) y[b->iv + j] = t[j] + k->dof[b->iv + j].armature * x[b->iv + j]; \
     }
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_

@@ -21,7 +21,7 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
                            const real V[6], const real *v, real c[6]) {
     real t[3];
     switch (kind) {
-    CASE_ON_AXIS: { /* w x e = (w_last) next - (w_next) last */
+    CASE_ON_AXIS : { /* w x e = (w_last) next - (w_next) last */
         const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax);
         c[ax] = c[3 + ax] = REAL(0);
         c[n] = V[l] * v[0], c[l] = -(V[n] * v[0]);
@@ -192,8 +192,8 @@ SOAI_INLINE void hinge_bias(int kind, const real P[21], const real c[6], real z[
     const real *B = P + 12, *C = P + 6;
     z[n] += P[n] * c[n] + P[sym[n][l]] * c[l] + (B[3 * n + n] * c[3 + n] + B[3 * n + l] * c[3 + l]);
     z[l] += P[sym[n][l]] * c[n] + P[l] * c[l] + (B[3 * l + n] * c[3 + n] + B[3 * l + l] * c[3 + l]);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j)
-        z[3 + j] += B[3 * n + j] * c[n] + B[3 * l + j] * c[l] + (C[sym[j][n]] * c[3 + n] + C[sym[j][l]] * c[3 + l]);
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) z[3 + j] +=
+        B[3 * n + j] * c[n] + B[3 * l + j] * c[l] + (C[sym[j][n]] * c[3 + n] + C[sym[j][l]] * c[3 + l]);
 }
 /* out += phi P+ phi*, R87 (37) */
 SOAI_INLINE void hinge_shift(int kind, const real R[9], const real p[3], const real P[21], real out[21]) {
@@ -219,7 +219,9 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
         SOAI_UNROLL for (int j = 0; j < 21; ++j) P[j] = own->P[j];
         joint_inertia(k, w, b, kind, nv, P, U);
         const real size = kind == SOAI_KIND_PRISMATIC ? P[6] + P[7] + P[8]
-                          : ON_AXIS(kind) || kind == SOAI_KIND_REVOLUTE || kind == SOAI_KIND_SPHERICAL ? P[0] + P[1] + P[2] : REAL(0);
+                          : ON_AXIS(kind) || kind == SOAI_KIND_REVOLUTE || kind == SOAI_KIND_SPHERICAL
+                              ? P[0] + P[1] + P[2]
+                              : REAL(0);
         const real least = size * REAL(SOAI_HINGE_TOLERANCE);
         if (nv == 1) {
             real d;
@@ -294,8 +296,8 @@ SOAI_INLINE void step_hinge_solve(const kernel_work *w, const body_table *b, int
 }
 
 /* a' = phi* A(parent) + c;  vdot = D^-1 (eps - U'a');  A = a' + H* vdot.  R87 (44) to (47); FO00 (14), then (4). */
-SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv, int mode,
-                             const real *v_tree, real *vdot) {
+SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
+                             int mode, const real *v_tree, real *vdot) {
     const real *U = w->U + 6 * b->iv, *e = w->e + b->iv;
     real A[6], x[6];
     if (b->parent || (mode & BIAS))

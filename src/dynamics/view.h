@@ -23,8 +23,8 @@ enum {
 
 typedef struct SOAI_VIEW(body) {
     int parent, type, kind, nv;
-    int iq, iv, id;   /* first q, first v, first entry of its D block (nv x nv) */
-    int rotor;        /* nonzero: an exact rotor sits on the parent              */
+    int iq, iv, id;                 /* first q, first v, first entry of its D block (nv x nv) */
+    int rotor;                      /* nonzero: an exact rotor sits on the parent              */
     SOAI_KONST R0[9], R1[9], R2[9]; /* R(q) = R0 + cos q R1 + sin q R2; R0 + R1 is the placement's rotation */
     SOAI_KONST p[3];                /* the placement's translation                                          */
     SOAI_KONST axis[3];             /* in body axes                                                         */

@@ -17,7 +17,8 @@ TABLE(float_lanes, avx2);
 
 const soai_kernels *soai_kernels_for(soai_number number) {
     static const soai_kernels *const plain[] = {&soai_kernels_double_portable, &soai_kernels_float_portable,
-                                                &soai_kernels_double_lanes_portable, &soai_kernels_float_lanes_portable};
+                                                &soai_kernels_double_lanes_portable,
+                                                &soai_kernels_float_lanes_portable};
 #ifdef SOAI_HAVE_AVX2
     static const soai_kernels *const avx2[] = {&soai_kernels_double_avx2, &soai_kernels_float_avx2,
                                                &soai_kernels_double_lanes_avx2, &soai_kernels_float_lanes_avx2};
@@ -27,7 +28,9 @@ const soai_kernels *soai_kernels_for(soai_number number) {
 #endif
     return plain[number];
 }
-const char *soa_instruction_set(void) { return soai_kernels_for(SOAI_K_DOUBLE)->instruction_set; }
+const char *soa_instruction_set(void) {
+    return soai_kernels_for(SOAI_K_DOUBLE)->instruction_set;
+}
 
 /* Takes `bytes` from memory, aligned; with memory NULL only counts. */
 static void *take(char *memory, size_t *at, size_t bytes) {
@@ -80,7 +83,9 @@ static size_t layout(const soa_model *m, char *memory) {
     return at;
 }
 
-size_t soa_work_size(const soa_model *model) { return model ? layout(model, NULL) : 0; }
+size_t soa_work_size(const soa_model *model) {
+    return model ? layout(model, NULL) : 0;
+}
 
 soa_status soa_work_init(const soa_model *model, void *memory, size_t size, soa_work **work) {
     if (!model || !work) return SOA_E_ARGUMENT;
@@ -97,60 +102,65 @@ soa_status soa_work_create(const soa_model *model, soa_work **work) {
     if (!memory) return SOA_E_MEMORY;
     return soa_work_init(model, memory, size, work);
 }
-void soa_work_free(soa_work *work) { free(work); }
-int soa_work_body(const soa_work *work) { return work ? work->body : -1; }
+void soa_work_free(soa_work *work) {
+    free(work);
+}
+int soa_work_body(const soa_work *work) {
+    return work ? work->body : -1;
+}
 
 int soai_body_of_q(const soa_model *m, int j) {
     for (int i = 1; i <= m->nb; ++i) {
         const soai_meta *e = soai_metas(m) + i;
-        if (e->leader < 0 && j >= e->user_q && j < e->user_q + soai_nq_of((soa_joint_type)soai_bodies(m)[i].type)) return i;
+        if (e->leader < 0 && j >= e->user_q && j < e->user_q + soai_nq_of((soa_joint_type)soai_bodies(m)[i].type))
+            return i;
     }
     return -1;
 }
 int soai_body_of_v(const soa_model *m, int j) {
     for (int i = 1; i <= m->nb; ++i) {
         const soai_meta *e = soai_metas(m) + i;
-        if (e->leader < 0 && j >= e->user_v && j < e->user_v + soai_nv_of((soa_joint_type)soai_bodies(m)[i].type)) return i;
+        if (e->leader < 0 && j >= e->user_v && j < e->user_v + soai_nv_of((soa_joint_type)soai_bodies(m)[i].type))
+            return i;
     }
     return -1;
 }
 
 /* One text for both precisions. */
-#define CHECK_STATE(real, finite, tolerance)                                                                           \
-    const real *rows[3] = {v, a, t};                                                                                   \
-    *body = -1;                                                                                                        \
-    if (q && !finite(q, (size_t)m->nq)) {                                                                              \
-        for (int j = 0; j < m->nq; ++j)                                                                                \
-            if (!finite(q + j, 1)) {                                                                                   \
-                *body = soai_body_of_q(m, j);                                                                          \
-                break;                                                                                                 \
-            }                                                                                                          \
-        return SOA_E_NOT_FINITE;                                                                                       \
-    }                                                                                                                  \
-    for (int r = 0; r < 3; ++r)                                                                                        \
-        if (rows[r] && !finite(rows[r], (size_t)m->nv)) {                                                              \
-            for (int j = 0; j < m->nv; ++j)                                                                            \
-                if (!finite(rows[r] + j, 1)) {                                                                         \
-                    *body = soai_body_of_v(m, j);                                                                      \
-                    break;                                                                                             \
-                }                                                                                                      \
-            return SOA_E_NOT_FINITE;                                                                                   \
-        }                                                                                                              \
-    if (q && m->nq != m->nv)                                                                                           \
-        for (int i = 1; i <= m->nb; ++i) {                                                                             \
-            const int at = soai_quaternion_at(soai_bodies(m)[i].type, soai_metas(m)[i].user_q);                        \
-            if (at < 0) continue;                                                                                      \
-            const real *e = q + at, n = e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3];                         \
-            if (!(n - 1 <= tolerance && 1 - n <= tolerance)) {                                                         \
-                *body = i;                                                                                             \
-                return SOA_E_QUATERNION;                                                                               \
-            }                                                                                                          \
-        }                                                                                                              \
+#define CHECK_STATE(real, finite, tolerance)                                                    \
+    const real *rows[3] = {v, a, t};                                                            \
+    *body = -1;                                                                                 \
+    if (q && !finite(q, (size_t)m->nq)) {                                                       \
+        for (int j = 0; j < m->nq; ++j)                                                         \
+            if (!finite(q + j, 1)) {                                                            \
+                *body = soai_body_of_q(m, j);                                                   \
+                break;                                                                          \
+            }                                                                                   \
+        return SOA_E_NOT_FINITE;                                                                \
+    }                                                                                           \
+    for (int r = 0; r < 3; ++r)                                                                 \
+        if (rows[r] && !finite(rows[r], (size_t)m->nv)) {                                       \
+            for (int j = 0; j < m->nv; ++j)                                                     \
+                if (!finite(rows[r] + j, 1)) {                                                  \
+                    *body = soai_body_of_v(m, j);                                               \
+                    break;                                                                      \
+                }                                                                               \
+            return SOA_E_NOT_FINITE;                                                            \
+        }                                                                                       \
+    if (q && m->nq != m->nv)                                                                    \
+        for (int i = 1; i <= m->nb; ++i) {                                                      \
+            const int at = soai_quaternion_at(soai_bodies(m)[i].type, soai_metas(m)[i].user_q); \
+            if (at < 0) continue;                                                               \
+            const real *e = q + at, n = e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3];  \
+            if (!(n - 1 <= tolerance && 1 - n <= tolerance)) {                                  \
+                *body = i;                                                                      \
+                return SOA_E_QUATERNION;                                                        \
+            }                                                                                   \
+        }                                                                                       \
     return SOA_OK;
 
-soa_status soai_check_state(const soa_model *m, const double *q, const double *v, const double *a, const double *t, int *body) {
-    CHECK_STATE(double, soai_all_finite, SOAI_QUATERNION_TOLERANCE)
-}
-soa_status soai_check_state_f(const soa_model *m, const float *q, const float *v, const float *a, const float *t, int *body) {
+soa_status soai_check_state(const soa_model *m, const double *q, const double *v, const double *a, const double *t,
+                            int *body){CHECK_STATE(double, soai_all_finite, SOAI_QUATERNION_TOLERANCE)} soa_status
+    soai_check_state_f(const soa_model *m, const float *q, const float *v, const float *a, const float *t, int *body) {
     CHECK_STATE(float, soai_all_finite_f, 1e-5f)
 }

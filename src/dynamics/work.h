@@ -21,13 +21,13 @@ struct soa_work {
     int has_kinematics; /* Rw, pw, V, c, A hold what soa_kinematics left */
     int has_forces;     /* f holds what soa_rnea left */
     /* scratch, tree coordinates */
-    double *zero;             /* max(tq, tv) zeros, with unit quaternions in neutral_q */
-    double *neutral_q;        /* the caller's nq */
+    double *zero;              /* max(tq, tv) zeros, with unit quaternions in neutral_q */
+    double *neutral_q;         /* the caller's nq */
     double *tq, *tv, *ta, *tt; /* expanded q, v, a and a torque */
-    double *user;             /* nv, a vector in the caller's coordinates */
-    double *wide;             /* 6 x tv */
-    double *fext;             /* 6 x nb */
-    double *matrix;           /* mimic models only: 2 tv^2 or tv x 10 nb */
+    double *user;              /* nv, a vector in the caller's coordinates */
+    double *wide;              /* 6 x tv */
+    double *fext;              /* 6 x nb */
+    double *matrix;            /* mimic models only: 2 tv^2 or tv x 10 nb */
     float *tq_f, *tv_f, *ta_f, *tt_f, *zero_f;
     float *matrix_f; /* mimic models only: tv^2 */
 };
@@ -37,7 +37,9 @@ int soai_body_of_q(const soa_model *m, int j);
 int soai_body_of_v(const soa_model *m, int j);
 
 /* Checks q (unit quaternions too) and up to three v-like vectors; NULLs pass. Sets *body. */
-soa_status soai_check_state(const soa_model *m, const double *q, const double *v, const double *a, const double *t, int *body);
-soa_status soai_check_state_f(const soa_model *m, const float *q, const float *v, const float *a, const float *t, int *body);
+soa_status soai_check_state(const soa_model *m, const double *q, const double *v, const double *a, const double *t,
+                            int *body);
+soa_status soai_check_state_f(const soa_model *m, const float *q, const float *v, const float *a, const float *t,
+                              int *body);
 
 #endif

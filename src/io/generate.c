@@ -40,7 +40,9 @@ static void put_kernels(FILE *f) {
  * enumerators (kind 'f'). */
 typedef void name_fn(FILE *f, const char *name, size_t length);
 static void each_name(FILE *f, char kind, name_fn *fn) {
-    static const char *const types[] = {"real", "konst", "soai_mask", "body_table", "dof_table", "view_table", "body_work", "kernel_work", "XX", "YY", "ZZ", "XY", "XZ", "YZ", "ARTICULATE", "INNOVATE", "BIAS"};
+    static const char *const types[] = {
+        "real", "konst", "soai_mask", "body_table", "dof_table", "view_table", "body_work", "kernel_work", "XX",
+        "YY",   "ZZ",    "XY",        "XZ",         "YZ",        "ARTICULATE", "INNOVATE",  "BIAS"};
     for (const soai_text *t = soai_kernel_text; t->name; ++t)
         for (const char *line = t->text; *line;) {
             const char *end = strchr(line, '\n'), *next = end ? end + 1 : line + strlen(line);
@@ -49,7 +51,8 @@ static void each_name(FILE *f, char kind, name_fn *fn) {
                 while (isalnum((unsigned char)*e) || *e == '_') ++e;
                 fn(f, s, (size_t)(e - s));
             }
-            if (kind == 'f' && (!strncmp(line, "SOAI_INLINE ", 12) || !strncmp(line, "SOAI_SWEEP ", 11) || !strncmp(line, "static __attribute__", 20))) {
+            if (kind == 'f' && (!strncmp(line, "SOAI_INLINE ", 12) || !strncmp(line, "SOAI_SWEEP ", 11) ||
+                                !strncmp(line, "static __attribute__", 20))) {
                 const char *open = line + (strncmp(line, "static", 6) ? 0 : 20);
                 if (open != line) { /* past the attribute's own parentheses */
                     int depth = 0;
@@ -67,7 +70,8 @@ static void each_name(FILE *f, char kind, name_fn *fn) {
         for (size_t i = 0; i < sizeof types / sizeof *types; ++i) fn(f, types[i], strlen(types[i]));
 }
 static void put_undef(FILE *f, const char *name, size_t n) {
-    static const char *const once[] = {"SOAI_VIEWS_H", "SOAI_VIEW_COMMON", "SOAI_JOINT_TYPES_H"}; /* no numbers in them */
+    static const char *const once[] = {"SOAI_VIEWS_H", "SOAI_VIEW_COMMON",
+                                       "SOAI_JOINT_TYPES_H"}; /* no numbers in them */
     for (size_t i = 0; i < sizeof once / sizeof *once; ++i)
         if (strlen(once[i]) == n && !strncmp(once[i], name, n)) return;
     fprintf(f, "#undef %.*s\n", (int)n, name);
@@ -88,8 +92,8 @@ static void put_tables(FILE *f, const soa_model *m) {
     fprintf(f, "static const soai_body_double gen_body[%d] = {\n{.parent = 0},\n", v.nb + 1);
     for (int i = 1; i <= v.nb; ++i) {
         const soai_body_double *b = v.body + i;
-        fprintf(f, "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d,\n", b->parent,
-                b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor);
+        fprintf(f, "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d,\n",
+                b->parent, b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor);
         put_numbers(f, "R0", b->R0, 9), put_numbers(f, "R1", b->R1, 9), put_numbers(f, "R2", b->R2, 9);
         put_numbers(f, "p", b->p, 3), put_numbers(f, "axis", b->axis, 3), put_numbers(f, "slide", b->slide, 3);
         put_numbers(f, "M", b->M, 10);
@@ -99,22 +103,28 @@ static void put_tables(FILE *f, const soa_model *m) {
     fprintf(f, "};\nstatic const soai_dof_double gen_dof[%d] = {\n", v.nv > 0 ? v.nv : 1);
     for (int i = 0; i < v.nv; ++i) {
         const soai_dof_double *d = v.dof + i;
-        fprintf(f, "{.armature = %.17g, .damping = %.17g, .friction_positive = %.17g, .friction_negative = %.17g, .stiffness = %.17g, .rest = %.17g,\n",
+        fprintf(f,
+                "{.armature = %.17g, .damping = %.17g, .friction_positive = %.17g, .friction_negative = %.17g, "
+                ".stiffness = %.17g, .rest = %.17g,\n",
                 d->armature, d->damping, d->friction_positive, d->friction_negative, d->stiffness, d->rest);
         put_numbers(f, "H", d->H, 6), put_numbers(f, "rotor", d->rotor, 3);
         fprintf(f, "},\n");
     }
     fprintf(f, "%s};\nstatic const soai_mimic_double gen_mimic[%d] = {", v.nv ? "" : "{0}", v.nm > 0 ? v.nm : 1);
-    for (int i = 0; i < v.nm; ++i) fprintf(f, "{%d, %d, %.17g},", v.mimic[i].follower, v.mimic[i].leader, v.mimic[i].ratio);
+    for (int i = 0; i < v.nm; ++i)
+        fprintf(f, "{%d, %d, %.17g},", v.mimic[i].follower, v.mimic[i].leader, v.mimic[i].ratio);
     fprintf(f, "%s};\n", v.nm ? unit : "{0}");
-    fprintf(f, "static const soai_view_double gen_view = {%d, %d, %d, %d, %d, %d, {%.17g, %.17g, %.17g}, gen_body, gen_dof, gen_mimic};\n",
+    fprintf(f,
+            "static const soai_view_double gen_view = {%d, %d, %d, %d, %d, %d, {%.17g, %.17g, %.17g}, gen_body, "
+            "gen_dof, gen_mimic};\n",
             v.nb, v.nq, v.nv, v.nd, v.nm, v.losses, v.gravity[0], v.gravity[1], v.gravity[2]);
     const soai_map *maps[2] = {SOAI_AT(m, soai_map, map_q), SOAI_AT(m, soai_map, map_v)};
     const int counts[2] = {m->tq, m->tv};
     fprintf(f, "typedef struct gen_map { int user; double ratio, offset; } gen_map;\n");
     for (int k = 0; k < 2; ++k) {
         fprintf(f, "static const gen_map gen_map_%c[] = {", k ? 'v' : 'q');
-        for (int i = 0; i < counts[k]; ++i) fprintf(f, "{%d, %.17g, %.17g},", maps[k][i].user, maps[k][i].ratio, maps[k][i].offset);
+        for (int i = 0; i < counts[k]; ++i)
+            fprintf(f, "{%d, %.17g, %.17g},", maps[k][i].user, maps[k][i].ratio, maps[k][i].offset);
         fprintf(f, "%s};\n", counts[k] ? "" : "{0, 0, 0}");
     }
     fprintf(f, "static const int gen_leads[] = {"); /* 0 for mimic joints */
@@ -135,14 +145,17 @@ static const char wrappers[] =
     "    real Y[GEN_NM * GEN_TV + 1], W[GEN_NM * GEN_NM + 1];\n"
     "    real q[GEN_TQ + 1], v[GEN_TV + 1], a[GEN_TV + 1], out[GEN_TV + 1];\n"
     "} GEN(room);\n"
-    "#define GEN_WORK(r) {.b = r.b, .c = r.c, .H = r.H, .U = r.U, .D = r.D, .e = r.e, .x = r.x, .Rw = r.Rw, .pw = r.pw, .S = r.S, \\\n"
+    "#define GEN_WORK(r) {.b = r.b, .c = r.c, .H = r.H, .U = r.U, .D = r.D, .e = r.e, .x = r.x, .Rw = r.Rw, .pw = "
+    "r.pw, .S = r.S, \\\n"
     "    .Y = r.Y, .W = r.W}\n"
     "/* Tree coordinates of SOAI_LANES states, `states` of them real, `stride` numbers apart. */\n"
-    "SOAI_INLINE void GEN(load)(const double *x, long stride, int states, const gen_map *map, int n, int torque, real *out) {\n"
+    "SOAI_INLINE void GEN(load)(const double *x, long stride, int states, const gen_map *map, int n, int torque, real "
+    "*out) {\n"
     "    for (int t = 0; t < n; ++t) {\n"
     "        const double ratio = torque ? gen_leads[t] : map[t].ratio, offset = torque ? 0 : map[t].offset;\n"
     "#if SOAI_LANES > 1\n"
-    "        for (int l = 0; l < SOAI_LANES; ++l) out[t][l] = ratio * x[stride * (l < states ? l : states - 1) + map[t].user] + offset;\n"
+    "        for (int l = 0; l < SOAI_LANES; ++l) out[t][l] = ratio * x[stride * (l < states ? l : states - 1) + "
+    "map[t].user] + offset;\n"
     "#else\n"
     "        (void)stride, (void)states;\n"
     "        out[t] = ratio * x[map[t].user] + offset;\n"
@@ -162,7 +175,8 @@ static const char wrappers[] =
     "SOAI_INLINE void GEN(store_torque)(const real *x, int states, double *out) {\n"
     "    for (int l = 0; l < states; ++l) {\n"
     "        for (int u = 0; u < GEN_NV; ++u) out[(long)GEN_NV * l + u] = 0;\n"
-    "        for (int t = 0; t < GEN_TV; ++t) out[(long)GEN_NV * l + gen_map_v[t].user] += gen_map_v[t].ratio * GEN_AT(x[t], l);\n"
+    "        for (int t = 0; t < GEN_TV; ++t) out[(long)GEN_NV * l + gen_map_v[t].user] += gen_map_v[t].ratio * "
+    "GEN_AT(x[t], l);\n"
     "    }\n"
     "}\n"
     "SOAI_INLINE int GEN(fd_group)(int states, const double *q, const double *v, const double *tau, double *qdd) {\n"
@@ -197,7 +211,8 @@ static const char wrappers[] =
     "            for (int j = 0; j < GEN_NV * GEN_NV; ++j) out[j] = 0;\n"
     "            for (int i = 0; i < GEN_TV; ++i)\n"
     "                for (int j = 0; j < GEN_TV; ++j)\n"
-    "                    out[GEN_NV * gen_map_v[i].user + gen_map_v[j].user] += gen_map_v[i].ratio * gen_map_v[j].ratio * GEN_AT(tree[GEN_TV * i + j], l);\n"
+    "                    out[GEN_NV * gen_map_v[i].user + gen_map_v[j].user] += gen_map_v[i].ratio * "
+    "gen_map_v[j].ratio * GEN_AT(tree[GEN_TV * i + j], l);\n"
     "        } else {\n"
     "            for (int j = 0; j < GEN_NV * GEN_NV; ++j) out[j] = GEN_AT(tree[j], l);\n"
     "        }\n"
@@ -206,8 +221,10 @@ static const char wrappers[] =
     "}\n";
 
 static const char scalar_api[] =
-    "int PREFIX_fd(const double *q, const double *v, const double *tau, double *qdd) { return GEN(fd_group)(1, q, v, tau, qdd); }\n"
-    "int PREFIX_id(const double *q, const double *v, const double *a, double *tau) { return GEN(id_group)(1, q, v, a, tau); }\n"
+    "int PREFIX_fd(const double *q, const double *v, const double *tau, double *qdd) { return GEN(fd_group)(1, q, v, "
+    "tau, qdd); }\n"
+    "int PREFIX_id(const double *q, const double *v, const double *a, double *tau) { return GEN(id_group)(1, q, v, a, "
+    "tau); }\n"
     "int PREFIX_mass(const double *q, double *M) { return GEN(mass_group)(1, q, M); }\n"
     "int PREFIX_kinematics(const double *q, double *R, double *p) {\n"
     "    GEN(room) r;\n"
@@ -263,10 +280,13 @@ static void put_api(FILE *f, const char *text, const char *prefix) {
 
 static void put_file(FILE *f, const soa_model *m, const char *prefix) {
     fprintf(f,
-            "/* %s.c  dynamics of the model \"%s\", generated by soa %s: self-contained C11 (GCC or Clang), no dependency.\n"
+            "/* %s.c  dynamics of the model \"%s\", generated by soa %s: self-contained C11 (GCC or Clang), no "
+            "dependency.\n"
             " *\n"
-            " * nq %d, nv %d, bodies %d.  Coordinates as in the library (docs/notation.md).  No call allocates or checks its\n"
-            " * input; give finite numbers and unit quaternions.  Each returns 0, or the number of a body that moves no inertia.\n"
+            " * nq %d, nv %d, bodies %d.  Coordinates as in the library (docs/notation.md).  No call allocates or "
+            "checks its\n"
+            " * input; give finite numbers and unit quaternions.  Each returns 0, or the number of a body that moves "
+            "no inertia.\n"
             " *   int %s_fd(q, v, tau, qdd)          forward dynamics\n"
             " *   int %s_id(q, v, a, tau)            inverse dynamics\n"
             " *   int %s_mass(q, M)                  mass matrix, nv x nv, row by row\n"
@@ -274,30 +294,38 @@ static void put_file(FILE *f, const soa_model *m, const char *prefix) {
             " *   int %s_jacobian(q, body, J)        6 x nv, angular rows first, world axes, at the body's origin\n"
             " *   int %s_{fd,id,mass}_batch(n, ...)  n states, state after state, four at a time in SIMD lanes\n"
             " * Bodies: ",
-            prefix, soa_model_name(m), soa_version(), m->nq, m->nv, m->nb, prefix, prefix, prefix, prefix, prefix, prefix);
+            prefix, soa_model_name(m), soa_version(), m->nq, m->nv, m->nb, prefix, prefix, prefix, prefix, prefix,
+            prefix);
     for (int i = 1; i <= m->nb; ++i) {
         soa_body_info info;
         soa_body(m, i, &info);
         fprintf(f, "%s%d %s", i > 1 ? ", " : "", i, info.link);
     }
     fprintf(f,
-            ".\n * Compile with optimisation for the processor at hand, e.g. -O3 -mavx2 -mfma; the lines below ask for the rest.  */\n"
+            ".\n * Compile with optimisation for the processor at hand, e.g. -O3 -mavx2 -mfma; the lines below ask for "
+            "the rest.  */\n"
             "#if defined(__GNUC__) && !defined(__clang__)\n"
-            "#pragma GCC optimize(\"O3\", \"no-signed-zeros\", \"finite-math-only\", \"no-math-errno\", \"no-trapping-math\")\n"
+            "#pragma GCC optimize(\"O3\", \"no-signed-zeros\", \"finite-math-only\", \"no-math-errno\", "
+            "\"no-trapping-math\")\n"
             "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
             "#elif defined(__clang__) /* loops of unknown length stay loops */\n"
             "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
             "#include <stddef.h>\n#define SOAI_GENERATED 1\n"
-            "#define GEN_NB %d\n#define GEN_NQ %d\n#define GEN_NV %d\n#define GEN_TQ %d\n#define GEN_TV %d\n#define GEN_ND %d\n#define GEN_NM %d\n",
+            "#define GEN_NB %d\n#define GEN_NQ %d\n#define GEN_NV %d\n#define GEN_TQ %d\n#define GEN_TV %d\n#define "
+            "GEN_ND %d\n#define GEN_NM %d\n",
             m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm);
     const char *unroll = m->nb <= MOST_UNROLLED ? "#define SOAI_UNROLL_BODIES SOAI_UNROLL_ALL\n" : "";
-    fprintf(f, "\n/* ---- one state ---------------------------------------------------------------- */\n#define SOAI_NUMBER SOAI_DOUBLE\n%s", unroll);
+    fprintf(f,
+            "\n/* ---- one state ---------------------------------------------------------------- */\n#define "
+            "SOAI_NUMBER SOAI_DOUBLE\n%s",
+            unroll);
     put_kernels(f);
     fprintf(f, "\n/* ---- the model ---------------------------------------------------------------- */\n");
     put_tables(f, m);
     fprintf(f, "#define GEN(name) gen_##name\n%s", wrappers);
     put_api(f, scalar_api, prefix);
-    fprintf(f, "\n/* ---- four states in lanes: the same text under other names ------------------- */\n#undef GEN\n#undef GEN_WORK\n#undef GEN_AT\n#undef SOAI_NUMBER\n");
+    fprintf(f, "\n/* ---- four states in lanes: the same text under other names ------------------- */\n#undef "
+               "GEN\n#undef GEN_WORK\n#undef GEN_AT\n#undef SOAI_NUMBER\n");
     each_name(f, 'm', put_undef);
     each_name(f, 'f', put_rename);
     fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n%s", unroll);
@@ -310,9 +338,12 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
     if (!model || !prefix || !path) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no model, prefix or path");
     int fits = isalpha((unsigned char)*prefix) || *prefix == '_';
     for (const char *c = prefix; *c; ++c) fits = fits && (isalnum((unsigned char)*c) || *c == '_');
-    if (!fits) return soai_report(report, SOA_E_NAME, -1, 0, "\"%s\" is not a C name; letters, digits and _ only", prefix);
+    if (!fits)
+        return soai_report(report, SOA_E_NAME, -1, 0, "\"%s\" is not a C name; letters, digits and _ only", prefix);
     if (soa_body_count(model) > 1000)
-        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "%d bodies: generated code keeps its work space on the stack and takes at most 1000", soa_body_count(model));
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "%d bodies: generated code keeps its work space on the stack and takes at most 1000",
+                           soa_body_count(model));
     FILE *f = fopen(path, "w");
     if (!f) return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(errno));
     put_file(f, model, prefix);

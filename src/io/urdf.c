@@ -722,7 +722,7 @@ static void resolve_mimics(soai_urdf *u, int *path) {
             const soai_urdf_joint *next = &u->joints[joint->follows];
             joint->mark = 2;
             if (next->def.mimic < 0)
-                joint->def.mimic = joint->follows; /* index for now, link number when built */
+                joint->def.mimic = joint->follows; /* an index here, the link's number when built */
             else {
                 joint->def.mimic = next->def.mimic;
                 joint->def.mimic_offset += joint->def.mimic_ratio * next->def.mimic_offset;

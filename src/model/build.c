@@ -71,7 +71,8 @@ static int rotation_fits(const soa_frame *f) {
             if (!(fabs(d - (i == j)) <= 1e-9)) return 0;
         }
     const double *R = f->R;
-    const double det = R[0] * (R[4] * R[8] - R[5] * R[7]) - R[1] * (R[3] * R[8] - R[5] * R[6]) + R[2] * (R[3] * R[7] - R[4] * R[6]);
+    const double det =
+        R[0] * (R[4] * R[8] - R[5] * R[7]) - R[1] * (R[3] * R[8] - R[5] * R[6]) + R[2] * (R[3] * R[7] - R[4] * R[6]);
     return det > 0;
 }
 
@@ -96,13 +97,17 @@ static int joint_axes(const soa_joint_def *j, double u[3], double u2[3]) {
     return j->type == SOA_UNIVERSAL || fabs(v3_dot(u, u2)) <= 1e-9;
 }
 
-static int one_dof(soa_joint_type t) { return t == SOA_REVOLUTE || t == SOA_PRISMATIC || t == SOA_HELICAL; }
+static int one_dof(soa_joint_type t) {
+    return t == SOA_REVOLUTE || t == SOA_PRISMATIC || t == SOA_HELICAL;
+}
 
 static int by_name(const void *a, const void *b) {
     const soa_body_def *x = *(const soa_body_def *const *)a, *y = *(const soa_body_def *const *)b;
     return strcmp(x->name, y->name);
 }
-static const char *joint_name(const soa_body_def *d) { return d->joint_name ? d->joint_name : d->name; }
+static const char *joint_name(const soa_body_def *d) {
+    return d->joint_name ? d->joint_name : d->name;
+}
 static int by_joint(const void *a, const void *b) {
     const soa_body_def *x = *(const soa_body_def *const *)a, *y = *(const soa_body_def *const *)b;
     return strcmp(joint_name(x), joint_name(y));
@@ -126,8 +131,10 @@ static soa_status check_names(builder *b) {
         if (!strcmp(joint_name(row[i - 1]), joint_name(row[i]))) twice = (int)(row[i] - b->def->bodies);
     free(row);
     if (twice < 0) return SOA_OK;
-    if (in_links) FAIL(SOA_E_NAME, twice + 1, "two links are called \"%s\"; names must be unique", b->def->bodies[twice].name);
-    FAIL(SOA_E_NAME, twice + 1, "two moving joints are called \"%s\"; names must be unique", joint_name(b->def->bodies + twice));
+    if (in_links)
+        FAIL(SOA_E_NAME, twice + 1, "two links are called \"%s\"; names must be unique", b->def->bodies[twice].name);
+    FAIL(SOA_E_NAME, twice + 1, "two moving joints are called \"%s\"; names must be unique",
+         joint_name(b->def->bodies + twice));
 }
 
 static soa_status check_inertia(builder *b, int i, const soa_body_def *d) {
@@ -137,22 +144,24 @@ static soa_status check_inertia(builder *b, int i, const soa_body_def *d) {
     double e[3];
     soai_sym3_eigenvalues(d->inertia, e);
     if (!(e[0] >= -1e-9 * fabs(e[2]) - 1e-300))
-        FAIL(SOA_E_INERTIA, i, "link \"%s\": inertia is not positive (principal moments %g %g %g kg m^2)", d->name, e[0],
-             e[1], e[2]);
+        FAIL(SOA_E_INERTIA, i, "link \"%s\": inertia is not positive (principal moments %g %g %g kg m^2)", d->name,
+             e[0], e[1], e[2]);
     return SOA_OK;
 }
 
 static soa_status check_joint(builder *b, int i, const soa_body_def *d) {
     const soa_joint_def *j = &d->joint;
     double u[3], u2[3];
-    const double numbers[] = {j->pitch, j->rotor_inertia, j->gear_ratio, j->damping, j->friction_positive,
-                              j->friction_negative, j->stiffness, j->rest, j->mimic_ratio, j->mimic_offset};
+    const double numbers[] = {
+        j->pitch,     j->rotor_inertia, j->gear_ratio,  j->damping,     j->friction_positive, j->friction_negative,
+        j->stiffness, j->rest,          j->mimic_ratio, j->mimic_offset};
     if ((int)j->type < 0 || j->type >= SOA_JOINT_TYPE_COUNT)
         FAIL(SOA_E_JOINT, i, "link \"%s\": joint type %d is unknown", d->name, (int)j->type);
     if (!soai_all_finite(j->axis, 3) || !soai_all_finite(j->axis2, 3) || !soai_all_finite(j->rotor_axis, 3) ||
         !soai_all_finite(numbers, sizeof numbers / sizeof *numbers) || isnan(j->lower) || isnan(j->upper) ||
         isnan(j->max_speed) || isnan(j->max_effort))
-        FAIL(SOA_E_NOT_FINITE, i, "joint of \"%s\": an axis, pitch, rotor, friction, spring, limit or mimic number is not finite", d->name);
+        FAIL(SOA_E_NOT_FINITE, i,
+             "joint of \"%s\": an axis, pitch, rotor, friction, spring, limit or mimic number is not finite", d->name);
     if (!joint_axes(j, u, u2))
         FAIL(SOA_E_JOINT, i, "joint of \"%s\" (%s): axis (%g %g %g) and axis2 (%g %g %g) do not define it%s", d->name,
              soa_joint_type_name(j->type), j->axis[0], j->axis[1], j->axis[2], j->axis2[0], j->axis2[1], j->axis2[2],
@@ -179,15 +188,19 @@ static soa_status resolve_mimic(builder *b, int i) {
     while (bodies[at - 1].joint.mimic >= 0) {
         const soa_joint_def *j = &bodies[at - 1].joint;
         const int next = j->mimic;
-        if (!one_dof(j->type)) FAIL(SOA_E_MIMIC, i, "joint of \"%s\" (%s) cannot mimic: it needs one degree of freedom", bodies[at - 1].name, soa_joint_type_name(j->type));
-        if (next < 1 || next > b->def->body_count) FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics link %d, which does not exist", bodies[at - 1].name, next);
+        if (!one_dof(j->type))
+            FAIL(SOA_E_MIMIC, i, "joint of \"%s\" (%s) cannot mimic: it needs one degree of freedom",
+                 bodies[at - 1].name, soa_joint_type_name(j->type));
+        if (next < 1 || next > b->def->body_count)
+            FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics link %d, which does not exist", bodies[at - 1].name, next);
         if (!one_dof(bodies[next - 1].joint.type))
             FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics that of \"%s\" (%s), which has not one degree of freedom",
                  bodies[at - 1].name, bodies[next - 1].name, soa_joint_type_name(bodies[next - 1].joint.type));
         l->offset += l->ratio * j->mimic_offset;
         l->ratio *= j->mimic_ratio;
         at = next;
-        if (++steps > b->def->body_count) FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics itself through others", bodies[i - 1].name);
+        if (++steps > b->def->body_count)
+            FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics itself through others", bodies[i - 1].name);
     }
     l->leader = at;
     return SOA_OK;
@@ -214,9 +227,11 @@ static soa_status survey(builder *b) {
     for (int i = 1; i <= n; ++i) {
         const soa_body_def *d = def->bodies + i - 1;
         if (d->parent < 0 || d->parent >= i)
-            FAIL(SOA_E_TREE, i, "link %d \"%s\": parent %d must be 0 (the world) or an earlier link", i, d->name, d->parent);
+            FAIL(SOA_E_TREE, i, "link %d \"%s\": parent %d must be 0 (the world) or an earlier link", i, d->name,
+                 d->parent);
         if (!rotation_fits(&d->placement))
-            FAIL(SOA_E_FRAME, i, "link \"%s\": the placement of its joint is not a rotation and a finite translation", d->name);
+            FAIL(SOA_E_FRAME, i, "link \"%s\": the placement of its joint is not a rotation and a finite translation",
+                 d->name);
         if ((s = check_joint(b, i, d)) || (s = check_inertia(b, i, d)) || (s = resolve_mimic(b, i))) return s;
         link_row *l = b->link + i;
         const link_row *p = b->link + d->parent;
@@ -238,7 +253,8 @@ static soa_status survey(builder *b) {
         const soa_frame_def *f = def->frames + i;
         if (!f->name || !*f->name) FAIL(SOA_E_NAME, -1, "frame %d has no name", i);
         if (f->link < 0 || f->link > n) FAIL(SOA_E_TREE, -1, "frame \"%s\": link %d does not exist", f->name, f->link);
-        if (!rotation_fits(&f->placement)) FAIL(SOA_E_FRAME, -1, "frame \"%s\": not a rotation and a finite translation", f->name);
+        if (!rotation_fits(&f->placement))
+            FAIL(SOA_E_FRAME, -1, "frame \"%s\": not a rotation and a finite translation", f->name);
         text += strlen(f->name) + 1;
     }
     b->head.frames = 1 + n + def->frame_count;
@@ -250,9 +266,9 @@ static soa_status survey(builder *b) {
 uint64_t soai_model_place(soa_model *h) {
     uint64_t at = sizeof *h;
     const uint64_t B = (uint64_t)h->nb + 1;
-#define PLACE(field, type, count)                                                                                      \
-    at = (at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;                                                              \
-    h->field = at;                                                                                                     \
+#define PLACE(field, type, count)                         \
+    at = (at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN; \
+    h->field = at;                                        \
     at += (uint64_t)(count) * sizeof(type)
     PLACE(body_d, soai_body_double, B);
     PLACE(dof_d, soai_dof_double, h->tv);
@@ -353,7 +369,9 @@ static void fill(const builder *b, soa_model *m) {
         t->iq = iq, t->iv = iv, t->id = id;
         fill_rotation(&place, u, t);
         memcpy(t->axis, u, sizeof u);
-        const double slide = j->type == SOA_PRISMATIC || j->type == SOA_CYLINDRICAL ? 1 : j->type == SOA_HELICAL ? j->pitch : 0;
+        const double slide = j->type == SOA_PRISMATIC || j->type == SOA_CYLINDRICAL ? 1
+                             : j->type == SOA_HELICAL                               ? j->pitch
+                                                                                    : 0;
         rot_mul(place.R, u, t->slide);
         for (int k = 0; k < 3; ++k) t->slide[k] *= slide;
         fill_columns(j, u, u2, dof + iv);
@@ -378,7 +396,8 @@ static void fill(const builder *b, soa_model *m) {
                 o->damping = j->damping, o->stiffness = j->stiffness, o->rest = j->rest;
                 o->friction_positive = j->friction_positive, o->friction_negative = j->friction_negative;
                 for (int k = 0; t->rotor && k < 3; ++k) o->rotor[k] = j->rotor_inertia * G * axis[k];
-                if (o->damping != 0 || o->friction_positive != 0 || o->friction_negative != 0 || o->stiffness != 0) m->losses = 1;
+                if (o->damping != 0 || o->friction_positive != 0 || o->friction_negative != 0 || o->stiffness != 0)
+                    m->losses = 1;
             }
             e->rotor_inertia = j->rotor_inertia, e->gear_ratio = G, e->rotor_model = (int32_t)j->rotor_model;
             memcpy(e->rotor_axis, spin, sizeof spin);
@@ -411,7 +430,7 @@ static void fill(const builder *b, soa_model *m) {
         memcpy(row->R, place.R, sizeof place.R), memcpy(row->p, place.p, sizeof place.p);
     }
     body[0] = (soai_body_double){.parent = 0}; /* mass fixed to the world moves nothing */
-    for (int i = 1; i <= m->nb; ++i) {          /* merged bodies as people read them */
+    for (int i = 1; i <= m->nb; ++i) {         /* merged bodies as people read them */
         const double *M = body[i].M;
         soai_meta *e = meta + i;
         e->mass = M[0];
@@ -430,10 +449,12 @@ static void fill(const builder *b, soa_model *m) {
         memcpy(body_f + i, body + i, offsetof(soai_body_double, R0)); /* the integers */
         const double *from = (const double *)(const void *)((const char *)(body + i) + offsetof(soai_body_double, R0));
         float *to = (float *)(void *)((char *)(body_f + i) + offsetof(soai_body_float, R0));
-        for (size_t k = 0; k < (sizeof *body - offsetof(soai_body_double, R0)) / sizeof(double); ++k) to[k] = (float)from[k];
+        for (size_t k = 0; k < (sizeof *body - offsetof(soai_body_double, R0)) / sizeof(double); ++k)
+            to[k] = (float)from[k];
     }
     for (int i = 0; i < m->tv; ++i)
-        for (size_t k = 0; k < sizeof *dof / sizeof(double); ++k) ((float *)(dof_f + i))[k] = (float)((const double *)(dof + i))[k];
+        for (size_t k = 0; k < sizeof *dof / sizeof(double); ++k)
+            ((float *)(dof_f + i))[k] = (float)((const double *)(dof + i))[k];
     for (int i = 0; i < m->nm; ++i)
         mimic_f[i] = (soai_mimic_float){mimic[i].follower, mimic[i].leader, (float)mimic[i].ratio};
 #undef SECTION

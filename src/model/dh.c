@@ -12,7 +12,9 @@ soa_dh_row soa_dh_default(double d, double a, double alpha) {
     return (soa_dh_row){.d = d, .a = a, .alpha = alpha, .joint = soa_joint_default(SOA_REVOLUTE)};
 }
 
-static soa_frame rot_z(double angle, double z) { return soa_frame_rpy(0, 0, angle, 0, 0, z); }
+static soa_frame rot_z(double angle, double z) {
+    return soa_frame_rpy(0, 0, angle, 0, 0, z);
+}
 /* Exact quarter turns: DH tables are full of them, and cos(pi/2) should not leave 6e-17 behind. */
 static soa_frame rot_x(double alpha, double x) {
     soa_frame f = soa_frame_rpy(alpha, 0, 0, x, 0, 0);
@@ -46,7 +48,8 @@ static void move_inertia(const soa_frame *dh, const soa_dh_row *row, soa_body_de
 soa_status soa_dh_chain(soa_dh_form form, const soa_dh_row *rows, int count, const char *prefix, int parent,
                         const soa_frame *base, soa_body_def *bodies, int at, soa_frame_def *frames, int at_frame,
                         char *names) {
-    if (!rows || count < 0 || !prefix || parent < 0 || parent > at || !bodies || !frames || !names || at < 0 || at_frame < 0)
+    if (!rows || count < 0 || !prefix || parent < 0 || parent > at || !bodies || !frames || !names || at < 0 ||
+        at_frame < 0)
         return SOA_E_ARGUMENT;
     if (strlen(prefix) > SOA_DH_NAME / 2 - 20) return SOA_E_NAME;
     soa_frame previous = base ? *base : soa_frame_identity(); /* DH frame i-1 in the link that carries it */

@@ -51,7 +51,8 @@ static soa_status check(const soa_model *m, const double *q, const double *v) {
         const int at = soai_quaternion_at(soai_bodies(m)[i].type, soai_metas(m)[i].user_q);
         if (at < 0 || soai_metas(m)[i].leader >= 0) continue;
         const double *e = q + at;
-        if (!(fabs(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3] - 1) <= SOAI_QUATERNION_TOLERANCE)) return SOA_E_QUATERNION;
+        if (!(fabs(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3] - 1) <= SOAI_QUATERNION_TOLERANCE))
+            return SOA_E_QUATERNION;
     }
     return SOA_OK;
 }
@@ -98,8 +99,10 @@ soa_status soa_integrate(const soa_model *m, const double *q, const double *v, d
         double turn[4], old[4];
         memcpy(old, x + at, sizeof old);
         if (type == SOA_FREE) {
-            const double l[3] = {dt * u[3], dt * u[4], dt * u[5]}, a2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2], a = sqrt(a2);
-            const double c1 = a > 1e-3 ? (1 - cos(a)) / a2 : 0.5 - a2 / 24, c2 = a > 1e-2 ? (a - sin(a)) / (a2 * a) : (1 - a2 / 20 + a2 * a2 / 840) / 6;
+            const double l[3] = {dt * u[3], dt * u[4], dt * u[5]}, a2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2],
+                         a = sqrt(a2);
+            const double half = sin(a / 2), c1 = a > 1e-3 ? 2 * half * half / a2 : 0.5 - a2 / 24,
+                         c2 = a > 1e-2 ? (a - sin(a)) / (a2 * a) : (1 - a2 / 20 + a2 * a2 / 840) / 6;
             double move[3];
             screw_series(w, c1, c2, l, move);
             quaternion_rotate(old, move, move);

@@ -53,15 +53,33 @@ soai_view_float soai_model_view_float(const soa_model *m) {
                              .mimic = SOAI_AT(m, soai_mimic_float, mimic_f)};
 }
 
-size_t soa_model_bytes(const soa_model *model) { return (size_t)model->size; }
-const char *soa_model_name(const soa_model *m) { return SOAI_AT(m, char, text) + m->name_text; }
-int soa_nq(const soa_model *m) { return m->nq; }
-int soa_nv(const soa_model *m) { return m->nv; }
-int soa_body_count(const soa_model *m) { return m->nb; }
-int soa_frame_count(const soa_model *m) { return m->frames; }
-double soa_model_mass(const soa_model *m) { return m->mass; }
-void soa_model_gravity(const soa_model *m, double gravity[3]) { memcpy(gravity, m->gravity, sizeof m->gravity); }
-void soa_model_free(const soa_model *model) { free((void *)(uintptr_t)model); }
+size_t soa_model_bytes(const soa_model *model) {
+    return (size_t)model->size;
+}
+const char *soa_model_name(const soa_model *m) {
+    return SOAI_AT(m, char, text) + m->name_text;
+}
+int soa_nq(const soa_model *m) {
+    return m->nq;
+}
+int soa_nv(const soa_model *m) {
+    return m->nv;
+}
+int soa_body_count(const soa_model *m) {
+    return m->nb;
+}
+int soa_frame_count(const soa_model *m) {
+    return m->frames;
+}
+double soa_model_mass(const soa_model *m) {
+    return m->mass;
+}
+void soa_model_gravity(const soa_model *m, double gravity[3]) {
+    memcpy(gravity, m->gravity, sizeof m->gravity);
+}
+void soa_model_free(const soa_model *model) {
+    free((void *)(uintptr_t)model);
+}
 
 soa_status soa_body(const soa_model *m, int body, soa_body_info *info) {
     if (!m || !info || body < 1 || body > m->nb) return SOA_E_ARGUMENT;

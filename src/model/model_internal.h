@@ -22,7 +22,7 @@ typedef struct soai_meta {
     int32_t leader;                /* body followed (mimic), or -1 */
     int32_t user_q, user_v;        /* first of its coordinates in the caller's vectors; -1 for followers */
     int32_t rotor_model, pad;
-    double ratio, offset;          /* mimic, directly on a joint that follows none */
+    double ratio, offset; /* mimic, directly on a joint that follows none */
     double axis[3], axis2[3], pitch;
     double R[9], p[3];
     double mass, com[3], inertia[6];
@@ -55,8 +55,12 @@ struct soa_model {
 
 #define SOAI_AT(model, type, offset) ((const type *)((const char *)(model) + (model)->offset))
 
-static inline const soai_meta *soai_metas(const soa_model *m) { return SOAI_AT(m, soai_meta, meta); }
-static inline const soai_body_double *soai_bodies(const soa_model *m) { return SOAI_AT(m, soai_body_double, body_d); }
+static inline const soai_meta *soai_metas(const soa_model *m) {
+    return SOAI_AT(m, soai_meta, meta);
+}
+static inline const soai_body_double *soai_bodies(const soa_model *m) {
+    return SOAI_AT(m, soai_body_double, body_d);
+}
 
 SOA_API soai_view_double soai_model_view(const soa_model *model);
 soai_view_float soai_model_view_float(const soa_model *model);

@@ -35,21 +35,24 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
     for (int i = 0; i <= m->nb; ++i) {
         const soai_body_double *t = body + i;
         const soai_meta *e = meta + i;
-        if (memcmp(t, body_f + i, offsetof(soai_body_double, R0))) BAD(SOA_E_FORMAT, "body %d: its two tables differ", i);
+        if (memcmp(t, body_f + i, offsetof(soai_body_double, R0)))
+            BAD(SOA_E_FORMAT, "body %d: its two tables differ", i);
         if (i == 0) {
             if (t->parent || t->nv || t->type) BAD(SOA_E_FORMAT, "body 0 is not the world");
             continue;
         }
-        if (t->type <= SOA_FIXED || t->type >= SOA_JOINT_TYPE_COUNT) BAD(SOA_E_FORMAT, "body %d: joint type %d", i, t->type);
+        if (t->type <= SOA_FIXED || t->type >= SOA_JOINT_TYPE_COUNT)
+            BAD(SOA_E_FORMAT, "body %d: joint type %d", i, t->type);
         const soa_joint_type type = (soa_joint_type)t->type;
         const int nv = soai_nv_of(type), nq = soai_nq_of(type);
-        if (t->parent < 0 || t->parent >= i || t->kind != soai_kind_of(type, t->axis, t->rotor != 0 || t->armature > 0) || t->nv != nv || t->iq != iq || t->iv != iv ||
-            t->id != id || (t->rotor != 0 && nv != 1))
+        if (t->parent < 0 || t->parent >= i ||
+            t->kind != soai_kind_of(type, t->axis, t->rotor != 0 || t->armature > 0) || t->nv != nv || t->iq != iq ||
+            t->iv != iv || t->id != id || (t->rotor != 0 && nv != 1))
             BAD(SOA_E_FORMAT, "body %d: its row of the table does not fit its joint", i);
         const int follows = e->leader >= 0;
         if (!TEXT_FITS(e->link_text) || !TEXT_FITS(e->joint_text) || e->frame < 1 || e->frame >= m->frames ||
-            e->leader < -1 || e->leader > m->nb || e->user_q != (follows ? -1 : uq) || e->user_v != (follows ? -1 : uv) ||
-            (follows && nv != 1))
+            e->leader < -1 || e->leader > m->nb || e->user_q != (follows ? -1 : uq) ||
+            e->user_v != (follows ? -1 : uv) || (follows && nv != 1))
             BAD(SOA_E_FORMAT, "body %d: its description is damaged", i);
         if (!follows) uq += nq, uv += nv;
         iq += nq, iv += nv, id += nv * nv, nm += follows;
@@ -77,11 +80,13 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
         if (!TEXT_FITS(frame[i].text) || frame[i].body < 0 || frame[i].body > m->nb)
             BAD(SOA_E_FORMAT, "frame %d is damaged", i);
     for (int i = 1; i <= m->nb; ++i) {
-        const double *numbers = (const double *)(const void *)((const char *)(body + i) + offsetof(soai_body_double, R0));
+        const double *numbers =
+            (const double *)(const void *)((const char *)(body + i) + offsetof(soai_body_double, R0));
         if (!soai_all_finite(numbers, (sizeof *body - offsetof(soai_body_double, R0)) / sizeof(double)))
             BAD(SOA_E_FORMAT, "body %d: a constant is not finite", i);
     }
-    if (m->tv && !soai_all_finite((const double *)SOAI_AT(m, soai_dof_double, dof_d), (size_t)m->tv * sizeof(soai_dof_double) / sizeof(double)))
+    if (m->tv && !soai_all_finite((const double *)SOAI_AT(m, soai_dof_double, dof_d),
+                                  (size_t)m->tv * sizeof(soai_dof_double) / sizeof(double)))
         BAD(SOA_E_FORMAT, "a joint's constant is not finite");
     return SOA_OK;
 }
@@ -90,13 +95,15 @@ soa_status soa_model_from_bytes(const void *buffer, size_t size, const soa_model
     if (!buffer || !model) BAD(SOA_E_ARGUMENT, "no buffer");
     if ((uintptr_t)buffer % SOAI_ALIGN) BAD(SOA_E_MEMORY, "the buffer is not aligned to %u bytes", SOAI_ALIGN);
     const soa_model *m = buffer;
-    if (size < sizeof *m || memcmp(m->magic, SOAI_MODEL_MAGIC, 8)) BAD(SOA_E_FORMAT, "not a saved model (no \"%s\" at its start)", SOAI_MODEL_MAGIC);
+    if (size < sizeof *m || memcmp(m->magic, SOAI_MODEL_MAGIC, 8))
+        BAD(SOA_E_FORMAT, "not a saved model (no \"%s\" at its start)", SOAI_MODEL_MAGIC);
     if (m->order != SOAI_MODEL_ORDER) BAD(SOA_E_FORMAT, "saved on a machine with another byte order");
-    if (m->version != SOAI_MODEL_VERSION) BAD(SOA_E_VERSION, "saved in version %u of the format, this library reads %u", m->version, SOAI_MODEL_VERSION);
+    if (m->version != SOAI_MODEL_VERSION)
+        BAD(SOA_E_VERSION, "saved in version %u of the format, this library reads %u", m->version, SOAI_MODEL_VERSION);
     if (m->size > size) BAD(SOA_E_FORMAT, "cut short: %llu bytes needed, %zu there", (unsigned long long)m->size, size);
-    if (m->nb < 0 || m->nb > SOAI_MAX_BODIES || m->tq < 0 || m->tv < 0 || m->tq > 7 * SOAI_MAX_BODIES || m->tv > 6 * SOAI_MAX_BODIES ||
-        m->nd < 0 || m->nd > 36 * SOAI_MAX_BODIES || m->nm < 0 || m->nm > m->nb || m->frames < 1 ||
-        m->frames > 2 * SOAI_MAX_BODIES + 2 || m->text_size > (1u << 31) - 1u)
+    if (m->nb < 0 || m->nb > SOAI_MAX_BODIES || m->tq < 0 || m->tv < 0 || m->tq > 7 * SOAI_MAX_BODIES ||
+        m->tv > 6 * SOAI_MAX_BODIES || m->nd < 0 || m->nd > 36 * SOAI_MAX_BODIES || m->nm < 0 || m->nm > m->nb ||
+        m->frames < 1 || m->frames > 2 * SOAI_MAX_BODIES + 2 || m->text_size > (1u << 31) - 1u)
         BAD(SOA_E_FORMAT, "the counts in its header are out of range");
     soa_model expected = *m;
     if (soai_model_place(&expected) != m->size || memcmp(&expected, m, sizeof expected))
@@ -130,11 +137,14 @@ soa_status soa_model_load(const char *path, const soa_model **model, soa_report 
     if (fread(&head, 1, sizeof head, f) != sizeof head || memcmp(head.magic, SOAI_MODEL_MAGIC, 8))
         s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: not a saved model", path);
     else if (head.size < sizeof head || head.size % SOAI_ALIGN || head.size > (uint64_t)1 << 40)
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: its header gives a size of %llu bytes", path, (unsigned long long)head.size);
+        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: its header gives a size of %llu bytes", path,
+                        (unsigned long long)head.size);
     else if (fseek(f, 0, SEEK_END) || ftell(f) < 0 || (uint64_t)ftell(f) < head.size || fseek(f, 0, SEEK_SET))
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: cut short, %llu bytes expected", path, (unsigned long long)head.size);
+        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: cut short, %llu bytes expected", path,
+                        (unsigned long long)head.size);
     else if (!(memory = aligned_alloc(SOAI_ALIGN, (size_t)head.size)))
-        s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory for %llu bytes", path, (unsigned long long)head.size);
+        s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory for %llu bytes", path,
+                        (unsigned long long)head.size);
     else if (fread(memory, 1, (size_t)head.size, f) != head.size)
         s = soai_report(report, SOA_E_FILE, -1, 0, "%s: reading failed", path);
     else

@@ -25,7 +25,9 @@ SOAI_INLINE void v3_cross_add(const real a[3], const real b[3], real out[3]) {
 SOAI_INLINE void v3_cross_k(const real a[3], const konst k[3], real out[3]) {
     out[0] = a[1] * k[2] - a[2] * k[1], out[1] = a[2] * k[0] - a[0] * k[2], out[2] = a[0] * k[1] - a[1] * k[0];
 }
-SOAI_INLINE real v3_dot(const real a[3], const real b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+SOAI_INLINE real v3_dot(const real a[3], const real b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
 SOAI_INLINE real v6_dot(const real a[6], const real b[6]) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5]);
 }
@@ -56,8 +58,8 @@ SOAI_INLINE void rot_tmul(const real R[9], const real x[3], real out[3]) {
 /* A B; out must be neither */
 SOAI_INLINE void rot_rot(const real A[9], const real B[9], real out[9]) {
     SOAI_UNROLL for (int i = 0; i < 3; ++i) {
-        SOAI_UNROLL for (int j = 0; j < 3; ++j)
-            out[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) out[3 * i + j] =
+            A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
     }
 }
 /* Rotation of a unit quaternion w x y z (body axes to parent axes). */
@@ -192,7 +194,7 @@ SOAI_INLINE void abi_mul(const real P[21], const real V[6], real f[6]) {
 }
 /* Column c of P. */
 SOAI_INLINE void abi_column(const real P[21], int c, real out[6]) {
-    static const unsigned char at[6][6] = {{0, 3, 4, 12, 13, 14}, {3, 1, 5, 15, 16, 17}, {4, 5, 2, 18, 19, 20},
+    static const unsigned char at[6][6] = {{0, 3, 4, 12, 13, 14},  {3, 1, 5, 15, 16, 17},  {4, 5, 2, 18, 19, 20},
                                            {12, 15, 18, 6, 9, 10}, {13, 16, 19, 9, 7, 11}, {14, 17, 20, 10, 11, 8}};
     SOAI_UNROLL for (int i = 0; i < 6; ++i) out[i] = P[at[c][i]];
 }
@@ -232,8 +234,8 @@ SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real 
 /* B R' for T = R B computed before */
 SOAI_INLINE void rot_right(const real T[9], const real R[9], real B[9]) {
     SOAI_UNROLL for (int i = 0; i < 3; ++i) {
-        SOAI_UNROLL for (int j = 0; j < 3; ++j)
-            B[3 * i + j] = T[3 * i] * R[3 * j] + T[3 * i + 1] * R[3 * j + 1] + T[3 * i + 2] * R[3 * j + 2];
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) B[3 * i + j] =
+            T[3 * i] * R[3 * j] + T[3 * i + 1] * R[3 * j + 1] + T[3 * i + 2] * R[3 * j + 2];
     }
 }
 /* out += phi P phi*: C' = RCR', B' = RBR' + [p]C', A' = RAR' + [p](RBR')' + B'[p]', R87 (37) with rotation. */
@@ -254,8 +256,10 @@ SOAI_INLINE void abi_in_add_axis(int ax, const real R[9], const real p[3], const
         Tn[i] = rn * P[n] + rl * P[off], Tl[i] = rn * P[off] + rl * P[l];
         SOAI_UNROLL for (int j = 0; j < 3; ++j) T[3 * i + j] = rn * P[12 + 3 * n + j] + rl * P[12 + 3 * l + j];
     }
-    A[XX] = Tn[0] * R[n] + Tl[0] * R[l], A[YY] = Tn[1] * R[3 + n] + Tl[1] * R[3 + l], A[ZZ] = Tn[2] * R[6 + n] + Tl[2] * R[6 + l];
-    A[XY] = Tn[0] * R[3 + n] + Tl[0] * R[3 + l], A[XZ] = Tn[0] * R[6 + n] + Tl[0] * R[6 + l], A[YZ] = Tn[1] * R[6 + n] + Tl[1] * R[6 + l];
+    A[XX] = Tn[0] * R[n] + Tl[0] * R[l], A[YY] = Tn[1] * R[3 + n] + Tl[1] * R[3 + l],
+    A[ZZ] = Tn[2] * R[6 + n] + Tl[2] * R[6 + l];
+    A[XY] = Tn[0] * R[3 + n] + Tl[0] * R[3 + l], A[XZ] = Tn[0] * R[6 + n] + Tl[0] * R[6 + l],
+    A[YZ] = Tn[1] * R[6 + n] + Tl[1] * R[6 + l];
     sym_rotate(R, P + 6, C);
     rot_right(T, R, B);
     abi_translate_add(A, B, C, p, out);

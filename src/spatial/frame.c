@@ -2,7 +2,9 @@
 #include "soa/spatial.h"
 #include "algebra.h"
 
-soa_frame soa_frame_identity(void) { return (soa_frame){{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}}; }
+soa_frame soa_frame_identity(void) {
+    return (soa_frame){{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
+}
 
 soa_frame soa_frame_compose(const soa_frame *a, const soa_frame *b) {
     soa_frame out;
@@ -36,11 +38,17 @@ soa_frame soa_frame_axis_angle(const double axis[3], double angle, const double 
                        {p[0], p[1], p[2]}};
 }
 
-void soa_motion_to_child(const soa_frame *X, const double V[6], double out[6]) { motion_out(X->R, X->p, V, out); }
+void soa_motion_to_child(const soa_frame *X, const double V[6], double out[6]) {
+    motion_out(X->R, X->p, V, out);
+}
 void soa_force_to_parent(const soa_frame *X, const double f[6], double out[6]) {
     double t[6] = {0};
     force_in_add(X->R, X->p, f, t);
     memcpy(out, t, sizeof t);
 }
-void soa_cross_motion(const double V[6], const double A[6], double out[6]) { cross_motion(V, A, out); }
-void soa_cross_force(const double V[6], const double f[6], double out[6]) { cross_force(V, f, out); }
+void soa_cross_motion(const double V[6], const double A[6], double out[6]) {
+    cross_motion(V, A, out);
+}
+void soa_cross_force(const double V[6], const double f[6], double out[6]) {
+    cross_force(V, f, out);
+}

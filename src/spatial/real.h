@@ -75,8 +75,7 @@ typedef float real __attribute__((vector_size(32)));
 typedef int soai_mask __attribute__((vector_size(32)));
 typedef float konst;
 #define SOAI_F_(x) ((float)(x))
-#define REAL(x)                                                                                                        \
-    ((real){SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x)})
+#define REAL(x) ((real){SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x)})
 #define SOAI_LANES 8
 #define SOAI_MASK soai_mask
 
@@ -149,7 +148,8 @@ SOAI_INLINE void real_sincos(real x, real *s, real *c) {
 static __attribute__((noinline, unused)) void real_sincos_far(real x, real *s, real *c) {
 #if SOAI_LANES > 1
     for (int l = 0; l < SOAI_LANES; ++l)
-        if (!(fabs((double)x[l]) < SOAI_SINCOS_LIMIT)) (*s)[l] = (konst)sin((double)x[l]), (*c)[l] = (konst)cos((double)x[l]);
+        if (!(fabs((double)x[l]) < SOAI_SINCOS_LIMIT))
+            (*s)[l] = (konst)sin((double)x[l]), (*c)[l] = (konst)cos((double)x[l]);
 #else
     *s = (konst)sin((double)x);
     *c = (konst)cos((double)x);
@@ -187,8 +187,9 @@ SOAI_INLINE void real_sincos(real x, real *s, real *c) {
     const real r = ((x - n * REAL(1.5703125)) - n * REAL(4.837512969970703125e-4)) - n * REAL(7.54978995489188e-8);
     const real z = r * r;
     const real sine = r + r * z * (REAL(-1.6666654611e-1) + z * (REAL(8.3321608736e-3) + z * REAL(-1.9515295891e-4)));
-    const real cosine = REAL(1) - REAL(0.5) * z +
-                        z * z * (REAL(4.166664568298827e-2) + z * (REAL(-1.388731625493765e-3) + z * REAL(2.443315711809948e-5)));
+    const real cosine =
+        REAL(1) - REAL(0.5) * z +
+        z * z * (REAL(4.166664568298827e-2) + z * (REAL(-1.388731625493765e-3) + z * REAL(2.443315711809948e-5)));
 #endif
 #if SOAI_LANES > 1
     const SOAI_MASK swap = -(bits & 1); /* all ones in odd quadrants */
