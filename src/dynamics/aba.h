@@ -29,7 +29,8 @@ SOAI_SWEEP void minv_mul(const view_table *k, kernel_work *w, const real *x, rea
 /* Poses and articulated inertias at q. */
 SOAI_SWEEP int articulate(const view_table *k, kernel_work *w, const real *q) {
     positions(k, w, q);
-    for (int i = 1; i <= k->nb; ++i) abi_set(k->body[i].M, w->b[i].P);
+    for (int i = 1; i <= k->nb; ++i)
+        if (!k->body[i].child) abi_set(k->body[i].M, w->b[i].P);
     for (int i = k->nb; i >= 1; --i) {
         const body_table *b = k->body + i;
         int fine = 1;
@@ -74,6 +75,7 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
         step_losses(k, q, v, (konst)-1, w->x);
         tau = w->x;
     }
+    angles(k, w, q);
     v6_zero(w->b[0].V);
     SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips */
         const body_table *b = k->body + i;
@@ -85,7 +87,7 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
 #undef SOAI_STEP_
         step_bias_force(b, V, fext ? fext + 6 * (i - 1) : 0, w->b[i].f); /* z starts as b(k) */
         step_rotor_gyro(k, w, b, v);
-        abi_set(b->M, w->b[i].P); /* P starts as M(k) */
+        if (!b->child) abi_set(b->M, w->b[i].P); /* P starts as M(k); elsewhere hinge_shift starts it */
     }
     SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base: filter */
         const body_table *b = k->body + i;

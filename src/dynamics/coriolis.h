@@ -10,13 +10,13 @@
 /* W (velocity made by w) stands in A, (dJ/dt) w in P while sweeping. */
 SOAI_SWEEP int coriolis_mul(const view_table *k, kernel_work *w, const real *q, const real *v, const real *x,
                             real *out) {
+    positions(k, w, q);
     v6_zero(w->b[0].V), v6_zero(w->b[0].A), v6_zero(w->b[0].P);
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
         real c[6], s[6], V[6];
         v6_zero(s);
 #define SOAI_STEP_(kind, n)                   \
-    joint_position(k, w, b, i, kind, q);      \
     step_velocity(k, w, b, i, kind, n, v, V); \
     joint_add(k, w, b, kind, n, x + b->iv, s)
         SOAI_BY_KIND(b, SOAI_STEP_)
@@ -64,19 +64,26 @@ SOAI_SWEEP int coriolis_mul(const view_table *k, kernel_work *w, const real *q, 
     return 0;
 }
 
-/* Y (nv x 10 nb): column 10 (i-1) + j is the joint torque of a body i with unit parameter j.  After rnea() with the
- * same q, v, a (V and A, gravity included, stand). */
+/* Y (nv x 10 nb): column 10 (i-1) + j is the joint torque of a body i with unit parameter j.  After kinematics()
+ * with the same q, v, a. */
 SOAI_SWEEP void regressor(const view_table *k, kernel_work *w, real *Y) {
     const size_t cols = 10 * (size_t)k->nb;
     for (size_t j = 0; j < cols * (size_t)k->nv; ++j) Y[j] = REAL(0);
-    for (int i = 1; i <= k->nb; ++i)
+    real up[6];
+    step_base(k, up);
+    for (int i = 1; i <= k->nb; ++i) {
+        real A[6];
+        v6_copy(w->b[i].A, A);
+        real g[3];
+        rot_tmul(w->Rw + 9 * i, up + 3, g);
+        for (int j = 0; j < 3; ++j) A[3 + j] += g[j];
         for (int j = 0; j < 10; ++j) {
             konst unit[10] = {0};
             unit[j] = 1;
             real f[6], h[6], t[6], x[6];
             rigid_mul_k(unit, w->b[i].V, h);
             cross_force(w->b[i].V, h, f);
-            rigid_mul_k(unit, w->b[i].A, t);
+            rigid_mul_k(unit, A, t);
             for (int r = 0; r < 6; ++r) f[r] += t[r];
             for (int a = i; a; a = k->body[a].parent) {
                 const body_table *o = k->body + a;
@@ -87,6 +94,7 @@ SOAI_SWEEP void regressor(const view_table *k, kernel_work *w, real *Y) {
                 v6_copy(t, f);
             }
         }
+    }
 }
 
 #endif

@@ -56,71 +56,210 @@ SOAI_INLINE void composite_column(const view_table *k, const kernel_work *w, con
     }
 }
 
+/* The axes of body i in its root body, for the mass matrix alone: in packs three columns behind the composite inertia,
+ * else rows in Rw. */
+#if SOAI_ABI_PACKED
+SOAI_INLINE real *root_axes(const kernel_work *w, int i) {
+    return w->b[i].P + 12;
+}
+SOAI_INLINE void root_mul(const real *axes, const real x[3], real out[3]) {
+    const pack y = pack_load(axes) * x[0] + pack_load(axes + 4) * x[1] + pack_load(axes + 8) * x[2];
+    out[0] = y[0], out[1] = y[1], out[2] = y[2];
+}
+SOAI_INLINE void root_column(const real *axes, int c, real out[3]) {
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) out[j] = axes[4 * c + j];
+}
+/* out = parent R; NULL for the identity */
+SOAI_INLINE void root_compose(const real *parent, const real R[9], real *out) {
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) {
+        if (parent)
+            pack_store(pack_load(parent) * R[j] + pack_load(parent + 4) * R[3 + j] + pack_load(parent + 8) * R[6 + j],
+                       out + 4 * j);
+        else
+            out[4 * j] = R[j], out[4 * j + 1] = R[3 + j], out[4 * j + 2] = R[6 + j], out[4 * j + 3] = REAL(0);
+    }
+}
+#else
+SOAI_INLINE real *root_axes(const kernel_work *w, int i) {
+    return w->Rw + 9 * i;
+}
+SOAI_INLINE void root_mul(const real *axes, const real x[3], real out[3]) {
+    rot_mul(axes, x, out);
+}
+SOAI_INLINE void root_column(const real *axes, int c, real out[3]) {
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) out[j] = axes[3 * j + c];
+}
+SOAI_INLINE void root_compose(const real *parent, const real R[9], real *out) {
+    if (parent) {
+        rot_rot(parent, R, out);
+    } else {
+        SOAI_UNROLL for (int j = 0; j < 9; ++j) out[j] = R[j];
+    }
+}
+#endif
+
+/* Pose of body i in its root body, from that of its parent. */
+SOAI_INLINE void step_root_pose(const view_table *k, kernel_work *w, const body_table *b, int i, int kind) {
+    real *pw = w->pw + 3 * i, *axes = root_axes(w, i);
+    if (!b->parent) { /* the root itself */
+        real one[9];
+        SOAI_UNROLL for (int j = 0; j < 9; ++j) one[j] = REAL(j % 4 == 0);
+        root_compose(0, one, axes);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) pw[j] = REAL(0);
+        return;
+    }
+    joint_origin(w, b, i, kind, pw);
+    if (!k->body[b->parent].parent) { /* the root's axes are the axes */
+        root_compose(0, w->b[i].R, axes);
+        return;
+    }
+    const real *parent = root_axes(w, b->parent);
+    root_compose(parent, w->b[i].R, axes);
+    root_mul(parent, pw, pw);
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) pw[j] += w->pw[3 * b->parent + j];
+}
+
+/* r(parent) += phi r phi*; as in hinge_shift the last child starts the sum with the parent's own M. */
+SOAI_INLINE void composite_shift(const view_table *k, kernel_work *w, const body_table *b, int i, int kind) {
+    const body_table *parent = k->body + b->parent;
+    real p[3], *out = w->b[b->parent].P;
+    joint_origin(w, b, i, kind, p);
+#if SOAI_PACKED
+    rigid_in_add(w->b[i].R, p, w->b[i].P, parent->child == i ? parent->M : out, out);
+#else
+    if (parent->child == i) rigid_set(parent->M, out);
+    rigid_in_add(w->b[i].R, p, w->b[i].P, out, out);
+#endif
+}
+
+/* Up to this size an entry goes to both its places at once; beyond it the upper triangle is copied block by block. */
+#define MASS_SMALL 16
+
+/* row[j] = column[n j] = S(j) . g for lo <= j < hi, S stored as six rows of n numbers. */
+SOAI_INLINE void mass_row(const real *S, size_t n, int lo, int hi, const real g[6], real *row, real *column) {
+#if SOAI_PACKED
+    for (int j = lo; j < hi; j += SOAI_PACK) { /* what is past the end (the rows have room) is computed, not stored */
+        pack x, sum = {0};
+        SOAI_UNROLL for (int c = 0; c < 6; ++c) {
+            memcpy(&x, S + (size_t)c * n + j, sizeof x);
+            sum += x * g[c];
+        }
+        const int rest = hi - j;
+        if (rest >= SOAI_PACK) {
+            memcpy(row + j, &sum, sizeof sum);
+        } else {
+            row[j] = sum[0];
+            if (rest > 1) row[j + 1] = sum[1];
+            if (rest > 2) row[j + 2] = sum[2];
+        }
+        if (n <= MASS_SMALL) {
+            real *to = column + n * (size_t)j;
+            to[0] = sum[0];
+            if (rest > 1) to[n] = sum[1];
+            if (rest > 2) to[2 * n] = sum[2];
+            if (rest > 3) to[3 * n] = sum[3];
+        }
+    }
+#else
+    for (int j = lo; j < hi; ++j) {
+        real sum = S[j] * g[0];
+        SOAI_UNROLL for (int c = 1; c < 6; ++c) sum += S[(size_t)c * n + (size_t)j] * g[c];
+        row[j] = sum;
+        if (n <= MASS_SMALL) column[n * (size_t)j] = sum;
+    }
+#endif
+}
+SOAI_INLINE void mass_zero(size_t n, int lo, int hi, real *row, real *column) {
+    for (int j = lo; j < hi; ++j) {
+        row[j] = REAL(0);
+        if (n <= MASS_SMALL) column[n * (size_t)j] = REAL(0);
+    }
+}
+/* The row of coordinate at, body b, left of the body's own block: run by run of ancestors, zero between. */
+SOAI_INLINE void mass_ancestors(const view_table *k, const kernel_work *w, const body_table *b, int at, const real g[6],
+                                real *M) {
+    const size_t n = (size_t)k->nv;
+    real *row = M + n * (size_t)at, *column = M + at;
+    int end = b->iv;
+    for (int a = b->parent; a;) {
+        const body_table *run = k->body + k->body[a].run;
+        const int hi = k->body[a].iv + k->body[a].nv;
+        mass_zero(n, hi, end, row, column);
+        mass_row(w->S, n, run->iv, hi, g, row, column);
+        end = run->iv, a = run->parent;
+    }
+    mass_zero(n, 0, end, row, column);
+}
+
 SOAI_INLINE void mass_mirror(int n, real *M) {
     enum { BLOCK = 16 };
+    if (n <= MASS_SMALL) return;
     for (int i0 = 0; i0 < n; i0 += BLOCK)
         for (int j0 = 0; j0 <= i0; j0 += BLOCK)
-            for (int i = i0; i < i0 + BLOCK && i < n; ++i)
-                for (int j = j0; j < j0 + BLOCK && j < i; ++j)
-                    M[(size_t)n * (size_t)j + (size_t)i] = M[(size_t)n * (size_t)i + (size_t)j];
+            for (int i = i0; i < i0 + BLOCK && i < n; ++i) {
+                const real *from = M + (size_t)n * (size_t)i;
+                real *to = M + i;
+                const int end = j0 + BLOCK < i ? j0 + BLOCK : i;
+                for (int j = j0; j < end; ++j) to[(size_t)n * (size_t)j] = from[j];
+            }
 }
 
 SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M) {
     const size_t n = (size_t)k->nv;
+    angles(k, w, q);
     SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips: poses in the root body, joint maps there */
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, nd) joint_position(k, w, b, i, kind, q)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-        rigid_set(b->M, w->b[i].P);
-        if (b->parent) {
-            step_pose(k, w, i);
-        } else {
-            for (int j = 0; j < 9; ++j) w->Rw[9 * i + j] = REAL(j % 4 == 0);
-            for (int j = 0; j < 3; ++j) w->pw[3 * i + j] = REAL(0);
-        }
-#define SOAI_STEP_(kind, nd)                                                                 \
-    if (ON_AXIS(kind)) { /* [Rw e; pw x Rw e] */                                             \
-        real *S = w->S + 6 * b->iv;                                                          \
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) S[j] = w->Rw[9 * i + 3 * j + AXIS_OF(kind)]; \
-        v3_cross(w->pw + 3 * i, S, S + 3);                                                   \
-    } else {                                                                                 \
-        for (int c = 0; c < nd; ++c) {                                                       \
-            real H[6];                                                                       \
-            step_column(k, w, b, kind, c, H);                                                \
-            motion_to_root(w, i, H, w->S + 6 * (b->iv + c));                                 \
-        }                                                                                    \
+        const real *axes = root_axes(w, i), *pw = w->pw + 3 * i;
+        real *S = w->S + b->iv;
+        if (!b->child) rigid_set(b->M, w->b[i].P);
+#define SOAI_STEP_(kind, nd)                                                               \
+    joint_position(k, w, b, i, kind, q);                                             \
+    step_root_pose(k, w, b, i, kind);                                                \
+    for (int c = 0; c < nd; ++c) {                                                   \
+        real x[6];                                                                   \
+        if (ON_AXIS(kind)) { /* [Rw e; pw x Rw e] */                                 \
+            root_column(axes, AXIS_OF(kind), x);                                     \
+            v3_cross(pw, x, x + 3);                                                  \
+        } else {                                                                     \
+            real H[6];                                                               \
+            step_column(k, w, b, kind, c, H);                                        \
+            root_mul(axes, H, x);                                                    \
+            root_mul(axes, H + 3, x + 3);                                            \
+            v3_cross_add(pw, x, x + 3);                                              \
+        }                                                                            \
+        SOAI_UNROLL for (int j = 0; j < 6; ++j) S[(size_t)j * n + (size_t)c] = x[j];       \
     }
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
     SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
         const body_table *b = k->body + i;
-        const real *r = w->b[i].P;
-#define SOAI_STEP_(kind, nd)                                                        \
-    for (int c = 0; c < nd; ++c) {                                                  \
-        real f[6], x[6], g[6];                                                      \
-        composite_column(k, w, b, kind, c, r, f);                                   \
-        joint_project(k, w, b, kind, nd, f, x);                                     \
-        real *row = M + n * (size_t)(b->iv + c);                                    \
-        for (int j = 0; j < b->iv; ++j) row[j] = REAL(0);                           \
-        for (int j = 0; j <= c; ++j) row[b->iv + j] = x[j];                         \
-        row[b->iv + c] += k->dof[b->iv + c].armature;                               \
-        force_to_root(w, i, f, g);                                                  \
-        if (b->rotor && b->parent) {                                                \
-            real couple[3], t[3];                                                   \
-            step_rotor_couple(k, w, b, i, couple);                                  \
-            rot_mul(w->Rw + 9 * i, couple, t);                                      \
-            for (int j = 0; j < 3; ++j) g[j] += t[j];                               \
-        }                                                                           \
-        for (int a = b->parent; a; a = k->body[a].parent) {                         \
-            const int at = k->body[a].iv, count = k->body[a].nv;                    \
-            for (int j = at; j < at + count; ++j) row[j] = v6_dot(w->S + 6 * j, g); \
-        }                                                                           \
-    }
+        const real *r = w->b[i].P, *axes = root_axes(w, i);
+#define SOAI_STEP_(kind, nd)                                                                  \
+    for (int c = 0; c < nd; ++c) {                                                            \
+        real f[6], x[6], g[6];                                                                \
+        composite_column(k, w, b, kind, c, r, f);                                             \
+        joint_project(k, w, b, kind, nd, f, x);                                               \
+        const int at = b->iv + c;                                                             \
+        for (int j = 0; j <= c; ++j)                                                          \
+            M[n * (size_t)at + (size_t)(b->iv + j)] = M[n * (size_t)(b->iv + j) + (size_t)at] = x[j]; \
+        M[(n + 1) * (size_t)at] += nd == 1 ? b->armature : k->dof[at].armature;               \
+        if (b->parent) {                                                                      \
+            root_mul(axes, f, g);                                                             \
+            root_mul(axes, f + 3, g + 3);                                                     \
+            v3_cross_add(w->pw + 3 * i, g + 3, g);                                            \
+            if (b->rotor) {                                                                   \
+                real couple[3], t[3];                                                         \
+                step_rotor_couple(k, w, b, i, couple);                                        \
+                root_mul(axes, couple, t);                                                    \
+                for (int j = 0; j < 3; ++j) g[j] += t[j];                                     \
+            }                                                                                 \
+        }                                                                                     \
+        mass_ancestors(k, w, b, at, g, M);                                                    \
+    }                                                                                         \
+    if (b->parent) composite_shift(k, w, b, i, kind)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
-        if (b->parent) rigid_in_add(w->b[i].R, w->b[i].p, r, w->b[b->parent].P);
     }
     mass_mirror(k->nv, M);
     return 0;
@@ -155,7 +294,7 @@ SOAI_SWEEP int mass_r87(const view_table *k, kernel_work *w, const real *q, real
             }
             M[(n + 1) * (size_t)(b->iv + c)] += k->dof[b->iv + c].armature;
         }
-        if (b->parent) rigid_in_add(w->b[i].R, w->b[i].p, w->b[i].P, w->b[b->parent].P);
+        if (b->parent) rigid_in_add(w->b[i].R, w->b[i].p, w->b[i].P, w->b[b->parent].P, w->b[b->parent].P);
     }
     return 0;
 }

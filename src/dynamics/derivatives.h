@@ -129,7 +129,7 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
         real *I = w->b[i].P, local[10], h[6];
         rigid_set(b->M, local);
         for (int j = 0; j < 10; ++j) I[j] = REAL(0);
-        rigid_in_add(w->Rw + 9 * i, w->pw + 3 * i, local, I);
+        rigid_in_add(w->Rw + 9 * i, w->pw + 3 * i, local, I, I);
         body_velocity_operator(I, V, w->B + 36 * i);
         for (int j = 0; j < 36; ++j) w->E[36 * i + j] = REAL(0);
         rigid_mul(I, V, h);

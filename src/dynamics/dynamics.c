@@ -466,7 +466,7 @@ soa_status soa_regressor(const soa_model *m, soa_work *w, const double *q, const
     soa_status s = begin(m, w, q, v, a, NULL);
     if (s == SOA_OK && !Y) s = SOA_E_ARGUMENT;
     if (s) return s;
-    w->k->rnea(&w->view, &w->w, tree_q(w, q), tree_motion(w, v, w->tv), tree_motion(w, a, w->ta), NULL, w->tt);
+    w->k->kinematics(&w->view, &w->w, tree_q(w, q), tree_motion(w, v, w->tv), tree_motion(w, a, w->ta));
     double *tree = m->nm ? w->matrix : Y;
     w->k->regressor(&w->view, &w->w, tree);
     if (m->nm) {

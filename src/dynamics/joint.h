@@ -1,6 +1,8 @@
 /* joint.h  the joint interface: all that the sweeps know of joint types.
  *
- *   joint_position   R, p of the body in its parent from q; H* where it depends on q
+ *   angles           sines and cosines of all q, before the first joint_position
+ *   joint_position   R of the body in its parent from q; p and H* where they depend on q
+ *   joint_origin     p, wherever it stands
  *   joint_add        V += H* x
  *   joint_project    x  = H f
  *   joint_ring       a += (apparent rate of H*) v, nonzero only where H* varies in body axes
@@ -50,15 +52,35 @@ SOAI_INLINE void joint_column(const view_table *k, const kernel_work *w, const b
     }
 }
 
-SOAI_INLINE void rot_axis(const body_table *b, real angle, real R[9]) {
+/* Sines and cosines of all coordinates of a state, four at a time; number types that are lanes already take them
+ * joint by joint. */
+SOAI_INLINE void angles(const view_table *k, kernel_work *w, const real *q) {
+#if SOAI_PACKED
+    real_sincos_all(k->nq, q, w->sine, w->cosine);
+#else
+    (void)k, (void)w, (void)q;
+#endif
+}
+/* Sine and cosine of coordinate j of joint b. */
+SOAI_INLINE void joint_sincos(const kernel_work *w, const body_table *b, int j, const real *q, real *s, real *c) {
+#if SOAI_PACKED
+    (void)q;
+    *s = w->sine[b->iq + j], *c = w->cosine[b->iq + j];
+#else
+    (void)w, (void)b;
+    real_sincos(q[j], s, c);
+#endif
+}
+
+SOAI_INLINE void rot_axis(const kernel_work *w, const body_table *b, int j, const real *q, real R[9]) {
     real s, c;
-    real_sincos(angle, &s, &c);
+    joint_sincos(w, b, j, q, &s, &c);
     SOAI_UNROLL for (int i = 0; i < 9; ++i) R[i] = b->R0[i] + c * b->R1[i] + s * b->R2[i];
 }
 /* The same about coordinate axis ax: two columns turn, the third stays. */
-SOAI_INLINE void rot_on_axis(const body_table *b, int ax, real angle, real R[9]) {
+SOAI_INLINE void rot_on_axis(const kernel_work *w, const body_table *b, int ax, const real *q, real R[9]) {
     real s, c;
-    real_sincos(angle, &s, &c);
+    joint_sincos(w, b, 0, q, &s, &c);
     SOAI_UNROLL for (int r = 0; r < 9; r += 3) {
         const konst x = b->R1[r + NEXT(ax)], y = b->R1[r + LAST(ax)];
         R[r + NEXT(ax)] = c * x + s * y;
@@ -69,10 +91,11 @@ SOAI_INLINE void rot_on_axis(const body_table *b, int ax, real angle, real R[9])
 SOAI_INLINE void rot_placement(const body_table *b, real R[9]) {
     SOAI_UNROLL for (int i = 0; i < 9; ++i) R[i] = REAL(b->R0[i] + b->R1[i]);
 }
-/* Rotation about a constant unit axis u (Rodrigues). */
-SOAI_INLINE void rot_about(const konst u[3], real angle, real R[9]) {
+/* Rotation about a constant unit axis u by coordinate j (Rodrigues). */
+SOAI_INLINE void rot_about(const kernel_work *w, const body_table *b, const konst u[3], int j, const real *q,
+                           real R[9]) {
     real s, c;
-    real_sincos(angle, &s, &c);
+    joint_sincos(w, b, j, q, &s, &c);
     const real t = REAL(1) - c;
     R[0] = c + t * (u[0] * u[0]), R[1] = t * (u[0] * u[1]) - s * u[2], R[2] = t * (u[0] * u[2]) + s * u[1];
     R[3] = t * (u[0] * u[1]) + s * u[2], R[4] = c + t * (u[1] * u[1]), R[5] = t * (u[1] * u[2]) - s * u[0];
@@ -86,16 +109,16 @@ joint_position_multi(const view_table *k, kernel_work *w, const body_table *b, c
     real *H = w->H + 6 * b->iv;
     switch (b->type) {
     case SOAI_JOINT_HELICAL:
-        rot_axis(b, q[0], R);
+        rot_axis(w, b, 0, q, R);
         for (int i = 0; i < 3; ++i) p[i] = b->p[i] + q[0] * b->slide[i];
         break;
     case SOAI_JOINT_CYLINDRICAL:
-        rot_axis(b, q[0], R);
+        rot_axis(w, b, 0, q, R);
         for (int i = 0; i < 3; ++i) p[i] = b->p[i] + q[1] * b->slide[i];
         break;
     case SOAI_JOINT_UNIVERSAL: { /* R = R(axis, q0) Q(axis2, q1); H* = [Q' axis, axis2] */
-        rot_axis(b, q[0], T);
-        rot_about(k->dof[b->iv + 1].H, q[1], Q);
+        rot_axis(w, b, 0, q, T);
+        rot_about(w, b, k->dof[b->iv + 1].H, 1, q, Q);
         rot_rot(T, Q, R);
         const real u[3] = {REAL(b->axis[0]), REAL(b->axis[1]), REAL(b->axis[2])};
         v6_zero(H), v6_zero(H + 6);
@@ -104,9 +127,9 @@ joint_position_multi(const view_table *k, kernel_work *w, const body_table *b, c
         break;
     }
     case SOAI_JOINT_PLANAR: { /* slide q0 e1 + q1 e2, then turn q2; H* = [Q'e1, Q'e2 (linear), axis (angular)] */
-        rot_axis(b, q[2], R);
+        rot_axis(w, b, 2, q, R);
         rot_placement(b, T);
-        rot_about(b->axis, q[2], Q);
+        rot_about(w, b, b->axis, 2, q, Q);
         const konst *e1 = k->dof[b->iv].H + 3, *e2 = k->dof[b->iv + 1].H + 3;
         real t[3];
         for (int i = 0; i < 3; ++i) t[i] = q[0] * e1[i] + q[1] * e2[i];
@@ -122,7 +145,6 @@ joint_position_multi(const view_table *k, kernel_work *w, const body_table *b, c
         rot_placement(b, T);
         rot_quaternion(q, Q);
         rot_rot(T, Q, R);
-        for (int i = 0; i < 3; ++i) p[i] = REAL(b->p[i]);
         break;
     default: /* SOAI_JOINT_FREE: position, then quaternion */
         rot_placement(b, T);
@@ -133,24 +155,29 @@ joint_position_multi(const view_table *k, kernel_work *w, const body_table *b, c
     }
 }
 
+/* R of the body in its parent; p too where it moves. */
 SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_table *b, int i, int kind,
                                 const real *q_tree) {
     const real *q = q_tree + b->iq;
     real *R = w->b[i].R, *p = w->b[i].p;
     switch (kind) {
     CASE_ON_AXIS:
-        rot_on_axis(b, AXIS_OF(kind), q[0], R);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = REAL(b->p[j]);
+        rot_on_axis(w, b, AXIS_OF(kind), q, R);
         break;
-    case SOAI_KIND_REVOLUTE:
-        rot_axis(b, q[0], R);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = REAL(b->p[j]);
-        break;
+    case SOAI_KIND_REVOLUTE: rot_axis(w, b, 0, q, R); break;
     case SOAI_KIND_PRISMATIC:
         rot_placement(b, R);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = b->p[j] + q[0] * b->slide[j];
         break;
     default: joint_position_multi(k, w, b, q, R, p);
+    }
+}
+/* p: the body's origin in its parent, a constant of the model for joints that only turn. */
+SOAI_INLINE void joint_origin(const kernel_work *w, const body_table *b, int i, int kind, real p[3]) {
+    if (ON_AXIS(kind) || kind == SOAI_KIND_REVOLUTE || kind == SOAI_KIND_SPHERICAL) {
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = REAL(b->p[j]);
+    } else {
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = w->b[i].p[j];
     }
 }
 
@@ -215,25 +242,19 @@ SOAI_INLINE void joint_ring(const view_table *k, const kernel_work *w, const bod
 
 /* U = P H* (6 x nv, by columns) */
 SOAI_INLINE void joint_inertia(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
-                               const real P[21], real *U) {
-    const real *B = P + 12;
+                               const real *P, real *U) {
     const konst *u = b->axis;
     switch (kind) {
     CASE_ON_AXIS:
         abi_column(P, AXIS_OF(kind), U);
         break;
     case SOAI_KIND_REVOLUTE:
-        U[0] = P[XX] * u[0] + P[XY] * u[1] + P[XZ] * u[2];
-        U[1] = P[XY] * u[0] + P[YY] * u[1] + P[YZ] * u[2];
-        U[2] = P[XZ] * u[0] + P[YZ] * u[1] + P[ZZ] * u[2];
-        SOAI_UNROLL for (int i = 0; i < 3; ++i) U[3 + i] = B[i] * u[0] + B[3 + i] * u[1] + B[6 + i] * u[2];
+    case SOAI_KIND_PRISMATIC: {
+        const int at = kind == SOAI_KIND_REVOLUTE ? 0 : 3;
+        SOAI_UNROLL for (int i = 0; i < 6; ++i) U[i] =
+            abi_entry(P, i, at) * u[0] + abi_entry(P, i, at + 1) * u[1] + abi_entry(P, i, at + 2) * u[2];
         break;
-    case SOAI_KIND_PRISMATIC:
-        SOAI_UNROLL for (int i = 0; i < 3; ++i) U[i] = B[3 * i] * u[0] + B[3 * i + 1] * u[1] + B[3 * i + 2] * u[2];
-        U[3] = P[6 + XX] * u[0] + P[6 + XY] * u[1] + P[6 + XZ] * u[2];
-        U[4] = P[6 + XY] * u[0] + P[6 + YY] * u[1] + P[6 + YZ] * u[2];
-        U[5] = P[6 + XZ] * u[0] + P[6 + YZ] * u[1] + P[6 + ZZ] * u[2];
-        break;
+    }
     case SOAI_KIND_SPHERICAL:
     case SOAI_KIND_FREE: SOAI_UNROLL for (int c = 0; c < nv; ++c) abi_column(P, c, U + 6 * c); break;
     default:

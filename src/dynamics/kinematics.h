@@ -5,12 +5,12 @@
 #include "crba.h"
 
 SOAI_SWEEP int kinematics(const view_table *k, kernel_work *w, const real *q, const real *v, const real *a) {
+    positions(k, w, q);
     v6_zero(w->b[0].V), v6_zero(w->b[0].A);
-    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) {
+    for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
         real V[6], A[6];
 #define SOAI_STEP_(kind, n)                   \
-    joint_position(k, w, b, i, kind, q);      \
     step_velocity(k, w, b, i, kind, n, v, V); \
     step_acceleration(k, w, b, i, kind, n, V, v, a, A, w->c + 6 * i)
         SOAI_BY_KIND(b, SOAI_STEP_)
@@ -98,7 +98,7 @@ SOAI_SWEEP void centroidal(const view_table *k, kernel_work *w, const real com[3
             v3_cross_add(arm, g + 3, g);
             for (int r = 0; r < 6; ++r) A[n * (size_t)r + (size_t)(b->iv + c)] = g[r];
         }
-        if (b->parent) rigid_in_add(w->b[i].R, w->b[i].p, w->b[i].P, w->b[b->parent].P);
+        if (b->parent) rigid_in_add(w->b[i].R, w->b[i].p, w->b[i].P, w->b[b->parent].P, w->b[b->parent].P);
     }
 }
 

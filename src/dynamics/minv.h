@@ -41,9 +41,6 @@ SOAI_INLINE void delta_plus(const view_table *k, const kernel_work *w, int i, co
 
 SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
     const size_t n = (size_t)k->nv;
-    static const unsigned char rows[21][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}, {3, 3},
-                                              {4, 4}, {5, 5}, {3, 4}, {3, 5}, {4, 5}, {0, 3}, {0, 4},
-                                              {0, 5}, {1, 3}, {1, 4}, {1, 5}, {2, 3}, {2, 4}, {2, 5}};
     for (size_t j = 0; j < n * n; ++j) M[j] = REAL(0);
     for (int i = 1; i <= k->nb; ++i) { /* costate covariance, base to tips */
         const body_table *b = k->body + i;
@@ -60,7 +57,13 @@ SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
             joint_add(k, w, b, b->kind, b->nv, h, y); /* + H* D^-1 H e_c */
             for (int r = 0; r < 6; ++r) T[6 * r + c] = y[r];
         }
-        for (int j = 0; j < 21; ++j) w->b[i].P[j] = T[6 * rows[j][0] + rows[j][1]];
+        for (int r = 0; r < 3; ++r)
+            for (int c = 0; c < 3; ++c) {
+                w->b[i].P[ABI_B(r, c)] = T[6 * r + 3 + c];
+                if (c < r) continue;
+                w->b[i].P[ABI_A(SYM(r, c))] = T[6 * r + c];
+                w->b[i].P[ABI_C(SYM(r, c))] = T[6 * (3 + r) + 3 + c];
+            }
     }
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;

@@ -1,29 +1,118 @@
 /* rnea.h  inverse dynamics, O(n):  T = H phi [M phi* (H* vdot + a) + b + B f(0)]
  *
- * passes  outward V, A, f | inward T
- * source  RK88-I (2.24) to (2.30), in operator form (3.19); R87 (16) to (21); FO00 (1) to (8)
- * ours    spatial accelerations, so a(k) = V x H*v and b(k) = V x* M V; external wrenches act on the body (minus)
- * writes  R p V c A f                                                                                               */
+ * passes  outward w, wdot, a, f | inward T
+ * source  RK88-I (2.1) to (2.13), the vector form, which needs no linear velocities; in operator form (2.24) to (2.30),
+ *         (3.19); R87 (16) to (21); FO00 (1) to (8)
+ * ours    with a the acceleration of the body's origin (gravity as a base acceleration), the acceleration of a point r
+ *         of the body is a + U r,  U = [wdot] + [w][w],  [x] the cross-product matrix: nine numbers per body that serve
+ *         the child's origin and the body's own force.  External wrenches act on the body (minus).
+ * writes  R p V(angular) A(angular spatial, linear of the origin) P(U) f                                            */
 #ifndef SOAI_RNEA_H
 #define SOAI_RNEA_H
 #include "steps.h"
 
+/* What the joint adds to wdot and to the origin's acceleration:  alpha += H_w a + w x w_J + (rate of H_w) v,
+ * acc += H_v a + (2 w - w_J) x v_J + (rate of H_v) v,  w_J, v_J = H* v. */
+SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
+                                         const real omega[3], const real *v, const real *a, real A[6]) {
+    real t[3];
+    switch (kind) {
+    CASE_ON_AXIS : {
+        const int ax = AXIS_OF(kind);
+        A[ax] += a[0], A[NEXT(ax)] += omega[LAST(ax)] * v[0], A[LAST(ax)] -= omega[NEXT(ax)] * v[0];
+        break;
+    }
+    case SOAI_KIND_REVOLUTE:
+        v3_cross_k(omega, b->axis, t);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) A[j] += t[j] * v[0] + b->axis[j] * a[0];
+        break;
+    case SOAI_KIND_PRISMATIC:
+        v3_cross_k(omega, b->axis, t);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) A[3 + j] += t[j] * (v[0] + v[0]) + b->axis[j] * a[0];
+        break;
+    case SOAI_KIND_SPHERICAL:
+        v3_cross_add(omega, v, A);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) A[j] += a[j];
+        break;
+    default: {
+        real vJ[6], turn[3];
+        v6_zero(vJ);
+        joint_add(k, w, b, kind, nv, v, vJ);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) turn[j] = omega[j] + omega[j] - vJ[j];
+        v3_cross_add(omega, vJ, A);
+        v3_cross_add(turn, vJ + 3, A + 3);
+        joint_add(k, w, b, kind, nv, a, A);
+        if (kind == SOAI_KIND_GENERAL) joint_ring(k, w, b, v, v, A);
+    }
+    }
+}
+
+/* w and A = [wdot; acceleration of the origin] of body i from its parent's.  RK88-I (2.2) to (2.5). */
+SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
+                                    const real *v_tree, const real *a_tree, real omega[3], real A[6]) {
+    body_work *own = w->b + i;
+    const body_work *in = w->b + b->parent;
+    if (b->parent) {
+        const real *U = in->P;
+        real p[3], at[3], wJ[6];
+        joint_origin(w, b, i, kind, p);
+        rot_tmul(own->R, in->V, omega);
+        rot_tmul(own->R, in->A, A);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) at[j] =
+            in->A[3 + j] + U[3 * j] * p[0] + U[3 * j + 1] * p[1] + U[3 * j + 2] * p[2];
+        rot_tmul(own->R, at, A + 3);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) wJ[j] = omega[j], wJ[3 + j] = REAL(0);
+        joint_add(k, w, b, kind, nv, v_tree + b->iv, wJ);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) omega[j] = wJ[j];
+    } else {
+        real wJ[6];
+        v6_zero(wJ);
+        joint_add(k, w, b, kind, nv, v_tree + b->iv, wJ);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) omega[j] = wJ[j], A[j] = REAL(0);
+        rot_tmul(own->R, in->A + 3, A + 3);
+    }
+    step_joint_acceleration(k, w, b, kind, nv, omega, v_tree + b->iv, a_tree + b->iv, A);
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) own->V[j] = omega[j];
+    v6_copy(A, own->A);
+}
+
+/* U = [wdot] + [w][w], kept for the children; f = [I wdot + w x I w + h x a;  m a + U h].  RK88-I (2.6) to (2.9).  With
+ * the entries of U the first of these is (x)  Ixx wdot_x + (Izz - Iyy) wy wz - Ixy Uzx + Ixz Uyx + Iyz (Uyy - Uzz). */
+SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const real A[6], real U[9], real f[6]) {
+    const konst m = b->M[0], *h = b->M + 1, *I = b->M + 4;
+    const real *a = A + 3;
+    const real xx = o[0] * o[0], yy = o[1] * o[1], zz = o[2] * o[2];
+    const real xy = o[0] * o[1], xz = o[0] * o[2], yz = o[1] * o[2];
+    const real u[9] = {-(yy + zz), xy - A[2], xz + A[1], xy + A[2], -(xx + zz), yz - A[0], xz - A[1], yz + A[0], -(xx + yy)};
+    f[0] = I[XX] * A[0] + (I[ZZ] - I[YY]) * yz - I[XY] * u[6] + I[XZ] * u[3] + I[YZ] * (yy - zz) +
+           (h[1] * a[2] - h[2] * a[1]);
+    f[1] = I[YY] * A[1] + (I[XX] - I[ZZ]) * xz - I[YZ] * u[1] + I[XY] * u[7] + I[XZ] * (zz - xx) +
+           (h[2] * a[0] - h[0] * a[2]);
+    f[2] = I[ZZ] * A[2] + (I[YY] - I[XX]) * xy - I[XZ] * u[5] + I[YZ] * u[2] + I[XY] * (xx - yy) +
+           (h[0] * a[1] - h[1] * a[0]);
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) f[3 + j] =
+        m * a[j] + u[3 * j] * h[0] + u[3 * j + 1] * h[1] + u[3 * j + 2] * h[2];
+    if (b->child) {
+        SOAI_UNROLL for (int j = 0; j < 9; ++j) U[j] = u[j];
+    }
+}
+
 SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const real *v, const real *a, const real *fext,
                     real *tau) {
+    angles(k, w, q);
     step_base(k, w->b[0].A);
-    v6_zero(w->b[0].V);
     SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips */
         const body_table *b = k->body + i;
-        real V[6], A[6], c[6], f[6], MA[6];
-#define SOAI_STEP_(kind, n)                   \
-    joint_position(k, w, b, i, kind, q);      \
-    step_velocity(k, w, b, i, kind, n, v, V); \
-    step_acceleration(k, w, b, i, kind, n, V, v, a, A, c)
+        real omega[3], A[6], *f = w->b[i].f;
+#define SOAI_STEP_(kind, n)              \
+    joint_position(k, w, b, i, kind, q); \
+    step_vector_motion(k, w, b, i, kind, n, v, a, omega, A)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
-        step_bias_force(b, V, fext ? fext + 6 * (i - 1) : 0, f); /* b(k) - external */
-        rigid_mul_k(b->M, A, MA);
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) w->b[i].f[j] = f[j] + MA[j]; /* M alpha + b */
+        step_vector_force(b, omega, A, w->b[i].P, f);
+        if (fext) {
+            SOAI_UNROLL for (int j = 0; j < 6; ++j) f[j] -= fext[6 * (i - 1) + j];
+        }
         if (b->rotor && b->parent) {
             step_rotor_gyro(k, w, b, v);
             for (int j = 0; j < 3; ++j) w->b[b->parent].f[j] += k->dof[b->iv].rotor[j] * a[b->iv];
@@ -32,18 +121,18 @@ SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const re
     SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
         const body_table *b = k->body + i;
         const real *f = w->b[i].f;
-#define SOAI_STEP_(kind, n)                                                            \
-    {                                                                                  \
-        real x[6];                                                                     \
-        joint_project(k, w, b, kind, n, f, x); /* T = H f */                           \
-        SOAI_UNROLL for (int j = 0; j < n; ++j) tau[b->iv + j] =                       \
-            x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j]; \
+#define SOAI_STEP_(kind, n)                                                                             \
+    {                                                                                                   \
+        real x[6];                                                                                      \
+        joint_project(k, w, b, kind, n, f, x); /* T = H f */                                            \
+        SOAI_UNROLL for (int j = 0; j < n; ++j) tau[b->iv + j] =                                        \
+            x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j];                  \
+        if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f); /* f(parent) += phi f */     \
     }
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
         if (b->rotor && b->parent)
             for (int j = 0; j < 3; ++j) tau[b->iv] += k->dof[b->iv].rotor[j] * w->b[b->parent].A[j];
-        if (b->parent) force_in_add(w->b[i].R, w->b[i].p, f, w->b[b->parent].f); /* f(p) += phi f */
     }
     step_losses(k, q, v, (konst)1, tau);
     return 0;

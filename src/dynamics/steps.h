@@ -48,11 +48,25 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
     }
 }
 
+/* phi* X and out += phi f between body i and its parent */
+SOAI_INLINE void step_motion_out(const kernel_work *w, const body_table *b, int i, int kind, const real X[6],
+                                 real out[6]) {
+    real p[3];
+    joint_origin(w, b, i, kind, p);
+    motion_out(w->b[i].R, p, X, out);
+}
+SOAI_INLINE void step_force_in(const kernel_work *w, const body_table *b, int i, int kind, const real f[6],
+                               real out[6]) {
+    real p[3];
+    joint_origin(w, b, i, kind, p);
+    force_in_add(w->b[i].R, p, f, out);
+}
+
 /* V(i) = phi* V(parent) + H* v.  R87 (11), (12), RK88-I (2.25), FO00 (3). */
 SOAI_INLINE void step_velocity(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                                const real *v_tree, real V[6]) {
     if (b->parent) {
-        motion_out(w->b[i].R, w->b[i].p, w->b[b->parent].V, V);
+        step_motion_out(w, b, i, kind, w->b[b->parent].V, V);
     } else {
         v6_zero(V);
     }
@@ -63,7 +77,7 @@ SOAI_INLINE void step_velocity(const view_table *k, kernel_work *w, const body_t
 /* A(i) = phi* A(parent) + H* vdot + c(i).  R87 (13), (14), RK88-I (2.26), FO00 (4).  c also goes out. */
 SOAI_INLINE void step_acceleration(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                                    const real V[6], const real *v_tree, const real *a_tree, real A[6], real c[6]) {
-    motion_out(w->b[i].R, w->b[i].p, w->b[b->parent].A, A);
+    step_motion_out(w, b, i, kind, w->b[b->parent].A, A);
     step_bias(k, w, b, kind, nv, V, v_tree + b->iv, c);
     add_bias(kind, c, A);
     joint_add(k, w, b, kind, nv, a_tree + b->iv, A);
@@ -118,11 +132,14 @@ SOAI_INLINE void step_losses(const view_table *k, const real *q, const real *v, 
     }
 }
 
-/* R, p of every body. */
+/* R, p of every body, p also where it is a constant. */
 SOAI_SWEEP void positions(const view_table *k, kernel_work *w, const real *q) {
+    angles(k, w, q);
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n) joint_position(k, w, b, i, kind, q)
+#define SOAI_STEP_(kind, n)              \
+    joint_position(k, w, b, i, kind, q); \
+    joint_origin(w, b, i, kind, w->b[i].p)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
@@ -165,42 +182,45 @@ SOAI_INLINE void block_solve(int n, const real *D, real *x) {
         for (int m = i + 1; m < n; ++m) x[i] -= D[n * m + i] * x[m];
 }
 
-/* P <- P+ = P - U D^-1 U'.  R87 (43).  H P+ = 0 where D holds no rotor inertia, which the kinds on an axis promise: there
- * the axis' row and column of P+ are zero, and left alone. */
-SOAI_INLINE void hinge_subtract(int kind, const real U[6], const real Y[6], real P[21]) {
-    if (!ON_AXIS(kind)) {
-        abi_subtract(U, Y, P);
-        return;
-    }
-    const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax);
-    const int off = ax == 0 ? YZ : ax == 1 ? XZ : XY; /* the off-diagonal that ax has no part in */
-    P[n] -= U[n] * Y[n], P[l] -= U[l] * Y[l], P[off] -= U[n] * Y[l];
-    P[6 + XX] -= U[3] * Y[3], P[6 + YY] -= U[4] * Y[4], P[6 + ZZ] -= U[5] * Y[5];
-    P[6 + XY] -= U[3] * Y[4], P[6 + XZ] -= U[3] * Y[5], P[6 + YZ] -= U[4] * Y[5];
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) P[12 + 3 * n + j] -= U[n] * Y[3 + j], P[12 + 3 * l + j] -= U[l] * Y[3 + j];
-}
-/* z += P+ c */
-SOAI_INLINE void hinge_bias(int kind, const real P[21], const real c[6], real z[6]) {
+/* z += P+ c, knowing which entries of c, and of P+ for the kinds on an axis, are zero. */
+SOAI_INLINE void hinge_bias(int kind, const real *P, const real c[6], real z[6]) {
     if (!ON_AXIS(kind)) {
         real Pc[6];
         abi_mul(P, c, Pc);
         SOAI_UNROLL for (int j = 0; j < 6; ++j) z[j] += Pc[j];
         return;
     }
-    static const unsigned char sym[3][3] = {{XX, XY, XZ}, {XY, YY, YZ}, {XZ, YZ, ZZ}};
     const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax);
-    const real *B = P + 12, *C = P + 6;
-    z[n] += P[n] * c[n] + P[sym[n][l]] * c[l] + (B[3 * n + n] * c[3 + n] + B[3 * n + l] * c[3 + l]);
-    z[l] += P[sym[n][l]] * c[n] + P[l] * c[l] + (B[3 * l + n] * c[3 + n] + B[3 * l + l] * c[3 + l]);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) z[3 + j] +=
-        B[3 * n + j] * c[n] + B[3 * l + j] * c[l] + (C[sym[j][n]] * c[3 + n] + C[sym[j][l]] * c[3 + l]);
+    SOAI_UNROLL for (int r = 0; r < 6; ++r) {
+        if (r != ax)
+            z[r] += abi_entry(P, r, n) * c[n] + abi_entry(P, r, l) * c[l] +
+                    (abi_entry(P, r, 3 + n) * c[3 + n] + abi_entry(P, r, 3 + l) * c[3 + l]);
+    }
 }
-/* out += phi P+ phi*, R87 (37) */
-SOAI_INLINE void hinge_shift(int kind, const real R[9], const real p[3], const real P[21], real out[21]) {
+/* P(parent) += phi P+ phi*, R87 (37).  The last child of a body, which comes first inward, finds no sum yet and starts
+ * it with the body's own M. */
+SOAI_INLINE void hinge_shift(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, const real *P) {
+    real p[3], *out = w->b[b->parent].P;
+    const real *R = w->b[i].R, *sum = out;
+    const int last = k->body[b->parent].child == i;
+    joint_origin(w, b, i, kind, p);
+#if SOAI_ABI_PACKED
+    if (last) sum = k->body[b->parent].P;
+#else
+    if (last) {
+        real M[ABI_SIZE];
+        abi_set(k->body[b->parent].M, M);
+        if (ON_AXIS(kind))
+            abi_in_add_axis(AXIS_OF(kind), R, p, P, M, out);
+        else
+            abi_in_add(R, p, P, M, out);
+        return;
+    }
+#endif
     if (ON_AXIS(kind))
-        abi_in_add_axis(AXIS_OF(kind), R, p, P, out);
+        abi_in_add_axis(AXIS_OF(kind), R, p, P, sum, out);
     else
-        abi_in_add(R, p, P, out);
+        abi_in_add(R, p, P, sum, out);
 }
 
 /* One body of the inward sweep.
@@ -213,14 +233,14 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                             const real *v_tree, const real *tau) {
     body_work *own = w->b + i, *in = w->b + b->parent;
     real *Us = w->U + 6 * b->iv, *D = w->D + b->id;
-    real P[21], U1[6], c[6], z[6], x[6], dinv = REAL(0);
-    real *U = nv == 1 ? U1 : Us; /* one column lives in registers */
+    const real *P = own->P;
+    real after[ABI_SIZE], U1[6], c[6], z[6], x[6], dinv = REAL(0); /* after: P+ */
+    real *U = nv == 1 ? U1 : Us;                                   /* one column lives in registers */
     if (mode & ARTICULATE) {
-        SOAI_UNROLL for (int j = 0; j < 21; ++j) P[j] = own->P[j];
         joint_inertia(k, w, b, kind, nv, P, U);
-        const real size = kind == SOAI_KIND_PRISMATIC ? P[6] + P[7] + P[8]
+        const real size = kind == SOAI_KIND_PRISMATIC ? P[ABI_C(XX)] + P[ABI_C(YY)] + P[ABI_C(ZZ)]
                           : ON_AXIS(kind) || kind == SOAI_KIND_REVOLUTE || kind == SOAI_KIND_SPHERICAL
-                              ? P[0] + P[1] + P[2]
+                              ? P[ABI_A(XX)] + P[ABI_A(YY)] + P[ABI_A(ZZ)]
                               : REAL(0);
         const real least = size * REAL(SOAI_HINGE_TOLERANCE);
         if (nv == 1) {
@@ -236,10 +256,12 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
             }
             D[0] = dinv;
             v6_copy(U, Us);
-            if (b->parent) {
+            if (b->parent && ON_AXIS(kind)) { /* P+ = P - G H P, G = P H* D^-1.  R87 (39), (43) */
+                abi_subtract_axis(AXIS_OF(kind), dinv, P, after);
+            } else if (b->parent) {
                 real Y[6];
-                SOAI_UNROLL for (int j = 0; j < 6; ++j) Y[j] = U[j] * dinv; /* G = P H* D^-1  (39) */
-                hinge_subtract(kind, U, Y, P);
+                SOAI_UNROLL for (int j = 0; j < 6; ++j) Y[j] = U[j] * dinv;
+                abi_subtract(U, Y, P, after);
             }
         } else {
             for (int r = 0; r < nv; ++r) {
@@ -254,7 +276,8 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                 block_solve(nv, D, x);
                 for (int r = 0; r < nv; ++r) Y[6 * r + j] = x[r];
             }
-            for (int r = 0; b->parent && r < nv; ++r) abi_subtract(U + 6 * r, Y + 6 * r, P);
+            for (int r = 0; b->parent && r < nv; ++r)
+                abi_subtract(U + 6 * r, Y + 6 * r, r ? after : P, after);
         }
     } else if (nv == 1) {
         dinv = D[0];
@@ -278,12 +301,12 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                 x[0] = x[0] * dinv;
             else
                 block_solve(nv, D, x);
-            if (mode & BIAS) hinge_bias(kind, P, c, z);
+            if (mode & BIAS) hinge_bias(kind, after, c, z);
             for (int j = 0; j < nv; ++j) v6_add_scaled(x[j], U + 6 * j, z);
-            force_in_add(own->R, own->p, z, in->f);
+            step_force_in(w, b, i, kind, z, in->f);
         }
     }
-    if ((mode & ARTICULATE) && b->parent) hinge_shift(kind, own->R, own->p, P, in->P);
+    if ((mode & ARTICULATE) && b->parent) hinge_shift(k, w, b, i, kind, after);
     return 1;
 }
 
@@ -301,7 +324,7 @@ SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_tab
     const real *U = w->U + 6 * b->iv, *e = w->e + b->iv;
     real A[6], x[6];
     if (b->parent || (mode & BIAS))
-        motion_out(w->b[i].R, w->b[i].p, w->b[b->parent].A, A);
+        step_motion_out(w, b, i, kind, w->b[b->parent].A, A);
     else
         v6_zero(A);
     if (mode & BIAS) {

@@ -25,12 +25,15 @@ typedef struct SOAI_VIEW(body) {
     int parent, type, kind, nv;
     int iq, iv, id;                 /* first q, first v, first entry of its D block (nv x nv) */
     int rotor;                      /* nonzero: an exact rotor sits on the parent              */
+    int child;                      /* the last of its children, 0 for a tip                   */
+    int run;                        /* bodies run ... this one are each the parent of the next */
     SOAI_KONST R0[9], R1[9], R2[9]; /* R(q) = R0 + cos q R1 + sin q R2; R0 + R1 is the placement's rotation */
     SOAI_KONST p[3];                /* the placement's translation                                          */
     SOAI_KONST axis[3];             /* in body axes                                                         */
     SOAI_KONST slide[3];            /* motion of the origin per unit of the sliding coordinate, parent axes */
     SOAI_KONST M[10];               /* m, h = m c, I about the origin                                       */
     SOAI_KONST armature;            /* 1-dof joints: G^2 Jm                                                 */
+    SOAI_KONST P[24];               /* M again, as six packs (algebra.h)                                    */
 } SOAI_VIEW(body);
 
 typedef struct SOAI_VIEW(dof) {

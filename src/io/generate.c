@@ -41,8 +41,8 @@ static void put_kernels(FILE *f) {
 typedef void name_fn(FILE *f, const char *name, size_t length);
 static void each_name(FILE *f, char kind, name_fn *fn) {
     static const char *const types[] = {
-        "real", "konst", "soai_mask", "body_table", "dof_table", "view_table", "body_work", "kernel_work", "XX",
-        "YY",   "ZZ",    "XY",        "XZ",         "YZ",        "ARTICULATE", "INNOVATE",  "BIAS"};
+        "real", "konst", "soai_mask", "pack", "pack_mask", "body_table", "dof_table", "view_table", "body_work", "kernel_work", "XX",
+        "YY",   "ZZ", "ABI_SIZE",    "XY",        "XZ",         "YZ",        "ARTICULATE", "INNOVATE",  "BIAS"};
     for (const soai_text *t = soai_kernel_text; t->name; ++t)
         for (const char *line = t->text; *line;) {
             const char *end = strchr(line, '\n'), *next = end ? end + 1 : line + strlen(line);
@@ -92,11 +92,12 @@ static void put_tables(FILE *f, const soa_model *m) {
     fprintf(f, "static const soai_body_double gen_body[%d] = {\n{.parent = 0},\n", v.nb + 1);
     for (int i = 1; i <= v.nb; ++i) {
         const soai_body_double *b = v.body + i;
-        fprintf(f, "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d,\n",
-                b->parent, b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor);
+        fprintf(f, "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d, "
+                ".child = %d, .run = %d,\n",
+                b->parent, b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor, b->child, b->run);
         put_numbers(f, "R0", b->R0, 9), put_numbers(f, "R1", b->R1, 9), put_numbers(f, "R2", b->R2, 9);
         put_numbers(f, "p", b->p, 3), put_numbers(f, "axis", b->axis, 3), put_numbers(f, "slide", b->slide, 3);
-        put_numbers(f, "M", b->M, 10);
+        put_numbers(f, "M", b->M, 10), put_numbers(f, "P", b->P, 24);
         fprintf(f, " .armature = %.17g,\n", b->armature);
         fprintf(f, "},\n");
     }
@@ -141,11 +142,11 @@ static const char wrappers[] =
     "typedef struct GEN(room) {\n"
     "    body_work b[GEN_NB + 1];\n"
     "    real c[6 * (GEN_NB + 1)], Rw[9 * (GEN_NB + 1)], pw[3 * (GEN_NB + 1)];\n"
-    "    real H[6 * GEN_TV + 1], U[6 * GEN_TV + 1], D[GEN_ND + 1], e[GEN_TV + 1], x[GEN_TV + 1], S[6 * GEN_TV + 1];\n"
+    "    real sine[GEN_TQ + 4], cosine[GEN_TQ + 4], H[6 * GEN_TV + 1], U[6 * GEN_TV + 1], D[GEN_ND + 1], e[GEN_TV + 1], x[GEN_TV + 1], S[6 * GEN_TV + 4];\n"
     "    real Y[GEN_NM * GEN_TV + 1], W[GEN_NM * GEN_NM + 1];\n"
     "    real q[GEN_TQ + 1], v[GEN_TV + 1], a[GEN_TV + 1], out[GEN_TV + 1];\n"
     "} GEN(room);\n"
-    "#define GEN_WORK(r) {.b = r.b, .c = r.c, .H = r.H, .U = r.U, .D = r.D, .e = r.e, .x = r.x, .Rw = r.Rw, .pw = "
+    "#define GEN_WORK(r) {.b = r.b, .c = r.c, .sine = r.sine, .cosine = r.cosine, .H = r.H, .U = r.U, .D = r.D, .e = r.e, .x = r.x, .Rw = r.Rw, .pw = "
     "r.pw, .S = r.S, \\\n"
     "    .Y = r.Y, .W = r.W}\n"
     "/* Tree coordinates of SOAI_LANES states, `states` of them real, `stride` numbers apart. */\n"

@@ -318,8 +318,8 @@ static void add_inertia(const soa_frame *place, const soa_body_def *d, double M[
     memcpy(at_com + 4, d->inertia, sizeof d->inertia);
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     double local[10] = {0};
-    rigid_in_add(one, d->com, at_com, local);
-    rigid_in_add(place->R, place->p, local, M);
+    rigid_in_add(one, d->com, at_com, local, local);
+    rigid_in_add(place->R, place->p, local, M, M);
 }
 
 static int put_text(char *text, size_t *at, const char *words) {
@@ -407,6 +407,9 @@ static void fill(const builder *b, soa_model *m) {
             e->gear_ratio = 1;
             memcpy(e->rotor_axis, u, sizeof u);
         }
+        const int own = (int)(t - body);
+        t->run = t->parent && t->parent == own - 1 ? t[-1].run : own;
+        body[t->parent].child = own;
         t->kind = soai_kind_of(j->type, u, t->rotor != 0 || t->armature > 0);
         for (int c = 0; c < nq && !follows; ++c) map_q[iq + c] = (soai_map){.user = uq + c, .ratio = 1};
         for (int c = 0; c < nv && !follows; ++c) map_v[iv + c] = (soai_map){.user = uv + c, .ratio = 1};
@@ -429,16 +432,17 @@ static void fill(const builder *b, soa_model *m) {
         *row = (soai_frame_row){.text = put_text(text, &at, f->name), .body = l->body};
         memcpy(row->R, place.R, sizeof place.R), memcpy(row->p, place.p, sizeof place.p);
     }
-    body[0] = (soai_body_double){.parent = 0}; /* mass fixed to the world moves nothing */
+    body[0] = (soai_body_double){.child = body[0].child}; /* mass fixed to the world moves nothing */
     for (int i = 1; i <= m->nb; ++i) {         /* merged bodies as people read them */
         const double *M = body[i].M;
         soai_meta *e = meta + i;
+        soai_inertia_packs(M, body[i].P);
         e->mass = M[0];
         for (int k = 0; k < 3; ++k) e->com[k] = M[0] > 0 ? M[1 + k] / M[0] : 0;
         const double back[10] = {-M[0], 0, 0, 0, 0, 0, 0, 0, 0, 0}, one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
         double shifted[10];
         memcpy(shifted, M, sizeof shifted);
-        rigid_in_add(one, e->com, back, shifted); /* I about com = I about origin - m (c.c 1 - c c') */
+        rigid_in_add(one, e->com, back, shifted, shifted); /* I about com = I about origin - m (c.c 1 - c c') */
         memcpy(e->inertia, shifted + 4, sizeof e->inertia);
         m->mass += M[0];
     }

@@ -14,6 +14,12 @@ int soai_kind_of(soa_joint_type type, const double u[3], int has_rotor) {
     default: return SOAI_KIND_GENERAL;
     }
 }
+void soai_inertia_packs(const double M[10], double P[24]) {
+    const double m = M[0], *h = M + 1, *I = M + 4;
+    const double packs[24] = {I[0], m, 0,     0,    I[1], m, 0,    0,     I[2], m, 0,     0,
+                              I[3], 0, -h[2], h[2], I[4], 0, h[1], -h[1], I[5], 0, -h[0], h[0]};
+    memcpy(P, packs, sizeof packs);
+}
 int soai_nq_of(soa_joint_type type) {
     static const int nq[] = {0, 1, 1, 1, 2, 2, 3, 4, 7};
     return nq[type];

@@ -10,7 +10,7 @@
 #include "../dynamics/views.h"
 
 #define SOAI_MODEL_MAGIC "soamodel"
-#define SOAI_MODEL_VERSION 1u
+#define SOAI_MODEL_VERSION 2u
 #define SOAI_MODEL_ORDER 0x01020304u
 #define SOAI_ALIGN 64u
 #define SOAI_MAX_BODIES 1000000
@@ -67,6 +67,8 @@ soai_view_float soai_model_view_float(const soa_model *model);
 
 /* Kind and sizes that follow from a joint type. */
 int soai_kind_of(soa_joint_type type, const double axis[3], int has_rotor);
+/* A rigid inertia in the layout of articulated ones in packs (src/spatial/algebra.h). */
+void soai_inertia_packs(const double M[10], double P[24]);
 int soai_nq_of(soa_joint_type type);
 int soai_nv_of(soa_joint_type type);
 

@@ -38,7 +38,7 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
         if (memcmp(t, body_f + i, offsetof(soai_body_double, R0)))
             BAD(SOA_E_FORMAT, "body %d: its two tables differ", i);
         if (i == 0) {
-            if (t->parent || t->nv || t->type) BAD(SOA_E_FORMAT, "body 0 is not the world");
+            if (t->parent || t->nv || t->type || t->child < 0 || t->child > m->nb) BAD(SOA_E_FORMAT, "body 0 is not the world");
             continue;
         }
         if (t->type <= SOA_FIXED || t->type >= SOA_JOINT_TYPE_COUNT)
@@ -47,7 +47,9 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
         const int nv = soai_nv_of(type), nq = soai_nq_of(type);
         if (t->parent < 0 || t->parent >= i ||
             t->kind != soai_kind_of(type, t->axis, t->rotor != 0 || t->armature > 0) || t->nv != nv || t->iq != iq ||
-            t->iv != iv || t->id != id || (t->rotor != 0 && nv != 1))
+            t->iv != iv || t->id != id || (t->rotor != 0 && nv != 1) || body[t->parent].child < i ||
+            t->run != (t->parent && t->parent == i - 1 ? t[-1].run : i) ||
+            (t->child && (t->child <= i || t->child > m->nb || body[t->child].parent != i)))
             BAD(SOA_E_FORMAT, "body %d: its row of the table does not fit its joint", i);
         const int follows = e->leader >= 0;
         if (!TEXT_FITS(e->link_text) || !TEXT_FITS(e->joint_text) || e->frame < 1 || e->frame >= m->frames ||
@@ -84,6 +86,9 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
             (const double *)(const void *)((const char *)(body + i) + offsetof(soai_body_double, R0));
         if (!soai_all_finite(numbers, (sizeof *body - offsetof(soai_body_double, R0)) / sizeof(double)))
             BAD(SOA_E_FORMAT, "body %d: a constant is not finite", i);
+        double packs[24];
+        soai_inertia_packs(body[i].M, packs);
+        if (memcmp(packs, body[i].P, sizeof packs)) BAD(SOA_E_FORMAT, "body %d: its two inertias differ", i);
     }
     if (m->tv && !soai_all_finite((const double *)SOAI_AT(m, soai_dof_double, dof_d),
                                   (size_t)m->tv * sizeof(soai_dof_double) / sizeof(double)))

@@ -6,12 +6,28 @@
  *     phi f  = [R n + p x R f;  R f]         phi* V = [R'w;  R'(v + w x p)]
  * Symmetric 3 x 3: xx yy zz xy xz yz.
  * Rigid inertia, 10 numbers: m, h = m c (3), I about the origin (6):   M V = [I w + h x v;  m v - h x w]   (2.15)
- * Articulated inertia, 21 numbers, symmetric by construction: A (6), C (6), B (9):   P V = [A w + B v;  B'w + C v]   */
+ * Articulated inertia, 21 numbers, symmetric by construction: A (6), C (6), B (9):   P V = [A w + B v;  B'w + C v]
+ * Where scalars can be worked on in packs of four, P is six packs, one for each entry on or above the diagonal of the
+ * 3 x 3 blocks: its numbers in A, C, B and B' (on the diagonal the last is not used).  One operation on packs turns or
+ * moves all four blocks.  ABI_A, ABI_C, ABI_B say where a number stands in either form.                              */
 #ifndef SOAI_ALGEBRA_H
 #define SOAI_ALGEBRA_H
 #include "real.h"
 
 enum { XX, YY, ZZ, XY, XZ, YZ };
+#define SYM(i, j) ((i) == (j) ? (i) : 2 + (i) + (j))
+
+#if SOAI_ABI_PACKED
+enum { ABI_SIZE = 24 };
+#define ABI_A(e) (4 * (e))
+#define ABI_C(e) (4 * (e) + 1)
+#define ABI_B(i, j) (4 * SYM(i, j) + ((i) <= (j) ? 2 : 3))
+#else
+enum { ABI_SIZE = 21 };
+#define ABI_A(e) (e)
+#define ABI_C(e) (6 + (e))
+#define ABI_B(i, j) (12 + 3 * (i) + (j))
+#endif
 
 /* a x b */
 SOAI_INLINE void v3_cross(const real a[3], const real b[3], real out[3]) {
@@ -55,6 +71,16 @@ SOAI_INLINE void rot_tmul(const real R[9], const real x[3], real out[3]) {
     const real c = R[2] * x[0] + R[5] * x[1] + R[8] * x[2];
     out[0] = a, out[1] = b, out[2] = c;
 }
+#if SOAI_PACKED
+SOAI_INLINE pack pack_load(const real *x) {
+    pack y;
+    memcpy(&y, x, sizeof y);
+    return y;
+}
+SOAI_INLINE void pack_store(pack y, real *x) {
+    memcpy(x, &y, sizeof y);
+}
+#endif
 /* A B; out must be neither */
 SOAI_INLINE void rot_rot(const real A[9], const real B[9], real out[9]) {
     SOAI_UNROLL for (int i = 0; i < 3; ++i) {
@@ -149,67 +175,152 @@ SOAI_INLINE void rigid_mul(const real *M, const real V[6], real f[6]) {
 SOAI_INLINE void rigid_set(const konst *M, real out[10]) {
     SOAI_UNROLL for (int i = 0; i < 10; ++i) out[i] = REAL(M[i]);
 }
-/* out += phi M phi*: a rigid inertia moved to the parent, R87 (32), (33).
+/* out = sum + phi M phi*: a rigid inertia moved to the parent, R87 (32), (33).  out may be sum.
  * h' = R h + m p;  I' = R I R' + (terms of h and p), all symmetric by construction. */
-SOAI_INLINE void rigid_in_add(const real R[9], const real p[3], const real M[10], real out[10]) {
+SOAI_INLINE void rigid_in_add(const real R[9], const real p[3], const real M[10], const real sum[10], real out[10]) {
     real h[3], I[6];
     rot_mul(R, M + 1, h);
     sym_rotate(R, M + 4, I);
     const real m = M[0];
-    /* about the new origin: I' = I - [p][h] - [h][p] - m [p][p], [x] the cross-product matrix */
-    real s[3];
-    SOAI_UNROLL for (int i = 0; i < 3; ++i) s[i] = h[i] + h[i] + m * p[i]; /* p and s: symmetric part */
-    const real px = p[0], py = p[1], pz = p[2];
-    const real xx = px * s[0], yy = py * s[1], zz = pz * s[2];
-    out[0] += m;
-    SOAI_UNROLL for (int i = 0; i < 3; ++i) out[1 + i] += h[i] + m * p[i];
-    out[4 + XX] += I[XX] + (yy + zz);
-    out[4 + YY] += I[YY] + (xx + zz);
-    out[4 + ZZ] += I[ZZ] + (xx + yy);
-    out[4 + XY] += I[XY] - (px * h[1] + py * h[0] + m * px * py);
-    out[4 + XZ] += I[XZ] - (px * h[2] + pz * h[0] + m * px * pz);
-    out[4 + YZ] += I[YZ] - (py * h[2] + pz * h[1] + m * py * pz);
+    /* about the new origin: I' = I - [p][h] - [h][p] - m [p][p] = I - [p][g] - [g][p], g = h + m p / 2 */
+    real g[3];
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) g[i] = h[i] + REAL(0.5) * (m * p[i]);
+    const real xx = p[0] * g[0], yy = p[1] * g[1], zz = p[2] * g[2];
+    out[0] = sum[0] + m;
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) out[1 + i] = sum[1 + i] + (h[i] + m * p[i]);
+    out[4 + XX] = sum[4 + XX] + (I[XX] + REAL(2) * (yy + zz));
+    out[4 + YY] = sum[4 + YY] + (I[YY] + REAL(2) * (xx + zz));
+    out[4 + ZZ] = sum[4 + ZZ] + (I[ZZ] + REAL(2) * (xx + yy));
+    out[4 + XY] = sum[4 + XY] + (I[XY] - p[0] * g[1] - p[1] * g[0]);
+    out[4 + XZ] = sum[4 + XZ] + (I[XZ] - p[0] * g[2] - p[2] * g[0]);
+    out[4 + YZ] = sum[4 + YZ] + (I[YZ] - p[1] * g[2] - p[2] * g[1]);
 }
 
 /* Articulated inertia from a rigid one. */
-SOAI_INLINE void abi_set(const konst *M, real P[21]) {
+SOAI_INLINE void abi_set(const konst *M, real *P) {
     const konst m = M[0], *h = M + 1;
-    SOAI_UNROLL for (int i = 0; i < 6; ++i) P[i] = REAL(M[4 + i]);
-    P[6] = P[7] = P[8] = REAL(m);
-    P[9] = P[10] = P[11] = REAL(0);
-    P[12] = REAL(0), P[13] = REAL(-h[2]), P[14] = REAL(h[1]);
-    P[15] = REAL(h[2]), P[16] = REAL(0), P[17] = REAL(-h[0]);
-    P[18] = REAL(-h[1]), P[19] = REAL(h[0]), P[20] = REAL(0);
+    SOAI_UNROLL for (int i = 0; i < 6; ++i) P[ABI_A(i)] = REAL(M[4 + i]), P[ABI_C(i)] = REAL(i < 3 ? m : 0);
+    P[ABI_B(0, 0)] = P[ABI_B(1, 1)] = P[ABI_B(2, 2)] = REAL(0);
+    P[ABI_B(0, 1)] = REAL(-h[2]), P[ABI_B(0, 2)] = REAL(h[1]), P[ABI_B(1, 2)] = REAL(-h[0]);
+    P[ABI_B(1, 0)] = REAL(h[2]), P[ABI_B(2, 0)] = REAL(-h[1]), P[ABI_B(2, 1)] = REAL(h[0]);
 }
-SOAI_INLINE void abi_mul(const real P[21], const real V[6], real f[6]) {
-    const real *B = P + 12;
-    real n[3], g[3];
-    sym_mul(P, V, n);
-    sym_mul(P + 6, V + 3, g);
-    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
-        n[i] += B[3 * i] * V[3] + B[3 * i + 1] * V[4] + B[3 * i + 2] * V[5];
-        g[i] += B[i] * V[0] + B[3 + i] * V[1] + B[6 + i] * V[2];
+/* P(r,c) of the 6 x 6 matrix */
+SOAI_INLINE real abi_entry(const real *P, int r, int c) {
+    return r < 3 ? (c < 3 ? P[ABI_A(SYM(r, c))] : P[ABI_B(r, c - 3)])
+                 : (c < 3 ? P[ABI_B(c, r - 3)] : P[ABI_C(SYM(r - 3, c - 3))]);
+}
+SOAI_INLINE void abi_mul(const real *P, const real V[6], real f[6]) {
+    real out[6];
+    SOAI_UNROLL for (int r = 0; r < 6; ++r) {
+        out[r] = abi_entry(P, r, 0) * V[0] + abi_entry(P, r, 1) * V[1] + abi_entry(P, r, 2) * V[2] +
+                 (abi_entry(P, r, 3) * V[3] + abi_entry(P, r, 4) * V[4] + abi_entry(P, r, 5) * V[5]);
     }
-    f[0] = n[0], f[1] = n[1], f[2] = n[2], f[3] = g[0], f[4] = g[1], f[5] = g[2];
+    v6_copy(out, f);
 }
 /* Column c of P. */
-SOAI_INLINE void abi_column(const real P[21], int c, real out[6]) {
-    static const unsigned char at[6][6] = {{0, 3, 4, 12, 13, 14},  {3, 1, 5, 15, 16, 17},  {4, 5, 2, 18, 19, 20},
-                                           {12, 15, 18, 6, 9, 10}, {13, 16, 19, 9, 7, 11}, {14, 17, 20, 10, 11, 8}};
-    SOAI_UNROLL for (int i = 0; i < 6; ++i) out[i] = P[at[c][i]];
+SOAI_INLINE void abi_column(const real *P, int c, real out[6]) {
+    SOAI_UNROLL for (int i = 0; i < 6; ++i) out[i] = abi_entry(P, i, c);
 }
-/* P -= U Y' where the product is symmetric (Y = U D^-1). */
-SOAI_INLINE void abi_subtract(const real U[6], const real Y[6], real P[21]) {
-    P[XX] -= U[0] * Y[0], P[YY] -= U[1] * Y[1], P[ZZ] -= U[2] * Y[2];
-    P[XY] -= U[0] * Y[1], P[XZ] -= U[0] * Y[2], P[YZ] -= U[1] * Y[2];
-    P[6 + XX] -= U[3] * Y[3], P[6 + YY] -= U[4] * Y[4], P[6 + ZZ] -= U[5] * Y[5];
-    P[6 + XY] -= U[3] * Y[4], P[6 + XZ] -= U[3] * Y[5], P[6 + YZ] -= U[4] * Y[5];
+
+/* abi_subtract   out = P - U Y', where the product is symmetric (Y = U D^-1); out may be P
+ * abi_in_add     out = sum + phi P phi*:  C' = RCR',  B' = RBR' + [p]C',  A' = RAR' + [p](RBR')' + B'[p]'.  R87 (37) with
+ *                rotation; out may be sum
+ * The second also in a form for P+ of a joint about coordinate axis `ax`, whose row and column are zero (not read). */
+#if SOAI_ABI_PACKED
+/* Entry (i, j) of the four blocks; below the diagonal B and B' change places. */
+SOAI_INLINE pack abi_get(const real *P, int i, int j) {
+    const pack x = pack_load(P + 4 * SYM(i, j));
+    return i < j ? x : i == j ? __builtin_shufflevector(x, x, 0, 1, 2, 2) : __builtin_shufflevector(x, x, 0, 1, 3, 2);
+}
+SOAI_INLINE void abi_put(pack x, int i, int j, real *P) {
+    pack_store(x, P + 4 * SYM(i, j));
+}
+SOAI_INLINE void abi_subtract(const real U[6], const real Y[6], const real *P, real *out) {
+    pack left[3], right[3];
     SOAI_UNROLL for (int i = 0; i < 3; ++i) {
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) P[12 + 3 * i + j] -= U[i] * Y[3 + j];
+        left[i] = (pack){U[i], U[3 + i], U[i], U[3 + i]};
+        right[i] = (pack){Y[i], Y[3 + i], Y[3 + i], Y[i]};
+    }
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+        SOAI_UNROLL for (int j = i; j < 3; ++j) abi_put(abi_get(P, i, j) - left[i] * right[j], i, j, out);
     }
 }
-/* Translation of an inertia already turned into the parent's axes: out += [1 p~; 0 1] (A, B, C) [1 0; -p~ 1]. */
-SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real C[6], const real p[3], real out[21]) {
+/* The same for U = P e_ax, taken from P itself, and Y = U / d. */
+SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) {
+    pack left[3], right[3];
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+        const pack x = abi_get(P, ax, i); /* A(ax,i), C, B(ax,i), B' */
+        left[i] = __builtin_shufflevector(x, x, 0, 2, 0, 2);
+        right[i] = __builtin_shufflevector(x, x, 0, 2, 2, 0) * dinv;
+    }
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+        SOAI_UNROLL for (int j = i; j < 3; ++j) abi_put(abi_get(P, i, j) - left[i] * right[j], i, j, out);
+    }
+}
+SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real *P, const real *sum, real *out) {
+    pack T[9], Q[9], Y[9];
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) { /* T = R P */
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) T[3 * i + j] =
+            abi_get(P, 0, j) * R[3 * i] + abi_get(P, 1, j) * R[3 * i + 1] + abi_get(P, 2, j) * R[3 * i + 2];
+    }
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) { /* Q = T R' */
+        SOAI_UNROLL for (int j = i; j < 3; ++j) {
+            const pack x = T[3 * i] * R[3 * j] + T[3 * i + 1] * R[3 * j + 1] + T[3 * i + 2] * R[3 * j + 2];
+            Q[3 * i + j] = x;
+            if (i < j) Q[3 * j + i] = __builtin_shufflevector(x, x, 0, 1, 3, 2);
+        }
+    }
+    const pack keep_ab = {1, 0, 1, 0}, keep_at = {1, 0, 0, 1};
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) { /* A += [p] B', B += [p] C */
+        const int n = (i + 1) % 3, l = (i + 2) % 3;
+        const pack pn = keep_ab * p[n], pl = keep_ab * p[l]; /* row i of [p]: -p_l at n, p_n at l */
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) {
+            const pack a = Q[3 * l + j], b = Q[3 * n + j];
+            Y[3 * i + j] = Q[3 * i + j] + __builtin_shufflevector(a, a, 3, 1, 1, 1) * pn -
+                           __builtin_shufflevector(b, b, 3, 1, 1, 1) * pl;
+        }
+    }
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) { /* A += B [p]', B' += C [p]' */
+        const int n = (j + 1) % 3, l = (j + 2) % 3;
+        const pack pn = keep_at * p[n], pl = keep_at * p[l];
+        SOAI_UNROLL for (int i = 0; i <= j; ++i) {
+            const pack a = Y[3 * i + l], b = Y[3 * i + n];
+            abi_put(pack_load(sum + 4 * SYM(i, j)) + Y[3 * i + j] + __builtin_shufflevector(a, a, 2, 1, 1, 1) * pn -
+                        __builtin_shufflevector(b, b, 2, 1, 1, 1) * pl,
+                    i, j, out);
+        }
+    }
+}
+SOAI_INLINE void abi_in_add_axis(int ax, const real R[9], const real p[3], const real *P, const real *sum, real *out) {
+    (void)ax;
+    abi_in_add(R, p, P, sum, out);
+}
+#else
+SOAI_INLINE void abi_subtract(const real U[6], const real Y[6], const real *P, real *out) {
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+        SOAI_UNROLL for (int j = i; j < 3; ++j) {
+            out[ABI_A(SYM(i, j))] = P[ABI_A(SYM(i, j))] - U[i] * Y[j];
+            out[ABI_C(SYM(i, j))] = P[ABI_C(SYM(i, j))] - U[3 + i] * Y[3 + j];
+        }
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) out[ABI_B(i, j)] = P[ABI_B(i, j)] - U[i] * Y[3 + j];
+    }
+}
+/* The same for U = P e_ax and Y = U / d, but for row and column ax, which would be zero. */
+SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) {
+    real U[6], Y[6];
+    abi_column(P, ax, U);
+    SOAI_UNROLL for (int j = 0; j < 6; ++j) Y[j] = U[j] * dinv;
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+        SOAI_UNROLL for (int j = i; j < 3; ++j) {
+            if (i != ax && j != ax) out[ABI_A(SYM(i, j))] = P[ABI_A(SYM(i, j))] - U[i] * Y[j];
+            out[ABI_C(SYM(i, j))] = P[ABI_C(SYM(i, j))] - U[3 + i] * Y[3 + j];
+        }
+        SOAI_UNROLL for (int j = 0; i != ax && j < 3; ++j) out[ABI_B(i, j)] = P[ABI_B(i, j)] - U[i] * Y[3 + j];
+    }
+}
+/* Translation of an inertia already turned into the parent's axes: out = sum + [1 p~; 0 1] (A, B, C) [1 0; -p~ 1]. */
+SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real C[6], const real p[3], const real *sum,
+                                   real *out) {
     const real x = p[0], y = p[1], z = p[2];
     real Bp[9]; /* B' = B + [p] C */
     Bp[0] = B[0] + (y * C[XZ] - z * C[XY]);
@@ -222,47 +333,49 @@ SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real 
     Bp[7] = B[7] + (x * C[YY] - y * C[XY]);
     Bp[8] = B[8] + (x * C[YZ] - y * C[XZ]);
     /* A' = A + [p] B' + B' [p]', the first with the old B */
-    out[XX] += A[XX] + (y * (B[2] + Bp[2]) - z * (B[1] + Bp[1]));
-    out[YY] += A[YY] + (z * (B[3] + Bp[3]) - x * (B[5] + Bp[5]));
-    out[ZZ] += A[ZZ] + (x * (B[7] + Bp[7]) - y * (B[6] + Bp[6]));
-    out[XY] += A[XY] + (y * B[5] - z * B[4]) + (z * Bp[0] - x * Bp[2]);
-    out[XZ] += A[XZ] + (y * B[8] - z * B[7]) + (x * Bp[1] - y * Bp[0]);
-    out[YZ] += A[YZ] + (z * B[6] - x * B[8]) + (x * Bp[4] - y * Bp[3]);
-    SOAI_UNROLL for (int i = 0; i < 6; ++i) out[6 + i] += C[i];
-    SOAI_UNROLL for (int i = 0; i < 9; ++i) out[12 + i] += Bp[i];
+    real a[6];
+    a[XX] = A[XX] + (y * (B[2] + Bp[2]) - z * (B[1] + Bp[1]));
+    a[YY] = A[YY] + (z * (B[3] + Bp[3]) - x * (B[5] + Bp[5]));
+    a[ZZ] = A[ZZ] + (x * (B[7] + Bp[7]) - y * (B[6] + Bp[6]));
+    a[XY] = A[XY] + (y * B[5] - z * B[4]) + (z * Bp[0] - x * Bp[2]);
+    a[XZ] = A[XZ] + (y * B[8] - z * B[7]) + (x * Bp[1] - y * Bp[0]);
+    a[YZ] = A[YZ] + (z * B[6] - x * B[8]) + (x * Bp[4] - y * Bp[3]);
+    SOAI_UNROLL for (int i = 0; i < 6; ++i) {
+        out[ABI_A(i)] = sum[ABI_A(i)] + a[i];
+        out[ABI_C(i)] = sum[ABI_C(i)] + C[i];
+    }
+    SOAI_UNROLL for (int i = 0; i < 9; ++i) out[ABI_B(i / 3, i % 3)] = sum[ABI_B(i / 3, i % 3)] + Bp[i];
 }
-/* B R' for T = R B computed before */
+/* T R' */
 SOAI_INLINE void rot_right(const real T[9], const real R[9], real B[9]) {
     SOAI_UNROLL for (int i = 0; i < 3; ++i) {
         SOAI_UNROLL for (int j = 0; j < 3; ++j) B[3 * i + j] =
             T[3 * i] * R[3 * j] + T[3 * i + 1] * R[3 * j + 1] + T[3 * i + 2] * R[3 * j + 2];
     }
 }
-/* out += phi P phi*: C' = RCR', B' = RBR' + [p]C', A' = RAR' + [p](RBR')' + B'[p]', R87 (37) with rotation. */
-SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real P[21], real out[21]) {
+SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real *P, const real *sum, real *out) {
     real A[6], C[6], T[9], B[9];
     sym_rotate(R, P, A);
     sym_rotate(R, P + 6, C);
     rot_rot(R, P + 12, T);
     rot_right(T, R, B);
-    abi_translate_add(A, B, C, p, out);
+    abi_translate_add(A, B, C, p, sum, out);
 }
-/* The same where row and column `ax` of P are zero (P+ of a joint about that axis); they are not read. */
-SOAI_INLINE void abi_in_add_axis(int ax, const real R[9], const real p[3], const real P[21], real out[21]) {
-    const int n = (ax + 1) % 3, l = (ax + 2) % 3, off = ax == 0 ? YZ : ax == 1 ? XZ : XY;
+SOAI_INLINE void abi_in_add_axis(int ax, const real R[9], const real p[3], const real *P, const real *sum, real *out) {
+    const int n = (ax + 1) % 3, l = (ax + 2) % 3, off = SYM(n, l);
     real A[6], C[6], T[9], B[9], Tn[3], Tl[3];
     SOAI_UNROLL for (int i = 0; i < 3; ++i) {
         const real rn = R[3 * i + n], rl = R[3 * i + l];
         Tn[i] = rn * P[n] + rl * P[off], Tl[i] = rn * P[off] + rl * P[l];
         SOAI_UNROLL for (int j = 0; j < 3; ++j) T[3 * i + j] = rn * P[12 + 3 * n + j] + rl * P[12 + 3 * l + j];
     }
-    A[XX] = Tn[0] * R[n] + Tl[0] * R[l], A[YY] = Tn[1] * R[3 + n] + Tl[1] * R[3 + l],
-    A[ZZ] = Tn[2] * R[6 + n] + Tl[2] * R[6 + l];
-    A[XY] = Tn[0] * R[3 + n] + Tl[0] * R[3 + l], A[XZ] = Tn[0] * R[6 + n] + Tl[0] * R[6 + l],
-    A[YZ] = Tn[1] * R[6 + n] + Tl[1] * R[6 + l];
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+        SOAI_UNROLL for (int j = i; j < 3; ++j) A[SYM(i, j)] = Tn[i] * R[3 * j + n] + Tl[i] * R[3 * j + l];
+    }
     sym_rotate(R, P + 6, C);
     rot_right(T, R, B);
-    abi_translate_add(A, B, C, p, out);
+    abi_translate_add(A, B, C, p, sum, out);
 }
+#endif
 
 #endif

@@ -95,6 +95,16 @@ typedef double konst;
 #define SOAI_LANES 1
 #endif
 
+/* Scalars of which several, of one state, can be worked on as a pack. */
+#define SOAI_PACKED (SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_FLOAT)
+
+/* Articulated inertias in packs (algebra.h): worth it where a pack is one register. */
+#if defined(__AVX2__)
+#define SOAI_ABI_PACKED SOAI_PACKED
+#else
+#define SOAI_ABI_PACKED 0
+#endif
+
 /* x > bound in every lane; false for NaN. Complex numbers compare by their real part. */
 SOAI_INLINE int real_all_above(real x, real bound) {
 #if SOAI_LANES > 1
@@ -132,9 +142,23 @@ SOAI_INLINE void real_sincos(real x, real *s, real *c) {
     *c = cosq(x);
 }
 #else
-/* Sine and cosine for scalars and lanes alike: Cody-Waite reduction by pi/2 in three parts, then the polynomials that
- * are best on |r| <= pi/4 (the coefficients of the freely published fdlibm kernels; for float, Chebyshev fits).  Errors stay
- * below 1 ulp for |x| < soai_sincos_limit; beyond it (or for NaN) libm is asked.  Same bits in scalar and lanes.     */
+/* Sine and cosine, written once over `pack`, four numbers at a time: for lanes a pack is a real (four states of one
+ * joint); for scalars it is four joints of one state, see real_sincos_all.  Cody-Waite reduction by pi/2 in three parts,
+ * then the polynomials that are best on |r| <= pi/4 (the coefficients of the freely published fdlibm kernels; for float,
+ * Chebyshev fits).  Errors stay below 1 ulp for |x| < SOAI_SINCOS_LIMIT; beyond it (or for NaN) libm is asked.      */
+#if SOAI_LANES > 1
+typedef real pack;
+typedef soai_mask pack_mask;
+#define SOAI_PACK SOAI_LANES
+#elif SOAI_NUMBER == SOAI_DOUBLE
+typedef double pack __attribute__((vector_size(32)));
+typedef long long pack_mask __attribute__((vector_size(32)));
+#define SOAI_PACK 4
+#else
+typedef float pack __attribute__((vector_size(16)));
+typedef int pack_mask __attribute__((vector_size(16)));
+#define SOAI_PACK 4
+#endif
 #if SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_DOUBLE_LANES
 #define SOAI_SINCOS_LIMIT 1.0e5
 #define SOAI_ROUND_MAGIC 6755399441055744.0 /* 1.5 * 2^52 */
@@ -145,65 +169,85 @@ SOAI_INLINE void real_sincos(real x, real *s, real *c) {
 
 /* Asks libm where |x| is not below the limit; lanes that are keep what the polynomials gave, so that no state's bits
  * depend on its neighbours. */
-static __attribute__((noinline, unused)) void real_sincos_far(real x, real *s, real *c) {
-#if SOAI_LANES > 1
-    for (int l = 0; l < SOAI_LANES; ++l)
+static __attribute__((noinline, unused)) void pack_sincos_far(const konst *x, konst *s, konst *c) {
+    for (int l = 0; l < SOAI_PACK; ++l)
         if (!(fabs((double)x[l]) < SOAI_SINCOS_LIMIT))
-            (*s)[l] = (konst)sin((double)x[l]), (*c)[l] = (konst)cos((double)x[l]);
-#else
-    *s = (konst)sin((double)x);
-    *c = (konst)cos((double)x);
-#endif
+            s[l] = (konst)sin((double)x[l]), c[l] = (konst)cos((double)x[l]);
 }
 
-SOAI_INLINE void real_sincos(real x, real *s, real *c) {
-    const int far = !real_all_above(x, REAL(-SOAI_SINCOS_LIMIT)) || !real_all_above(-x, REAL(-SOAI_SINCOS_LIMIT));
-    const real shifted = x * REAL(0.63661977236758134308) + REAL(SOAI_ROUND_MAGIC); /* 2/pi */
-    const real n = shifted - REAL(SOAI_ROUND_MAGIC);
-    SOAI_MASK bits;
-    memcpy(&bits, &shifted, sizeof bits); /* the low bits of the rounded sum are the quadrant */
+SOAI_INLINE void pack_sincos(const pack *at, pack *s, pack *c) {
+    const pack x = *at;
+    const pack_mask near = (x > (konst)-SOAI_SINCOS_LIMIT) & (x < (konst)SOAI_SINCOS_LIMIT);
+    const pack shifted = x * (konst)0.63661977236758134308 + (konst)SOAI_ROUND_MAGIC; /* 2/pi */
+    const pack n = shifted - (konst)SOAI_ROUND_MAGIC;
+    const pack_mask bits = (pack_mask)shifted; /* the low bits of the rounded sum are the quadrant */
 #if SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_DOUBLE_LANES
-    real r = x - n * REAL(1.57079632673412561417e+00);
-    const real t = r;
-    const real w1 = n * REAL(6.07710050630396597660e-11);
-    r = t - w1;
-    const real tail = (t - r) - w1 - n * REAL(2.02226624879595063154e-21);
-    const real z = r * r;
-    const real sp = REAL(8.33333333332248946124e-03) +
-                    z * (REAL(-1.98412698298579493134e-04) +
-                         z * (REAL(2.75573137070700676789e-06) +
-                              z * (REAL(-2.50507602534068634195e-08) + z * REAL(1.58969099521155010221e-10))));
-    const real v = z * r;
-    const real sine = r - ((z * (REAL(0.5) * tail - v * sp) - tail) - v * REAL(-1.66666666666666324348e-01));
-    const real cp = REAL(4.16666666666666019037e-02) +
-                    z * (REAL(-1.38888888888741095749e-03) +
-                         z * (REAL(2.48015872894767294178e-05) +
-                              z * (REAL(-2.75573143513906633035e-07) +
-                                   z * (REAL(2.08757232129817482790e-09) + z * REAL(-1.13596475577881948265e-11)))));
-    const real half = REAL(0.5) * z;
-    const real w = REAL(1) - half;
-    const real cosine = w + (((REAL(1) - w) - half) + (z * z * cp - r * tail));
+    const pack t = x - n * 1.57079632673412561417e+00;
+    const pack w1 = n * 6.07710050630396597660e-11;
+    const pack r = t - w1;
+    const pack tail = (t - r) - w1 - n * 2.02226624879595063154e-21;
+    const pack z = r * r;
+    const pack sp =
+        8.33333333332248946124e-03 +
+        z * (-1.98412698298579493134e-04 +
+             z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)));
+    const pack v = z * r;
+    const pack sine = r - ((z * (0.5 * tail - v * sp) - tail) - v * -1.66666666666666324348e-01);
+    const pack cp =
+        4.16666666666666019037e-02 +
+        z * (-1.38888888888741095749e-03 +
+             z * (2.48015872894767294178e-05 +
+                  z * (-2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))));
+    const pack half = 0.5 * z;
+    const pack w = 1 - half;
+    const pack cosine = w + (((1 - w) - half) + (z * z * cp - r * tail));
 #else
-    const real r = ((x - n * REAL(1.5703125)) - n * REAL(4.837512969970703125e-4)) - n * REAL(7.54978995489188e-8);
-    const real z = r * r;
-    const real sine = r + r * z * (REAL(-1.6666654611e-1) + z * (REAL(8.3321608736e-3) + z * REAL(-1.9515295891e-4)));
-    const real cosine =
-        REAL(1) - REAL(0.5) * z +
-        z * z * (REAL(4.166664568298827e-2) + z * (REAL(-1.388731625493765e-3) + z * REAL(2.443315711809948e-5)));
+    const pack r = ((x - n * 1.5703125f) - n * 4.837512969970703125e-4f) - n * 7.54978995489188e-8f;
+    const pack z = r * r;
+    const pack sine = r + r * z * (-1.6666654611e-1f + z * (8.3321608736e-3f + z * -1.9515295891e-4f));
+    const pack cosine =
+        1 - 0.5f * z + z * z * (4.166664568298827e-2f + z * (-1.388731625493765e-3f + z * 2.443315711809948e-5f));
 #endif
-#if SOAI_LANES > 1
-    const SOAI_MASK swap = -(bits & 1); /* all ones in odd quadrants */
-    const SOAI_MASK sbits = ((SOAI_MASK)sine & ~swap) | ((SOAI_MASK)cosine & swap);
-    const SOAI_MASK cbits = ((SOAI_MASK)cosine & ~swap) | ((SOAI_MASK)sine & swap);
+    const pack_mask swap = -(bits & 1); /* all ones in odd quadrants */
+    const pack_mask sbits = ((pack_mask)sine & ~swap) | ((pack_mask)cosine & swap);
+    const pack_mask cbits = ((pack_mask)cosine & ~swap) | ((pack_mask)sine & swap);
     const int top = (int)(8 * sizeof(konst)) - 1;
-    *s = (real)(sbits ^ ((bits >> 1 & 1) << top));
-    *c = (real)(cbits ^ (((bits + 1) >> 1 & 1) << top));
+    *s = (pack)(sbits ^ ((bits >> 1 & 1) << top));
+    *c = (pack)(cbits ^ (((bits + 1) >> 1 & 1) << top));
+    int far = 0;
+    SOAI_UNROLL for (int l = 0; l < SOAI_PACK; ++l) far |= !near[l];
+    if (__builtin_expect(far, 0)) {
+        konst far_x[SOAI_PACK], far_s[SOAI_PACK], far_c[SOAI_PACK];
+        memcpy(far_x, &x, sizeof x), memcpy(far_s, s, sizeof x), memcpy(far_c, c, sizeof x);
+        pack_sincos_far(far_x, far_s, far_c);
+        memcpy(s, far_s, sizeof x), memcpy(c, far_c, sizeof x);
+    }
+}
+SOAI_INLINE void real_sincos(real x, real *s, real *c) {
+#if SOAI_LANES > 1
+    pack_sincos(&x, s, c);
 #else
-    const real a = bits & 1 ? cosine : sine, b = bits & 1 ? sine : cosine;
-    *s = bits & 2 ? -a : a;
-    *c = (bits + 1) & 2 ? -b : b;
+    const pack at = {x, x, x, x};
+    pack S, C;
+    pack_sincos(&at, &S, &C);
+    *s = S[0], *c = C[0];
 #endif
-    if (__builtin_expect(far, 0)) real_sincos_far(x, s, c);
+}
+#endif
+
+/* Sines and cosines of n numbers; s and c have room for n + 3. */
+#if SOAI_PACKED
+SOAI_INLINE void real_sincos_all(int n, const real *x, real *s, real *c) {
+    pack at, S, C;
+    for (int j = 0; j < n; j += SOAI_PACK) {
+        if (j + SOAI_PACK <= n) {
+            memcpy(&at, x + j, sizeof at);
+        } else {
+            SOAI_UNROLL for (int l = 0; l < SOAI_PACK; ++l) at[l] = x[j + l < n ? j + l : j];
+        }
+        pack_sincos(&at, &S, &C);
+        memcpy(s + j, &S, sizeof S), memcpy(c + j, &C, sizeof C);
+    }
 }
 #endif
 
