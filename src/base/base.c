@@ -2,6 +2,7 @@
 #include "base_internal.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *soa_status_text(soa_status status) {
     static const char *const text[] = {
@@ -35,15 +36,22 @@ uint64_t soai_checksum(const void *data, size_t size) {
     return h;
 }
 
-/* x - x is 0 for every number and NaN for NaN and infinities; four sums hide each other's latency.  This file is
- * compiled without -ffinite-math-only. */
-#define ALL_FINITE(real)                                                                                \
-    real a = 0, b = 0, c = 0, d = 0;                                                                    \
-    size_t i = 0;                                                                                       \
-    for (; i + 4 <= n; i += 4)                                                                          \
-        a += x[i] - x[i], b += x[i + 1] - x[i + 1], c += x[i + 2] - x[i + 2], d += x[i + 3] - x[i + 3]; \
-    for (; i < n; ++i) a += x[i] - x[i];                                                                \
-    return (a + b) + (c + d) == 0;
+/* x - x is 0 for every number and NaN for NaN and infinities; four at a time, the last four perhaps seen twice.  This
+ * file is compiled without -ffinite-math-only. */
+#define ALL_FINITE(real)                                                        \
+    typedef real four __attribute__((vector_size(4 * sizeof(real))));           \
+    four sum = {0}, y;                                                          \
+    if (n < 4) {                                                                \
+        for (size_t i = 0; i < n; ++i) sum[0] += x[i] - x[i];                   \
+    } else {                                                                    \
+        for (size_t i = 0; i + 4 < n; i += 4) {                                 \
+            memcpy(&y, x + i, sizeof y);                                        \
+            sum += y - y;                                                       \
+        }                                                                       \
+        memcpy(&y, x + n - 4, sizeof y);                                        \
+        sum += y - y;                                                           \
+    }                                                                           \
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0;
 
 int soai_all_finite(const double *x, size_t n) {
     ALL_FINITE(double)

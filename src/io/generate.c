@@ -307,7 +307,7 @@ static void put_file(FILE *f, const soa_model *m, const char *prefix) {
             "the rest.  */\n"
             "#if defined(__GNUC__) && !defined(__clang__)\n"
             "#pragma GCC optimize(\"O3\", \"no-signed-zeros\", \"finite-math-only\", \"no-math-errno\", "
-            "\"no-trapping-math\")\n"
+            "\"no-trapping-math\", \"no-tree-slp-vectorize\", \"fp-contract=fast\")\n"
             "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
             "#elif defined(__clang__) /* loops of unknown length stay loops */\n"
             "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
@@ -329,7 +329,8 @@ static void put_file(FILE *f, const soa_model *m, const char *prefix) {
                "GEN\n#undef GEN_WORK\n#undef GEN_AT\n#undef SOAI_NUMBER\n");
     each_name(f, 'm', put_undef);
     each_name(f, 'f', put_rename);
-    fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n%s", unroll);
+    /* a sweep of forward dynamics in lanes is too long to be unrolled: its code would not fit the decoder's cache */
+    fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n#define SOAI_UNROLL_ABA\n%s", unroll);
     put_kernels(f);
     fprintf(f, "#define GEN(name) gen_lanes_##name\n%s", wrappers);
     put_api(f, batch_api, prefix);

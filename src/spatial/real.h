@@ -47,6 +47,9 @@
 #ifndef SOAI_UNROLL_BODIES
 #define SOAI_UNROLL_BODIES
 #endif
+#ifndef SOAI_UNROLL_ABA
+#define SOAI_UNROLL_ABA SOAI_UNROLL_BODIES
+#endif
 
 #if SOAI_NUMBER == SOAI_DOUBLE
 typedef double real;
