@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* Bodies up to which sweeps are unrolled: beyond it the code outgrows the instruction cache. */
-enum { MOST_UNROLLED = 20 };
+enum { MOST_UNROLLED = 10 };
 
 /* Text without the quoted includes: the files follow each other in order of dependency.  view.h alone stands where it
  * is included, twice, once per constant type. */
