@@ -4,5 +4,6 @@
 #include "soa/base.h"
 #include "soa/dynamics.h"
 #include "soa/model.h"
+#include "soa/operator.h"
 #include "soa/spatial.h"
 #endif

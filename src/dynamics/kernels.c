@@ -11,6 +11,9 @@
 #include "derivatives.h"
 #include "kinematics.h"
 #include "minv.h"
+#if SOAI_NUMBER == SOAI_DOUBLE
+#include "../operator/exec.h"
+#endif
 #endif
 
 static size_t k_work_reals(const void *view) {
@@ -78,6 +81,13 @@ static void k_regressor(const void *view, void *work, void *Y) {
 static int k_rnea_derivatives(const void *view, void *work, const void *q, const void *v, const void *a,
                               const void *fext, const void *wrench, int wrenches, void *dq, void *dv) {
     return rnea_derivatives(view, work, q, v, a, fext, wrench, wrenches, dq, dv);
+}
+#endif
+
+#if SOAI_NUMBER == SOAI_DOUBLE
+static void k_exec(const void *view, void *work, int inward, const struct soai_op *ops, int count,
+                   const struct soai_tips *tips, const double *thd, const double *fext) {
+    exec_sweep(view, work, inward, ops, count, tips, thd, fext);
 }
 #endif
 
@@ -165,6 +175,9 @@ const soai_kernels SOAI_TABLE = {
     .coriolis_mul = k_coriolis_mul,
     .regressor = k_regressor,
     .rnea_derivatives = k_rnea_derivatives,
+#endif
+#if SOAI_NUMBER == SOAI_DOUBLE
+    .exec = k_exec,
 #endif
     .pack = k_pack,
     .unpack = k_unpack,

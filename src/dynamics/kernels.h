@@ -6,6 +6,9 @@
 #define SOAI_KERNELS_H
 #include <stddef.h>
 
+struct soai_op;
+struct soai_tips;
+
 typedef struct soai_kernels {
     const char *instruction_set;
     int lanes;
@@ -34,6 +37,9 @@ typedef struct soai_kernels {
     void (*regressor)(const void *view, void *work, void *Y);
     int (*rnea_derivatives)(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext,
                             const void *wrench, int wrenches, void *dq, void *dv);
+    /* double only: one sweep of a planned expression (src/operator/exec.h) */
+    void (*exec)(const void *view, void *work, int inward, const struct soai_op *ops, int count,
+                 const struct soai_tips *tips, const double *thd, const double *fext);
     /* lanes only: `count` numbers of each of up to `lanes` states (stride apart; states past `states` repeat the last) */
     void (*pack)(const void *from, long stride, int count, int states, void *to);
     void (*unpack)(const void *from, int count, int states, void *to, long stride);

@@ -1,0 +1,336 @@
+/* cmd_op.c  soa op: an operator expression, run at states read line by line, formed, explained or derived. */
+#define _POSIX_C_SOURCE 200809L
+#include "app.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IN = APP_MODEL_OPTION_COUNT, TIP, DENSE, EXPLAIN, DERIVE, AS_WRITTEN };
+enum { MESSAGE = 600, MOST_VARS = 32, MOST_TIPS = 64 };
+
+static const app_option options[] = {
+    APP_MODEL_OPTIONS,
+    {"--in", NULL, "FILE", "read states from FILE instead of standard input"},
+    {"--tip", NULL, "LINK,...", "the frames of tip space (default: the link of the last joint)"},
+    {"--dense", NULL, NULL, "the matrix, formed by dense arithmetic, instead of running sweeps"},
+    {"--explain", NULL, NULL, "print the sweeps as recursions and stop"},
+    {"--derive", NULL, NULL, "print how the expression was rewritten and stop"},
+    {"--as-written", NULL, NULL, "do not look for a cheaper form first"},
+    APP_OPTION_END,
+};
+
+typedef struct op {
+    const char *text;
+    int dense, as_written;
+    soa_machine *machine;
+    const soa_model *model;
+    soa_variable vars[MOST_VARS]; /* of the expression as it stands parsed */
+    char names[MOST_VARS][32];
+    int var_count, parsed;
+    const soa_expr *expr;
+    soa_plan *plan;
+    double *q, *v, *a, *tau, *f0, *result;
+    size_t result_room;
+    char error[MESSAGE];
+} op;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static int
+say(op *o, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(o->error, sizeof o->error, format, list);
+    va_end(list);
+    return -1;
+}
+
+/* Parses (and improves) the expression for the variables in o->vars. */
+static int prepare(op *o) {
+    const soa_expr *e = NULL, *better = NULL;
+    soa_plan_free(o->plan), soa_expr_free(o->expr);
+    o->plan = NULL, o->expr = NULL, o->parsed = 0;
+    if (soa_expr_parse(o->text, o->vars, o->var_count, &e, o->error, sizeof o->error) != SOA_OK) {
+        if (!o->error[0]) say(o, "out of memory");
+        return -1;
+    }
+    if (!o->dense && !o->as_written && soa_expr_from(e) == SOA_SPACE_ONE && soa_expr_improve(e, 0, NULL, NULL, &better) == SOA_OK) {
+        soa_expr_free(e);
+        e = better;
+    }
+    o->expr = e;
+    const size_t size = (size_t)soa_machine_size(o->machine, soa_expr_to(e)) * (size_t)soa_machine_size(o->machine, soa_expr_from(e));
+    double *room = realloc(o->result, (size + 1) * sizeof *room);
+    if (!room) return say(o, "out of memory");
+    o->result = room, o->result_room = size;
+    o->parsed = 1;
+    return 0;
+}
+
+/* ---- a line ------------------------------------------------------------------------------------------------------ */
+static int numbers(op *o, const char *name, const json_t *value, double *x, size_t n) {
+    if (!json_is_array(value) || json_array_size(value) != n) return say(o, "%s: a list of %zu numbers is wanted", name, n);
+    for (size_t i = 0; i < n; ++i) {
+        const json_t *number = json_array_get(value, i);
+        x[i] = json_is_number(number) ? json_number_value(number) : NAN;
+        if (!isfinite(x[i])) return say(o, "%s[%zu] is not a finite number", name, i);
+    }
+    return 0;
+}
+static int read_vars(op *o, json_t *vars) {
+    const char *name;
+    json_t *entry;
+    int count = 0, changed = 0;
+    if (!json_is_object(vars)) return say(o, "vars is an object: {\"name\": {\"space\": \"joint\", \"value\": [...]}}");
+    json_object_foreach(vars, name, entry) {
+        const char *where = json_string_value(json_object_get(entry, "space"));
+        int space = SOA_SPACE_JOINT;
+        while (where && space < SOA_SPACE_COUNT && strcmp(where, soa_space_name((soa_space)space)) != 0) ++space;
+        if (!where || space == SOA_SPACE_COUNT)
+            return say(o, "vars.%.40s: its space is one of joint, link, edge, tip, base", name);
+        if (count == MOST_VARS || strlen(name) >= sizeof o->names[0]) return say(o, "vars: at most %d names of at most 31 letters", MOST_VARS);
+        const size_t n = (size_t)soa_machine_size(o->machine, (soa_space)space);
+        double *x = malloc((n + 1) * sizeof *x);
+        if (!x) return say(o, "out of memory");
+        int bad = numbers(o, name, json_object_get(entry, "value"), x, n);
+        if (!bad && soa_machine_set(o->machine, name, (soa_space)space, x) != SOA_OK) bad = say(o, "vars.%.40s: not usable", name);
+        free(x);
+        if (bad) return bad;
+        if (count >= o->var_count || strcmp(o->names[count], name) != 0 || (int)o->vars[count].space != space) changed = 1;
+        snprintf(o->names[count], sizeof o->names[count], "%s", name);
+        o->vars[count] = (soa_variable){o->names[count], (soa_space)space};
+        ++count;
+    }
+    if (changed || count != o->var_count) o->parsed = 0;
+    o->var_count = count;
+    return 0;
+}
+static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *count) {
+    const size_t n = json_array_size(list);
+    *wrenches = calloc(n + 1, sizeof **wrenches);
+    if (!json_is_array(list) || !*wrenches) return say(o, "fext is a list of objects with link, wrench and frame");
+    for (size_t i = 0; i < n; ++i) {
+        const json_t *entry = json_array_get(list, i);
+        const char *link = json_string_value(json_object_get(entry, "link")), *frame = json_string_value(json_object_get(entry, "frame"));
+        soa_wrench *w = *wrenches + i;
+        w->frame = link ? soa_find_frame(o->model, link) : -1;
+        if (w->frame < 0) return say(o, "fext[%zu]: no link '%.60s'", i, link ? link : "");
+        w->axes = frame && !strcmp(frame, "body") ? SOA_AXES_BODY : SOA_AXES_WORLD;
+        if (numbers(o, "fext wrench", json_object_get(entry, "wrench"), w->value, 6)) return -1;
+        *count = (int)i + 1;
+    }
+    return 0;
+}
+static int read_state(op *o, json_t *state) {
+    static const char *const known[] = {"q", "v", "a", "tau", "f0", "fext", "vars", NULL};
+    const size_t nq = (size_t)soa_nq(o->model), nv = (size_t)soa_nv(o->model);
+    if (!json_is_object(state)) return say(o, "a state is a JSON object");
+    const char *key;
+    json_t *value;
+    soa_wrench *wrenches = NULL;
+    int wrench_count = 0, bad = 0;
+    double *slots[5] = {NULL};
+    json_object_foreach(state, key, value) {
+        app_nearest search = app_nearest_to(key);
+        int i = 0;
+        for (; known[i] && strcmp(known[i], key); ++i) app_nearest_try(&search, known[i]);
+        char hint[APP_HINT];
+        double *const to[5] = {o->q, o->v, o->a, o->tau, o->f0};
+        if (!known[i]) {
+            bad = say(o, "unknown key '%.60s'%s", key, app_nearest_hint(&search, hint));
+        } else if (i < 5) {
+            bad = numbers(o, key, value, to[i], i == 0 ? nq : i == 4 ? (size_t)soa_machine_size(o->machine, SOA_SPACE_TIP) : nv);
+            slots[i] = to[i];
+        } else if (i == 5) {
+            bad = read_wrenches(o, value, &wrenches, &wrench_count);
+        } else {
+            bad = read_vars(o, value);
+        }
+        if (bad) break;
+    }
+    if (!bad) {
+        const soa_status s = soa_machine_state(o->machine, slots[0], slots[1], slots[2], slots[3], slots[4], wrenches, wrench_count);
+        if (s != SOA_OK) bad = say(o, "%s", soa_status_text(s));
+    }
+    free(wrenches);
+    return bad;
+}
+static int answer(op *o, const char *line, app_out *out) {
+    json_error_t where;
+    json_t *state = json_loads(line, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &where);
+    if (!state) return say(o, "not JSON: %.200s", where.text);
+    int bad = read_state(o, state);
+    json_decref(state);
+    if (bad || (!o->parsed && prepare(o))) return -1;
+    soa_status s = SOA_OK;
+    if (o->dense) {
+        s = soa_dense(o->machine, o->expr, o->result);
+    } else {
+        if (!o->plan && soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
+            return o->error[0] ? -1 : say(o, "out of memory");
+        s = soa_plan_run(o->plan, o->result);
+    }
+    if (s != SOA_OK) return say(o, "%s", soa_status_text(s));
+    for (size_t i = 0; i < o->result_room; ++i)
+        if (!isfinite(o->result[i])) return say(o, "the result is not finite");
+    const size_t rows = (size_t)soa_machine_size(o->machine, soa_expr_to(o->expr)), columns = (size_t)soa_machine_size(o->machine, soa_expr_from(o->expr));
+    out_text(out, "{\"result\": ");
+    if (soa_expr_from(o->expr) == SOA_SPACE_ONE)
+        out_vector(out, o->result, rows);
+    else
+        out_matrix(out, o->result, rows, columns);
+    out_text(out, "}\n");
+    return 0;
+}
+static int answer_all(op *o, FILE *in, app_out *out) {
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t n;
+    unsigned long number = 0, bad = 0;
+    while (!out->error && (n = getline(&line, &room, in)) >= 0) {
+        ++number;
+        if (strspn(line, " \t\r\n") == (size_t)n) continue;
+        const size_t before = out->size;
+        o->error[0] = 0;
+        if (answer(o, line, out)) {
+            out->size = before;
+            if (!bad++) app_fail(&app_op, "line %lu: %s", number, o->error);
+            out_format(out, "{\"line\": %lu, \"error\": ", number);
+            out_string(out, o->error);
+            out_text(out, "}\n");
+        }
+        if (out->size > 1 << 16) out_flush(out);
+    }
+    free(line);
+    return bad ? APP_SOME_BAD : APP_OK;
+}
+
+/* ---- explaining -------------------------------------------------------------------------------------------------- */
+static void show_step(void *out, const char *rule, const char *result) {
+    static const char *const given = "given";
+    if (strcmp(rule, given) == 0)
+        out_format(out, "    %s\n", result);
+    else
+        out_format(out, "  = %-100s   [%s]\n", result, rule);
+}
+static int explain(op *o, const app_args *args, app_out *out) {
+    if (args->value[DERIVE]) {
+        const soa_expr *e = NULL, *better = NULL;
+        if (soa_expr_parse(o->text, NULL, 0, &e, o->error, sizeof o->error) != SOA_OK) return app_fail(&app_op, "%s", o->error);
+        if (soa_expr_improve(e, 0, show_step, out, &better) != SOA_OK) {
+            soa_expr_free(e);
+            return app_fail(&app_op, "out of memory");
+        }
+        soa_expr_free(e), soa_expr_free(better);
+    }
+    if (args->value[EXPLAIN]) {
+        if (prepare(o) || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
+            return app_fail(&app_op, "%s", o->error);
+        char *text = malloc(1 << 20);
+        if (!text) return app_fail(&app_op, "out of memory");
+        soa_expr_print(o->expr, text, 1 << 20);
+        out_format(out, "%s\n", text);
+        soa_plan_explain(o->plan, text, 1 << 20);
+        out_text(out, text);
+        free(text);
+    }
+    return APP_OK;
+}
+
+static int find_tips(const soa_model *model, const char *list, int *tips) {
+    if (!list) {
+        soa_body_info info;
+        for (int b = soa_body_count(model); b > 0; --b)
+            if (soa_body(model, b, &info) == SOA_OK && info.nq > 0) {
+                tips[0] = info.frame;
+                return 1;
+            }
+        return 0;
+    }
+    int count = 0;
+    char name[256];
+    while (*list) {
+        const size_t n = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), list);
+        if (count == MOST_TIPS || (tips[count++] = soa_find_frame(model, name)) < 0) {
+            app_nearest search = app_nearest_to(name);
+            soa_frame_info info;
+            char hint[APP_HINT];
+            for (int f = 0; f < soa_frame_count(model); ++f)
+                if (soa_frame_get(model, f, &info) == SOA_OK) app_nearest_try(&search, info.name);
+            app_fail(&app_op, "--tip: no link '%s'%s", name, app_nearest_hint(&search, hint));
+            return -1;
+        }
+        list += n + (list[n] == ',');
+    }
+    return count;
+}
+
+static double *room_for(int n) {
+    return calloc((size_t)n + 1, sizeof(double));
+}
+static int run(int argc, char **argv) {
+    app_args args;
+    int code = app_parse(&app_op, argc, argv, &args);
+    if (code != APP_GO_ON) return code;
+    const soa_model *model = app_open(&app_op, &args);
+    if (!model) return APP_FAILED;
+    op o = {.text = args.word[1], .model = model, .dense = args.value[DENSE] != NULL, .as_written = args.value[AS_WRITTEN] != NULL};
+    int tips[MOST_TIPS];
+    const int tip_count = find_tips(model, args.value[TIP], tips);
+    soa_report report = {SOA_OK, -1, 0, ""};
+    app_out out;
+    out_start(&out, 1);
+    code = APP_FAILED;
+    o.q = room_for(soa_nq(model)), o.v = room_for(soa_nv(model)), o.a = room_for(soa_nv(model)), o.tau = room_for(soa_nv(model)), o.f0 = room_for(6 * MOST_TIPS);
+    FILE *in = stdin;
+    if (tip_count >= 0) {
+        if (soa_machine_create(model, tips, tip_count, &o.machine, &report) != SOA_OK)
+            app_fail(&app_op, "%s", report.text);
+        else if (!o.q || !o.v || !o.a || !o.tau || !o.f0)
+            app_fail(&app_op, "out of memory");
+        else if (args.value[DERIVE] || args.value[EXPLAIN])
+            code = explain(&o, &args, &out);
+        else if (args.value[IN] && strcmp(args.value[IN], "-") && !(in = fopen(args.value[IN], "r")))
+            app_fail(&app_op, "--in %s: %s", args.value[IN], strerror(errno));
+        else if (prepare(&o) && !strstr(o.error, "nor a vector"))
+            app_fail(&app_op, "%s", o.error); /* wrong whatever the states say; unknown names may be vars */
+        else
+            code = answer_all(&o, in, &out);
+    }
+    if (in && in != stdin) fclose(in);
+    soa_plan_free(o.plan), soa_expr_free(o.expr), soa_machine_free(o.machine);
+    free(o.q), free(o.v), free(o.a), free(o.tau), free(o.f0), free(o.result);
+    soa_model_free(model);
+    return app_finish(&app_op, &out, code);
+}
+
+const app_command app_op = {
+    .name = "op",
+    .words = "MODEL EXPRESSION",
+    .least = 2,
+    .most = 2,
+    .summary = "Runs an operator expression as O(n) sweeps",
+    .text = "Operators   H phi psi phit psit Phi Psi M P D G K L S E_phi E_psi Delta_phi Delta_psi B J E Mass Inc I\n"
+            "            (Greek letters are understood); ' is the adjoint, inv(...) the inverse, + - and numbers as usual\n"
+            "Vectors     T tau, thd v, thdd a, f0, a b V alpha (from the state), g (gravity), and the state's own vars\n"
+            "Input lines are states as for soa compute (q v a tau fext), with f0 (6 numbers per tip) and\n"
+            "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", \"value\": [...]}}\n"
+            "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular part first, each in its\n"
+            "own frame.  Friction and springs are not part of T.  docs/operators.md is a tour.\n"
+            "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or expression.\n",
+    .options = options,
+    .examples = "  echo '{}' | soa op arm7 \"inv(Mass) T\"\n"
+                "  echo '{\"q\": [0,0.5,0,-1,0,0.3,0]}' | soa op arm7 --ideal \\\n"
+                "      \"(I - H psi K)' inv(D) (I - H psi K) (T - H phi (M phi' a + b))\"\n"
+                "  soa op arm7 --derive \"J inv(Mass) J' f0\"\n"
+                "  soa op arm7 --explain \"inv(Mass) (T - H phi (M phi' a + b + B f0))\"\n"
+                "  echo '{}' | soa op arm7 --dense \"J inv(Mass) J'\"\n",
+    .run = run,
+};

@@ -1,0 +1,108 @@
+/* soa/operator.h  the spatial operator algebra: write an expression, run it as O(n) sweeps or form it as a matrix.
+ *
+ *   soa_expr_parse("(I - H psi K)' inv(D) (I - H psi K) (T - H phi (M phi' a + b + B f0))", ...)
+ *
+ * An expression maps one space to another; a vector is an expression that starts from SOA_SPACE_ONE.  Spaces are checked
+ * when it is built.  Names, definitions and equation numbers: docs/operators.md.  Expressions are immutable and shared;
+ * building, planning and rewriting allocate, running a plan does not.
+ * Machines: trees and forests with any joints, fixed or floating.  Rotor inertia in the reflected form is part of D and
+ * Mass; exact rotors and mimic joints are refused (open the model ideal).                                            */
+#ifndef SOA_OPERATOR_H
+#define SOA_OPERATOR_H
+
+#include "soa/dynamics.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum soa_space {
+    SOA_SPACE_ONE,   /* a single number: where vectors start                    */
+    SOA_SPACE_JOINT, /* nv                                                      */
+    SOA_SPACE_LINK,  /* 6 per body, in the body's frame                         */
+    SOA_SPACE_EDGE,  /* 6 per body, in its parent's frame                       */
+    SOA_SPACE_TIP,   /* 6 per named frame, in that frame                        */
+    SOA_SPACE_BASE,  /* 6, the world                                            */
+    SOA_SPACE_COUNT
+} soa_space;
+SOA_API const char *soa_space_name(soa_space space);
+
+/* Which way information runs: along the tree to the base (causal), from it (anticausal), not at all, or both. */
+typedef enum soa_causality { SOA_MEMORYLESS, SOA_CAUSAL, SOA_ANTICAUSAL, SOA_MIXED } soa_causality;
+
+/* ---- expressions ------------------------------------------------------------------------------------------------ */
+typedef struct soa_expr soa_expr;
+
+/* A vector of the caller's, by name. */
+typedef struct soa_variable {
+    const char *name;
+    soa_space space;
+} soa_variable;
+
+/* From text.  A mistake is reported with a line that shows the text and one with a caret under the place. */
+SOA_API soa_status soa_expr_parse(const char *text, const soa_variable *variables, int variable_count,
+                                  const soa_expr **expr, char *message, size_t room);
+/* Both sides of "LEFT = RIGHT". */
+SOA_API soa_status soa_equation_parse(const char *text, const soa_expr **left, const soa_expr **right, char *message,
+                                      size_t room);
+/* By calls: each returns a new expression (release it) or NULL when spaces do not match or memory is short.          */
+SOA_API const soa_expr *soa_expr_leaf(const char *name);
+SOA_API const soa_expr *soa_expr_variable(const char *name, soa_space space);
+SOA_API const soa_expr *soa_expr_identity(soa_space space);
+SOA_API const soa_expr *soa_expr_sum(const soa_expr *a, const soa_expr *b);
+SOA_API const soa_expr *soa_expr_difference(const soa_expr *a, const soa_expr *b);
+SOA_API const soa_expr *soa_expr_product(const soa_expr *a, const soa_expr *b);
+SOA_API const soa_expr *soa_expr_scale(double factor, const soa_expr *a);
+SOA_API const soa_expr *soa_expr_adjoint(const soa_expr *a);
+SOA_API const soa_expr *soa_expr_inverse(const soa_expr *a);
+SOA_API void soa_expr_free(const soa_expr *expr);
+SOA_API soa_space soa_expr_from(const soa_expr *expr);
+SOA_API soa_space soa_expr_to(const soa_expr *expr);
+SOA_API soa_causality soa_expr_causality(const soa_expr *expr);
+/* As text that parses to the same expression; returns the length (as snprintf does). */
+SOA_API size_t soa_expr_print(const soa_expr *expr, char *text, size_t room);
+/* Names of all leaves, NULL past the end, with what they are. */
+SOA_API const char *soa_leaf_name(int index, const char **what);
+
+/* ---- rewriting -------------------------------------------------------------------------------------------------- */
+typedef void soa_derivation_fn(void *user, const char *rule, const char *result);
+
+/* An equivalent expression whose plan costs least, found by trying at most `bound` forms (0: 2,000); `fn` (may be NULL)
+ * sees the start, then each form on the way with the rule that led to it.                                            */
+SOA_API soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *fn, void *user,
+                                    const soa_expr **better);
+/* Proves left = right by rewriting (ideal machines): SOA_OK proved, SOA_E_NO_CONVERGENCE not settled. */
+SOA_API soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right, soa_derivation_fn *fn, void *user);
+
+/* ---- running ---------------------------------------------------------------------------------------------------- */
+typedef struct soa_machine soa_machine; /* a model, the frames of its tips, a state */
+SOA_API soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_count, soa_machine **machine,
+                                      soa_report *report);
+SOA_API void soa_machine_free(soa_machine *machine);
+SOA_API int soa_machine_size(const soa_machine *machine, soa_space space);
+/* q (NULL: neutral) and the vectors; any may be NULL for zero.  f0: 6 per tip, on the environment (RK88's sign); wrenches
+ * act on the machine and are part of b.  Later calls see this state.                                                 */
+SOA_API soa_status soa_machine_state(soa_machine *machine, const double *q, const double *v, const double *a,
+                                     const double *tau, const double *f0, const soa_wrench *wrenches, int wrench_count);
+SOA_API soa_status soa_machine_set(soa_machine *machine, const char *name, soa_space space, const double *value);
+
+/* A vector expression planned into sweeps. */
+typedef struct soa_plan soa_plan;
+SOA_API soa_status soa_plan_create(soa_machine *machine, const soa_expr *expr, soa_plan **plan, char *message,
+                                   size_t room);
+SOA_API void soa_plan_free(soa_plan *plan);
+/* Runs at the machine's state.  O(n) per factor; no allocation. */
+SOA_API soa_status soa_plan_run(soa_plan *plan, double *result);
+SOA_API int soa_plan_sweeps(const soa_plan *plan);
+SOA_API int soa_plan_recursions(const soa_plan *plan);
+/* The sweeps as recursions, as the papers print them. */
+SOA_API size_t soa_plan_explain(const soa_plan *plan, char *text, size_t room);
+
+/* The matrix of any expression, rows x columns = sizes of its spaces, row by row: built from definitions with dense
+ * arithmetic alone, the oracle of the plans.  O(n^3); allocates.                                                      */
+SOA_API soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *matrix);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

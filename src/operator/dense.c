@@ -1,0 +1,269 @@
+/* dense.c  the oracle: every operator as a matrix, from its definition, by dense arithmetic alone.
+ *
+ * No sweep is used: phi and psi are inverses of I - E_phi and I - E_psi, P follows RJK91 (8) in 6 x 6 blocks.       */
+#include "../dynamics/crba.h"
+#include "machine.h"
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct matrix {
+    int rows, columns;
+    double *x;
+} matrix;
+static matrix make(int rows, int columns) {
+    return (matrix){rows, columns, calloc((size_t)rows * (size_t)columns + 1, sizeof(double))};
+}
+#define AT(m, r, c) ((m).x[(size_t)(r) * (size_t)(m).columns + (size_t)(c)])
+static matrix identity(int n) {
+    matrix m = make(n, n);
+    for (int i = 0; m.x && i < n; ++i) AT(m, i, i) = 1;
+    return m;
+}
+/* All of these free their arguments and pass failure (x NULL) on. */
+static matrix release(matrix a, matrix b, matrix out) {
+    free(a.x), free(b.x);
+    return out;
+}
+static matrix times(matrix a, matrix b) {
+    matrix m = a.x && b.x ? make(a.rows, b.columns) : (matrix){0};
+    for (int i = 0; m.x && i < a.rows; ++i)
+        for (int k = 0; k < a.columns; ++k) {
+            const double s = AT(a, i, k);
+            for (int j = 0; s != 0 && j < b.columns; ++j) AT(m, i, j) += s * AT(b, k, j);
+        }
+    return release(a, b, m);
+}
+static matrix plus(double s, matrix a, double t, matrix b) {
+    matrix m = a.x && b.x ? make(a.rows, a.columns) : (matrix){0};
+    for (size_t i = 0; m.x && i < (size_t)a.rows * (size_t)a.columns; ++i) m.x[i] = s * a.x[i] + t * b.x[i];
+    return release(a, b, m);
+}
+static matrix turn(matrix a) {
+    matrix m = a.x ? make(a.columns, a.rows) : (matrix){0};
+    for (int i = 0; m.x && i < m.rows; ++i)
+        for (int j = 0; j < m.columns; ++j) AT(m, i, j) = AT(a, j, i);
+    return release(a, (matrix){0}, m);
+}
+static matrix copy(matrix a) {
+    matrix m = a.x ? make(a.rows, a.columns) : (matrix){0};
+    if (m.x) memcpy(m.x, a.x, (size_t)a.rows * (size_t)a.columns * sizeof *a.x);
+    return m;
+}
+/* Gauss-Jordan with row pivoting; x NULL and *singular set when there is none. */
+static matrix invert(matrix a, int *singular) {
+    const int n = a.rows;
+    matrix m = a.x ? identity(n) : (matrix){0};
+    for (int c = 0; m.x && c < n; ++c) {
+        int best = c;
+        for (int r = c + 1; r < n; ++r)
+            if (fabs(AT(a, r, c)) > fabs(AT(a, best, c))) best = r;
+        if (!(fabs(AT(a, best, c)) > 1e-300)) {
+            *singular = 1;
+            free(m.x);
+            m.x = NULL;
+            break;
+        }
+        for (int j = 0; best != c && j < n; ++j) {
+            double t = AT(a, c, j);
+            AT(a, c, j) = AT(a, best, j), AT(a, best, j) = t;
+            t = AT(m, c, j), AT(m, c, j) = AT(m, best, j), AT(m, best, j) = t;
+        }
+        const double d = 1 / AT(a, c, c);
+        for (int j = 0; j < n; ++j) AT(a, c, j) *= d, AT(m, c, j) *= d;
+        for (int r = 0; r < n; ++r) {
+            const double s = AT(a, r, c);
+            if (r == c || s == 0) continue;
+            for (int j = 0; j < n; ++j) AT(a, r, j) -= s * AT(a, c, j), AT(m, r, j) -= s * AT(m, c, j);
+        }
+    }
+    return release(a, (matrix){0}, m);
+}
+
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
+typedef struct oracle {
+    soa_machine *m;
+    matrix leaf[LEAF_COUNT]; /* those made so far */
+    int singular;
+} oracle;
+
+/* phi of a frame at p, R: [R, [p]R; 0, R] as a 6 x 6 block at (row, column) */
+static void put_phi(matrix out, int row, int column, const double R[9], const double p[3]) {
+    for (int c = 0; c < 6; ++c) {
+        double f[6] = {0}, y[6] = {0};
+        f[c] = 1;
+        force_in_add(R, p, f, y);
+        for (int r = 0; r < 6; ++r) AT(out, row + r, column + c) = y[r];
+    }
+}
+static void rows_of_H(soa_machine *m, matrix H) {
+    const soa_work *w = m->work;
+    for (int i = 1; i <= m->model->nb; ++i) {
+        const soai_body_double *b = w->view.body + i;
+        for (int c = 0; c < b->nv; ++c) {
+            double column[6];
+            step_column(&w->view, &w->w, b, b->kind, c, column);
+            for (int j = 0; j < 6; ++j) AT(H, b->iv + c, 6 * (i - 1) + j) = column[j];
+        }
+    }
+}
+static matrix of(oracle *o, int leaf);
+
+/* P, body by body, tips first: P(parent) += X (P - P H' inv(D) H P) X' */
+static matrix articulated(oracle *o) {
+    const soai_view_double *k = &o->m->work->view;
+    matrix P = copy(of(o, LEAF_RIGID)), X = of(o, LEAF_XPHI), H = of(o, LEAF_HINGE), Jr = of(o, LEAF_ROTOR);
+    for (int i = k->nb; P.x && X.x && H.x && Jr.x && i >= 1; --i) {
+        const soai_body_double *b = k->body + i;
+        if (!b->parent) continue;
+        matrix p = make(6, 6), h = make(b->nv, 6), x = make(6, 6), r = make(b->nv, b->nv);
+        for (int c = 0; c < 6; ++c) {
+            for (int j = 0; j < 6; ++j) AT(p, j, c) = AT(P, 6 * i - 6 + j, 6 * i - 6 + c), AT(x, j, c) = AT(X, 6 * i - 6 + j, 6 * i - 6 + c);
+            for (int j = 0; j < b->nv; ++j) AT(h, j, c) = AT(H, b->iv + j, 6 * i - 6 + c);
+        }
+        for (int j = 0; j < b->nv; ++j) AT(r, j, j) = AT(Jr, b->iv + j, b->iv + j);
+        matrix ph = times(copy(p), turn(copy(h))), d = plus(1, times(h, copy(ph)), 1, r), hp = turn(copy(ph)), xt = turn(copy(x));
+        matrix after = plus(1, p, -1, times(times(ph, invert(d, &o->singular)), hp));
+        matrix moved = times(times(x, after), xt);
+        for (int c = 0; moved.x && c < 6; ++c)
+            for (int j = 0; j < 6; ++j) AT(P, 6 * b->parent - 6 + j, 6 * b->parent - 6 + c) += AT(moved, j, c);
+        if (!moved.x) free(P.x), P.x = NULL;
+        free(moved.x);
+    }
+    return P;
+}
+
+static matrix form(oracle *o, int leaf) {
+    soa_machine *m = o->m;
+    const soai_view_double *k = &m->work->view;
+    const kernel_work *w = &m->work->w;
+    const int nb = k->nb, nl = 6 * nb, nv = k->nv, to = soai_leaves[leaf].to, from = soai_leaves[leaf].from;
+    matrix out = make(m->size[to], m->size[from]);
+    if (!out.x) return out;
+    switch (leaf) {
+    case LEAF_XPHI:
+        for (int i = 1; i <= nb; ++i) put_phi(out, 6 * i - 6, 6 * i - 6, w->b[i].R, w->b[i].p);
+        return out;
+    case LEAF_SHIFT:
+        for (int i = 1; i <= nb; ++i)
+            for (int j = 0; k->body[i].parent && j < 6; ++j) AT(out, 6 * k->body[i].parent - 6 + j, 6 * i - 6 + j) = 1;
+        return out;
+    case LEAF_HINGE: rows_of_H(m, out); return out;
+    case LEAF_RIGID:
+        for (int i = 1; i <= nb; ++i)
+            for (int c = 0; c < 6; ++c) {
+                double e[6] = {0}, y[6];
+                e[c] = 1;
+                rigid_mul_k(k->body[i].M, e, y);
+                for (int j = 0; j < 6; ++j) AT(out, 6 * i - 6 + j, 6 * i - 6 + c) = y[j];
+            }
+        return out;
+    case LEAF_ROTOR:
+        for (int j = 0; j < nv; ++j) AT(out, j, j) = k->dof[j].armature;
+        return out;
+    case LEAF_TIPS:
+        for (int f = 0; f < m->tips.count; ++f)
+            put_phi(out, 6 * m->tips.body[f] - 6, 6 * f, m->tips.R + 9 * f, m->tips.p + 3 * f);
+        return out;
+    case LEAF_INJECT:
+        for (int i = 1; i <= nb; ++i)
+            for (int c = 0; !k->body[i].parent && c < 6; ++c) {
+                double e[6] = {0}, y[6];
+                e[c] = 1;
+                motion_out(w->b[i].R, w->b[i].p, e, y);
+                for (int j = 0; j < 6; ++j) AT(out, 6 * i - 6 + j, c) = y[j];
+            }
+        return out;
+    default: break;
+    }
+    free(out.x);
+    switch (leaf) {
+    case LEAF_PHI: return invert(plus(1, identity(nl), -1, times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI)))), &o->singular);
+    case LEAF_ART: return articulated(o);
+    case LEAF_DIAG: {
+        matrix H = of(o, LEAF_HINGE), P = of(o, LEAF_ART);
+        return plus(1, times(times(copy(H), copy(P)), turn(copy(H))), 1, copy(of(o, LEAF_ROTOR)));
+    }
+    case LEAF_DINV: return invert(copy(of(o, LEAF_DIAG)), &o->singular);
+    case LEAF_GAIN: return times(times(copy(of(o, LEAF_ART)), turn(copy(of(o, LEAF_HINGE)))), copy(of(o, LEAF_DINV)));
+    case LEAF_PSI: {
+        matrix free_joint = plus(1, identity(nl), -1, times(copy(of(o, LEAF_GAIN)), copy(of(o, LEAF_HINGE))));
+        matrix step = times(times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI))), free_joint);
+        return invert(plus(1, identity(nl), -1, step), &o->singular);
+    }
+    case LEAF_BIASACC:
+    case LEAF_BIASFORCE: {
+        matrix V = make(nv, 1), out2 = make(nl, 1);
+        if (V.x) memcpy(V.x, m->thd, (size_t)nv * sizeof(double));
+        V = times(turn(copy(of(o, LEAF_PHI))), times(turn(copy(of(o, LEAF_HINGE))), V));
+        for (int i = 1; V.x && out2.x && i <= nb; ++i) {
+            const soai_body_double *b = k->body + i;
+            const double *Vi = V.x + 6 * (i - 1);
+            double vJ[6] = {0}, h[6], y[6];
+            if (leaf == LEAF_BIASACC) {
+                for (int c = 0; c < b->nv; ++c) {
+                    step_column(k, w, b, b->kind, c, h);
+                    v6_add_scaled(m->thd[b->iv + c], h, vJ);
+                }
+                cross_motion(Vi, vJ, y);
+                joint_ring(k, w, b, m->thd + b->iv, m->thd + b->iv, y);
+                if (!b->parent) {
+                    motion_out(w->b[i].R, w->b[i].p, m->base, h);
+                    for (int j = 0; j < 6; ++j) y[j] += h[j];
+                }
+            } else {
+                rigid_mul_k(b->M, Vi, h);
+                cross_force(Vi, h, y);
+                for (int j = 0; j < 6; ++j) y[j] -= m->fext[6 * i + j];
+            }
+            memcpy(out2.x + 6 * (i - 1), y, sizeof y);
+        }
+        if (!V.x) free(out2.x), out2.x = NULL;
+        free(V.x);
+        return out2;
+    }
+    default: return (matrix){0};
+    }
+}
+static matrix of(oracle *o, int leaf) {
+    if (!o->leaf[leaf].x) o->leaf[leaf] = form(o, leaf);
+    return o->leaf[leaf];
+}
+
+static matrix eval(oracle *o, const soa_expr *e) {
+    if (e->kind == EXPR_LEAF) {
+        if (e->leaf == LEAF_ID) return identity(o->m->size[e->to]);
+        const double *data = soai_vector(o->m, e);
+        if (data) {
+            matrix v = make(o->m->size[e->to], 1);
+            const int links = e->to == SOA_SPACE_LINK || e->to == SOA_SPACE_EDGE;
+            if (v.x) memcpy(v.x, data + (links ? 6 : 0), (size_t)v.rows * sizeof(double));
+            return v;
+        }
+        return e->leaf == LEAF_VARIABLE ? (matrix){0} : copy(of(o, e->leaf));
+    }
+    if (e->kind == EXPR_ADJOINT) return turn(eval(o, e->arg[0]));
+    if (e->kind == EXPR_INVERSE) return invert(eval(o, e->arg[0]), &o->singular);
+    if (e->kind == EXPR_SCALE) {
+        matrix a = eval(o, e->arg[0]);
+        return plus(e->factor, a, 0, copy(a));
+    }
+    const int last = e->count - 1;
+    matrix total = eval(o, e->arg[last]);
+    for (int i = last - 1; i >= 0; --i)
+        total = e->kind == EXPR_SUM ? plus(1, eval(o, e->arg[i]), 1, total) : times(eval(o, e->arg[i]), total);
+    return total;
+}
+
+soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *out) {
+    if (!machine || !expr || !out) return SOA_E_ARGUMENT;
+    const soa_expr *e = soai_expand(expr);
+    if (!e) return SOA_E_MEMORY;
+    oracle o = {.m = machine};
+    matrix result = eval(&o, e);
+    soa_expr_free(e);
+    if (result.x) memcpy(out, result.x, (size_t)result.rows * (size_t)result.columns * sizeof *out);
+    const int made = result.x != NULL;
+    free(result.x);
+    for (int i = 0; i < LEAF_COUNT; ++i) free(o.leaf[i].x);
+    return made ? SOA_OK : o.singular ? SOA_E_HINGE_SINGULAR : SOA_E_MEMORY;
+}

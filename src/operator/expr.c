@@ -1,0 +1,321 @@
+/* expr.c  building expressions: spaces are matched here, and nowhere else. */
+#include "expr.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+const soai_leaf soai_leaves[] = {
+#define SOAI_LEAF_ROW_(code, name, from, to, causality, definition, what) {name, from, to, causality, definition, what},
+    SOAI_LEAVES(SOAI_LEAF_ROW_)
+#undef SOAI_LEAF_ROW_
+};
+
+const char *soa_space_name(soa_space space) {
+    static const char *const names[] = {"one", "joint", "link", "edge", "tip", "base", "any"};
+    return (unsigned)space <= SOA_SPACE_COUNT ? names[space] : "?";
+}
+const char *soa_leaf_name(int index, const char **what) {
+    if (index < 0 || index >= LEAF_COUNT) return NULL;
+    if (what) *what = soai_leaves[index].what;
+    return soai_leaves[index].name;
+}
+
+static soa_expr *node(expr_kind kind, int count) {
+    soa_expr *e = calloc(1, sizeof *e + (size_t)count * sizeof e->arg[0]);
+    if (e) e->refs = 1, e->kind = kind, e->count = count;
+    return e;
+}
+const soa_expr *soai_hold(const soa_expr *e) {
+    if (e) ++((soa_expr *)(uintptr_t)e)->refs;
+    return e;
+}
+void soa_expr_free(const soa_expr *expr) {
+    soa_expr *e = (soa_expr *)(uintptr_t)expr;
+    if (!e || --e->refs > 0) return;
+    for (int i = 0; i < e->count; ++i) soa_expr_free(e->arg[i]);
+    free(e);
+}
+static const soa_expr *drop(const soa_expr **args, int count) {
+    for (int i = 0; i < count; ++i) soa_expr_free(args[i]);
+    return NULL;
+}
+
+const soa_expr *soai_leaf_new(int code, int space) {
+    soa_expr *e = node(EXPR_LEAF, 0);
+    if (!e) return NULL;
+    e->leaf = code;
+    e->from = code == LEAF_ID ? space : code == LEAF_VARIABLE ? SOA_SPACE_ONE : soai_leaves[code].from;
+    e->to = code == LEAF_ID || code == LEAF_VARIABLE ? space : soai_leaves[code].to;
+    return e;
+}
+
+static int meet(int a, int b) { /* the common space, or -1 */
+    return a == ANY ? b : b == ANY || a == b ? a : -1;
+}
+
+const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count) {
+    int total = 0;
+    for (int i = 0; i < count; ++i) {
+        if (!args[i]) return drop(args, count);
+        total += args[i]->kind == kind ? args[i]->count : 1;
+    }
+    if (count == 1) return args[0];
+    soa_expr *e = node(kind, total);
+    if (!e) return drop(args, count);
+    int at = 0;
+    for (int i = 0; i < count; ++i) {
+        if (args[i]->kind == kind)
+            for (int j = 0; j < args[i]->count; ++j) e->arg[at++] = soai_hold(args[i]->arg[j]);
+        else
+            e->arg[at++] = soai_hold(args[i]);
+    }
+    int fits = 1;
+    if (kind == EXPR_SUM) {
+        e->from = e->to = ANY;
+        for (int i = 0; i < total && fits; ++i) {
+            const int from = meet(e->from, e->arg[i]->from), to = meet(e->to, e->arg[i]->to);
+            fits = from >= 0 && to >= 0;
+            e->from = from, e->to = to;
+        }
+    } else {
+        e->to = e->arg[0]->to, e->from = e->arg[total - 1]->from;
+        for (int i = 0; i + 1 < total && fits; ++i) fits = meet(e->arg[i]->from, e->arg[i + 1]->to) >= 0;
+        for (int i = 0; i < total; ++i) { /* the identity has the spaces of its neighbours */
+            if (e->to == ANY) e->to = e->arg[i]->to;
+            if (e->from == ANY) e->from = e->arg[total - 1 - i]->from;
+        }
+    }
+    drop(args, count);
+    if (!fits) {
+        soa_expr_free(e);
+        return NULL;
+    }
+    return e;
+}
+const soa_expr *soai_two(expr_kind kind, const soa_expr *a, const soa_expr *b) {
+    const soa_expr *args[2] = {a, b};
+    return soai_nary(kind, args, 2);
+}
+int soai_self_adjoint(int leaf) {
+    return leaf == LEAF_ID || leaf == LEAF_ART || leaf == LEAF_DIAG || leaf == LEAF_DINV || leaf == LEAF_RIGID ||
+           leaf == LEAF_ROTOR || leaf == LEAF_MASS;
+}
+const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a) {
+    if (!a) return NULL;
+    if (kind == EXPR_SCALE && a->kind == EXPR_SCALE) {
+        const soa_expr *inner = soai_hold(a->arg[0]);
+        factor *= a->factor;
+        soa_expr_free(a);
+        return soai_unary(EXPR_SCALE, factor, inner);
+    }
+    if (kind == EXPR_SCALE && factor == 1) return a;
+    if (kind == EXPR_ADJOINT && a->kind == EXPR_LEAF && soai_self_adjoint(a->leaf)) return a;
+    if ((kind == EXPR_ADJOINT || kind == EXPR_INVERSE) && a->kind == kind) {
+        const soa_expr *inner = soai_hold(a->arg[0]);
+        soa_expr_free(a);
+        return inner;
+    }
+    if (kind == EXPR_INVERSE && a->kind == EXPR_LEAF &&
+        (a->leaf == LEAF_ID || a->leaf == LEAF_DIAG || a->leaf == LEAF_DINV)) {
+        const int code = a->leaf == LEAF_ID ? LEAF_ID : a->leaf == LEAF_DIAG ? LEAF_DINV : LEAF_DIAG, space = a->to;
+        soa_expr_free(a);
+        return soai_leaf_new(code, space);
+    }
+    if (kind == EXPR_INVERSE && meet(a->from, a->to) < 0) { /* not square */
+        soa_expr_free(a);
+        return NULL;
+    }
+    soa_expr *e = node(kind, 1);
+    if (!e) {
+        soa_expr_free(a);
+        return NULL;
+    }
+    e->arg[0] = a, e->factor = factor;
+    const int turned = kind == EXPR_ADJOINT;
+    e->from = turned ? a->to : a->from, e->to = turned ? a->from : a->to;
+    return e;
+}
+
+const soa_expr *soai_settle(const soa_expr *e, int from, int to) {
+    if (!e) return NULL;
+    if (e->from != ANY) from = e->from;
+    if (e->to != ANY) to = e->to;
+    if (e->kind == EXPR_LEAF) {
+        if (e->leaf != LEAF_ID || e->to != ANY) return e;
+        soa_expr_free(e);
+        return soai_leaf_new(LEAF_ID, to != ANY ? to : from);
+    }
+    if (e->kind == EXPR_SUM || e->kind == EXPR_PRODUCT) {
+        const soa_expr **args = calloc((size_t)e->count, sizeof *args);
+        if (!args) {
+            soa_expr_free(e);
+            return NULL;
+        }
+        int count = 0, left = to;
+        for (int i = 0; i < e->count; ++i) {
+            const soa_expr *x = e->arg[i];
+            if (e->kind == EXPR_PRODUCT && x->kind == EXPR_LEAF && x->leaf == LEAF_ID && e->count > 1) {
+                if (count > 0 || i + 1 < e->count) continue; /* I x = x */
+            }
+            const int right = e->kind == EXPR_SUM ? from : i + 1 < e->count && e->arg[i + 1]->to != ANY ? e->arg[i + 1]->to : from;
+            args[count++] = soai_settle(soai_hold(x), right, e->kind == EXPR_SUM ? to : left);
+            left = x->from != ANY ? x->from : left;
+        }
+        const expr_kind kind = e->kind;
+        soa_expr_free(e);
+        e = soai_nary(kind, args, count);
+        free(args);
+        return e;
+    }
+    const int turned = e->kind == EXPR_ADJOINT;
+    const soa_expr *inner = soai_settle(soai_hold(e->arg[0]), turned ? to : from, turned ? from : to);
+    const expr_kind kind = e->kind;
+    const double factor = e->factor;
+    soa_expr_free(e);
+    return soai_unary(kind, factor, inner);
+}
+
+const soa_expr *soai_expand(const soa_expr *e) {
+    if (e->kind == EXPR_LEAF) {
+        if (e->leaf == LEAF_VARIABLE || !soai_leaves[e->leaf].definition) return soai_hold(e);
+        const soa_expr *d = NULL, *out;
+        if (soa_expr_parse(soai_leaves[e->leaf].definition, NULL, 0, &d, NULL, 0) != SOA_OK) return NULL;
+        out = soai_expand(d);
+        soa_expr_free(d);
+        return out;
+    }
+    if (e->count == 1 && e->kind != EXPR_SUM && e->kind != EXPR_PRODUCT)
+        return soai_unary(e->kind, e->factor, soai_expand(e->arg[0]));
+    const soa_expr **args = calloc((size_t)e->count, sizeof *args);
+    if (!args) return NULL;
+    for (int i = 0; i < e->count; ++i) args[i] = soai_expand(e->arg[i]);
+    const soa_expr *out = soai_nary(e->kind, args, e->count);
+    free(args);
+    return out;
+}
+
+int soai_same(const soa_expr *a, const soa_expr *b) {
+    if (a == b) return 1;
+    if (a->kind != b->kind || a->count != b->count || a->from != b->from || a->to != b->to) return 0;
+    if (a->kind == EXPR_LEAF) return a->leaf == b->leaf && !strcmp(a->name, b->name);
+    if (a->kind == EXPR_SCALE && a->factor != b->factor) return 0;
+    for (int i = 0; i < a->count; ++i)
+        if (!soai_same(a->arg[i], b->arg[i])) return 0;
+    return 1;
+}
+
+/* ---- the public builders: they leave their arguments to the caller ----------------------------------------------- */
+const soa_expr *soa_expr_leaf(const char *name) {
+    for (int i = 0; name && i < LEAF_COUNT; ++i)
+        if (i != LEAF_ID && !strcmp(name, soai_leaves[i].name)) return soai_leaf_new(i, ANY);
+    return NULL;
+}
+const soa_expr *soa_expr_variable(const char *name, soa_space space) {
+    if (!name || !*name || strlen(name) >= sizeof((soa_expr *)0)->name || space <= SOA_SPACE_ONE || space >= SOA_SPACE_COUNT)
+        return NULL;
+    soa_expr *e = (soa_expr *)(uintptr_t)soai_leaf_new(LEAF_VARIABLE, (int)space);
+    if (e) strcpy(e->name, name);
+    return e;
+}
+const soa_expr *soa_expr_identity(soa_space space) {
+    return space > SOA_SPACE_ONE && space < SOA_SPACE_COUNT ? soai_leaf_new(LEAF_ID, (int)space) : NULL;
+}
+const soa_expr *soa_expr_sum(const soa_expr *a, const soa_expr *b) {
+    return a && b ? soai_two(EXPR_SUM, soai_hold(a), soai_hold(b)) : NULL;
+}
+const soa_expr *soa_expr_difference(const soa_expr *a, const soa_expr *b) {
+    return a && b ? soai_two(EXPR_SUM, soai_hold(a), soai_unary(EXPR_SCALE, -1, soai_hold(b))) : NULL;
+}
+const soa_expr *soa_expr_product(const soa_expr *a, const soa_expr *b) {
+    return a && b ? soai_two(EXPR_PRODUCT, soai_hold(a), soai_hold(b)) : NULL;
+}
+const soa_expr *soa_expr_scale(double factor, const soa_expr *a) {
+    return soai_unary(EXPR_SCALE, factor, soai_hold(a));
+}
+const soa_expr *soa_expr_adjoint(const soa_expr *a) {
+    return soai_unary(EXPR_ADJOINT, 1, soai_hold(a));
+}
+const soa_expr *soa_expr_inverse(const soa_expr *a) {
+    return soai_unary(EXPR_INVERSE, 1, soai_hold(a));
+}
+soa_space soa_expr_from(const soa_expr *expr) {
+    return expr ? (soa_space)expr->from : SOA_SPACE_COUNT;
+}
+soa_space soa_expr_to(const soa_expr *expr) {
+    return expr ? (soa_space)expr->to : SOA_SPACE_COUNT;
+}
+static soa_causality both(soa_causality a, soa_causality b) {
+    return a == SOA_MEMORYLESS ? b : b == SOA_MEMORYLESS || a == b ? a : SOA_MIXED;
+}
+soa_causality soa_expr_causality(const soa_expr *e) {
+    if (!e) return SOA_MIXED;
+    if (e->kind == EXPR_LEAF) return e->leaf == LEAF_VARIABLE ? SOA_MEMORYLESS : soai_leaves[e->leaf].causality;
+    soa_causality c = SOA_MEMORYLESS;
+    for (int i = 0; i < e->count; ++i) c = both(c, soa_expr_causality(e->arg[i]));
+    if (e->kind == EXPR_ADJOINT) c = c == SOA_CAUSAL ? SOA_ANTICAUSAL : c == SOA_ANTICAUSAL ? SOA_CAUSAL : c;
+    return c;
+}
+
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
+typedef struct writer {
+    char *text;
+    size_t room, length;
+} writer;
+static void put(writer *w, const char *s) {
+    for (; *s; ++s, ++w->length)
+        if (w->length + 1 < w->room) w->text[w->length] = *s;
+}
+/* level: 0 anything, 1 inside a product, 2 under an adjoint */
+static void print(const soa_expr *e, int level, writer *w) {
+    char number[32];
+    switch (e->kind) {
+    case EXPR_LEAF: put(w, e->leaf == LEAF_VARIABLE ? e->name : soai_leaves[e->leaf].name); break;
+    case EXPR_SUM:
+        if (level > 0) put(w, "(");
+        for (int i = 0; i < e->count; ++i) {
+            const soa_expr *x = e->arg[i];
+            const int negative = x->kind == EXPR_SCALE && x->factor < 0;
+            if (i || negative) put(w, i ? negative ? " - " : " + " : "-");
+            if (negative && x->factor != -1) {
+                snprintf(number, sizeof number, "%.17g ", -x->factor);
+                put(w, number);
+            }
+            print(negative ? x->arg[0] : x, 1, w);
+        }
+        if (level > 0) put(w, ")");
+        break;
+    case EXPR_PRODUCT:
+        if (level > 1) put(w, "(");
+        for (int i = 0; i < e->count; ++i) {
+            if (i) put(w, " ");
+            print(e->arg[i], e->arg[i]->kind == EXPR_SCALE ? 2 : 1, w);
+        }
+        if (level > 1) put(w, ")");
+        break;
+    case EXPR_SCALE:
+        if (level > 0) put(w, "(");
+        if (e->factor == -1) {
+            put(w, "-");
+        } else {
+            snprintf(number, sizeof number, "%.17g ", e->factor);
+            put(w, number);
+        }
+        print(e->arg[0], 1, w);
+        if (level > 0) put(w, ")");
+        break;
+    case EXPR_ADJOINT:
+        print(e->arg[0], 2, w);
+        put(w, "'");
+        break;
+    case EXPR_INVERSE:
+        put(w, "inv(");
+        print(e->arg[0], 0, w);
+        put(w, ")");
+        break;
+    }
+}
+size_t soa_expr_print(const soa_expr *expr, char *text, size_t room) {
+    writer w = {text, room, 0};
+    if (expr) print(expr, 0, &w);
+    if (room) text[w.length < room ? w.length : room - 1] = 0;
+    return w.length;
+}

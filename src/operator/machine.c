@@ -1,0 +1,153 @@
+/* machine.c  a model with tips and a state. */
+#include "machine.h"
+#include <stdlib.h>
+
+size_t soai_slot_size(const soa_machine *m, int space) {
+    switch (space) {
+    case SOA_SPACE_JOINT: return (size_t)m->model->tv;
+    case SOA_SPACE_LINK:
+    case SOA_SPACE_EDGE: return 6 * ((size_t)m->model->nb + 1);
+    case SOA_SPACE_TIP: return 6 * (size_t)m->tips.count;
+    default: return 6;
+    }
+}
+
+void soa_machine_free(soa_machine *m) {
+    if (!m) return;
+    soa_work_free(m->work);
+    free(m->tips.body), free(m->tips.R), free(m->tips.p);
+    free(m->q), free(m->thd), free(m->thdd), free(m->torque), free(m->f0), free(m->fext);
+    for (int i = 0; i < m->variable_count; ++i) free(m->variable[i].value);
+    free(m);
+}
+
+soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_count, soa_machine **machine,
+                              soa_report *report) {
+    if (!model || !machine || tip_count < 0 || (tip_count && !tips))
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no model, or no tips");
+    for (int i = 1; i <= model->nb; ++i)
+        if (soai_bodies(model)[i].rotor)
+            return soai_report(report, SOA_E_JOINT, i, 0,
+                               "body %d has an exact rotor, which is no spatial operator; open the model ideal", i);
+    if (model->nm)
+        return soai_report(report, SOA_E_MIMIC, -1, 0,
+                           "mimic joints are no spatial operators; open the model ideal (they become independent)");
+    soa_machine *m = calloc(1, sizeof *m);
+    if (!m) return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
+    m->model = model;
+    const size_t nq = (size_t)model->nq + 1, nv = (size_t)model->nv + 1, nb = (size_t)model->nb + 1, nt = (size_t)tip_count + 1;
+    soa_status s = soa_work_create(model, &m->work);
+    m->q = calloc(nq, sizeof(double)), m->thd = calloc(nv, sizeof(double)), m->thdd = calloc(nv, sizeof(double));
+    m->torque = calloc(nv, sizeof(double)), m->f0 = calloc(6 * nt, sizeof(double)), m->fext = calloc(6 * nb, sizeof(double));
+    m->tips = (soai_tips){.count = tip_count, .body = calloc(nt, sizeof(int)), .R = calloc(9 * nt, sizeof(double)), .p = calloc(3 * nt, sizeof(double))};
+    if (s || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 || !m->fext || !m->tips.body || !m->tips.R || !m->tips.p) {
+        soa_machine_free(m);
+        return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
+    }
+    for (int f = 0; f < tip_count; ++f) {
+        const soai_frame_row *row = SOAI_AT(model, soai_frame_row, frame) + tips[f];
+        if (tips[f] < 0 || tips[f] >= model->frames || !row->body) {
+            soa_machine_free(m);
+            return soai_report(report, SOA_E_NAME, -1, 0, "tip %d is not a frame of a moving body", f);
+        }
+        m->tips.body[f] = row->body;
+        memcpy(m->tips.R + 9 * f, row->R, sizeof row->R), memcpy(m->tips.p + 3 * f, row->p, sizeof row->p);
+    }
+    m->size[SOA_SPACE_ONE] = 1, m->size[SOA_SPACE_JOINT] = model->nv, m->size[SOA_SPACE_BASE] = 6;
+    m->size[SOA_SPACE_LINK] = m->size[SOA_SPACE_EDGE] = 6 * model->nb, m->size[SOA_SPACE_TIP] = 6 * tip_count;
+    for (int j = 0; j < 3; ++j) m->base[3 + j] = -model->gravity[j];
+    s = soa_machine_state(m, NULL, NULL, NULL, NULL, NULL, NULL, 0);
+    if (s) {
+        soa_machine_free(m);
+        return soai_report(report, s, -1, 0, "%s", soa_status_text(s));
+    }
+    *machine = m;
+    return SOA_OK;
+}
+
+int soa_machine_size(const soa_machine *m, soa_space space) {
+    return m && space < SOA_SPACE_COUNT ? m->size[space] : 0;
+}
+
+soa_status soa_machine_state(soa_machine *m, const double *q, const double *v, const double *a, const double *tau,
+                             const double *f0, const soa_wrench *wrenches, int wrench_count) {
+    if (!m || wrench_count < 0 || (wrench_count && !wrenches)) return SOA_E_ARGUMENT;
+    soa_work *w = m->work;
+    soa_status s = soai_check_state(m->model, q, v, a, tau, &w->body);
+    if (s) return s;
+    if (f0 && !soai_all_finite(f0, 6 * (size_t)m->tips.count)) return SOA_E_NOT_FINITE;
+    s = soa_kinematics(m->model, w, q, NULL, NULL); /* R, p of every body; poses for the wrenches */
+    if (s) return s;
+    const size_t nv = (size_t)m->model->nv * sizeof(double);
+    memcpy(m->q, q ? q : w->neutral_q, (size_t)m->model->nq * sizeof(double));
+    const double *from[3] = {v, a, tau};
+    double *to[3] = {m->thd, m->thdd, m->torque};
+    for (int i = 0; i < 3; ++i) from[i] ? memcpy(to[i], from[i], nv) : memset(to[i], 0, nv);
+    f0 ? memcpy(m->f0, f0, 6 * (size_t)m->tips.count * sizeof *f0) : memset(m->f0, 0, 6 * (size_t)m->tips.count * sizeof *m->f0);
+    memset(m->fext, 0, 6 * ((size_t)m->model->nb + 1) * sizeof *m->fext);
+    for (int i = 0; i < wrench_count; ++i) {
+        if (wrenches[i].frame < 0 || wrenches[i].frame >= m->model->frames || !soai_all_finite(wrenches[i].value, 6))
+            return SOA_E_ARGUMENT;
+        const soai_frame_row *row = SOAI_AT(m->model, soai_frame_row, frame) + wrenches[i].frame;
+        if (!row->body) continue;
+        double f[6], *out = m->fext + 6 * row->body;
+        if (wrenches[i].axes == SOA_AXES_WORLD) {
+            rot_tmul(w->w.Rw + 9 * row->body, wrenches[i].value, f);
+            rot_tmul(w->w.Rw + 9 * row->body, wrenches[i].value + 3, f + 3);
+        } else {
+            rot_mul(row->R, wrenches[i].value, f);
+            rot_mul(row->R, wrenches[i].value + 3, f + 3);
+        }
+        v3_cross_add(row->p, f + 3, f);
+        for (int j = 0; j < 6; ++j) out[j] += f[j];
+    }
+    m->articulated = 0;
+    return SOA_OK;
+}
+
+soa_status soa_machine_set(soa_machine *m, const char *name, soa_space space, const double *value) {
+    if (!m || !name || !value || strlen(name) >= sizeof m->variable[0].name || space <= SOA_SPACE_ONE || space >= SOA_SPACE_COUNT)
+        return SOA_E_ARGUMENT;
+    const size_t n = (size_t)m->size[space];
+    if (!soai_all_finite(value, n)) return SOA_E_NOT_FINITE;
+    int i = 0;
+    while (i < m->variable_count && (strcmp(m->variable[i].name, name) || m->variable[i].space != (int)space)) ++i;
+    if (i == m->variable_count) {
+        if (i == MOST_VARIABLES) return SOA_E_MEMORY;
+        double *room = calloc(soai_slot_size(m, (int)space) + 1, sizeof *room);
+        if (!room) return SOA_E_MEMORY;
+        strcpy(m->variable[i].name, name);
+        m->variable[i].space = (int)space, m->variable[i].value = room;
+        ++m->variable_count;
+    }
+    const int links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
+    memcpy(m->variable[i].value + (links ? 6 : 0), value, n * sizeof *value);
+    return SOA_OK;
+}
+
+soa_status soai_articulate(soa_machine *m) {
+    if (m->articulated) return SOA_OK;
+    soa_work *w = m->work;
+    const int bad = w->k->articulate(&w->view, &w->w, m->q);
+    if (bad) {
+        w->body = bad;
+        return SOA_E_HINGE_SINGULAR;
+    }
+    m->articulated = 1;
+    return SOA_OK;
+}
+
+const double *soai_vector(const soa_machine *m, const soa_expr *leaf) {
+    switch (leaf->leaf) {
+    case LEAF_TORQUE: return m->torque;
+    case LEAF_THD: return m->thd;
+    case LEAF_THDD: return m->thdd;
+    case LEAF_TIPFORCE: return m->f0;
+    case LEAF_BASEACC: return m->base;
+    case LEAF_VARIABLE:
+        for (int i = 0; i < m->variable_count; ++i)
+            if (!strcmp(m->variable[i].name, leaf->name) && m->variable[i].space == leaf->to) return m->variable[i].value;
+        return NULL;
+    default: return NULL;
+    }
+}

@@ -1,0 +1,34 @@
+/* machine.h  a model with tips and a state, as plans and the dense oracle see it; and programs for the sweeps. */
+#ifndef SOAI_MACHINE_H
+#define SOAI_MACHINE_H
+#include "../dynamics/work.h"
+#include "expr.h"
+#include "program.h"
+
+enum { MOST_VARIABLES = 32 };
+typedef struct machine_variable {
+    char name[32];
+    int space;
+    double *value;
+} machine_variable;
+
+struct soa_machine {
+    const soa_model *model;
+    soa_work *work;
+    int size[SOA_SPACE_COUNT];
+    soai_tips tips;
+    double *q, *thd, *thdd, *torque, *f0, *fext; /* fext: 6 (nb + 1), on the body */
+    double base[6];
+    int articulated; /* P, D, U stand for this state */
+    machine_variable variable[MOST_VARIABLES];
+    int variable_count;
+};
+
+/* Number of doubles a vector takes inside plans: link and edge vectors have a row for the world. */
+size_t soai_slot_size(const soa_machine *m, int space);
+/* Makes P, D, U stand; SOA_E_HINGE_SINGULAR with the body in soa_work_body. */
+soa_status soai_articulate(soa_machine *m);
+/* The value of a vector leaf that is data (T, thd, thdd, f0, g, variables), or NULL. */
+const double *soai_vector(const soa_machine *m, const soa_expr *leaf);
+
+#endif

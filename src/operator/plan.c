@@ -1,0 +1,475 @@
+/* plan.c  an expression applied to vectors becomes sweeps.
+ *
+ * The expression is unrolled, right to left, into values: each the result of one operation on earlier values, equal
+ * ones found again (shared parts are computed once).  An inward (causal) operation needs its argument at the body when
+ * the inward loop comes there; so operations that run the same way follow each other within one loop, memoryless ones go
+ * along, and only a change of direction starts the next sweep.  P, D and G come from one inward recursion of their own. */
+#include "machine.h"
+#include "words.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_VALUES = 4000 };
+
+typedef struct value {
+    int code, space, a, b; /* arguments, -1 none */
+    double x, y;
+    const soa_expr *leaf; /* OP_INPUT: its data; OP_SOLVE: what is inverted */
+    int level;
+} value;
+typedef struct builder {
+    value v[MOST_VALUES];
+    int count;
+    const char *why;      /* failed */
+    const soa_expr *what; /* at this */
+} builder;
+
+static const struct {
+    int way;
+} op_row[] = {
+#define SOAI_OP_ROW_(code, from, to, way) {way},
+    SOAI_OPS(SOAI_OP_ROW_)
+#undef SOAI_OP_ROW_
+        {0}, {0}, {0}};
+static int uses_P(int code) {
+    return code == OP_PSI || code == OP_PSI_T || code == OP_G || code == OP_G_T || code == OP_P || code == OP_D || code == OP_DINV;
+}
+static int recursion(int code) {
+    return code == OP_PHI || code == OP_PHI_T || code == OP_PSI || code == OP_PSI_T;
+}
+
+static int value_of(builder *b, value v) {
+    if (b->why || v.a == -2 || v.b == -2) return -2;
+    for (int i = 0; i < b->count; ++i) {
+        const value *o = b->v + i;
+        if (o->code == v.code && o->a == v.a && o->b == v.b && o->x == v.x && o->y == v.y && o->space == v.space &&
+            (o->leaf == v.leaf || (o->leaf && v.leaf && soai_same(o->leaf, v.leaf))))
+            return i;
+    }
+    if (b->count == MOST_VALUES) {
+        b->why = "it has too many parts";
+        return -2;
+    }
+    soai_hold(v.leaf);
+    b->v[b->count] = v;
+    return b->count++;
+}
+static int apply(builder *b, const soa_expr *e, int turned, int x);
+
+/* A vector that is data of the machine. */
+static int input(builder *b, int leaf) {
+    const soa_expr *e = soai_leaf_new(leaf, ANY);
+    const int i = e ? value_of(b, (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e}) : -2;
+    soa_expr_free(e);
+    return i;
+}
+static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
+    static const int codes[LEAF_COUNT][2] = {
+        [LEAF_PHI] = {OP_PHI, OP_PHI_T}, [LEAF_PSI] = {OP_PSI, OP_PSI_T}, [LEAF_SHIFT] = {OP_SHIFT, OP_SHIFT_T},
+        [LEAF_XPHI] = {OP_X, OP_X_T},    [LEAF_HINGE] = {OP_H, OP_H_T},   [LEAF_GAIN] = {OP_G, OP_G_T},
+        [LEAF_ART] = {OP_P, OP_P},       [LEAF_DIAG] = {OP_D, OP_D},      [LEAF_DINV] = {OP_DINV, OP_DINV},
+        [LEAF_RIGID] = {OP_M, OP_M},     [LEAF_ROTOR] = {OP_JR, OP_JR},   [LEAF_TIPS] = {OP_B, OP_B_T},
+        [LEAF_INJECT] = {OP_E, OP_E_T}};
+    if (e->leaf == LEAF_ID) return x;
+    if (e->from == SOA_SPACE_ONE) {
+        if (turned) {
+            b->why = "it multiplies by the adjoint of a vector", b->what = soai_hold(e);
+            return -2;
+        }
+        if (e->leaf != LEAF_BIASACC && e->leaf != LEAF_BIASFORCE)
+            return value_of(b, (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e});
+        const int velocity = value_of(
+            b, (value){.code = OP_PHI_T, .space = SOA_SPACE_LINK, .b = -1,
+                       .a = value_of(b, (value){.code = OP_H_T, .space = SOA_SPACE_LINK, .a = input(b, LEAF_THD), .b = -1})});
+        if (e->leaf == LEAF_BIASFORCE) return value_of(b, (value){.code = OP_FORCE, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
+        const int bias = value_of(b, (value){.code = OP_BIAS, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
+        return value_of(b, (value){.code = OP_SUM, .space = SOA_SPACE_LINK, .a = bias, .x = 1, .y = 1,
+                                   .b = value_of(b, (value){.code = OP_E, .space = SOA_SPACE_LINK, .a = input(b, LEAF_BASEACC), .b = -1})});
+    }
+    return value_of(b, (value){.code = codes[e->leaf][turned], .space = turned ? e->from : e->to, .a = x, .b = -1});
+}
+/* The value of e (or e') times value x; x -1 where e is a vector. */
+static int apply(builder *b, const soa_expr *e, int turned, int x) {
+    if (b->why || x == -2 || !e) return -2;
+    switch (e->kind) {
+    case EXPR_LEAF: return apply_leaf(b, e, turned, x);
+    case EXPR_ADJOINT: return apply(b, e->arg[0], !turned, x);
+    case EXPR_SCALE: {
+        const int y = apply(b, e->arg[0], turned, x);
+        return value_of(b, (value){.code = OP_SUM, .space = y >= 0 ? b->v[y].space : 0, .a = y, .b = -1, .x = e->factor});
+    }
+    case EXPR_PRODUCT:
+        for (int i = 0; i < e->count; ++i) x = apply(b, e->arg[turned ? i : e->count - 1 - i], turned, x);
+        return x;
+    case EXPR_SUM: {
+        int total = -1;
+        double scale = 1;
+        for (int i = 0; i < e->count; ++i) {
+            const soa_expr *t = e->arg[i];
+            const double s = t->kind == EXPR_SCALE ? t->factor : 1;
+            const int y = apply(b, t->kind == EXPR_SCALE ? t->arg[0] : t, turned, x);
+            if (y == -2) return -2;
+            if (total < 0)
+                total = y, scale = s;
+            else
+                total = value_of(b, (value){.code = OP_SUM, .space = b->v[y].space, .a = total, .b = y, .x = scale, .y = s}), scale = 1;
+        }
+        return scale == 1 ? total : value_of(b, (value){.code = OP_SUM, .space = b->v[total].space, .a = total, .b = -1, .x = scale});
+    }
+    default: {
+        const soa_expr *inverse = soai_inverse_of(e->arg[0]), *wide = inverse ? soai_expand(inverse) : NULL;
+        int y = -2;
+        if (wide) {
+            y = apply(b, wide, turned, x);
+        } else if (e->to == SOA_SPACE_TIP) {
+            y = value_of(b, (value){.code = OP_SOLVE, .space = SOA_SPACE_TIP, .a = x, .b = turned, .leaf = e->arg[0]});
+        } else {
+            b->why = "no O(n) form is known for this inverse", b->what = soai_hold(e);
+        }
+        soa_expr_free(wide), soa_expr_free(inverse);
+        return y;
+    }
+    }
+}
+
+/* Levels: sweep numbers, alternately inward and outward from `first` (1 inward).  Returns how many. */
+static int level_all(builder *b, int first) {
+    int most = -1;
+#define WAY_OF(level) ((level) % 2 == 0 ? first : -first)
+    for (int i = 0; i < b->count; ++i) {
+        value *v = b->v + i;
+        int level = 0;
+        const int ab[2] = {v->a, v->b};
+        for (int s = 0; s < (v->code == OP_SUM ? 2 : 1); ++s)
+            if (ab[s] >= 0) {
+                const value *o = b->v + ab[s];
+                int after = o->level;
+                if ((o->space == SOA_SPACE_BASE && o->code != OP_INPUT) || o->code == OP_SOLVE) ++after; /* known when the sweep is over */
+                if (after > level) level = after;
+            }
+        v->level = v->code == OP_INPUT ? -1 : level;
+        const int way = op_row[v->code].way;
+        if (way && WAY_OF(v->level) != way) ++v->level;
+        if (v->level > most) most = v->level;
+    }
+    return most + 1;
+}
+/* Drops levels in which nothing needs that direction at all: returns sweeps that really run. */
+static int sweeps_of(builder *b, int *first) {
+    const int in = level_all(b, 1), out = level_all(b, -1);
+    *first = in <= out ? 1 : -1;
+    return level_all(b, *first);
+}
+static builder *values_of(const soa_expr *e, int *last) {
+    builder *b = calloc(1, sizeof *b);
+    const soa_expr *wide = b ? soai_expand(e) : NULL;
+    if (!wide) {
+        free(b);
+        return NULL;
+    }
+    int x = -1;
+    if (wide->from != SOA_SPACE_ONE) x = value_of(b, (value){.code = OP_INPUT, .space = wide->from, .a = -1, .b = -1});
+    *last = apply(b, wide, 0, x);
+    soa_expr_free(wide);
+    return b;
+}
+static void builder_free(builder *b) {
+    for (int i = 0; b && i < b->count; ++i) soa_expr_free(b->v[i].leaf);
+    if (b) soa_expr_free(b->what);
+    free(b);
+}
+int soai_plan_cost(const soa_expr *e, soai_cost *cost) {
+    int last, first;
+    builder *b = values_of(e, &last);
+    const int fine = b && last >= 0;
+    if (fine) {
+        *cost = (soai_cost){.sweeps = sweeps_of(b, &first)};
+        for (int i = 0; i < b->count; ++i) {
+            cost->recursions += recursion(b->v[i].code);
+            cost->steps += b->v[i].code == OP_INPUT ? 0 : b->v[i].code == OP_SOLVE ? 100 : 1;
+        }
+    }
+    builder_free(b);
+    return fine;
+}
+
+/* ---- a plan ------------------------------------------------------------------------------------------------------- */
+typedef struct solve { /* inv(E) x in tip space: E formed by runs of its own plan, once per state */
+    soa_plan *plan;
+    double *unit, *matrix, *out;
+    const double *in;
+    int level, turned;
+} solve;
+struct soa_plan {
+    soa_machine *machine;
+    builder *values;
+    int last, first, sweeps, recursions, articulates;
+    soai_op *ops;
+    int *start; /* of each sweep in ops; sweeps + 1 */
+    double *memory, **slot;
+    double *input; /* the unknown vector's slot, where the expression is an operator */
+    solve *solves;
+    int solve_count;
+};
+
+void soa_plan_free(soa_plan *p) {
+    if (!p) return;
+    builder_free(p->values);
+    for (int i = 0; i < p->solve_count; ++i) {
+        soa_plan_free(p->solves[i].plan);
+        free(p->solves[i].matrix);
+    }
+    free(p->solves), free(p->ops), free(p->start), free(p->memory), free(p->slot), free(p);
+}
+
+static soa_status fill(soa_plan *p, char *message, size_t room);
+
+static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message, size_t room) {
+    soa_plan *p = calloc(1, sizeof *p);
+    if (!p) return SOA_E_MEMORY;
+    p->machine = m;
+    p->values = values_of(expr, &p->last);
+    soa_status s = !p->values ? SOA_E_MEMORY : SOA_OK;
+    if (!s && p->last < 0) {
+        char text[200] = "";
+        if (p->values->what) soa_expr_print(p->values->what, text, sizeof text);
+        if (room)
+            snprintf(message, room, "cannot be planned: %s%s%s; --dense forms any expression", p->values->why ? p->values->why : "?",
+                     *text ? ": " : "", text);
+        s = SOA_E_ARGUMENT;
+    }
+    if (!s) s = fill(p, message, room);
+    if (s)
+        soa_plan_free(p);
+    else
+        *plan = p;
+    return s;
+}
+soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message, size_t room) {
+    if (room) message[0] = 0;
+    if (!m || !expr || !plan) return SOA_E_ARGUMENT;
+    if (expr->from != SOA_SPACE_ONE) {
+        if (room)
+            snprintf(message, room, "this is an operator, %s to %s: apply it to a vector, or ask for its matrix (--dense)",
+                     soa_space_name((soa_space)expr->from), soa_space_name((soa_space)expr->to));
+        return SOA_E_ARGUMENT;
+    }
+    return plan_any(m, expr, plan, message, room);
+}
+
+static soa_status fill(soa_plan *p, char *message, size_t room) {
+    soa_machine *m = p->machine;
+    builder *b = p->values;
+    p->sweeps = sweeps_of(b, &p->first);
+    size_t total = 0;
+    int solves = 0;
+    for (int i = 0; i < b->count; ++i) {
+        const value *v = b->v + i;
+        if (v->code == OP_INPUT && v->leaf && !soai_vector(m, v->leaf)) {
+            if (room) snprintf(message, room, "the vector '%s' has no value", v->leaf->name);
+            return SOA_E_NAME;
+        }
+        total += soai_slot_size(m, v->space);
+        p->recursions += recursion(v->code);
+        p->articulates |= uses_P(v->code);
+        solves += v->code == OP_SOLVE;
+    }
+    p->memory = calloc(total + 1, sizeof(double));
+    p->slot = calloc((size_t)b->count + 1, sizeof *p->slot);
+    p->ops = calloc((size_t)b->count + 1, sizeof *p->ops);
+    p->start = calloc((size_t)p->sweeps + 2, sizeof *p->start);
+    p->solves = calloc((size_t)solves + 1, sizeof *p->solves);
+    if (!p->memory || !p->slot || !p->ops || !p->start || !p->solves) return SOA_E_MEMORY;
+    double *at = p->memory;
+    for (int i = 0; i < b->count; ++i) {
+        const value *v = b->v + i;
+        if (v->code == OP_INPUT && v->leaf) { /* read in place; the machine's data stay where they are */
+            p->slot[i] = (double *)(uintptr_t)soai_vector(m, v->leaf);
+            continue;
+        }
+        p->slot[i] = at;
+        at += soai_slot_size(m, v->space);
+        if (v->code == OP_INPUT) p->input = p->slot[i];
+    }
+    int n = 0;
+    for (int level = 0; level < p->sweeps; ++level) {
+        p->start[level] = n;
+        for (int i = 0; i < b->count; ++i) {
+            const value *v = b->v + i;
+            if (v->level != level || v->code == OP_INPUT) continue;
+            if (v->code == OP_SOLVE) {
+                solve *s = p->solves + p->solve_count++;
+                const size_t nt = (size_t)m->size[SOA_SPACE_TIP];
+                s->level = level, s->turned = v->b, s->in = p->slot[v->a], s->out = p->slot[i];
+                s->matrix = calloc(nt * nt + 1, sizeof(double));
+                const soa_status st = s->matrix ? plan_any(m, v->leaf, &s->plan, message, room) : SOA_E_MEMORY;
+                if (st) return st;
+                continue;
+            }
+            p->ops[n++] = (soai_op){.code = v->code, .space = v->space, .x = v->x, .y = v->y, .out = p->slot[i],
+                                    .a = v->a >= 0 ? p->slot[v->a] : NULL, .b = v->b >= 0 ? p->slot[v->b] : NULL};
+        }
+    }
+    p->start[p->sweeps] = n;
+    return SOA_OK;
+}
+
+/* x = inv(A) b in place of b, Gaussian elimination with pivoting; 0 if singular */
+static int solve_small(int n, double *A, double *x) {
+    for (int c = 0; c < n; ++c) {
+        int best = c;
+        for (int r = c + 1; r < n; ++r)
+            if (A[n * r + c] * A[n * r + c] > A[n * best + c] * A[n * best + c]) best = r;
+        if (!(A[n * best + c] * A[n * best + c] > 1e-300)) return 0;
+        for (int j = 0; best != c && j < n; ++j) {
+            const double t = A[n * c + j];
+            A[n * c + j] = A[n * best + j], A[n * best + j] = t;
+        }
+        const double t = x[c];
+        x[c] = x[best], x[best] = t;
+        for (int r = c + 1; r < n; ++r) {
+            const double s = A[n * r + c] / A[n * c + c];
+            for (int j = c; s != 0 && j < n; ++j) A[n * r + j] -= s * A[n * c + j];
+            x[r] -= s * x[c];
+        }
+    }
+    for (int i = n - 1; i >= 0; --i) {
+        for (int j = i + 1; j < n; ++j) x[i] -= A[n * i + j] * x[j];
+        x[i] /= A[n * i + i];
+    }
+    return 1;
+}
+
+static soa_status run_all(soa_plan *p);
+static soa_status run_solve(const solve *s, int n) {
+    memcpy(s->out, s->in, (size_t)n * sizeof(double));
+    for (int c = 0; c < n; ++c) {
+        memset(s->plan->input, 0, (size_t)n * sizeof(double));
+        s->plan->input[c] = 1;
+        const soa_status st = run_all(s->plan);
+        if (st) return st;
+        const double *y = s->plan->slot[s->plan->last];
+        for (int r = 0; r < n; ++r) s->matrix[s->turned ? n * c + r : n * r + c] = y[r];
+    }
+    return solve_small(n, s->matrix, s->out) ? SOA_OK : SOA_E_HINGE_SINGULAR;
+}
+static soa_status run_all(soa_plan *p) {
+    soa_machine *m = p->machine;
+    soa_work *w = m->work;
+    if (p->articulates) {
+        const soa_status s = soai_articulate(m);
+        if (s) return s;
+    }
+    for (int level = 0; level < p->sweeps; ++level) {
+        const soai_op *ops = p->ops + p->start[level];
+        const int count = p->start[level + 1] - p->start[level];
+        for (int o = 0; o < count; ++o) { /* sums begin at zero */
+            if (ops[o].code == OP_PHI || ops[o].code == OP_PSI || ops[o].code == OP_SHIFT)
+                memset(ops[o].out, 0, 6 * ((size_t)m->model->nb + 1) * sizeof(double));
+            if (ops[o].code == OP_E_T) memset(ops[o].out, 0, 6 * sizeof(double));
+            if (ops[o].code == OP_SUM && ops[o].space == SOA_SPACE_BASE)
+                for (int j = 0; j < 6; ++j) ops[o].out[j] = ops[o].x * ops[o].a[j] + (ops[o].b ? ops[o].y * ops[o].b[j] : 0);
+        }
+        if (count) w->k->exec(&w->view, &w->w, (level % 2 == 0 ? p->first : -p->first) > 0, ops, count, &m->tips, m->thd, m->fext);
+        for (int i = 0; i < p->solve_count; ++i)
+            if (p->solves[i].level == level) {
+                const soa_status s = run_solve(p->solves + i, m->size[SOA_SPACE_TIP]);
+                if (s) return s;
+            }
+    }
+    return SOA_OK;
+}
+soa_status soa_plan_run(soa_plan *p, double *result) {
+    if (!p || !result) return SOA_E_ARGUMENT;
+    const soa_status s = run_all(p);
+    if (s) return s;
+    const int space = p->values->v[p->last].space, links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
+    memcpy(result, p->slot[p->last] + (links ? 6 : 0), (size_t)p->machine->size[space] * sizeof(double));
+    return SOA_OK;
+}
+int soa_plan_sweeps(const soa_plan *p) {
+    return p ? p->sweeps : 0;
+}
+int soa_plan_recursions(const soa_plan *p) {
+    return p ? p->recursions : 0;
+}
+
+/* ---- explaining ---------------------------------------------------------------------------------------------------- */
+static void value_name(const builder *b, int i, char name[32]) {
+    if (i < 0)
+        snprintf(name, 32, "0");
+    else if (b->v[i].code == OP_INPUT)
+        snprintf(name, 32, "%s", b->v[i].leaf ? b->v[i].leaf->leaf == LEAF_VARIABLE ? b->v[i].leaf->name : soai_leaves[b->v[i].leaf->leaf].name : "x");
+    else
+        snprintf(name, 32, "%s%d", (const char *const[]){"", "e", "z", "y", "t", "c"}[b->v[i].space], i);
+}
+size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
+    size_t at = 0;
+    if (room) text[0] = 0;
+    if (!p) return 0;
+    const builder *b = p->values;
+#define SAY(...) at += (size_t)snprintf(at < room ? text + at : NULL, at < room ? room - at : 0, __VA_ARGS__)
+    SAY("%d sweep%s, %d recursion%s%s\n", p->sweeps, p->sweeps == 1 ? "" : "s", p->recursions, p->recursions == 1 ? "" : "s",
+        p->articulates ? ", after the inward recursion of P, D, G" : "");
+    SAY("k a body, p its parent, c its children; phi(p,k) with the rotation; world: all zero\n");
+    if (p->articulates)
+        SAY("\nfor k = n ... 1   (tips to base)\n"
+            "    P(k)     = M(k) + sum phi(k,c) P+(c) phi'(k,c)      P at a tip: M\n"
+            "    D(k)     = H(k) P(k) H'(k)\n"
+            "    G(k)     = P(k) H'(k) inv(D(k))\n"
+            "    P+(k)    = P(k) - G(k) H(k) P(k)\n"
+            "    psi(p,k) = phi(p,k) (I - G(k) H(k))\n");
+    for (int level = 0; level < p->sweeps; ++level) {
+        const int inward = (level % 2 == 0 ? p->first : -p->first) > 0;
+        if (p->start[level] == p->start[level + 1]) continue;
+        SAY("\nfor k = %s\n", inward ? "n ... 1   (tips to base)" : "1 ... n   (base to tips)");
+        for (int i = 0; i < b->count; ++i) {
+            const value *v = b->v + i;
+            if (v->level != level || v->code == OP_INPUT) continue;
+            char out[32], x[32], y[32], left[48];
+            value_name(b, i, out), value_name(b, v->a, x), value_name(b, v->b, y);
+            snprintf(left, sizeof left, "%s(k)", out);
+            SAY("    %-8s = ", left);
+            switch (v->code) {
+            case OP_PHI: SAY("%s(k) + sum phi(k,c) %s(c)\n", x, out); break;
+            case OP_PSI: SAY("%s(k) + sum psi(k,c) %s(c)\n", x, out); break;
+            case OP_PHI_T: SAY("%s(k) + phi'(p,k) %s(p)\n", x, out); break;
+            case OP_PSI_T: SAY("%s(k) + psi'(p,k) %s(p)\n", x, out); break;
+            case OP_SHIFT: SAY("sum %s(c)\n", x); break;
+            case OP_SHIFT_T: SAY("%s(p)\n", x); break;
+            case OP_X: SAY("phi(p,k) %s(k)\n", x); break;
+            case OP_X_T: SAY("phi'(p,k) %s(k)\n", x); break;
+            case OP_B: SAY("sum phi(k,tip) %s(tip)\n", x); break;
+            case OP_B_T: SAY("phi'(k,tip) %s(k)          for the tips of k\n", x); break;
+            case OP_E: SAY("phi'(0,k) %s               root links only\n", x); break;
+            case OP_E_T: SAY("sum phi(0,k) %s(k)         root links only\n", x); break;
+            case OP_BIAS: SAY("%s(k) x H'(k) thd(k)       and the apparent rate of H'\n", x); break;
+            case OP_FORCE: SAY("%s(k) x* M(k) %s(k) - external wrench\n", x, x); break;
+            case OP_SOLVE: SAY("inv(.) %s, a solve in the space of the tips, after the sweep\n", x); break;
+            case OP_SUM:
+                if (v->x == 1)
+                    SAY("%s(k)", x);
+                else if (v->x == -1)
+                    SAY("-%s(k)", x);
+                else
+                    SAY("%g %s(k)", v->x, x);
+                if (v->b >= 0 && (v->y == 1 || v->y == -1))
+                    SAY(" %s %s(k)", v->y < 0 ? "-" : "+", y);
+                else if (v->b >= 0)
+                    SAY(" + %g %s(k)", v->y, y);
+                SAY("\n");
+                break;
+            default: {
+                static const char *const names[] = {[OP_H] = "H", [OP_H_T] = "H'", [OP_G] = "G", [OP_G_T] = "G'", [OP_P] = "P",
+                                                    [OP_M] = "M", [OP_D] = "D", [OP_DINV] = "inv(D)", [OP_JR] = "Jr"};
+                SAY("%s(k) %s(k)\n", names[v->code], x);
+            }
+            }
+        }
+    }
+    char out[32];
+    value_name(b, p->last, out);
+    SAY("\nresult: %s\n", out);
+#undef SAY
+    return at;
+}
