@@ -281,7 +281,10 @@ static int run(int argc, char **argv) {
     if (code != APP_GO_ON) return code;
     const soa_model *model = app_open(&app_op, &args);
     if (!model) return APP_FAILED;
-    op o = {.text = args.word[1], .model = model, .dense = args.value[DENSE] != NULL, .as_written = args.value[AS_WRITTEN] != NULL};
+    const char *expression = args.word[1], *text, *name;
+    for (int i = 0; (name = soa_form_name(i, &text, NULL)); ++i)
+        if (!strcmp(name, expression)) expression = text; /* an algorithm by name */
+    op o = {.text = expression, .model = model, .dense = args.value[DENSE] != NULL, .as_written = args.value[AS_WRITTEN] != NULL};
     int tips[MOST_TIPS];
     const int tip_count = find_tips(model, args.value[TIP], tips);
     soa_report report = {SOA_OK, -1, 0, ""};
@@ -320,6 +323,8 @@ const app_command app_op = {
     .text = "Operators   H phi psi phit psit Phi Psi M P D G K L S E_phi E_psi Delta_phi Delta_psi B J E Mass Inc I\n"
             "            (Greek letters are understood); ' is the adjoint, inv(...) the inverse, + - and numbers as usual\n"
             "Vectors     T tau, thd v, thdd a, f0, a b V alpha (from the state), g (gravity), and the state's own vars\n"
+            "Algorithms  by name instead of an expression: FD1 FD2 FD2_tip FD3 FD3_link FD4 ID due_to_torque due_to_force\n"
+            "            due_to_acceleration due_to_tip innovations filter compliance task_force\n"
             "Input lines are states as for soa compute (q v a tau fext), with f0 (6 numbers per tip) and\n"
             "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", \"value\": [...]}}\n"
             "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular part first, each in its\n"
@@ -329,6 +334,7 @@ const app_command app_op = {
     .examples = "  echo '{}' | soa op arm7 \"inv(Mass) T\"\n"
                 "  echo '{\"q\": [0,0.5,0,-1,0,0.3,0]}' | soa op arm7 --ideal \\\n"
                 "      \"(I - H psi K)' inv(D) (I - H psi K) (T - H phi (M phi' a + b))\"\n"
+                "  soa op arm7 FD3 --explain\n"
                 "  soa op arm7 --derive \"J inv(Mass) J' f0\"\n"
                 "  soa op arm7 --explain \"inv(Mass) (T - H phi (M phi' a + b + B f0))\"\n"
                 "  echo '{}' | soa op arm7 --dense \"J inv(Mass) J'\"\n",

@@ -64,6 +64,10 @@ SOA_API size_t soa_expr_print(const soa_expr *expr, char *text, size_t room);
 /* Names of all leaves, NULL past the end, with what they are. */
 SOA_API const char *soa_leaf_name(int index, const char **what);
 
+/* The papers' algorithms by name: FD1 FD2 FD3 FD4 ID ...; names, texts and sources by number, NULL past the end. */
+SOA_API const char *soa_form_name(int index, const char **text, const char **what);
+SOA_API soa_status soa_form(const char *name, const soa_expr **expr);
+
 /* ---- rewriting -------------------------------------------------------------------------------------------------- */
 typedef void soa_derivation_fn(void *user, const char *rule, const char *result);
 

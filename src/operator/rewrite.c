@@ -44,6 +44,11 @@ static int size_of(const soa_expr *e) {
     for (int i = 0; i < e->count; ++i) n += size_of(e->arg[i]);
     return n;
 }
+static int inverses_in(const soa_expr *e) {
+    int n = e->kind == EXPR_INVERSE;
+    for (int i = 0; i < e->count; ++i) n += inverses_in(e->arg[i]);
+    return n;
+}
 static int cheaper(const soai_cost *a, const soai_cost *b) {
     if (a->sweeps != b->sweeps) return a->sweeps < b->sweeps;
     if (a->recursions != b->recursions) return a->recursions < b->recursions;
@@ -61,6 +66,7 @@ static void found(search *s, const soa_expr *e, int from, const char *rule) {
     *f = (form){.e = e, .from = from};
     snprintf(f->rule, sizeof f->rule, "%s", rule);
     f->planned = soai_plan_cost(e, &f->cost);
+    f->cost.steps += inverses_in(e); /* at equal cost the form that shows what is done */
 }
 
 /* e with argument i replaced (taken over) */

@@ -1,0 +1,404 @@
+/* test_operators.c  every identity of the papers by name: proved, formed and applied; every false variant refused. */
+#include "check.h"
+#include "soa/io.h"
+#include "soa/soa.h"
+
+typedef struct identity {
+    const char *name, *text;
+} identity;
+static const identity identities[] = {
+    {"RK88-I (a.3)", "phit = phi - I"},
+    {"RK88-I (a.6)", "Phi = phi S"},
+    {"RK88-I (a.7)", "Psi = psi S"},
+    {"RK88-I (a.8)", "Psi Delta_psi = psit"},
+    {"RK88-I (a.9)", "Phi Delta_phi = phit"},
+    {"RK88-I (a.10)", "inv(psi) = I - S Delta_psi"},
+    {"RK88-I (a.11)", "inv(phi) = I - S Delta_phi"},
+    {"RK88-I (a.12)", "L = Delta_phi G"},
+    {"RK88-I (a.13)", "phit G = Phi L"},
+    {"RK88-I (a.14)", "phi = psi (I + S L H phi)"},
+    {"RK88-I (a.15)", "psi = (I - Psi L H) phi"},
+    {"RK88-I (a.16)", "Phi = Psi (I + L H Phi)"},
+    {"RK88-I (a.17)", "Psi = (I - Psi L H) Phi"},
+    {"RK88-I (a.18)", "phi - psi = psi S L H phi"},
+    {"RK88-I (a.22)", "phi = (I + Phi L H) psi"},
+    {"RK88-I (a.23)", "psi = phi (I - S L H psi)"},
+    {"RK88-I (a.24)", "Phi = (I + Phi L H) Psi"},
+    {"RK88-I (a.25)", "Psi = Phi (I - L H Psi)"},
+    {"RK88-I (a.26)", "Phi L H psi = Psi L H phi"},
+    {"RK88-I (a.27)", "Phi L H Psi = Psi L H Phi"},
+    {"RK88-I (a.28)", "phi - psi = phi S L H psi"},
+    {"RK88-I (a.32)", "H phi = (I + H Phi L) H psi"},
+    {"RK88-I (a.33)", "H Phi = (I + H Phi L) H Psi"},
+    {"RK88-I (a.34)", "H Psi = H Phi (I - L H Psi)"},
+    {"RK88-I (a.35)", "H psi = (I - H Psi L) H phi"},
+    {"RK88-I (a.36)", "H Psi = (I - H Psi L) H Phi"},
+    {"RK88-I (a.37)", "H Phi = H Psi (I + L H Phi)"},
+    {"RK88-I (a.38)", "H Phi L H Psi = H Psi L H Phi"},
+    {"RK88-I (a.39)", "Phi L = Psi L (I + H Phi L)"},
+    {"RK88-I (a.40)", "Psi L = (I - Psi L H) Phi L"},
+    {"RK88-I (a.41)", "Psi L = Phi L (I - H Psi L)"},
+    {"RK88-I (a.42)", "Phi L = (I + Phi L H) Psi L"},
+    {"RK88-I (a.43)", "Psi L H Phi L = Phi L H Psi L"},
+    {"RK88-I (a.46), lemma A.1 with r = P", "psi M phi' = P + psit P + P phit'"},
+    {"RK88-I (a.47), corollary A.1", "psi M psi' = P + psit P + P psit'"},
+    {"RK88-I (a.48), identity A.6", "phi M phi' = P + phit P + P phit' + phit P H' inv(D) H P phit'"},
+    {"RK88-I (a.50), identity A.7",
+     "(I - H Psi L)' inv(D) H psi M phi' = (I - H Psi L)' inv(D) H psit P + L' Psi' (I - G H)' + G'"},
+    {"RK88-I (4.11)", "Mass = (I + H Phi L) D (I + H Phi L)'"},
+    {"RK88-I (4.14)", "inv(I + H Phi L) = I - H Psi L"},
+    {"RK88-I (4.16)", "inv(Mass) = (I - H Psi L)' inv(D) (I - H Psi L)"},
+    {"RK88-I (5.4)", "(I - H Psi L) H phi = H psi"},
+    {"RJK91 (3)", "Mass = H phi M phi' H'"},
+    {"RJK91 lemma 1, (11)", "Mass = (I + H phi K) D (I + H phi K)'"},
+    {"RJK91 lemma 1, its proof", "M = P - E_phi P E_phi' + K D K'"},
+    {"RJK91 lemma 2, (12)", "inv(I + H phi K) = I - H psi K"},
+    {"RJK91 lemma 3, (13)", "inv(Mass) = (I - H psi K)' inv(D) (I - H psi K)"},
+    {"RJK91 lemma 4, (16)", "(I - H psi K) H phi = H psi"},
+    {"RJK91 lemma 5", "inv(psi) = inv(phi) + K H"},
+    {"RJK91 (18)", "inv(Mass) J' = (I - H psi K)' inv(D) H psi B"},
+    {"RJK91 (20)", "J inv(Mass) J' = B' psi' H' inv(D) H psi B"},
+    {"K and L", "K = S L"},
+    {"the gain", "H G = I"},
+    {"FO00 3.5", "Inc = inv(phi')"},
+};
+enum { IDENTITIES = sizeof identities / sizeof *identities };
+
+static const char *const machines[] = {"planar-chain:4", "chain:6",        "arm7",           "satellite",
+                                       "quadruped",      "random-ideal:1", "random-ideal:2", "random-ideal:5",
+                                       "random-ideal:7", "random-ideal:11"};
+enum { MACHINES = sizeof machines / sizeof *machines };
+
+typedef struct bench {
+    const soa_model *model;
+    soa_machine *machine;
+    soa_work *work;
+    double *q, *v, *a, *tau, f0[12];
+} bench;
+static bench open_bench(const char *name, int ideal, long seed) {
+    bench b = {0};
+    const soa_read_options options = {0, ideal};
+    soa_report report;
+    assert_int_equal(soa_stock_model(name, &options, &b.model, &report), SOA_OK);
+    const size_t nq = (size_t)soa_nq(b.model), nv = (size_t)soa_nv(b.model);
+    const int last = soa_body_count(b.model);
+    soa_body_info one, two;
+    soa_body(b.model, last, &one), soa_body(b.model, 1 + last / 2, &two);
+    const int tips[2] = {one.frame, two.frame};
+    assert_int_equal(soa_machine_create(b.model, tips, one.frame == two.frame ? 1 : 2, &b.machine, &report), SOA_OK);
+    assert_int_equal(soa_work_create(b.model, &b.work), SOA_OK);
+    b.q = calloc(nq + 1, sizeof(double)), b.v = calloc(nv + 1, sizeof(double));
+    b.a = calloc(nv + 1, sizeof(double)), b.tau = calloc(nv + 1, sizeof(double));
+    dice d = {(uint64_t)seed};
+    roll_many(&d, -1, 1, nv, b.a);
+    soa_neutral(b.model, b.q);
+    soa_integrate(b.model, b.q, b.a, 1, b.q);
+    roll_many(&d, -1, 1, nv, b.v), roll_many(&d, -1, 1, nv, b.a), roll_many(&d, -1, 1, nv, b.tau), roll_many(&d, -1, 1, 12, b.f0);
+    assert_int_equal(soa_machine_state(b.machine, b.q, b.v, b.a, b.tau, b.f0, NULL, 0), SOA_OK);
+    return b;
+}
+static void close_bench(bench *b) {
+    soa_machine_free(b->machine), soa_work_free(b->work), soa_model_free(b->model);
+    free(b->q), free(b->v), free(b->a), free(b->tau);
+}
+static const soa_expr *parsed(const char *text) {
+    const soa_expr *e = NULL;
+    char message[600];
+    if (soa_expr_parse(text, NULL, 0, &e, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+    return e;
+}
+static double *formed(soa_machine *m, const soa_expr *e, size_t *n) {
+    *n = (size_t)soa_machine_size(m, soa_expr_to(e)) * (size_t)soa_machine_size(m, soa_expr_from(e));
+    double *x = calloc(*n + 1, sizeof *x);
+    assert_int_equal(soa_dense(m, e, x), SOA_OK);
+    return x;
+}
+/* e applied to the variable x by sweeps */
+static double *applied(soa_machine *m, const soa_expr *e, const soa_expr *x) {
+    const soa_expr *ex = soa_expr_product(e, x);
+    double *y = calloc((size_t)soa_machine_size(m, soa_expr_to(e)) + 1, sizeof *y);
+    soa_plan *plan = NULL;
+    char message[600];
+    if (soa_plan_create(m, ex, &plan, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+    assert_int_equal(soa_plan_run(plan, y), SOA_OK);
+    soa_plan_free(plan), soa_expr_free(ex);
+    return y;
+}
+/* A random vector named x in the space e starts from. */
+static const soa_expr *random_x(soa_machine *m, const soa_expr *e, long seed, double **value) {
+    const soa_space space = soa_expr_from(e);
+    const size_t n = (size_t)soa_machine_size(m, space);
+    dice d = {(uint64_t)seed * 977};
+    *value = calloc(n + 1, sizeof **value);
+    roll_many(&d, -1, 1, n, *value);
+    assert_int_equal(soa_machine_set(m, "x", space, *value), SOA_OK);
+    return soa_expr_variable("x", space);
+}
+static void matrix_times(const double *A, const double *x, size_t rows, size_t columns, double *y) {
+    for (size_t r = 0; r < rows; ++r) {
+        y[r] = 0;
+        for (size_t c = 0; c < columns; ++c) y[r] += A[columns * r + c] * x[c];
+    }
+}
+
+static void papers_identities(void **state) {
+    (void)state;
+    for (int i = 0; i < IDENTITIES; ++i) {
+        const soa_expr *left = NULL, *right = NULL;
+        char message[600];
+        if (soa_equation_parse(identities[i].text, &left, &right, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+        if (soa_expr_prove(left, right, NULL, NULL) != SOA_OK) fail_msg("%s: not proved", identities[i].name);
+        worst_case w = {0};
+        for (int k = 0; k < MACHINES; ++k) {
+            bench b = open_bench(machines[k], 1, first_seed() + k);
+            size_t n, rows = (size_t)soa_machine_size(b.machine, soa_expr_to(left)), columns;
+            double *x, *A = formed(b.machine, left, &n), *B = formed(b.machine, right, &n);
+            columns = (size_t)soa_machine_size(b.machine, soa_expr_from(left));
+            note(&w, relative(A, B, n), first_seed() + k);
+            const soa_expr *vector = random_x(b.machine, left, first_seed() + k, &x);
+            double *y = applied(b.machine, left, vector), *z = applied(b.machine, right, vector), *dense = calloc(rows + 1, sizeof *dense);
+            matrix_times(B, x, rows, columns, dense);
+            note(&w, relative(y, dense, rows), first_seed() + k);
+            note(&w, relative(z, dense, rows), first_seed() + k);
+            free(x), free(A), free(B), free(y), free(z), free(dense), soa_expr_free(vector);
+            close_bench(&b);
+        }
+        conclude(identities[i].name, &w, 1e-11);
+        soa_expr_free(left), soa_expr_free(right);
+    }
+}
+
+/* The same with one sign turned, or one side scaled: no proof, and a machine that differs. */
+static void false_variants(void **state) {
+    (void)state;
+    for (int i = 0; i < IDENTITIES; ++i) {
+        char text[300], message[600];
+        snprintf(text, sizeof text, "%s", identities[i].text);
+        char *right = strchr(text, '='), *sign = strpbrk(right, "+-");
+        if (sign && sign[1] == ' ')
+            *sign = *sign == '+' ? '-' : '+';
+        else
+            snprintf(text, sizeof text, "1.5 %s", identities[i].text);
+        const soa_expr *l = NULL, *r = NULL;
+        if (soa_equation_parse(text, &l, &r, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+        if (soa_expr_prove(l, r, NULL, NULL) == SOA_OK) fail_msg("proved though false: %s", text);
+        bench b = open_bench("chain:6", 1, first_seed());
+        size_t n;
+        double *A = formed(b.machine, l, &n), *B = formed(b.machine, r, &n);
+        if (!(relative(A, B, n) > 1e-6)) fail_msg("no counter-example: %s", text);
+        free(A), free(B), soa_expr_free(l), soa_expr_free(r);
+        close_bench(&b);
+    }
+    printf("  %d false variants refused\n", IDENTITIES);
+}
+
+static void leaves_applied_and_formed(void **state) {
+    (void)state;
+    worst_case w = {0};
+    const char *name, *what;
+    for (int l = 1; (name = soa_leaf_name(l, &what)); ++l)
+        for (int turned = 0; turned < 2; ++turned)
+            for (int k = 0; k < MACHINES; ++k) {
+                bench b = open_bench(machines[k], 1, first_seed() + k);
+                const soa_expr *leaf = parsed(name), *e = turned ? soa_expr_adjoint(leaf) : soa_expr_scale(1, leaf);
+                size_t n, rows = (size_t)soa_machine_size(b.machine, soa_expr_to(e)), columns = (size_t)soa_machine_size(b.machine, soa_expr_from(e));
+                if (soa_expr_from(leaf) == SOA_SPACE_ONE) {
+                    if (!turned) {
+                        double *A = formed(b.machine, leaf, &n), *y = calloc(rows + 1, sizeof *y);
+                        soa_plan *plan = NULL;
+                        assert_int_equal(soa_plan_create(b.machine, leaf, &plan, NULL, 0), SOA_OK);
+                        assert_int_equal(soa_plan_run(plan, y), SOA_OK);
+                        note(&w, relative(y, A, n), k);
+                        soa_plan_free(plan), free(A), free(y);
+                    }
+                } else {
+                    double *x, *A = formed(b.machine, e, &n), *dense = calloc(rows + 1, sizeof *dense);
+                    const soa_expr *vector = random_x(b.machine, e, first_seed() + k, &x);
+                    double *y = applied(b.machine, e, vector);
+                    matrix_times(A, x, rows, columns, dense);
+                    note(&w, relative(y, dense, rows), k);
+                    free(x), free(A), free(dense), free(y), soa_expr_free(vector);
+                }
+                soa_expr_free(leaf), soa_expr_free(e);
+                close_bench(&b);
+            }
+    conclude("every leaf and its adjoint: applied = formed", &w, 1e-11);
+}
+
+static void algorithms_agree(void **state) {
+    (void)state;
+    static const char *const fd[] = {"FD1", "FD3", "FD4"};
+    worst_case w[6] = {{0}};
+    for (int k = 0; k < MACHINES; ++k)
+        for (int ideal = 0; ideal < 2; ++ideal) {
+            if (!ideal && k >= 5) continue; /* random machines have exact rotors */
+            bench b = open_bench(machines[k], ideal, first_seed() + k);
+            const int nv = soa_nv(b.model), tips = soa_machine_size(b.machine, SOA_SPACE_TIP) / 6, last = soa_body_count(b.model);
+            double *vdot = calloc((size_t)nv + 1, sizeof *vdot), *got = calloc(6 * (size_t)last + 1, sizeof *got), *tau = calloc((size_t)nv + 1, sizeof *tau);
+            soa_wrench wrench[2]; /* f0 acts on the environment: minus on the machine */
+            soa_body_info one, two;
+            soa_body(b.model, last, &one), soa_body(b.model, 1 + last / 2, &two);
+            for (int t = 0; t < tips; ++t) {
+                wrench[t] = (soa_wrench){.frame = t ? two.frame : one.frame, .axes = SOA_AXES_BODY};
+                for (int j = 0; j < 6; ++j) wrench[t].value[j] = -b.f0[6 * t + j];
+            }
+            /* friction and springs are no operators: take their torque away beforehand */
+            double *loss = calloc((size_t)nv + 1, sizeof *loss), *still = calloc((size_t)nv + 1, sizeof *still);
+            if (!ideal) {
+                const soa_read_options plain = {0, 1};
+                const soa_model *m2 = NULL;
+                soa_work *w2 = NULL;
+                assert_int_equal(soa_stock_model(machines[k], &plain, &m2, NULL), SOA_OK);
+                assert_int_equal(soa_work_create(m2, &w2), SOA_OK);
+                soa_rnea(b.model, b.work, b.q, b.v, NULL, NULL, 0, loss), soa_rnea(m2, w2, b.q, b.v, NULL, NULL, 0, still);
+                for (int j = 0; j < nv; ++j) loss[j] -= still[j];
+                soa_work_free(w2), soa_model_free(m2);
+            }
+            for (int j = 0; j < nv; ++j) tau[j] = b.tau[j] + loss[j];
+            assert_int_equal(soa_aba(b.model, b.work, b.q, b.v, tau, wrench, tips, vdot), SOA_OK);
+            for (int f = 0; f < 3; ++f) {
+                const soa_expr *e = NULL, *better = NULL;
+                soa_plan *plan = NULL;
+                assert_int_equal(soa_form(fd[f], &e), SOA_OK);
+                assert_int_equal(soa_expr_improve(e, 0, NULL, NULL, &better), SOA_OK);
+                for (int improved = 0; improved < 2; ++improved) {
+                    assert_int_equal(soa_plan_create(b.machine, improved ? better : e, &plan, NULL, 0), SOA_OK);
+                    assert_int_equal(soa_plan_run(plan, got), SOA_OK);
+                    note(&w[f], relative(got, vdot, (size_t)nv), k);
+                    soa_plan_free(plan);
+                }
+                soa_expr_free(e), soa_expr_free(better);
+            }
+            /* link accelerations of FD2 and FD3, against alpha at the accelerations found */
+            assert_int_equal(soa_machine_state(b.machine, b.q, b.v, vdot, b.tau, b.f0, NULL, 0), SOA_OK);
+            double *alpha = calloc(6 * (size_t)last + 1, sizeof *alpha);
+            soa_plan *plan = NULL;
+            const soa_expr *e = parsed("alpha");
+            assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
+            assert_int_equal(soa_plan_run(plan, alpha), SOA_OK);
+            soa_plan_free(plan), soa_expr_free(e);
+            for (int f = 0; f < 2; ++f) {
+                assert_int_equal(soa_form(f ? "FD3_link" : "FD2", &e), SOA_OK);
+                assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
+                assert_int_equal(soa_plan_run(plan, got), SOA_OK);
+                note(&w[3], relative(got, alpha, 6 * (size_t)last), k);
+                soa_plan_free(plan), soa_expr_free(e);
+            }
+            /* inverse dynamics, and the three parts of R87 (69) to (71) */
+            assert_int_equal(soa_form("ID", &e), SOA_OK);
+            assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
+            assert_int_equal(soa_plan_run(plan, got), SOA_OK);
+            note(&w[4], relative(got, b.tau, (size_t)nv), k);
+            soa_plan_free(plan), soa_expr_free(e);
+            static const char *const parts[] = {"due_to_torque", "due_to_force", "due_to_acceleration", "due_to_tip"};
+            double *sum = calloc((size_t)nv + 1, sizeof *sum);
+            for (int f = 0; f < 4; ++f) {
+                assert_int_equal(soa_form(parts[f], &e), SOA_OK);
+                assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
+                assert_int_equal(soa_plan_run(plan, got), SOA_OK);
+                for (int j = 0; j < nv; ++j) sum[j] += got[j];
+                soa_plan_free(plan), soa_expr_free(e);
+            }
+            note(&w[5], relative(sum, vdot, (size_t)nv), k);
+            free(vdot), free(got), free(tau), free(alpha), free(sum), free(loss), free(still);
+            close_bench(&b);
+        }
+    conclude("FD1 = aba", &w[0], 1e-10);
+    conclude("FD3 = aba", &w[1], 1e-10);
+    conclude("FD4 = aba", &w[2], 1e-10);
+    conclude("FD2, FD3_link = alpha", &w[3], 1e-10);
+    conclude("ID of the accelerations found = torque", &w[4], 1e-9);
+    conclude("R87 (69) + (70) + (71) + tip = aba", &w[5], 1e-10);
+}
+
+static void expect_improved(const char *from, const char *to) {
+    char text[600];
+    const soa_expr *e = parsed(from), *better = NULL;
+    assert_int_equal(soa_expr_improve(e, 0, NULL, NULL, &better), SOA_OK);
+    soa_expr_print(better, text, sizeof text);
+    assert_string_equal(text, to);
+    soa_expr_free(e), soa_expr_free(better);
+}
+static void rewriter(void **state) {
+    (void)state;
+    expect_improved("J inv(Mass) J' f0", "B' psi' H' inv(D) H psi B f0");
+    expect_improved("inv(Mass) T", "(I - H psi K)' inv(D) (I - H psi K) T");
+    expect_improved("inv(I + H phi K) T", "(I - H psi K) T");
+    expect_improved("(I - H psi K)' inv(D) (I - H psi K) (T - H phi (M phi' a + b + B f0))",
+                    "(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b + B f0))"); /* FD3 */
+}
+
+static void tip_space(void **state) { /* inv(J inv(Mass) J') f0, a solve in the space of the tips */
+    (void)state;
+    bench b = open_bench("arm7", 1, first_seed());
+    const int tip = soa_body_count(b.model);
+    soa_body_info info;
+    soa_body(b.model, tip, &info);
+    soa_machine *m = NULL;
+    assert_int_equal(soa_machine_create(b.model, &info.frame, 1, &m, NULL), SOA_OK);
+    assert_int_equal(soa_machine_state(m, b.q, b.v, b.a, b.tau, b.f0, NULL, 0), SOA_OK);
+    const soa_expr *e = parsed("inv(J inv(Mass) J') f0");
+    double got[6], want[6];
+    soa_plan *plan = NULL;
+    assert_int_equal(soa_plan_create(m, e, &plan, NULL, 0), SOA_OK);
+    assert_int_equal(soa_plan_run(plan, got), SOA_OK);
+    assert_int_equal(soa_dense(m, e, want), SOA_OK);
+    worst_case w = {0};
+    note(&w, relative(got, want, 6), 1);
+    conclude("operational-space inertia times a vector", &w, 1e-9);
+    soa_plan_free(plan), soa_expr_free(e), soa_machine_free(m);
+    close_bench(&b);
+}
+
+static void mistakes(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *says;
+        int caret;
+    } wrong[] = {{"H phi T", "takes link, but this one gives joint", 8}, {"T + a", "cannot be added", 4},   {"H phi )", "does not belong", 8},
+                 {"(H phi", "never closed", 2},  {"inv(H)", "only a map of a space to itself", 2}, {"H foo", "'foo'", 4}, {"", "ends too early", 2},
+                 {"H phi +", "ends too early", 9}, {"I", "space of I", 2}, {"inv D", "parentheses", 6}, {"H ** phi", "between two factors", 4}, {"H §", "letter", 4}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        const soa_expr *e = NULL;
+        char message[600] = "";
+        assert_int_equal(soa_expr_parse(wrong[i].text, NULL, 0, &e, message, sizeof message), SOA_E_FORMAT);
+        if (!strstr(message, wrong[i].says)) fail_msg("'%s' gave: %s", wrong[i].text, message);
+        const char *last = strrchr(message, '\n');
+        assert_non_null(last);
+        if (strlen(last + 1) != (size_t)wrong[i].caret + 1) fail_msg("'%s': the caret is elsewhere:\n%s", wrong[i].text, message);
+        assert_null(e);
+    }
+    char deep[2000];
+    memset(deep, '(', sizeof deep - 1);
+    deep[sizeof deep - 1] = 0;
+    const soa_expr *e = NULL;
+    char message[600];
+    assert_int_equal(soa_expr_parse(deep, NULL, 0, &e, message, sizeof message), SOA_E_FORMAT);
+    assert_non_null(strstr(message, "nested too deeply"));
+    const soa_expr *h = parsed("H"), *t = parsed("T"); /* by calls: spaces are checked too */
+    assert_null(soa_expr_product(h, t));
+    soa_expr_free(h), soa_expr_free(t);
+}
+
+static void printed_and_read_again(void **state) {
+    (void)state;
+    for (int i = 0; i < IDENTITIES; ++i) {
+        const soa_expr *l = NULL, *r = NULL, *again = NULL;
+        assert_int_equal(soa_equation_parse(identities[i].text, &l, &r, NULL, 0), SOA_OK);
+        char text[600], twice[600];
+        soa_expr_print(l, text, sizeof text);
+        again = parsed(text);
+        soa_expr_print(again, twice, sizeof twice);
+        assert_string_equal(text, twice);
+        soa_expr_free(l), soa_expr_free(r), soa_expr_free(again);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(papers_identities), cmocka_unit_test(false_variants), cmocka_unit_test(leaves_applied_and_formed),
+        cmocka_unit_test(algorithms_agree),  cmocka_unit_test(rewriter),       cmocka_unit_test(tip_space),
+        cmocka_unit_test(mistakes),          cmocka_unit_test(printed_and_read_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
