@@ -26,9 +26,9 @@ SOAI_SWEEP void minv_mul(const view_table *k, kernel_work *w, const real *x, rea
     }
 }
 
-/* Poses and articulated inertias at q. */
+/* Poses and articulated inertias at q; q NULL: the poses stand. */
 SOAI_SWEEP int articulate(const view_table *k, kernel_work *w, const real *q) {
-    positions(k, w, q);
+    if (q) positions(k, w, q);
     for (int i = 1; i <= k->nb; ++i)
         if (!k->body[i].child) abi_set(k->body[i].M, w->b[i].P);
     for (int i = k->nb; i >= 1; --i) {

@@ -258,6 +258,7 @@ soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *out) {
     if (!machine || !expr || !out) return SOA_E_ARGUMENT;
     const soa_expr *e = soai_expand(expr);
     if (!e) return SOA_E_MEMORY;
+    soai_pose(machine);
     oracle o = {.m = machine};
     matrix result = eval(&o, e);
     soa_expr_free(e);

@@ -76,7 +76,10 @@ soa_status soa_machine_state(soa_machine *m, const double *q, const double *v, c
     soa_status s = soai_check_state(m->model, q, v, a, tau, &w->body);
     if (s) return s;
     if (f0 && !soai_all_finite(f0, 6 * (size_t)m->tips.count)) return SOA_E_NOT_FINITE;
-    s = soa_kinematics(m->model, w, q, NULL, NULL); /* R, p of every body; poses for the wrenches */
+    m->posed = 0;
+    for (int i = 0; i < wrench_count; ++i)
+        if (wrenches[i].axes == SOA_AXES_WORLD) m->posed = 1;
+    if (m->posed) s = soa_kinematics(m->model, w, q, NULL, NULL); /* also the poses in the world */
     if (s) return s;
     const size_t nv = (size_t)m->model->nv * sizeof(double);
     memcpy(m->q, q ? q : w->neutral_q, (size_t)m->model->nq * sizeof(double));
@@ -125,10 +128,15 @@ soa_status soa_machine_set(soa_machine *m, const char *name, soa_space space, co
     return SOA_OK;
 }
 
+void soai_pose(soa_machine *m) {
+    if (!m->posed) m->work->k->positions(&m->work->view, &m->work->w, m->q);
+    m->posed = 1;
+}
 soa_status soai_articulate(soa_machine *m) {
     if (m->articulated) return SOA_OK;
     soa_work *w = m->work;
-    const int bad = w->k->articulate(&w->view, &w->w, m->q);
+    soai_pose(m);
+    const int bad = w->k->articulate(&w->view, &w->w, NULL);
     if (bad) {
         w->body = bad;
         return SOA_E_HINGE_SINGULAR;

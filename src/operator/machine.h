@@ -19,13 +19,16 @@ struct soa_machine {
     soai_tips tips;
     double *q, *thd, *thdd, *torque, *f0, *fext; /* fext: 6 (nb + 1), on the body */
     double base[6];
-    int articulated; /* P, D, U stand for this state */
+    int posed;       /* R, p of every body stand for this state */
+    int articulated; /* so do P, D, U */
     machine_variable variable[MOST_VARIABLES];
     int variable_count;
 };
 
 /* Number of doubles a vector takes inside plans: link and edge vectors have a row for the world. */
 size_t soai_slot_size(const soa_machine *m, int space);
+/* Makes R, p stand. */
+void soai_pose(soa_machine *m);
 /* Makes P, D, U stand; SOA_E_HINGE_SINGULAR with the body in soa_work_body. */
 soa_status soai_articulate(soa_machine *m);
 /* The value of a vector leaf that is data (T, thd, thdd, f0, g, variables), or NULL. */

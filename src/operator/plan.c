@@ -210,6 +210,8 @@ struct soa_plan {
     double *input; /* the unknown vector's slot, where the expression is an operator */
     solve *solves;
     int solve_count;
+    int fused;      /* 1 forward dynamics without tip forces, 2 with them: run as one filter and one smoother */
+    double *forces; /* then: 6 per body */
 };
 
 void soa_plan_free(soa_plan *p) {
@@ -219,16 +221,30 @@ void soa_plan_free(soa_plan *p) {
         soa_plan_free(p->solves[i].plan);
         free(p->solves[i].matrix);
     }
-    free(p->solves), free(p->ops), free(p->start), free(p->memory), free(p->slot), free(p);
+    free(p->solves), free(p->ops), free(p->start), free(p->memory), free(p->slot), free(p->forces), free(p);
 }
 
 static soa_status fill(soa_plan *p, char *message, size_t room);
 
+/* Is it FD3, the form the rewriter brings forward dynamics to? */
+static int fused_form(const soa_machine *m, const soa_expr *e) {
+    static const char *const forms[] = {"(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b))",
+                                        "(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b + B f0))"};
+    int found = 0;
+    for (int i = 0; i < 2 && !m->model->losses; ++i) {
+        const soa_expr *form = NULL;
+        if (soa_expr_parse(forms[i], NULL, 0, &form, NULL, 0) == SOA_OK && soai_same(form, e)) found = i + 1;
+        soa_expr_free(form);
+    }
+    return found;
+}
 static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message, size_t room) {
     soa_plan *p = calloc(1, sizeof *p);
     if (!p) return SOA_E_MEMORY;
     p->machine = m;
-    p->values = values_of(expr, &p->last);
+    p->fused = fused_form(m, expr);
+    p->forces = calloc(6 * ((size_t)m->model->nb + 1), sizeof(double));
+    p->values = p->forces ? values_of(expr, &p->last) : NULL;
     soa_status s = !p->values ? SOA_E_MEMORY : SOA_OK;
     if (!s && p->last < 0) {
         char text[200] = "";
@@ -353,9 +369,27 @@ static soa_status run_solve(const solve *s, int n) {
     }
     return solve_small(n, s->matrix, s->out) ? SOA_OK : SOA_E_HINGE_SINGULAR;
 }
+/* Forward dynamics as a whole: filter and smoother of aba.h, the same steps in one pass each. */
+static soa_status run_fused(soa_plan *p) {
+    soa_machine *m = p->machine;
+    soa_work *w = m->work;
+    double *f = p->forces;
+    memcpy(f, m->fext, 6 * ((size_t)m->model->nb + 1) * sizeof *f);
+    for (int t = 0; p->fused > 1 && t < m->tips.count; ++t) { /* f0 acts on the environment */
+        double minus[6];
+        for (int j = 0; j < 6; ++j) minus[j] = -m->f0[6 * t + j];
+        force_in_add(m->tips.R + 9 * t, m->tips.p + 3 * t, minus, f + 6 * m->tips.body[t]);
+    }
+    const int bad = w->k->aba(&w->view, &w->w, m->q, m->thd, m->torque, f + 6, p->slot[p->last]);
+    if (!bad) return SOA_OK;
+    w->body = bad;
+    return SOA_E_HINGE_SINGULAR;
+}
 static soa_status run_all(soa_plan *p) {
     soa_machine *m = p->machine;
     soa_work *w = m->work;
+    if (p->fused) return run_fused(p);
+    soai_pose(m);
     if (p->articulates) {
         const soa_status s = soai_articulate(m);
         if (s) return s;
@@ -411,6 +445,7 @@ size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
 #define SAY(...) at += (size_t)snprintf(at < room ? text + at : NULL, at < room ? room - at : 0, __VA_ARGS__)
     SAY("%d sweep%s, %d recursion%s%s\n", p->sweeps, p->sweeps == 1 ? "" : "s", p->recursions, p->recursions == 1 ? "" : "s",
         p->articulates ? ", after the inward recursion of P, D, G" : "");
+    if (p->fused) SAY("(run as one filter and one smoother, the library's forward dynamics)\n");
     SAY("k a body, p its parent, c its children; phi(p,k) with the rotation; world: all zero\n");
     if (p->articulates)
         SAY("\nfor k = n ... 1   (tips to base)\n"
