@@ -35,9 +35,10 @@ static double residual(const char *name, int seed, const soa_expr *left, const s
     soa_body(model, last, &one), soa_body(model, 1 + last / 2, &two);
     const int tips[2] = {one.frame, two.frame}, tip_count = one.frame == two.frame ? 1 : 2;
     if (soa_machine_create(model, tips, tip_count, &m, NULL) == SOA_OK) {
-        double *q = calloc((size_t)nq + 1, sizeof *q), *v = calloc((size_t)nv + 1, sizeof *v), *a = calloc((size_t)nv + 1, sizeof *a),
-               *t = calloc((size_t)nv + 1, sizeof *t), f[12];
-        const size_t rows = (size_t)soa_machine_size(m, soa_expr_to(left)), columns = (size_t)soa_machine_size(m, soa_expr_from(left)), n = rows * columns;
+        double *q = calloc((size_t)nq + 1, sizeof *q), *v = calloc((size_t)nv + 1, sizeof *v),
+               *a = calloc((size_t)nv + 1, sizeof *a), *t = calloc((size_t)nv + 1, sizeof *t), f[12];
+        const size_t rows = (size_t)soa_machine_size(m, soa_expr_to(left)),
+                     columns = (size_t)soa_machine_size(m, soa_expr_from(left)), n = rows * columns;
         double *x = calloc(n + 1, sizeof *x), *y = calloc(n + 1, sizeof *y);
         if (q && v && a && t && x && y) {
             state = 88172645463325252ull + (unsigned long long)seed * 7919;
@@ -45,7 +46,8 @@ static double residual(const char *name, int seed, const soa_expr *left, const s
             for (int i = 0; i < 12; ++i) f[i] = random_number();
             soa_neutral(model, q);
             soa_integrate(model, q, a, 1, q);
-            if (soa_machine_state(m, q, v, a, t, f, NULL, 0) == SOA_OK && soa_dense(m, left, x) == SOA_OK && soa_dense(m, right, y) == SOA_OK) {
+            if (soa_machine_state(m, q, v, a, t, f, NULL, 0) == SOA_OK && soa_dense(m, left, x) == SOA_OK &&
+                soa_dense(m, right, y) == SOA_OK) {
                 double size = 1e-3;
                 worst = 0;
                 for (size_t i = 0; i < n; ++i) {
@@ -97,7 +99,10 @@ static int run(int argc, char **argv) {
     const int holds = proved ? worst <= 1e-7 : tried > 0 && worst <= 1e-9;
     if (args.value[JSON]) {
         out_format(&out, "{\"true\": %s, \"how\": \"%s\", \"trials\": %d, \"residual\": ", holds ? "true" : "false",
-                   !holds ? "counter-example" : proved ? "proved" : "tested", tried);
+                   !holds   ? "counter-example"
+                   : proved ? "proved"
+                            : "tested",
+                   tried);
         out_number(&out, worst);
         if (!holds) out_format(&out, ", \"counter_example\": \"%s\", \"state_seed\": %d", bad, where);
         out_text(&out, "}\n");
@@ -119,10 +124,11 @@ const app_command app_identity = {
     .least = 1,
     .most = 1,
     .summary = "Proves or refutes an identity between operators",
-    .text = "Both sides are written as for soa op.  First a proof is sought: definitions are put in, and both sides are\n"
-            "rewritten until nothing is left of their difference.  Then both sides are formed as matrices on serial arms,\n"
-            "trees with every joint type and floating bases, all without rotors; one that differs is the counter-example.\n"
-            "Exit status: 0 true, 1 false, 2 not understood.\n",
+    .text =
+        "Both sides are written as for soa op.  First a proof is sought: definitions are put in, and both sides are\n"
+        "rewritten until nothing is left of their difference.  Then both sides are formed as matrices on serial arms,\n"
+        "trees with every joint type and floating bases, all without rotors; one that differs is the counter-example.\n"
+        "Exit status: 0 true, 1 false, 2 not understood.\n",
     .options = options,
     .examples = "  soa identity 'inv(I + H phi K) = I - H psi K' --proof\n"
                 "  soa identity \"J inv(Mass) J' = B' psi' H' inv(D) H psi B\"\n"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN = APP_MODEL_OPTION_COUNT, TIP, DENSE, EXPLAIN, DERIVE, AS_WRITTEN };
+enum { IN = APP_MODEL_OPTION_COUNT, TIP, DENSE, EXPLAIN, DERIVE, AS_WRITTEN, COUNT, EMIT };
 enum { MESSAGE = 600, MOST_VARS = 32, MOST_TIPS = 64 };
 
 static const app_option options[] = {
@@ -21,6 +21,8 @@ static const app_option options[] = {
     {"--explain", NULL, NULL, "print the sweeps as recursions and stop"},
     {"--derive", NULL, NULL, "print how the expression was rewritten and stop"},
     {"--as-written", NULL, NULL, "do not look for a cheaper form first"},
+    {"--count", NULL, NULL, "print the additions, multiplications and divisions of every link and stop"},
+    {"--emit-c", NULL, NULL, "print a C function for this expression and model and stop"},
     APP_OPTION_END,
 };
 
@@ -60,12 +62,14 @@ static int prepare(op *o) {
         if (!o->error[0]) say(o, "out of memory");
         return -1;
     }
-    if (!o->dense && !o->as_written && soa_expr_from(e) == SOA_SPACE_ONE && soa_expr_improve(e, 0, NULL, NULL, &better) == SOA_OK) {
+    if (!o->dense && !o->as_written && soa_expr_from(e) == SOA_SPACE_ONE &&
+        soa_expr_improve(e, 0, NULL, NULL, &better) == SOA_OK) {
         soa_expr_free(e);
         e = better;
     }
     o->expr = e;
-    const size_t size = (size_t)soa_machine_size(o->machine, soa_expr_to(e)) * (size_t)soa_machine_size(o->machine, soa_expr_from(e));
+    const size_t size =
+        (size_t)soa_machine_size(o->machine, soa_expr_to(e)) * (size_t)soa_machine_size(o->machine, soa_expr_from(e));
     double *room = realloc(o->result, (size + 1) * sizeof *room);
     if (!room) return say(o, "out of memory");
     o->result = room, o->result_room = size;
@@ -75,7 +79,8 @@ static int prepare(op *o) {
 
 /* ---- a line ------------------------------------------------------------------------------------------------------ */
 static int numbers(op *o, const char *name, const json_t *value, double *x, size_t n) {
-    if (!json_is_array(value) || json_array_size(value) != n) return say(o, "%s: a list of %zu numbers is wanted", name, n);
+    if (!json_is_array(value) || json_array_size(value) != n)
+        return say(o, "%s: a list of %zu numbers is wanted", name, n);
     for (size_t i = 0; i < n; ++i) {
         const json_t *number = json_array_get(value, i);
         x[i] = json_is_number(number) ? json_number_value(number) : NAN;
@@ -94,15 +99,18 @@ static int read_vars(op *o, json_t *vars) {
         while (where && space < SOA_SPACE_COUNT && strcmp(where, soa_space_name((soa_space)space)) != 0) ++space;
         if (!where || space == SOA_SPACE_COUNT)
             return say(o, "vars.%.40s: its space is one of joint, link, edge, tip, base", name);
-        if (count == MOST_VARS || strlen(name) >= sizeof o->names[0]) return say(o, "vars: at most %d names of at most 31 letters", MOST_VARS);
+        if (count == MOST_VARS || strlen(name) >= sizeof o->names[0])
+            return say(o, "vars: at most %d names of at most 31 letters", MOST_VARS);
         const size_t n = (size_t)soa_machine_size(o->machine, (soa_space)space);
         double *x = malloc((n + 1) * sizeof *x);
         if (!x) return say(o, "out of memory");
         int bad = numbers(o, name, json_object_get(entry, "value"), x, n);
-        if (!bad && soa_machine_set(o->machine, name, (soa_space)space, x) != SOA_OK) bad = say(o, "vars.%.40s: not usable", name);
+        if (!bad && soa_machine_set(o->machine, name, (soa_space)space, x) != SOA_OK)
+            bad = say(o, "vars.%.40s: not usable", name);
         free(x);
         if (bad) return bad;
-        if (count >= o->var_count || strcmp(o->names[count], name) != 0 || (int)o->vars[count].space != space) changed = 1;
+        if (count >= o->var_count || strcmp(o->names[count], name) != 0 || (int)o->vars[count].space != space)
+            changed = 1;
         snprintf(o->names[count], sizeof o->names[count], "%s", name);
         o->vars[count] = (soa_variable){o->names[count], (soa_space)space};
         ++count;
@@ -117,7 +125,8 @@ static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *
     if (!json_is_array(list) || !*wrenches) return say(o, "fext is a list of objects with link, wrench and frame");
     for (size_t i = 0; i < n; ++i) {
         const json_t *entry = json_array_get(list, i);
-        const char *link = json_string_value(json_object_get(entry, "link")), *frame = json_string_value(json_object_get(entry, "frame"));
+        const char *link = json_string_value(json_object_get(entry, "link")),
+                   *frame = json_string_value(json_object_get(entry, "frame"));
         soa_wrench *w = *wrenches + i;
         w->frame = link ? soa_find_frame(o->model, link) : -1;
         if (w->frame < 0) return say(o, "fext[%zu]: no link '%.60s'", i, link ? link : "");
@@ -145,7 +154,10 @@ static int read_state(op *o, json_t *state) {
         if (!known[i]) {
             bad = say(o, "unknown key '%.60s'%s", key, app_nearest_hint(&search, hint));
         } else if (i < 5) {
-            bad = numbers(o, key, value, to[i], i == 0 ? nq : i == 4 ? (size_t)soa_machine_size(o->machine, SOA_SPACE_TIP) : nv);
+            bad = numbers(o, key, value, to[i],
+                          i == 0   ? nq
+                          : i == 4 ? (size_t)soa_machine_size(o->machine, SOA_SPACE_TIP)
+                                   : nv);
             slots[i] = to[i];
         } else if (i == 5) {
             bad = read_wrenches(o, value, &wrenches, &wrench_count);
@@ -155,7 +167,8 @@ static int read_state(op *o, json_t *state) {
         if (bad) break;
     }
     if (!bad) {
-        const soa_status s = soa_machine_state(o->machine, slots[0], slots[1], slots[2], slots[3], slots[4], wrenches, wrench_count);
+        const soa_status s =
+            soa_machine_state(o->machine, slots[0], slots[1], slots[2], slots[3], slots[4], wrenches, wrench_count);
         if (s != SOA_OK) bad = say(o, "%s", soa_status_text(s));
     }
     free(wrenches);
@@ -179,7 +192,8 @@ static int answer(op *o, const char *line, app_out *out) {
     if (s != SOA_OK) return say(o, "%s", soa_status_text(s));
     for (size_t i = 0; i < o->result_room; ++i)
         if (!isfinite(o->result[i])) return say(o, "the result is not finite");
-    const size_t rows = (size_t)soa_machine_size(o->machine, soa_expr_to(o->expr)), columns = (size_t)soa_machine_size(o->machine, soa_expr_from(o->expr));
+    const size_t rows = (size_t)soa_machine_size(o->machine, soa_expr_to(o->expr)),
+                 columns = (size_t)soa_machine_size(o->machine, soa_expr_from(o->expr));
     out_text(out, "{\"result\": ");
     if (soa_expr_from(o->expr) == SOA_SPACE_ONE)
         out_vector(out, o->result, rows);
@@ -222,12 +236,45 @@ static void show_step(void *out, const char *rule, const char *result) {
 static int explain(op *o, const app_args *args, app_out *out) {
     if (args->value[DERIVE]) {
         const soa_expr *e = NULL, *better = NULL;
-        if (soa_expr_parse(o->text, NULL, 0, &e, o->error, sizeof o->error) != SOA_OK) return app_fail(&app_op, "%s", o->error);
+        if (soa_expr_parse(o->text, NULL, 0, &e, o->error, sizeof o->error) != SOA_OK)
+            return app_fail(&app_op, "%s", o->error);
         if (soa_expr_improve(e, 0, show_step, out, &better) != SOA_OK) {
             soa_expr_free(e);
             return app_fail(&app_op, "out of memory");
         }
         soa_expr_free(e), soa_expr_free(better);
+    }
+    if (args->value[COUNT] || args->value[EMIT]) {
+        if (prepare(o) || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
+            return app_fail(&app_op, "%s", o->error);
+        char *text = NULL;
+        size_t length = 0;
+        soa_count c;
+        if (soa_plan_count(o->plan, 0, &c) != SOA_OK)
+            return app_fail(&app_op, "this plan has no scalar form: it solves in tip space, or uses vectors of vars");
+        if (args->value[EMIT]) {
+            if (soa_plan_emit_c(o->plan, "soa_op", &text, &length) != SOA_OK) return app_fail(&app_op, "out of memory");
+            char *shown = malloc(4000);
+            if (shown) soa_expr_print(o->expr, shown, 4000);
+            out_format(out,
+                       "/* %s\n * for the model %s: %ld additions, %ld multiplications, %ld divisions, %ld sines and "
+                       "cosines. */\n",
+                       shown ? shown : "", soa_model_name(o->model), c.additions, c.multiplications, c.divisions,
+                       c.sines);
+            out_bytes(out, text, length);
+            free(text), free(shown);
+            return APP_OK;
+        }
+        out_format(out, "%-24s %10s %16s %10s %8s\n", "link", "additions", "multiplications", "divisions", "sin cos");
+        soa_body_info info;
+        for (int b = 1; b <= soa_body_count(o->model); ++b) {
+            soa_count l;
+            soa_body(o->model, b, &info);
+            if (soa_plan_count(o->plan, b, &l) == SOA_OK)
+                out_format(out, "%-24s %10ld %16ld %10ld %8ld\n", info.link, l.additions, l.multiplications,
+                           l.divisions, l.sines);
+        }
+        out_format(out, "%-24s %10ld %16ld %10ld %8ld\n", "all", c.additions, c.multiplications, c.divisions, c.sines);
     }
     if (args->value[EXPLAIN]) {
         if (prepare(o) || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
@@ -284,21 +331,25 @@ static int run(int argc, char **argv) {
     const char *expression = args.word[1], *text, *name;
     for (int i = 0; (name = soa_form_name(i, &text, NULL)); ++i)
         if (!strcmp(name, expression)) expression = text; /* an algorithm by name */
-    op o = {.text = expression, .model = model, .dense = args.value[DENSE] != NULL, .as_written = args.value[AS_WRITTEN] != NULL};
+    op o = {.text = expression,
+            .model = model,
+            .dense = args.value[DENSE] != NULL,
+            .as_written = args.value[AS_WRITTEN] != NULL};
     int tips[MOST_TIPS];
     const int tip_count = find_tips(model, args.value[TIP], tips);
     soa_report report = {SOA_OK, -1, 0, ""};
     app_out out;
     out_start(&out, 1);
     code = APP_FAILED;
-    o.q = room_for(soa_nq(model)), o.v = room_for(soa_nv(model)), o.a = room_for(soa_nv(model)), o.tau = room_for(soa_nv(model)), o.f0 = room_for(6 * MOST_TIPS);
+    o.q = room_for(soa_nq(model)), o.v = room_for(soa_nv(model)), o.a = room_for(soa_nv(model)),
+    o.tau = room_for(soa_nv(model)), o.f0 = room_for(6 * MOST_TIPS);
     FILE *in = stdin;
     if (tip_count >= 0) {
         if (soa_machine_create(model, tips, tip_count, &o.machine, &report) != SOA_OK)
             app_fail(&app_op, "%s", report.text);
         else if (!o.q || !o.v || !o.a || !o.tau || !o.f0)
             app_fail(&app_op, "out of memory");
-        else if (args.value[DERIVE] || args.value[EXPLAIN])
+        else if (args.value[DERIVE] || args.value[EXPLAIN] || args.value[COUNT] || args.value[EMIT])
             code = explain(&o, &args, &out);
         else if (args.value[IN] && strcmp(args.value[IN], "-") && !(in = fopen(args.value[IN], "r")))
             app_fail(&app_op, "--in %s: %s", args.value[IN], strerror(errno));
@@ -320,16 +371,17 @@ const app_command app_op = {
     .least = 2,
     .most = 2,
     .summary = "Runs an operator expression as O(n) sweeps",
-    .text = "Operators   H phi psi phit psit Phi Psi M P D G K L S E_phi E_psi Delta_phi Delta_psi B J E Mass Inc I\n"
-            "            (Greek letters are understood); ' is the adjoint, inv(...) the inverse, + - and numbers as usual\n"
-            "Vectors     T tau, thd v, thdd a, f0, a b V alpha (from the state), g (gravity), and the state's own vars\n"
-            "Algorithms  by name instead of an expression: FD1 FD2 FD2_tip FD3 FD3_link FD4 ID due_to_torque due_to_force\n"
-            "            due_to_acceleration due_to_tip innovations filter compliance task_force\n"
-            "Input lines are states as for soa compute (q v a tau fext), with f0 (6 numbers per tip) and\n"
-            "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", \"value\": [...]}}\n"
-            "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular part first, each in its\n"
-            "own frame.  Friction and springs are not part of T.  docs/operators.md is a tour.\n"
-            "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or expression.\n",
+    .text =
+        "Operators   H phi psi phit psit Phi Psi M P D G K L S E_phi E_psi Delta_phi Delta_psi B J E Mass Inc I\n"
+        "            (Greek letters are understood); ' is the adjoint, inv(...) the inverse, + - and numbers as usual\n"
+        "Vectors     T tau, thd v, thdd a, f0, a b V alpha (from the state), g (gravity), and the state's own vars\n"
+        "Algorithms  by name instead of an expression: FD1 FD2 FD2_tip FD3 FD3_link FD4 ID due_to_torque due_to_force\n"
+        "            due_to_acceleration due_to_tip innovations filter compliance task_force\n"
+        "Input lines are states as for soa compute (q v a tau fext), with f0 (6 numbers per tip) and\n"
+        "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", \"value\": [...]}}\n"
+        "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular part first, each in its\n"
+        "own frame.  Friction and springs are not part of T.  docs/operators.md is a tour.\n"
+        "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or expression.\n",
     .options = options,
     .examples = "  echo '{}' | soa op arm7 \"inv(Mass) T\"\n"
                 "  echo '{\"q\": [0,0.5,0,-1,0,0.3,0]}' | soa op arm7 --ideal \\\n"

@@ -102,6 +102,15 @@ SOA_API int soa_plan_recursions(const soa_plan *plan);
 /* The sweeps as recursions, as the papers print them. */
 SOA_API size_t soa_plan_explain(const soa_plan *plan, char *text, size_t room);
 
+/* Operations of the plan for its model, exactly: known zeros and constants removed, equal results computed once.  body 0:
+ * all of it, else what is computed at that body.  Not for plans with a solve in tip space or vectors of the caller's.  */
+typedef struct soa_count {
+    long additions, multiplications, divisions, sines; /* subtractions are additions; sines and cosines together */
+} soa_count;
+SOA_API soa_status soa_plan_count(const soa_plan *plan, int body, soa_count *count);
+/* The same operations as a C function void name(q, thd, thdd, T, f0, result); free the text.  External wrenches are none. */
+SOA_API soa_status soa_plan_emit_c(const soa_plan *plan, const char *name, char **text, size_t *length);
+
 /* The matrix of any expression, rows x columns = sizes of its spaces, row by row: built from definitions with dense
  * arithmetic alone, the oracle of the plans.  O(n^3); allocates.                                                      */
 SOA_API soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *matrix);

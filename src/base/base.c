@@ -38,19 +38,19 @@ uint64_t soai_checksum(const void *data, size_t size) {
 
 /* x - x is 0 for every number and NaN for NaN and infinities; four at a time, the last four perhaps seen twice.  This
  * file is compiled without -ffinite-math-only. */
-#define ALL_FINITE(real)                                                        \
-    typedef real four __attribute__((vector_size(4 * sizeof(real))));           \
-    four sum = {0}, y;                                                          \
-    if (n < 4) {                                                                \
-        for (size_t i = 0; i < n; ++i) sum[0] += x[i] - x[i];                   \
-    } else {                                                                    \
-        for (size_t i = 0; i + 4 < n; i += 4) {                                 \
-            memcpy(&y, x + i, sizeof y);                                        \
-            sum += y - y;                                                       \
-        }                                                                       \
-        memcpy(&y, x + n - 4, sizeof y);                                        \
-        sum += y - y;                                                           \
-    }                                                                           \
+#define ALL_FINITE(real)                                              \
+    typedef real four __attribute__((vector_size(4 * sizeof(real)))); \
+    four sum = {0}, y;                                                \
+    if (n < 4) {                                                      \
+        for (size_t i = 0; i < n; ++i) sum[0] += x[i] - x[i];         \
+    } else {                                                          \
+        for (size_t i = 0; i + 4 < n; i += 4) {                       \
+            memcpy(&y, x + i, sizeof y);                              \
+            sum += y - y;                                             \
+        }                                                             \
+        memcpy(&y, x + n - 4, sizeof y);                              \
+        sum += y - y;                                                 \
+    }                                                                 \
     return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0;
 
 int soai_all_finite(const double *x, size_t n) {

@@ -77,7 +77,7 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
     }
     angles(k, w, q);
     v6_zero(w->b[0].V);
-    SOAI_UNROLL_ABA for (int i = 1; i <= k->nb; ++i) { /* base to tips */
+    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips */
         const body_table *b = k->body + i;
         real V[6];
 #define SOAI_STEP_(kind, n)              \
@@ -89,7 +89,7 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
         step_rotor_gyro(k, w, b, v);
         if (!b->child) abi_set(b->M, w->b[i].P); /* P starts as M(k); elsewhere hinge_shift starts it */
     }
-    SOAI_UNROLL_ABA for (int i = k->nb; i >= 1; --i) { /* tips to base: filter */
+    SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base: filter */
         const body_table *b = k->body + i;
         int fine = 1;
 #define SOAI_STEP_(kind, n) fine = step_filter(k, w, b, i, kind, n, ARTICULATE | INNOVATE | BIAS, v, tau)
@@ -98,7 +98,7 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
         if (!fine) return i;
     }
     step_base(k, w->b[0].A);
-    SOAI_UNROLL_ABA for (int i = 1; i <= k->nb; ++i) { /* base to tips: smoother */
+    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips: smoother */
         const body_table *b = k->body + i;
 #define SOAI_STEP_(kind, n) step_smooth(k, w, b, i, kind, n, BIAS, v, vdot)
         SOAI_BY_KIND(b, SOAI_STEP_)

@@ -212,7 +212,7 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
         const real *axes = root_axes(w, i), *pw = w->pw + 3 * i;
         real *S = w->S + b->iv;
         if (!b->child) rigid_set(b->M, w->b[i].P);
-#define SOAI_STEP_(kind, nd)                                                               \
+#define SOAI_STEP_(kind, nd)                                                         \
     joint_position(k, w, b, i, kind, q);                                             \
     step_root_pose(k, w, b, i, kind);                                                \
     for (int c = 0; c < nd; ++c) {                                                   \
@@ -227,7 +227,7 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
             root_mul(axes, H + 3, x + 3);                                            \
             v3_cross_add(pw, x, x + 3);                                              \
         }                                                                            \
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) S[(size_t)j * n + (size_t)c] = x[j];       \
+        SOAI_UNROLL for (int j = 0; j < 6; ++j) S[(size_t)j * n + (size_t)c] = x[j]; \
     }
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
@@ -235,28 +235,28 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
     SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
         const body_table *b = k->body + i;
         const real *r = w->b[i].P, *axes = root_axes(w, i);
-#define SOAI_STEP_(kind, nd)                                                                  \
-    for (int c = 0; c < nd; ++c) {                                                            \
-        real f[6], x[6], g[6];                                                                \
-        composite_column(k, w, b, kind, c, r, f);                                             \
-        joint_project(k, w, b, kind, nd, f, x);                                               \
-        const int at = b->iv + c;                                                             \
-        for (int j = 0; j <= c; ++j)                                                          \
+#define SOAI_STEP_(kind, nd)                                                                          \
+    for (int c = 0; c < nd; ++c) {                                                                    \
+        real f[6], x[6], g[6];                                                                        \
+        composite_column(k, w, b, kind, c, r, f);                                                     \
+        joint_project(k, w, b, kind, nd, f, x);                                                       \
+        const int at = b->iv + c;                                                                     \
+        for (int j = 0; j <= c; ++j)                                                                  \
             M[n * (size_t)at + (size_t)(b->iv + j)] = M[n * (size_t)(b->iv + j) + (size_t)at] = x[j]; \
-        M[(n + 1) * (size_t)at] += nd == 1 ? b->armature : k->dof[at].armature;               \
-        if (b->parent) {                                                                      \
-            root_mul(axes, f, g);                                                             \
-            root_mul(axes, f + 3, g + 3);                                                     \
-            v3_cross_add(w->pw + 3 * i, g + 3, g);                                            \
-            if (b->rotor) {                                                                   \
-                real couple[3], t[3];                                                         \
-                step_rotor_couple(k, w, b, i, couple);                                        \
-                root_mul(axes, couple, t);                                                    \
-                for (int j = 0; j < 3; ++j) g[j] += t[j];                                     \
-            }                                                                                 \
-        }                                                                                     \
-        mass_ancestors(k, w, b, at, g, M);                                                    \
-    }                                                                                         \
+        M[(n + 1) * (size_t)at] += nd == 1 ? b->armature : k->dof[at].armature;                       \
+        if (b->parent) {                                                                              \
+            root_mul(axes, f, g);                                                                     \
+            root_mul(axes, f + 3, g + 3);                                                             \
+            v3_cross_add(w->pw + 3 * i, g + 3, g);                                                    \
+            if (b->rotor) {                                                                           \
+                real couple[3], t[3];                                                                 \
+                step_rotor_couple(k, w, b, i, couple);                                                \
+                root_mul(axes, couple, t);                                                            \
+                for (int j = 0; j < 3; ++j) g[j] += t[j];                                             \
+            }                                                                                         \
+        }                                                                                             \
+        mass_ancestors(k, w, b, at, g, M);                                                            \
+    }                                                                                                 \
     if (b->parent) composite_shift(k, w, b, i, kind)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_

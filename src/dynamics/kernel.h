@@ -31,22 +31,22 @@ typedef struct body_work {
 } body_work;
 
 /*   name  size        what it holds                                                written by            */
-#define SOAI_WORK_LIST(X)                                                                                    \
-    X(c, 6 * B)     /* a of the papers: V x H*v and the apparent rate of H*        kinematics             */ \
-    X(H, 6 * V)     /* columns of H* where they depend on q                        joint_position         */ \
-    X(U, 6 * V)     /* P H* (columns), with the rotor's couple                     aba                    */ \
-    X(D, 1 * D)     /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba                    */ \
-    X(e, 1 * V)     /* innovations                                                 aba                    */ \
-    X(x, 1 * V)     /* a tree vector of the caller's                                                     */  \
-    X(Rw, 9 * B)    /* rotation, body to world (or to the root body: crba)         kinematics             */ \
-    X(pw, 3 * B)    /* position of the same                                        kinematics             */ \
-    X(S, 6 * V + 3) /* columns of H* in world (or root) axes (crba: six rows)      crba, derivatives      */ \
-    X(F, 6 * V)     /* change of velocity with q                                   derivatives            */ \
-    X(Z, 6 * V)     /* change of acceleration with v                               derivatives            */ \
-    X(B, 36 * B)    /* composite d(force)/d(velocity)                              derivatives            */ \
-    X(E, 36 * B)    /* the same of wrenches fixed in the world                     derivatives            */ \
-    X(Y, 1 * N * V) /* M^-1 G' of the mimic joints                                 mimic_prepare          */ \
-    X(W, 1 * N * N) /* G M^-1 G', factored                                         mimic_prepare          */ \
+#define SOAI_WORK_LIST(X)                                                                                     \
+    X(c, 6 * B)      /* a of the papers: V x H*v and the apparent rate of H*        kinematics             */ \
+    X(H, 6 * V)      /* columns of H* where they depend on q                        joint_position         */ \
+    X(U, 6 * V)      /* P H* (columns), with the rotor's couple                     aba                    */ \
+    X(D, 1 * D)      /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba                    */ \
+    X(e, 1 * V)      /* innovations                                                 aba                    */ \
+    X(x, 1 * V)      /* a tree vector of the caller's                                                     */  \
+    X(Rw, 9 * B)     /* rotation, body to world (or to the root body: crba)         kinematics             */ \
+    X(pw, 3 * B)     /* position of the same                                        kinematics             */ \
+    X(S, 6 * V + 3)  /* columns of H* in world (or root) axes (crba: six rows)      crba, derivatives      */ \
+    X(F, 6 * V)      /* change of velocity with q                                   derivatives            */ \
+    X(Z, 6 * V)      /* change of acceleration with v                               derivatives            */ \
+    X(B, 36 * B)     /* composite d(force)/d(velocity)                              derivatives            */ \
+    X(E, 36 * B)     /* the same of wrenches fixed in the world                     derivatives            */ \
+    X(Y, 1 * N * V)  /* M^-1 G' of the mimic joints                                 mimic_prepare          */ \
+    X(W, 1 * N * N)  /* G M^-1 G', factored                                         mimic_prepare          */ \
     X(sine, Q + 3)   /* of every tree coordinate (scalars only)                     angles                 */ \
     X(cosine, Q + 3) /* the same                                                    angles                 */
 

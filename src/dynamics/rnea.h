@@ -13,8 +13,8 @@
 
 /* What the joint adds to wdot and to the origin's acceleration:  alpha += H_w a + w x w_J + (rate of H_w) v,
  * acc += H_v a + (2 w - w_J) x v_J + (rate of H_v) v,  w_J, v_J = H* v. */
-SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
-                                         const real omega[3], const real *v, const real *a, real A[6]) {
+SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work *w, const body_table *b, int kind,
+                                         int nv, const real omega[3], const real *v, const real *a, real A[6]) {
     real t[3];
     switch (kind) {
     CASE_ON_AXIS : {
@@ -83,7 +83,8 @@ SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const r
     const real *a = A + 3;
     const real xx = o[0] * o[0], yy = o[1] * o[1], zz = o[2] * o[2];
     const real xy = o[0] * o[1], xz = o[0] * o[2], yz = o[1] * o[2];
-    const real u[9] = {-(yy + zz), xy - A[2], xz + A[1], xy + A[2], -(xx + zz), yz - A[0], xz - A[1], yz + A[0], -(xx + yy)};
+    const real u[9] = {-(yy + zz), xy - A[2], xz + A[1], xy + A[2], -(xx + zz),
+                       yz - A[0],  xz - A[1], yz + A[0], -(xx + yy)};
     f[0] = I[XX] * A[0] + (I[ZZ] - I[YY]) * yz - I[XY] * u[6] + I[XZ] * u[3] + I[YZ] * (yy - zz) +
            (h[1] * a[2] - h[2] * a[1]);
     f[1] = I[YY] * A[1] + (I[XX] - I[ZZ]) * xz - I[YZ] * u[1] + I[XY] * u[7] + I[XZ] * (zz - xx) +
@@ -121,13 +122,13 @@ SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const re
     SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
         const body_table *b = k->body + i;
         const real *f = w->b[i].f;
-#define SOAI_STEP_(kind, n)                                                                             \
-    {                                                                                                   \
-        real x[6];                                                                                      \
-        joint_project(k, w, b, kind, n, f, x); /* T = H f */                                            \
-        SOAI_UNROLL for (int j = 0; j < n; ++j) tau[b->iv + j] =                                        \
-            x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j];                  \
-        if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f); /* f(parent) += phi f */     \
+#define SOAI_STEP_(kind, n)                                                                         \
+    {                                                                                               \
+        real x[6];                                                                                  \
+        joint_project(k, w, b, kind, n, f, x); /* T = H f */                                        \
+        SOAI_UNROLL for (int j = 0; j < n; ++j) tau[b->iv + j] =                                    \
+            x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j];              \
+        if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f); /* f(parent) += phi f */ \
     }
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_

@@ -276,8 +276,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                 block_solve(nv, D, x);
                 for (int r = 0; r < nv; ++r) Y[6 * r + j] = x[r];
             }
-            for (int r = 0; b->parent && r < nv; ++r)
-                abi_subtract(U + 6 * r, Y + 6 * r, r ? after : P, after);
+            for (int r = 0; b->parent && r < nv; ++r) abi_subtract(U + 6 * r, Y + 6 * r, r ? after : P, after);
         }
     } else if (nv == 1) {
         dinv = D[0];

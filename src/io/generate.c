@@ -40,9 +40,10 @@ static void put_kernels(FILE *f) {
  * enumerators (kind 'f'). */
 typedef void name_fn(FILE *f, const char *name, size_t length);
 static void each_name(FILE *f, char kind, name_fn *fn) {
-    static const char *const types[] = {
-        "real", "konst", "soai_mask", "pack", "pack_mask", "body_table", "dof_table", "view_table", "body_work", "kernel_work", "XX",
-        "YY",   "ZZ", "ABI_SIZE",    "XY",        "XZ",         "YZ",        "ARTICULATE", "INNOVATE",  "BIAS"};
+    static const char *const types[] = {"real",       "konst",     "soai_mask",  "pack",      "pack_mask",
+                                        "body_table", "dof_table", "view_table", "body_work", "kernel_work",
+                                        "XX",         "YY",        "ZZ",         "ABI_SIZE",  "XY",
+                                        "XZ",         "YZ",        "ARTICULATE", "INNOVATE",  "BIAS"};
     for (const soai_text *t = soai_kernel_text; t->name; ++t)
         for (const char *line = t->text; *line;) {
             const char *end = strchr(line, '\n'), *next = end ? end + 1 : line + strlen(line);
@@ -86,16 +87,25 @@ static void put_numbers(FILE *f, const char *name, const double *x, size_t n) {
     fprintf(f, "},\n");
 }
 
+/* Entries that are rounding errors of zero become zero, so that the compiler can drop them: the roll, pitch and yaw of
+ * a quarter turn give 6e-17. */
+static void put_rotation(FILE *f, const char *name, const double R[9]) {
+    double clean[9];
+    for (int i = 0; i < 9; ++i) clean[i] = fabs(R[i]) < 1e-15 ? 0 : R[i];
+    put_numbers(f, name, clean, 9);
+}
+
 static void put_tables(FILE *f, const soa_model *m) {
     const soai_view_double v = soai_model_view(m);
     const char *unit = "";
     fprintf(f, "static const soai_body_double gen_body[%d] = {\n{.parent = 0},\n", v.nb + 1);
     for (int i = 1; i <= v.nb; ++i) {
         const soai_body_double *b = v.body + i;
-        fprintf(f, "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d, "
+        fprintf(f,
+                "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d, "
                 ".child = %d, .run = %d,\n",
                 b->parent, b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor, b->child, b->run);
-        put_numbers(f, "R0", b->R0, 9), put_numbers(f, "R1", b->R1, 9), put_numbers(f, "R2", b->R2, 9);
+        put_rotation(f, "R0", b->R0), put_rotation(f, "R1", b->R1), put_rotation(f, "R2", b->R2);
         put_numbers(f, "p", b->p, 3), put_numbers(f, "axis", b->axis, 3), put_numbers(f, "slide", b->slide, 3);
         put_numbers(f, "M", b->M, 10), put_numbers(f, "P", b->P, 24);
         fprintf(f, " .armature = %.17g,\n", b->armature);
@@ -142,11 +152,13 @@ static const char wrappers[] =
     "typedef struct GEN(room) {\n"
     "    body_work b[GEN_NB + 1];\n"
     "    real c[6 * (GEN_NB + 1)], Rw[9 * (GEN_NB + 1)], pw[3 * (GEN_NB + 1)];\n"
-    "    real sine[GEN_TQ + 4], cosine[GEN_TQ + 4], H[6 * GEN_TV + 1], U[6 * GEN_TV + 1], D[GEN_ND + 1], e[GEN_TV + 1], x[GEN_TV + 1], S[6 * GEN_TV + 4];\n"
+    "    real sine[GEN_TQ + 4], cosine[GEN_TQ + 4], H[6 * GEN_TV + 1], U[6 * GEN_TV + 1], D[GEN_ND + 1], e[GEN_TV + "
+    "1], x[GEN_TV + 1], S[6 * GEN_TV + 4];\n"
     "    real Y[GEN_NM * GEN_TV + 1], W[GEN_NM * GEN_NM + 1];\n"
     "    real q[GEN_TQ + 1], v[GEN_TV + 1], a[GEN_TV + 1], out[GEN_TV + 1];\n"
     "} GEN(room);\n"
-    "#define GEN_WORK(r) {.b = r.b, .c = r.c, .sine = r.sine, .cosine = r.cosine, .H = r.H, .U = r.U, .D = r.D, .e = r.e, .x = r.x, .Rw = r.Rw, .pw = "
+    "#define GEN_WORK(r) {.b = r.b, .c = r.c, .sine = r.sine, .cosine = r.cosine, .H = r.H, .U = r.U, .D = r.D, .e = "
+    "r.e, .x = r.x, .Rw = r.Rw, .pw = "
     "r.pw, .S = r.S, \\\n"
     "    .Y = r.Y, .W = r.W}\n"
     "/* Tree coordinates of SOAI_LANES states, `states` of them real, `stride` numbers apart. */\n"
@@ -329,8 +341,7 @@ static void put_file(FILE *f, const soa_model *m, const char *prefix) {
                "GEN\n#undef GEN_WORK\n#undef GEN_AT\n#undef SOAI_NUMBER\n");
     each_name(f, 'm', put_undef);
     each_name(f, 'f', put_rename);
-    /* a sweep of forward dynamics in lanes is too long to be unrolled: its code would not fit the decoder's cache */
-    fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n#define SOAI_UNROLL_ABA\n%s", unroll);
+    fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n%s", unroll);
     put_kernels(f);
     fprintf(f, "#define GEN(name) gen_lanes_##name\n%s", wrappers);
     put_api(f, batch_api, prefix);

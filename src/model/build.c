@@ -433,7 +433,7 @@ static void fill(const builder *b, soa_model *m) {
         memcpy(row->R, place.R, sizeof place.R), memcpy(row->p, place.p, sizeof place.p);
     }
     body[0] = (soai_body_double){.child = body[0].child}; /* mass fixed to the world moves nothing */
-    for (int i = 1; i <= m->nb; ++i) {         /* merged bodies as people read them */
+    for (int i = 1; i <= m->nb; ++i) {                    /* merged bodies as people read them */
         const double *M = body[i].M;
         soai_meta *e = meta + i;
         soai_inertia_packs(M, body[i].P);

@@ -117,11 +117,13 @@ static matrix articulated(oracle *o) {
         if (!b->parent) continue;
         matrix p = make(6, 6), h = make(b->nv, 6), x = make(6, 6), r = make(b->nv, b->nv);
         for (int c = 0; c < 6; ++c) {
-            for (int j = 0; j < 6; ++j) AT(p, j, c) = AT(P, 6 * i - 6 + j, 6 * i - 6 + c), AT(x, j, c) = AT(X, 6 * i - 6 + j, 6 * i - 6 + c);
+            for (int j = 0; j < 6; ++j)
+                AT(p, j, c) = AT(P, 6 * i - 6 + j, 6 * i - 6 + c), AT(x, j, c) = AT(X, 6 * i - 6 + j, 6 * i - 6 + c);
             for (int j = 0; j < b->nv; ++j) AT(h, j, c) = AT(H, b->iv + j, 6 * i - 6 + c);
         }
         for (int j = 0; j < b->nv; ++j) AT(r, j, j) = AT(Jr, b->iv + j, b->iv + j);
-        matrix ph = times(copy(p), turn(copy(h))), d = plus(1, times(h, copy(ph)), 1, r), hp = turn(copy(ph)), xt = turn(copy(x));
+        matrix ph = times(copy(p), turn(copy(h))), d = plus(1, times(h, copy(ph)), 1, r), hp = turn(copy(ph)),
+               xt = turn(copy(x));
         matrix after = plus(1, p, -1, times(times(ph, invert(d, &o->singular)), hp));
         matrix moved = times(times(x, after), xt);
         for (int c = 0; moved.x && c < 6; ++c)
@@ -177,7 +179,8 @@ static matrix form(oracle *o, int leaf) {
     }
     free(out.x);
     switch (leaf) {
-    case LEAF_PHI: return invert(plus(1, identity(nl), -1, times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI)))), &o->singular);
+    case LEAF_PHI:
+        return invert(plus(1, identity(nl), -1, times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI)))), &o->singular);
     case LEAF_ART: return articulated(o);
     case LEAF_DIAG: {
         matrix H = of(o, LEAF_HINGE), P = of(o, LEAF_ART);

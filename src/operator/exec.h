@@ -40,7 +40,8 @@ SOAI_INLINE void exec_free_motion(const view_table *k, const kernel_work *w, con
 }
 
 SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
-                           const soai_op *ops, int count, const soai_tips *tips, const double *thd, const double *fext) {
+                           const soai_op *ops, int count, const soai_tips *tips, const double *thd,
+                           const double *fext) {
     const real *R = w->b[i].R, *p = w->b[i].p;
     for (int o = 0; o < count; ++o) {
         const soai_op *op = ops + o;

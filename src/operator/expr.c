@@ -156,7 +156,9 @@ const soa_expr *soai_settle(const soa_expr *e, int from, int to) {
             if (e->kind == EXPR_PRODUCT && x->kind == EXPR_LEAF && x->leaf == LEAF_ID && e->count > 1) {
                 if (count > 0 || i + 1 < e->count) continue; /* I x = x */
             }
-            const int right = e->kind == EXPR_SUM ? from : i + 1 < e->count && e->arg[i + 1]->to != ANY ? e->arg[i + 1]->to : from;
+            const int right = e->kind == EXPR_SUM                            ? from
+                              : i + 1 < e->count && e->arg[i + 1]->to != ANY ? e->arg[i + 1]->to
+                                                                             : from;
             args[count++] = soai_settle(soai_hold(x), right, e->kind == EXPR_SUM ? to : left);
             left = x->from != ANY ? x->from : left;
         }
@@ -210,7 +212,8 @@ const soa_expr *soa_expr_leaf(const char *name) {
     return NULL;
 }
 const soa_expr *soa_expr_variable(const char *name, soa_space space) {
-    if (!name || !*name || strlen(name) >= sizeof((soa_expr *)0)->name || space <= SOA_SPACE_ONE || space >= SOA_SPACE_COUNT)
+    if (!name || !*name || strlen(name) >= sizeof((soa_expr *)0)->name || space <= SOA_SPACE_ONE ||
+        space >= SOA_SPACE_COUNT)
         return NULL;
     soa_expr *e = (soa_expr *)(uintptr_t)soai_leaf_new(LEAF_VARIABLE, (int)space);
     if (e) strcpy(e->name, name);

@@ -35,12 +35,18 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
     soa_machine *m = calloc(1, sizeof *m);
     if (!m) return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
     m->model = model;
-    const size_t nq = (size_t)model->nq + 1, nv = (size_t)model->nv + 1, nb = (size_t)model->nb + 1, nt = (size_t)tip_count + 1;
+    const size_t nq = (size_t)model->nq + 1, nv = (size_t)model->nv + 1, nb = (size_t)model->nb + 1,
+                 nt = (size_t)tip_count + 1;
     soa_status s = soa_work_create(model, &m->work);
     m->q = calloc(nq, sizeof(double)), m->thd = calloc(nv, sizeof(double)), m->thdd = calloc(nv, sizeof(double));
-    m->torque = calloc(nv, sizeof(double)), m->f0 = calloc(6 * nt, sizeof(double)), m->fext = calloc(6 * nb, sizeof(double));
-    m->tips = (soai_tips){.count = tip_count, .body = calloc(nt, sizeof(int)), .R = calloc(9 * nt, sizeof(double)), .p = calloc(3 * nt, sizeof(double))};
-    if (s || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 || !m->fext || !m->tips.body || !m->tips.R || !m->tips.p) {
+    m->torque = calloc(nv, sizeof(double)), m->f0 = calloc(6 * nt, sizeof(double)),
+    m->fext = calloc(6 * nb, sizeof(double));
+    m->tips = (soai_tips){.count = tip_count,
+                          .body = calloc(nt, sizeof(int)),
+                          .R = calloc(9 * nt, sizeof(double)),
+                          .p = calloc(3 * nt, sizeof(double))};
+    if (s || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 || !m->fext || !m->tips.body || !m->tips.R ||
+        !m->tips.p) {
         soa_machine_free(m);
         return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
     }
@@ -86,7 +92,8 @@ soa_status soa_machine_state(soa_machine *m, const double *q, const double *v, c
     const double *from[3] = {v, a, tau};
     double *to[3] = {m->thd, m->thdd, m->torque};
     for (int i = 0; i < 3; ++i) from[i] ? memcpy(to[i], from[i], nv) : memset(to[i], 0, nv);
-    f0 ? memcpy(m->f0, f0, 6 * (size_t)m->tips.count * sizeof *f0) : memset(m->f0, 0, 6 * (size_t)m->tips.count * sizeof *m->f0);
+    f0 ? memcpy(m->f0, f0, 6 * (size_t)m->tips.count * sizeof *f0)
+       : memset(m->f0, 0, 6 * (size_t)m->tips.count * sizeof *m->f0);
     memset(m->fext, 0, 6 * ((size_t)m->model->nb + 1) * sizeof *m->fext);
     for (int i = 0; i < wrench_count; ++i) {
         if (wrenches[i].frame < 0 || wrenches[i].frame >= m->model->frames || !soai_all_finite(wrenches[i].value, 6))
@@ -109,7 +116,8 @@ soa_status soa_machine_state(soa_machine *m, const double *q, const double *v, c
 }
 
 soa_status soa_machine_set(soa_machine *m, const char *name, soa_space space, const double *value) {
-    if (!m || !name || !value || strlen(name) >= sizeof m->variable[0].name || space <= SOA_SPACE_ONE || space >= SOA_SPACE_COUNT)
+    if (!m || !name || !value || strlen(name) >= sizeof m->variable[0].name || space <= SOA_SPACE_ONE ||
+        space >= SOA_SPACE_COUNT)
         return SOA_E_ARGUMENT;
     const size_t n = (size_t)m->size[space];
     if (!soai_all_finite(value, n)) return SOA_E_NOT_FINITE;
@@ -154,7 +162,8 @@ const double *soai_vector(const soa_machine *m, const soa_expr *leaf) {
     case LEAF_BASEACC: return m->base;
     case LEAF_VARIABLE:
         for (int i = 0; i < m->variable_count; ++i)
-            if (!strcmp(m->variable[i].name, leaf->name) && m->variable[i].space == leaf->to) return m->variable[i].value;
+            if (!strcmp(m->variable[i].name, leaf->name) && m->variable[i].space == leaf->to)
+                return m->variable[i].value;
         return NULL;
     default: return NULL;
     }

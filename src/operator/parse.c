@@ -20,7 +20,8 @@ static const soa_expr *fail(parser *p, const char *where, const char *what) {
     if (p->failed++) return NULL;
     const size_t before = (size_t)(where - p->text), from = before > 60 ? before - 50 : 0;
     size_t column = 0;
-    for (size_t i = from; i < before; ++i) column += ((unsigned char)p->text[i] & 0xc0) != 0x80; /* characters, not bytes */
+    for (size_t i = from; i < before; ++i)
+        column += ((unsigned char)p->text[i] & 0xc0) != 0x80; /* characters, not bytes */
     if (p->room)
         snprintf(p->message, p->room, "%s\n  %s%.100s\n  %*s^", what, from ? "..." : "", p->text + from,
                  (int)(column + (from ? 3 : 0)), "");
@@ -32,8 +33,9 @@ static void space(parser *p) {
 
 static const struct {
     const char *letter, *name;
-} greek[] = {{"φ̃", "phit"}, {"ψ̃", "psit"}, {"Δ_φ", "Delta_phi"}, {"Δ_ψ", "Delta_psi"}, {"E_φ", "E_phi"}, {"E_ψ", "E_psi"},
-             {"φ", "phi"},  {"ψ", "psi"},   {"Φ", "Phi"},         {"Ψ", "Psi"},         {"α", "alpha"},   {NULL, NULL}};
+} greek[] = {{"φ̃", "phit"},    {"ψ̃", "psit"},    {"Δ_φ", "Delta_phi"}, {"Δ_ψ", "Delta_psi"},
+             {"E_φ", "E_phi"}, {"E_ψ", "E_psi"}, {"φ", "phi"},         {"ψ", "psi"},
+             {"Φ", "Phi"},     {"Ψ", "Psi"},     {"α", "alpha"},       {NULL, NULL}};
 
 static const soa_expr *sum(parser *p);
 
@@ -81,7 +83,8 @@ static const soa_expr *primary(parser *p) {
         space(p);
         if (*p->at != ')') {
             soa_expr_free(e);
-            return *p->at ? fail(p, p->at, "expected ')' or an operator here") : fail(p, open, "this '(' is never closed");
+            return *p->at ? fail(p, p->at, "expected ')' or an operator here")
+                          : fail(p, open, "this '(' is never closed");
         }
         ++p->at, --p->depth;
         if (!inverse) return e;
@@ -93,7 +96,8 @@ static const soa_expr *primary(parser *p) {
     }
     if (inverse) return fail(p, p->at, "inv needs its argument in parentheses: inv(D)");
     if (!primary_follows(p))
-        return fail(p, p->at, *p->at ? "expected an operator, a vector, '(' or inv( here" : "the expression ends too early");
+        return fail(p, p->at,
+                    *p->at ? "expected an operator, a vector, '(' or inv( here" : "the expression ends too early");
     return name(p);
 }
 
@@ -171,9 +175,14 @@ static const soa_expr *sum(parser *p) {
 }
 
 /* One side: text up to `end`; the identity's space may stay open. */
-static const soa_expr *side(const char *text, const char *end, const soa_variable *variables, int variable_count, char *message,
-                            size_t room) {
-    parser p = {.text = text, .at = text, .variables = variables, .variable_count = variable_count, .message = message, .room = room};
+static const soa_expr *side(const char *text, const char *end, const soa_variable *variables, int variable_count,
+                            char *message, size_t room) {
+    parser p = {.text = text,
+                .at = text,
+                .variables = variables,
+                .variable_count = variable_count,
+                .message = message,
+                .room = room};
     const soa_expr *e = sum(&p);
     if (e && p.at != end) {
         soa_expr_free(e);
@@ -209,7 +218,8 @@ soa_status soa_expr_parse(const char *text, const soa_variable *variables, int v
     return SOA_OK;
 }
 
-soa_status soa_equation_parse(const char *text, const soa_expr **left, const soa_expr **right, char *message, size_t room) {
+soa_status soa_equation_parse(const char *text, const soa_expr **left, const soa_expr **right, char *message,
+                              size_t room) {
     if (!text || !left || !right) return SOA_E_ARGUMENT;
     if (too_long(text, message, room)) return SOA_E_FORMAT;
     const char *equals = strchr(text, '=');
@@ -226,8 +236,9 @@ soa_status soa_equation_parse(const char *text, const soa_expr **left, const soa
     const int from = a->from == ANY ? b->from : a->from, to = a->to == ANY ? b->to : a->to;
     if ((b->from != ANY && b->from != from) || (b->to != ANY && b->to != to)) {
         if (room)
-            snprintf(message, room, "the sides do not match: the left maps %s to %s, the right %s to %s", soa_space_name((soa_space)a->from),
-                     soa_space_name((soa_space)a->to), soa_space_name((soa_space)b->from), soa_space_name((soa_space)b->to));
+            snprintf(message, room, "the sides do not match: the left maps %s to %s, the right %s to %s",
+                     soa_space_name((soa_space)a->from), soa_space_name((soa_space)a->to),
+                     soa_space_name((soa_space)b->from), soa_space_name((soa_space)b->to));
         soa_expr_free(a), soa_expr_free(b);
         return SOA_E_FORMAT;
     }

@@ -4,25 +4,10 @@
  * ones found again (shared parts are computed once).  An inward (causal) operation needs its argument at the body when
  * the inward loop comes there; so operations that run the same way follow each other within one loop, memoryless ones go
  * along, and only a change of direction starts the next sweep.  P, D and G come from one inward recursion of their own. */
-#include "machine.h"
+#include "plan.h"
 #include "words.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { MOST_VALUES = 4000 };
-
-typedef struct value {
-    int code, space, a, b; /* arguments, -1 none */
-    double x, y;
-    const soa_expr *leaf; /* OP_INPUT: its data; OP_SOLVE: what is inverted */
-    int level;
-} value;
-typedef struct builder {
-    value v[MOST_VALUES];
-    int count;
-    const char *why;      /* failed */
-    const soa_expr *what; /* at this */
-} builder;
 
 static const struct {
     int way;
@@ -30,9 +15,12 @@ static const struct {
 #define SOAI_OP_ROW_(code, from, to, way) {way},
     SOAI_OPS(SOAI_OP_ROW_)
 #undef SOAI_OP_ROW_
-        {0}, {0}, {0}};
+        {0},
+    {0},
+    {0}};
 static int uses_P(int code) {
-    return code == OP_PSI || code == OP_PSI_T || code == OP_G || code == OP_G_T || code == OP_P || code == OP_D || code == OP_DINV;
+    return code == OP_PSI || code == OP_PSI_T || code == OP_G || code == OP_G_T || code == OP_P || code == OP_D ||
+           code == OP_DINV;
 }
 static int recursion(int code) {
     return code == OP_PHI || code == OP_PHI_T || code == OP_PSI || code == OP_PSI_T;
@@ -79,12 +67,22 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
         if (e->leaf != LEAF_BIASACC && e->leaf != LEAF_BIASFORCE)
             return value_of(b, (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e});
         const int velocity = value_of(
-            b, (value){.code = OP_PHI_T, .space = SOA_SPACE_LINK, .b = -1,
-                       .a = value_of(b, (value){.code = OP_H_T, .space = SOA_SPACE_LINK, .a = input(b, LEAF_THD), .b = -1})});
-        if (e->leaf == LEAF_BIASFORCE) return value_of(b, (value){.code = OP_FORCE, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
+            b, (value){.code = OP_PHI_T,
+                       .space = SOA_SPACE_LINK,
+                       .b = -1,
+                       .a = value_of(
+                           b, (value){.code = OP_H_T, .space = SOA_SPACE_LINK, .a = input(b, LEAF_THD), .b = -1})});
+        if (e->leaf == LEAF_BIASFORCE)
+            return value_of(b, (value){.code = OP_FORCE, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
         const int bias = value_of(b, (value){.code = OP_BIAS, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
-        return value_of(b, (value){.code = OP_SUM, .space = SOA_SPACE_LINK, .a = bias, .x = 1, .y = 1,
-                                   .b = value_of(b, (value){.code = OP_E, .space = SOA_SPACE_LINK, .a = input(b, LEAF_BASEACC), .b = -1})});
+        return value_of(
+            b, (value){.code = OP_SUM,
+                       .space = SOA_SPACE_LINK,
+                       .a = bias,
+                       .x = 1,
+                       .y = 1,
+                       .b = value_of(
+                           b, (value){.code = OP_E, .space = SOA_SPACE_LINK, .a = input(b, LEAF_BASEACC), .b = -1})});
     }
     return value_of(b, (value){.code = codes[e->leaf][turned], .space = turned ? e->from : e->to, .a = x, .b = -1});
 }
@@ -96,7 +94,8 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
     case EXPR_ADJOINT: return apply(b, e->arg[0], !turned, x);
     case EXPR_SCALE: {
         const int y = apply(b, e->arg[0], turned, x);
-        return value_of(b, (value){.code = OP_SUM, .space = y >= 0 ? b->v[y].space : 0, .a = y, .b = -1, .x = e->factor});
+        return value_of(b,
+                        (value){.code = OP_SUM, .space = y >= 0 ? b->v[y].space : 0, .a = y, .b = -1, .x = e->factor});
     }
     case EXPR_PRODUCT:
         for (int i = 0; i < e->count; ++i) x = apply(b, e->arg[turned ? i : e->count - 1 - i], turned, x);
@@ -112,9 +111,13 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
             if (total < 0)
                 total = y, scale = s;
             else
-                total = value_of(b, (value){.code = OP_SUM, .space = b->v[y].space, .a = total, .b = y, .x = scale, .y = s}), scale = 1;
+                total = value_of(
+                    b, (value){.code = OP_SUM, .space = b->v[y].space, .a = total, .b = y, .x = scale, .y = s}),
+                scale = 1;
         }
-        return scale == 1 ? total : value_of(b, (value){.code = OP_SUM, .space = b->v[total].space, .a = total, .b = -1, .x = scale});
+        return scale == 1
+                   ? total
+                   : value_of(b, (value){.code = OP_SUM, .space = b->v[total].space, .a = total, .b = -1, .x = scale});
     }
     default: {
         const soa_expr *inverse = soai_inverse_of(e->arg[0]), *wide = inverse ? soai_expand(inverse) : NULL;
@@ -144,7 +147,8 @@ static int level_all(builder *b, int first) {
             if (ab[s] >= 0) {
                 const value *o = b->v + ab[s];
                 int after = o->level;
-                if ((o->space == SOA_SPACE_BASE && o->code != OP_INPUT) || o->code == OP_SOLVE) ++after; /* known when the sweep is over */
+                if ((o->space == SOA_SPACE_BASE && o->code != OP_INPUT) || o->code == OP_SOLVE)
+                    ++after; /* known when the sweep is over */
                 if (after > level) level = after;
             }
         v->level = v->code == OP_INPUT ? -1 : level;
@@ -194,26 +198,6 @@ int soai_plan_cost(const soa_expr *e, soai_cost *cost) {
 }
 
 /* ---- a plan ------------------------------------------------------------------------------------------------------- */
-typedef struct solve { /* inv(E) x in tip space: E formed by runs of its own plan, once per state */
-    soa_plan *plan;
-    double *unit, *matrix, *out;
-    const double *in;
-    int level, turned;
-} solve;
-struct soa_plan {
-    soa_machine *machine;
-    builder *values;
-    int last, first, sweeps, recursions, articulates;
-    soai_op *ops;
-    int *start; /* of each sweep in ops; sweeps + 1 */
-    double *memory, **slot;
-    double *input; /* the unknown vector's slot, where the expression is an operator */
-    solve *solves;
-    int solve_count;
-    int fused;      /* 1 forward dynamics without tip forces, 2 with them: run as one filter and one smoother */
-    double *forces; /* then: 6 per body */
-};
-
 void soa_plan_free(soa_plan *p) {
     if (!p) return;
     builder_free(p->values);
@@ -250,8 +234,8 @@ static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan
         char text[200] = "";
         if (p->values->what) soa_expr_print(p->values->what, text, sizeof text);
         if (room)
-            snprintf(message, room, "cannot be planned: %s%s%s; --dense forms any expression", p->values->why ? p->values->why : "?",
-                     *text ? ": " : "", text);
+            snprintf(message, room, "cannot be planned: %s%s%s; --dense forms any expression",
+                     p->values->why ? p->values->why : "?", *text ? ": " : "", text);
         s = SOA_E_ARGUMENT;
     }
     if (!s) s = fill(p, message, room);
@@ -266,7 +250,8 @@ soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan
     if (!m || !expr || !plan) return SOA_E_ARGUMENT;
     if (expr->from != SOA_SPACE_ONE) {
         if (room)
-            snprintf(message, room, "this is an operator, %s to %s: apply it to a vector, or ask for its matrix (--dense)",
+            snprintf(message, room,
+                     "this is an operator, %s to %s: apply it to a vector, or ask for its matrix (--dense)",
                      soa_space_name((soa_space)expr->from), soa_space_name((soa_space)expr->to));
         return SOA_E_ARGUMENT;
     }
@@ -322,8 +307,13 @@ static soa_status fill(soa_plan *p, char *message, size_t room) {
                 if (st) return st;
                 continue;
             }
-            p->ops[n++] = (soai_op){.code = v->code, .space = v->space, .x = v->x, .y = v->y, .out = p->slot[i],
-                                    .a = v->a >= 0 ? p->slot[v->a] : NULL, .b = v->b >= 0 ? p->slot[v->b] : NULL};
+            p->ops[n++] = (soai_op){.code = v->code,
+                                    .space = v->space,
+                                    .x = v->x,
+                                    .y = v->y,
+                                    .out = p->slot[i],
+                                    .a = v->a >= 0 ? p->slot[v->a] : NULL,
+                                    .b = v->b >= 0 ? p->slot[v->b] : NULL};
         }
     }
     p->start[p->sweeps] = n;
@@ -402,9 +392,12 @@ static soa_status run_all(soa_plan *p) {
                 memset(ops[o].out, 0, 6 * ((size_t)m->model->nb + 1) * sizeof(double));
             if (ops[o].code == OP_E_T) memset(ops[o].out, 0, 6 * sizeof(double));
             if (ops[o].code == OP_SUM && ops[o].space == SOA_SPACE_BASE)
-                for (int j = 0; j < 6; ++j) ops[o].out[j] = ops[o].x * ops[o].a[j] + (ops[o].b ? ops[o].y * ops[o].b[j] : 0);
+                for (int j = 0; j < 6; ++j)
+                    ops[o].out[j] = ops[o].x * ops[o].a[j] + (ops[o].b ? ops[o].y * ops[o].b[j] : 0);
         }
-        if (count) w->k->exec(&w->view, &w->w, (level % 2 == 0 ? p->first : -p->first) > 0, ops, count, &m->tips, m->thd, m->fext);
+        if (count)
+            w->k->exec(&w->view, &w->w, (level % 2 == 0 ? p->first : -p->first) > 0, ops, count, &m->tips, m->thd,
+                       m->fext);
         for (int i = 0; i < p->solve_count; ++i)
             if (p->solves[i].level == level) {
                 const soa_status s = run_solve(p->solves + i, m->size[SOA_SPACE_TIP]);
@@ -433,7 +426,10 @@ static void value_name(const builder *b, int i, char name[32]) {
     if (i < 0)
         snprintf(name, 32, "0");
     else if (b->v[i].code == OP_INPUT)
-        snprintf(name, 32, "%s", b->v[i].leaf ? b->v[i].leaf->leaf == LEAF_VARIABLE ? b->v[i].leaf->name : soai_leaves[b->v[i].leaf->leaf].name : "x");
+        snprintf(name, 32, "%s",
+                 b->v[i].leaf
+                     ? b->v[i].leaf->leaf == LEAF_VARIABLE ? b->v[i].leaf->name : soai_leaves[b->v[i].leaf->leaf].name
+                     : "x");
     else
         snprintf(name, 32, "%s%d", (const char *const[]){"", "e", "z", "y", "t", "c"}[b->v[i].space], i);
 }
@@ -443,8 +439,8 @@ size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
     if (!p) return 0;
     const builder *b = p->values;
 #define SAY(...) at += (size_t)snprintf(at < room ? text + at : NULL, at < room ? room - at : 0, __VA_ARGS__)
-    SAY("%d sweep%s, %d recursion%s%s\n", p->sweeps, p->sweeps == 1 ? "" : "s", p->recursions, p->recursions == 1 ? "" : "s",
-        p->articulates ? ", after the inward recursion of P, D, G" : "");
+    SAY("%d sweep%s, %d recursion%s%s\n", p->sweeps, p->sweeps == 1 ? "" : "s", p->recursions,
+        p->recursions == 1 ? "" : "s", p->articulates ? ", after the inward recursion of P, D, G" : "");
     if (p->fused) SAY("(run as one filter and one smoother, the library's forward dynamics)\n");
     SAY("k a body, p its parent, c its children; phi(p,k) with the rotation; world: all zero\n");
     if (p->articulates)
@@ -495,8 +491,9 @@ size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
                 SAY("\n");
                 break;
             default: {
-                static const char *const names[] = {[OP_H] = "H", [OP_H_T] = "H'", [OP_G] = "G", [OP_G_T] = "G'", [OP_P] = "P",
-                                                    [OP_M] = "M", [OP_D] = "D", [OP_DINV] = "inv(D)", [OP_JR] = "Jr"};
+                static const char *const names[] = {
+                    [OP_H] = "H", [OP_H_T] = "H'", [OP_G] = "G",         [OP_G_T] = "G'", [OP_P] = "P",
+                    [OP_M] = "M", [OP_D] = "D",    [OP_DINV] = "inv(D)", [OP_JR] = "Jr"};
                 SAY("%s(k) %s(k)\n", names[v->code], x);
             }
             }

@@ -138,7 +138,8 @@ static void collect(search *s, int from, const soa_expr *e, wrap_fn *wrap, void 
             int same = 0;
             while (fi && fj && same + 1 < ni && same + 1 < nj && soai_same(fi[same], fj[same])) ++same;
             if (!same) continue;
-            const soa_expr *rest[2] = {NULL, NULL}, **args = calloc((size_t)(ni > nj ? ni : nj) + (size_t)e->count, sizeof *args);
+            const soa_expr *rest[2] = {NULL, NULL},
+                           **args = calloc((size_t)(ni > nj ? ni : nj) + (size_t)e->count, sizeof *args);
             if (!args) return;
             for (int side = 0; side < 2; ++side) {
                 const soa_expr *const *f = side ? fj : fi;
@@ -164,24 +165,29 @@ static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, vo
     if (e->kind == EXPR_LEAF && (e->leaf == LEAF_JACOB || e->leaf == LEAF_VELOCITY || e->leaf == LEAF_ALPHA)) {
         const soa_expr *d = NULL;
         snprintf(name, sizeof name, "definition of %s", soai_leaves[e->leaf].name);
-        if (soa_expr_parse(soai_leaves[e->leaf].definition, NULL, 0, &d, NULL, 0) == SOA_OK) found(s, wrap(c, d), from, name);
+        if (soa_expr_parse(soai_leaves[e->leaf].definition, NULL, 0, &d, NULL, 0) == SOA_OK)
+            found(s, wrap(c, d), from, name);
     }
     if (e->kind == EXPR_INVERSE) {
         const soa_expr *x = soai_inverse_of(e->arg[0]);
         const int mass = e->arg[0]->kind == EXPR_LEAF && e->arg[0]->leaf == LEAF_MASS;
-        if (x) found(s, wrap(c, x), from, mass ? "RJK91 (13), inverse of the innovations factorisation" : "RJK91 (12), inverse of a factor");
+        if (x)
+            found(s, wrap(c, x), from,
+                  mass ? "RJK91 (13), inverse of the innovations factorisation" : "RJK91 (12), inverse of a factor");
     }
     if (e->kind == EXPR_ADJOINT) {
         const soa_expr *x = e->arg[0];
         if (x->kind == EXPR_PRODUCT) { /* (A B)' = B' A' */
             const soa_expr **args = calloc((size_t)x->count, sizeof *args);
-            for (int j = 0; args && j < x->count; ++j) args[j] = soai_unary(EXPR_ADJOINT, 1, soai_hold(x->arg[x->count - 1 - j]));
+            for (int j = 0; args && j < x->count; ++j)
+                args[j] = soai_unary(EXPR_ADJOINT, 1, soai_hold(x->arg[x->count - 1 - j]));
             if (args) found(s, wrap(c, soai_nary(EXPR_PRODUCT, args, x->count)), from, "(A B)' = B' A'");
             free(args);
         }
         if (x->kind == EXPR_LEAF && x->leaf == LEAF_JACOB) {
             const soa_expr *d = NULL;
-            if (soa_expr_parse("H phi B", NULL, 0, &d, NULL, 0) == SOA_OK) found(s, wrap(c, d), from, "definition of J, adjoint");
+            if (soa_expr_parse("H phi B", NULL, 0, &d, NULL, 0) == SOA_OK)
+                found(s, wrap(c, d), from, "definition of J, adjoint");
             return;
         }
     }
@@ -201,21 +207,25 @@ static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, vo
             for (int j = 0; terms && j < x->count; ++j) {
                 const soa_expr *t = x->arg[j];
                 const double f = t->kind == EXPR_SCALE ? t->factor : 1;
-                terms[j] = soai_unary(EXPR_SCALE, f, soai_two(EXPR_PRODUCT, soai_hold(e->arg[i]), soai_hold(t->kind == EXPR_SCALE ? t->arg[0] : t)));
+                terms[j] = soai_unary(
+                    EXPR_SCALE, f,
+                    soai_two(EXPR_PRODUCT, soai_hold(e->arg[i]), soai_hold(t->kind == EXPR_SCALE ? t->arg[0] : t)));
             }
             if (terms) found(s, wrap(c, splice(e, i, 2, soai_nary(EXPR_SUM, terms, x->count))), from, "multiplied out");
             free(terms);
         }
     }
-    if (e->kind == EXPR_PRODUCT && e->count == 2 && e->arg[0]->kind == EXPR_SUM && e->from == SOA_SPACE_ONE) { /* (A + B) x = A x + B x */
+    if (e->kind == EXPR_PRODUCT && e->count == 2 && e->arg[0]->kind == EXPR_SUM &&
+        e->from == SOA_SPACE_ONE) { /* (A + B) x = A x + B x */
         const soa_expr *x = e->arg[0];
         const soa_expr **terms = calloc((size_t)x->count, sizeof *terms);
         for (int j = 0; terms && j < x->count; ++j) {
             const soa_expr *t = x->arg[j];
             const int scaled = t->kind == EXPR_SCALE, unit = t->kind == EXPR_LEAF && t->leaf == LEAF_ID;
-            terms[j] = unit ? soai_hold(e->arg[1])
-                            : soai_unary(EXPR_SCALE, scaled ? t->factor : 1,
-                                         soai_two(EXPR_PRODUCT, soai_hold(scaled ? t->arg[0] : t), soai_hold(e->arg[1])));
+            terms[j] =
+                unit ? soai_hold(e->arg[1])
+                     : soai_unary(EXPR_SCALE, scaled ? t->factor : 1,
+                                  soai_two(EXPR_PRODUCT, soai_hold(scaled ? t->arg[0] : t), soai_hold(e->arg[1])));
         }
         if (terms) found(s, wrap(c, soai_nary(EXPR_SUM, terms, x->count)), from, "multiplied out");
         free(terms);
@@ -234,7 +244,8 @@ static void tell(const search *s, int i, soa_derivation_fn *fn, void *user) {
     fn(user, s->f[i].from < 0 ? "given" : s->f[i].rule, text);
 }
 
-soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *fn, void *user, const soa_expr **better) {
+soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *fn, void *user,
+                            const soa_expr **better) {
     if (!expr || !better) return SOA_E_ARGUMENT;
     search s = {.room = bound > 0 ? bound : 2000};
     s.f = calloc((size_t)s.room, sizeof *s.f);

@@ -23,8 +23,9 @@ typedef struct poly { /* sorted, greatest word first */
 
 /* ---- letters: 2 code + adjoint; the order prefers P, H to G, D ---------------------------------------------------- */
 static int rank_of(int letter) {
-    static const unsigned char order[LEAF_COUNT] = {[LEAF_ART] = 60, [LEAF_HINGE] = 50, [LEAF_PSI] = 40, [LEAF_PHI] = 39,
-                                                    [LEAF_SHIFT] = 30, [LEAF_XPHI] = 29, [LEAF_GAIN] = 20, [LEAF_DIAG] = 10, [LEAF_DINV] = 9};
+    static const unsigned char order[LEAF_COUNT] = {
+        [LEAF_ART] = 60,  [LEAF_HINGE] = 50, [LEAF_PSI] = 40,  [LEAF_PHI] = 39, [LEAF_SHIFT] = 30,
+        [LEAF_XPHI] = 29, [LEAF_GAIN] = 20,  [LEAF_DIAG] = 10, [LEAF_DINV] = 9};
     return 2 * order[letter / 2] + letter % 2;
 }
 static int compare(const term *a, const term *b) {
@@ -76,7 +77,8 @@ static void poly_add_scaled(poly *p, double s, const poly *q) {
     }
 }
 /* p += s left q right */
-static void poly_add_between(poly *p, double s, const unsigned char *left, int nl, const poly *q, const unsigned char *right, int nr) {
+static void poly_add_between(poly *p, double s, const unsigned char *left, int nl, const poly *q,
+                             const unsigned char *right, int nr) {
     for (int i = 0; i < q->count; ++i) {
         term t = {.c = s * q->t[i].c, .n = nl + q->t[i].n + nr};
         if (t.n > MOST_LETTERS) {
@@ -171,7 +173,8 @@ static void print_poly(const poly *p, char *text, size_t room) {
         if (at < room && (size != 1)) at += (size_t)snprintf(text + at, room - at, "%g ", size);
         if (at < room && !t->n) at += (size_t)snprintf(text + at, room - at, "I");
         for (int j = 0; j < t->n && at < room; ++j)
-            at += (size_t)snprintf(text + at, room - at, "%s%s%s", j ? " " : "", soai_leaves[t->w[j] / 2].name, t->w[j] % 2 ? "'" : "");
+            at += (size_t)snprintf(text + at, room - at, "%s%s%s", j ? " " : "", soai_leaves[t->w[j] / 2].name,
+                                   t->w[j] % 2 ? "'" : "");
     }
     if (at + 8 >= room && room > 5) memcpy(text + room - 5, " ...", 5);
 }
@@ -216,8 +219,14 @@ static void reduce(const rule_set *s, poly *p, int skip) {
 /* The papers' numbers of consequences that have one. */
 static const struct {
     const char *left, *name;
-} known[] = {{"phi G H psi", "(a.28)"}, {"psi S Delta_phi G H", "(a.8)"}, {"S Delta_phi G H psi", "(a.10)"},
-             {"phi S Delta_phi", "(a.9)"}, {"S Delta_phi phi", "(a.11)"}, {"H G", "(a.1) with (a.2)"}, {"P H'", "(a.2)"}, {"H P", "(a.2)*"}};
+} known[] = {{"phi G H psi", "(a.28)"},
+             {"psi S Delta_phi G H", "(a.8)"},
+             {"S Delta_phi G H psi", "(a.10)"},
+             {"phi S Delta_phi", "(a.9)"},
+             {"S Delta_phi phi", "(a.11)"},
+             {"H G", "(a.1) with (a.2)"},
+             {"P H'", "(a.2)"},
+             {"H P", "(a.2)*"}};
 
 static int add_rule(rule_set *s, poly *p, const char *name) {
     if (p->broken || !p->count || s->count == MOST_RULES) {
@@ -352,7 +361,8 @@ soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right, soa_deriv
         soa_expr_free(wide);
         return SOA_E_MEMORY;
     }
-    poly p = inverses_hold(s, left, fn, user) && inverses_hold(s, right, fn, user) ? words_of(wide, 1) : (poly){.broken = 1};
+    poly p =
+        inverses_hold(s, left, fn, user) && inverses_hold(s, right, fn, user) ? words_of(wide, 1) : (poly){.broken = 1};
     soa_expr_free(wide);
     char text[400];
     if (fn && !p.broken) {
@@ -386,14 +396,22 @@ static const soa_expr *from_text(const char *text) {
 const soa_expr *soai_inverse_of(const soa_expr *e) {
     static const struct {
         const char *map, *inverse;
-    } pairs[] = {{"I + H phi K", "I - H psi K"}, {"I - H psi K", "I + H phi K"},   {"phi", "I - E_phi"},
-                 {"psi", "I - E_psi"},           {"I - E_phi", "phi"},             {"I - E_psi", "psi"},
-                 {"I + phi K H", "I - psi K H"}, {"I - psi K H", "I + phi K H"},   {"I + K H phi", "I - K H psi"},
-                 {"I - K H psi", "I + K H phi"}, {"D", "inv(D)"},
+    } pairs[] = {{"I + H phi K", "I - H psi K"},
+                 {"I - H psi K", "I + H phi K"},
+                 {"phi", "I - E_phi"},
+                 {"psi", "I - E_psi"},
+                 {"I - E_phi", "phi"},
+                 {"I - E_psi", "psi"},
+                 {"I + phi K H", "I - psi K H"},
+                 {"I - psi K H", "I + phi K H"},
+                 {"I + K H phi", "I - K H psi"},
+                 {"I - K H psi", "I + K H phi"},
+                 {"D", "inv(D)"},
                  {"Mass", "(I - H psi K)' inv(D) (I - H psi K)"}};
     if (e->kind == EXPR_ADJOINT) return soai_unary(EXPR_ADJOINT, 1, soai_inverse_of(e->arg[0]));
     if (e->kind == EXPR_INVERSE) return soai_hold(e->arg[0]);
-    if (e->kind == EXPR_SCALE && e->factor != 0) return soai_unary(EXPR_SCALE, 1 / e->factor, soai_inverse_of(e->arg[0]));
+    if (e->kind == EXPR_SCALE && e->factor != 0)
+        return soai_unary(EXPR_SCALE, 1 / e->factor, soai_inverse_of(e->arg[0]));
     const soa_expr *wide = soai_expand(e), *found = NULL;
     if (!wide) return NULL;
     poly p = words_of(wide, 0);

@@ -47,9 +47,6 @@
 #ifndef SOAI_UNROLL_BODIES
 #define SOAI_UNROLL_BODIES
 #endif
-#ifndef SOAI_UNROLL_ABA
-#define SOAI_UNROLL_ABA SOAI_UNROLL_BODIES
-#endif
 
 #if SOAI_NUMBER == SOAI_DOUBLE
 typedef double real;
@@ -174,8 +171,7 @@ typedef int pack_mask __attribute__((vector_size(16)));
  * depend on its neighbours. */
 static __attribute__((noinline, unused)) void pack_sincos_far(const konst *x, konst *s, konst *c) {
     for (int l = 0; l < SOAI_PACK; ++l)
-        if (!(fabs((double)x[l]) < SOAI_SINCOS_LIMIT))
-            s[l] = (konst)sin((double)x[l]), c[l] = (konst)cos((double)x[l]);
+        if (!(fabs((double)x[l]) < SOAI_SINCOS_LIMIT)) s[l] = (konst)sin((double)x[l]), c[l] = (konst)cos((double)x[l]);
 }
 
 SOAI_INLINE void pack_sincos(const pack *at, pack *s, pack *c) {
@@ -196,11 +192,11 @@ SOAI_INLINE void pack_sincos(const pack *at, pack *s, pack *c) {
              z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)));
     const pack v = z * r;
     const pack sine = r - ((z * (0.5 * tail - v * sp) - tail) - v * -1.66666666666666324348e-01);
-    const pack cp =
-        4.16666666666666019037e-02 +
-        z * (-1.38888888888741095749e-03 +
-             z * (2.48015872894767294178e-05 +
-                  z * (-2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))));
+    const pack cp = 4.16666666666666019037e-02 +
+                    z * (-1.38888888888741095749e-03 +
+                         z * (2.48015872894767294178e-05 +
+                              z * (-2.75573143513906633035e-07 +
+                                   z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))));
     const pack half = 0.5 * z;
     const pack w = 1 - half;
     const pack cosine = w + (((1 - w) - half) + (z * z * cp - r * tail));

@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const soa_model *model;
     static soa_machine *machine;
     if (!model) {
-        soa_body_def body[3] = {soa_body_default("a", 0, SOA_FREE), soa_body_default("b", 1, SOA_REVOLUTE), soa_body_default("c", 1, SOA_UNIVERSAL)};
+        soa_body_def body[3] = {soa_body_default("a", 0, SOA_FREE), soa_body_default("b", 1, SOA_REVOLUTE),
+                                soa_body_default("c", 1, SOA_UNIVERSAL)};
         for (int i = 0; i < 3; ++i) soa_body_box(&body[i], 1, 0.1, 0.2, 0.3);
         body[2].joint.axis2[0] = 1, body[2].joint.axis2[2] = 0;
         const soa_model_def def = soa_model_default("fuzz", body, 3);
@@ -35,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     soa_machine_set(machine, "x", SOA_SPACE_LINK, zero);
     if (soa_expr_parse(text, &variable, 1, &e, message, sizeof message) == SOA_OK) {
         if (soa_expr_print(e, out, sizeof out) < sizeof out)
-            demand(soa_expr_parse(out, &variable, 1, &again, message, sizeof message) == SOA_OK, "what was printed cannot be read");
+            demand(soa_expr_parse(out, &variable, 1, &again, message, sizeof message) == SOA_OK,
+                   "what was printed cannot be read");
         soa_expr_causality(e);
         demand(soa_expr_improve(e, 30, NULL, NULL, &better) == SOA_OK, "no form at all");
         if (soa_expr_from(better) == SOA_SPACE_ONE) {
@@ -50,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         demand(message[0] != 0, "refused without a word");
     }
-    if (soa_equation_parse(text, &left, &right, message, sizeof message) == SOA_OK) soa_expr_prove(left, right, NULL, NULL);
+    if (soa_equation_parse(text, &left, &right, message, sizeof message) == SOA_OK)
+        soa_expr_prove(left, right, NULL, NULL);
     soa_expr_free(e), soa_expr_free(again), soa_expr_free(better), soa_expr_free(left), soa_expr_free(right);
     return 0;
 }

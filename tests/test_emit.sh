@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# test_emit.sh SOA  the C that `soa op --emit-c` prints computes what `soa op` computes, and its counts are those printed.
+set -euo pipefail
+soa=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cc=${CC:-cc}
+cat >"$work/main.c" <<'C'
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+void soa_op(const double *, const double *, const double *, const double *, const double *, double *);
+static double *numbers(FILE *f, int n) {
+    double *x = calloc((size_t)n + 1, sizeof *x);
+    for (int i = 0; i < n; ++i)
+        if (fscanf(f, "%lf", x + i) != 1) exit(2);
+    return x;
+}
+int main(int argc, char **argv) { /* nq nv rows < q thd thdd T f0 expected */
+    if (argc < 4) return 2;
+    const int nq = atoi(argv[1]), nv = atoi(argv[2]), rows = atoi(argv[3]);
+    double *q = numbers(stdin, nq), *v = numbers(stdin, nv), *a = numbers(stdin, nv), *t = numbers(stdin, nv), *f = numbers(stdin, 6);
+    double *want = numbers(stdin, rows), *got = calloc((size_t)rows + 1, sizeof *got), size = 1e-3, worst = 0;
+    soa_op(q, v, a, t, f, got);
+    for (int i = 0; i < rows; ++i) {
+        if (fabs(want[i]) > size) size = fabs(want[i]);
+        if (!(fabs(want[i] - got[i]) <= worst)) worst = fabs(want[i] - got[i]);
+    }
+    printf("worst %.1e\n", worst / size);
+    return worst / size <= 1e-11 ? 0 : 1;
+}
+C
+# A random state as JSON lists, unit quaternions where the joints (`soa info --json` on standard input) have them.
+state() { # nq nv
+    awk -v nq="$1" -v nv="$2" 'function list(n,  i, t) { t = ""; for (i = 0; i < n; ++i) t = t (i ? "," : "") sprintf("%.6f", 2 * rand() - 1); return t }
+        BEGIN { srand(5); n = split(list(nq), x, ",") }
+        /"type": "(spherical|free)"/ { at = $0; sub(/.*"q_index": /, "", at); at += ($0 ~ /"free"/ ? 3 : 0); x[at + 1] = 0.8; x[at + 2] = 0; x[at + 3] = -0.6; x[at + 4] = 0 }
+        END { q = ""; for (i = 1; i <= nq; ++i) q = q (i > 1 ? "," : "") x[i]
+        printf "{\"q\": [%s], \"v\": [%s], \"a\": [%s], \"tau\": [%s], \"f0\": [%s]}\n", q, list(nv), list(nv), list(nv), list(6) }'
+}
+check() { # model expression
+    "$soa" info "$1" --ideal --json >"$work/info"
+    read -r nq nv < <(sed -n '1s/.*"nq": \([0-9]*\), "nv": \([0-9]*\).*/\1 \2/p' "$work/info")
+    state "$nq" "$nv" <"$work/info" >"$work/state"
+    "$soa" op "$1" --ideal "$2" --emit-c >"$work/op.c"
+    $cc -std=c11 -O0 "$work/op.c" "$work/main.c" -o "$work/run" -lm
+    "$soa" op "$1" --ideal "$2" --in "$work/state" >"$work/result"
+    rows=$(tr ',' '\n' <"$work/result" | wc -l)
+    grep -ho '\[[^]]*\]' "$work/state" "$work/result" | tr -d '[]' | tr ',' ' ' >"$work/in"
+    printf '%-16s %-56s ' "$1" "$2"
+    "$work/run" "$nq" "$nv" "$rows" <"$work/in"
+    added=$(grep -c ' [+-] x' "$work/op.c") counted=$("$soa" op "$1" --ideal "$2" --count | awk '$1 == "all" { print $2 }')
+    [ "$added" = "$counted" ] || { echo "  $added additions in the C, $counted counted"; exit 1; }
+}
+check arm7 "inv(Mass) (T - H phi (M phi' a + b + B f0))"
+check planar-chain:5 "inv(Mass) T"
+check satellite "H phi (M phi' (H' thdd + a) + b)"
+check quadruped "J inv(Mass) J' f0"
+check arm7 "(I + H phi K) D (I + H phi K)' thdd"
+for seed in 1 2 3 5 7 9; do check random-ideal:$seed "inv(Mass) (T - H phi (M phi' a + b + B f0))"; done
