@@ -58,3 +58,25 @@ check satellite "H phi (M phi' (H' thdd + a) + b)"
 check quadruped "J inv(Mass) J' f0"
 check arm7 "(I + H phi K) D (I + H phi K)' thdd"
 for seed in 1 2 3 5 7 9; do check random-ideal:$seed "inv(Mass) (T - H phi (M phi' a + b + B f0))"; done
+
+# What others call: exit codes and messages of soa op and soa identity.
+expect() { # exit code, words of the message, command ...
+    local code=0 wanted=$1 words=$2
+    shift 2
+    "$@" >"$work/out" 2>&1 </dev/null || code=$?
+    [ "$code" = "$wanted" ] && grep -q -- "$words" "$work/out" || { echo "FAILED $*: exit $code, not $wanted, or not '$words':"; cat "$work/out"; exit 1; }
+}
+expect 0 "proved by rewriting" "$soa" identity "J inv(Mass) J' = B' psi' H' inv(D) H psi B"
+expect 0 '"how": "proved"' "$soa" identity "psi = phi - phi K H psi" --json
+expect 1 "false: on" "$soa" identity "phi = psi"
+expect 1 '"counter_example"' "$soa" identity "H phi M = H psi M" --json
+expect 2 "ends too early" "$soa" identity "H phi = "
+expect 2 "two sides" "$soa" identity "H phi"
+expect 2 "takes link, but this one gives joint" "$soa" op arm7 "H phi T"
+expect 2 "apply it to a vector" "$soa" op arm7 "H phi" --explain
+expect 2 "no link 'nowhere'" "$soa" op arm7 "T" --tip nowhere
+expect 2 "exact rotor\|mimic" "$soa" op random:4 "T"
+expect 0 "taken together" "$soa" op arm7 --derive "inv(Mass) (T - H phi (M phi' a + b + B f0))"
+printf '{"tau": [1]}\n{}\n' >"$work/state"
+expect 1 'a list of 7 numbers' "$soa" op arm7 "T" --in "$work/state"
+echo "messages and exit codes as promised"

@@ -42,12 +42,12 @@ _soa() {
     soa=${words[0]} cur=${words[${#words[@]} - 1]} prev=${words[${#words[@]} - 2]}
     COMPREPLY=()
     if ((${#words[@]} <= 2)); then
-        _soa_reply info check compute gen save models demo completion version help
+        _soa_reply info check compute op identity gen save models demo completion version help
         return
     fi
     for ((i = 2; i < ${#words[@]} - 1; ++i)); do
         case ${words[i]} in
-        --in | --out | --output | -o | --fn | --gravity | --prefix | --seconds | --q) ((++i)) ;;
+        --in | --out | --output | -o | --fn | --gravity | --tip | --trials | --prefix | --seconds | --q) ((++i)) ;;
         -*) ;;
         *) model=${model:-${words[i]}} ;;
         esac
@@ -55,7 +55,7 @@ _soa() {
     case $prev in
     --in | --out | --output | -o) _soa_files; return ;;
     --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v energy com momentum daba_dq daba_dv drnea_dq drnea_dv; return ;;
-    --gravity | --prefix | --seconds | --q) return ;;
+    --gravity | --tip | --trials | --prefix | --seconds | --q) return ;;
     esac
     case ${words[1]} in
     info)
@@ -67,6 +67,10 @@ _soa() {
     compute)
         options=(--floating --ideal --gravity --fn --in --out)
         [[ $cur != -* && -z $model ]] && _soa_models ;;
+    op)
+        options=(--floating --ideal --gravity --in --tip --dense --explain --derive --as-written --count --emit-c) ;;
+    identity)
+        options=(--json --trials --proof) ;;
     gen)
         options=(--floating --ideal --gravity -o --output --prefix)
         [[ $cur != -* && -z $model ]] && _soa_models ;;
@@ -84,7 +88,7 @@ _soa() {
         options=() ;;
     help)
         options=()
-        _soa_reply info check compute gen save models demo completion version help ;;
+        _soa_reply info check compute op identity gen save models demo completion version help ;;
     esac
     [[ $cur == -* ]] && _soa_reply "${options[@]}" --help
 }
