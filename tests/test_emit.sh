@@ -57,7 +57,7 @@ check planar-chain:5 "inv(Mass) T"
 check satellite "H phi (M phi' (H' thdd + a) + b)"
 check quadruped "J inv(Mass) J' f0"
 check arm7 "(I + H phi K) D (I + H phi K)' thdd"
-for seed in 1 2 3 5 7 9; do check random-ideal:$seed "inv(Mass) (T - H phi (M phi' a + b + B f0))"; done
+for seed in 1 2 5; do check random-ideal:$seed "inv(Mass) (T - H phi (M phi' a + b + B f0))"; done
 
 # What others call: exit codes and messages of soa op and soa identity.
 expect() { # exit code, words of the message, command ...
