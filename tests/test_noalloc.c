@@ -306,8 +306,26 @@ static void every_call(const soa_model *m, soa_status solving) {
     soa_batch *b = NULL;
     soa_report report;
     const soa_model *again;
+    soa_machine *machine = NULL; /* not every model has operators: no exact rotors, no mimic joints */
+    soa_plan *forward = NULL, *inverse = NULL;
+    double *linked = calloc(6 * (size_t)soa_body_count(m) + 1, sizeof *linked);
+    if (soa_machine_create(m, NULL, 0, &machine, NULL) == SOA_OK) {
+        const soa_expr *e = NULL;
+        OK(soa_expr_parse("psi' H' inv(D) (I - H psi K) T", NULL, 0, &e, NULL, 0));
+        OK(soa_plan_create(machine, e, &forward, NULL, 0));
+        soa_expr_free(e);
+        OK(soa_expr_parse("H phi (M phi' (H' thdd + a) + b)", NULL, 0, &e, NULL, 0));
+        OK(soa_plan_create(machine, e, &inverse, NULL, 0));
+        soa_expr_free(e);
+    }
 
     catch_output();
+    if (machine) {
+        QUIET(SOA_OK, soa_machine_state(machine, x.q, x.v, x.a, x.tau, NULL, NULL, 0));
+        QUIET(SOA_OK, soa_plan_run(inverse, linked));
+        QUIET(solving, soa_plan_run(forward, linked));
+        QUIET(SOA_E_NOT_FINITE, soa_machine_state(machine, bad, NULL, NULL, NULL, NULL, NULL, 0));
+    }
     QUIET_VALUE(soa_work_size(m));
     QUIET_VALUE(soa_batch_size(m));
     QUIET(SOA_E_MEMORY, soa_work_init(m, memory, work_size - 1, &w));
@@ -331,6 +349,7 @@ static void every_call(const soa_model *m, soa_status solving) {
     const long bytes = give_back();
     if (bytes != 0) fail_msg("%s: %ld bytes were printed", soa_model_name(m), bytes);
 
+    soa_plan_free(forward), soa_plan_free(inverse), soa_machine_free(machine), free(linked);
     free(memory), free(batch_memory), free(copy), free(bad), free(bad_f);
     free(x.q), free(x.q1), free(x.v), free(x.a), free(x.tau), free(x.out), free(x.M), free(x.M2), free(x.wide),
         free(x.Y);
