@@ -364,6 +364,7 @@ static void mistakes(void **state) {
         const char *text, *says;
         int caret;
     } wrong[] = {{"H phi T", "takes link, but this one gives joint", 8},
+                 {"inv(D) I phi", "takes joint, but this one gives link", 11},
                  {"T + a", "cannot be added", 4},
                  {"H phi )", "does not belong", 8},
                  {"(H phi", "never closed", 2},

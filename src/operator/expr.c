@@ -78,7 +78,11 @@ const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count) {
         }
     } else {
         e->to = e->arg[0]->to, e->from = e->arg[total - 1]->from;
-        for (int i = 0; i + 1 < total && fits; ++i) fits = meet(e->arg[i]->from, e->arg[i + 1]->to) >= 0;
+        int taken = ANY; /* what the factors so far take; an identity among them passes it on */
+        for (int i = 0; i < total && fits; ++i) {
+            fits = i == 0 || meet(taken, e->arg[i]->to) >= 0;
+            if (e->arg[i]->from != ANY) taken = e->arg[i]->from;
+        }
         for (int i = 0; i < total; ++i) { /* the identity has the spaces of its neighbours */
             if (e->to == ANY) e->to = e->arg[i]->to;
             if (e->from == ANY) e->from = e->arg[total - 1 - i]->from;

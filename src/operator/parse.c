@@ -209,7 +209,10 @@ soa_status soa_expr_parse(const char *text, const soa_variable *variables, int v
     const soa_expr *e = side(text, text + strlen(text), variables, variable_count, message, room);
     if (!e) return SOA_E_FORMAT;
     e = soai_settle(e, ANY, ANY);
-    if (!e) return SOA_E_MEMORY;
+    if (!e) {
+        if (room) snprintf(message, room, "out of memory");
+        return SOA_E_MEMORY;
+    }
     if (e->from == ANY || e->to == ANY) {
         open_space(e, text, message, room);
         return SOA_E_FORMAT;
