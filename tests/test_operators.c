@@ -336,6 +336,26 @@ static void rewriter(void **state) {
                     "(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b + B f0))"); /* FD3 */
 }
 
+static void base_space(void **state) { /* sums in the space of the base, which is no body's */
+    (void)state;
+    worst_case w = {0};
+    static const char *const texts[] = {"2 g - g", "E' M E (g + g)", "E (g - 0.5 g)", "E' phi b - g"};
+    for (int k = 0; k < MACHINES; ++k)
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+            bench b = open_bench(machines[k], 1, first_seed() + k);
+            const soa_expr *e = parsed(texts[i]);
+            size_t n;
+            double *want = formed(b.machine, e, &n), *got = calloc(n + 1, sizeof *got);
+            soa_plan *plan = NULL;
+            assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
+            assert_int_equal(soa_plan_run(plan, got), SOA_OK);
+            note(&w, relative(got, want, n), k);
+            soa_plan_free(plan), soa_expr_free(e), free(want), free(got);
+            close_bench(&b);
+        }
+    conclude("base space", &w, 1e-11);
+}
+
 static void tip_space(void **state) { /* inv(J inv(Mass) J') f0, a solve in the space of the tips */
     (void)state;
     bench b = open_bench("arm7", 1, first_seed());
@@ -421,6 +441,7 @@ int main(void) {
         cmocka_unit_test(algorithms_agree),
         cmocka_unit_test(rewriter),
         cmocka_unit_test(tip_space),
+        cmocka_unit_test(base_space),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(printed_and_read_again),
     };

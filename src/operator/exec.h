@@ -133,6 +133,7 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
         case OP_SUM: {
             const real *z;
             int n = 6, first = 6 * i;
+            if (op->space == EXEC_BASE) break; /* done before the sweep */
             if (op->space == EXEC_JOINT) n = nv, first = b->iv;
             if (op->space == EXEC_TIP) {
                 for (int f = 0; f < tips->count; ++f)
