@@ -86,6 +86,11 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
     }
     return value_of(b, (value){.code = codes[e->leaf][turned], .space = turned ? e->from : e->to, .a = x, .b = -1});
 }
+/* A sum or multiple needs a vector; -1 is the number one (an identity on it). */
+static int is_vector(builder *b, int x) {
+    if (x == -1 && !b->why) b->why = "it adds or scales numbers, not vectors";
+    return x == -1 ? -2 : x;
+}
 /* The value of e (or e') times value x; x -1 where e is a vector. */
 static int apply(builder *b, const soa_expr *e, int turned, int x) {
     if (b->why || x == -2 || !e) return -2;
@@ -93,7 +98,7 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
     case EXPR_LEAF: return apply_leaf(b, e, turned, x);
     case EXPR_ADJOINT: return apply(b, e->arg[0], !turned, x);
     case EXPR_SCALE: {
-        const int y = apply(b, e->arg[0], turned, x);
+        const int y = is_vector(b, apply(b, e->arg[0], turned, x));
         return value_of(b,
                         (value){.code = OP_SUM, .space = y >= 0 ? b->v[y].space : 0, .a = y, .b = -1, .x = e->factor});
     }
@@ -106,7 +111,7 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
         for (int i = 0; i < e->count; ++i) {
             const soa_expr *t = e->arg[i];
             const double s = t->kind == EXPR_SCALE ? t->factor : 1;
-            const int y = apply(b, t->kind == EXPR_SCALE ? t->arg[0] : t, turned, x);
+            const int y = is_vector(b, apply(b, t->kind == EXPR_SCALE ? t->arg[0] : t, turned, x));
             if (y == -2) return -2;
             if (total < 0)
                 total = y, scale = s;
