@@ -130,6 +130,8 @@ static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *
         soa_wrench *w = *wrenches + i;
         w->frame = link ? soa_find_frame(o->model, link) : -1;
         if (w->frame < 0) return say(o, "fext[%zu]: no link '%.60s'", i, link ? link : "");
+        if (json_object_get(entry, "frame") && (!frame || (strcmp(frame, "world") && strcmp(frame, "body"))))
+            return say(o, "fext[%zu]: frame is 'world' or 'body'", i);
         w->axes = frame && !strcmp(frame, "body") ? SOA_AXES_BODY : SOA_AXES_WORLD;
         if (numbers(o, "fext wrench", json_object_get(entry, "wrench"), w->value, 6)) return -1;
         *count = (int)i + 1;

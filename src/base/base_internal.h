@@ -21,4 +21,7 @@ int soai_all_finite_f(const float *x, size_t n);
 /* Eigenvalues of a symmetric 3 x 3 (xx yy zz xy xz yz), ascending, by Jacobi rotations. */
 SOA_API void soai_sym3_eigenvalues(const double S[6], double values[3]);
 
+/* x = inv(A) x, A n x n row by row and destroyed, Gaussian elimination with row pivoting; 0 if A is singular. */
+int soai_solve(int n, double *A, double *x);
+
 #endif

@@ -32,3 +32,28 @@ void soai_sym3_eigenvalues(const double S[6], double values[3]) {
                 values[j] = values[j + 1], values[j + 1] = t;
             }
 }
+
+int soai_solve(int n, double *A, double *x) {
+    for (int c = 0; c < n; ++c) {
+        int best = c;
+        for (int r = c + 1; r < n; ++r)
+            if (A[n * r + c] * A[n * r + c] > A[n * best + c] * A[n * best + c]) best = r;
+        if (!(A[n * best + c] * A[n * best + c] > 1e-300)) return 0;
+        for (int j = 0; best != c && j < n; ++j) {
+            const double t = A[n * c + j];
+            A[n * c + j] = A[n * best + j], A[n * best + j] = t;
+        }
+        const double t = x[c];
+        x[c] = x[best], x[best] = t;
+        for (int r = c + 1; r < n; ++r) {
+            const double s = A[n * r + c] / A[n * c + c];
+            for (int j = c; s != 0 && j < n; ++j) A[n * r + j] -= s * A[n * c + j];
+            x[r] -= s * x[c];
+        }
+    }
+    for (int i = n - 1; i >= 0; --i) {
+        for (int j = i + 1; j < n; ++j) x[i] -= A[n * i + j] * x[j];
+        x[i] /= A[n * i + i];
+    }
+    return 1;
+}

@@ -325,32 +325,6 @@ static soa_status fill(soa_plan *p, char *message, size_t room) {
     return SOA_OK;
 }
 
-/* x = inv(A) b in place of b, Gaussian elimination with pivoting; 0 if singular */
-static int solve_small(int n, double *A, double *x) {
-    for (int c = 0; c < n; ++c) {
-        int best = c;
-        for (int r = c + 1; r < n; ++r)
-            if (A[n * r + c] * A[n * r + c] > A[n * best + c] * A[n * best + c]) best = r;
-        if (!(A[n * best + c] * A[n * best + c] > 1e-300)) return 0;
-        for (int j = 0; best != c && j < n; ++j) {
-            const double t = A[n * c + j];
-            A[n * c + j] = A[n * best + j], A[n * best + j] = t;
-        }
-        const double t = x[c];
-        x[c] = x[best], x[best] = t;
-        for (int r = c + 1; r < n; ++r) {
-            const double s = A[n * r + c] / A[n * c + c];
-            for (int j = c; s != 0 && j < n; ++j) A[n * r + j] -= s * A[n * c + j];
-            x[r] -= s * x[c];
-        }
-    }
-    for (int i = n - 1; i >= 0; --i) {
-        for (int j = i + 1; j < n; ++j) x[i] -= A[n * i + j] * x[j];
-        x[i] /= A[n * i + i];
-    }
-    return 1;
-}
-
 static soa_status run_all(soa_plan *p);
 static soa_status run_solve(const solve *s, int n) {
     memcpy(s->out, s->in, (size_t)n * sizeof(double));
@@ -362,7 +336,7 @@ static soa_status run_solve(const solve *s, int n) {
         const double *y = s->plan->slot[s->plan->last];
         for (int r = 0; r < n; ++r) s->matrix[s->turned ? n * c + r : n * r + c] = y[r];
     }
-    return solve_small(n, s->matrix, s->out) ? SOA_OK : SOA_E_HINGE_SINGULAR;
+    return soai_solve(n, s->matrix, s->out) ? SOA_OK : SOA_E_HINGE_SINGULAR;
 }
 /* Forward dynamics as a whole: filter and smoother of aba.h, the same steps in one pass each. */
 static soa_status run_fused(soa_plan *p) {
