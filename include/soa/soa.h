@@ -3,6 +3,7 @@
 #define SOA_SOA_H
 #include "soa/base.h"
 #include "soa/dynamics.h"
+#include "soa/forms.h"
 #include "soa/model.h"
 #include "soa/operator.h"
 #include "soa/spatial.h"
