@@ -7,7 +7,7 @@ find_package(SUNDIALS REQUIRED COMPONENTS arkode nvecserial)
 # The kernels' own text, as strings, for `soa gen`.
 set(SOA_KERNEL_TEXT src/spatial/real.h src/spatial/algebra.h src/dynamics/view.h src/dynamics/views.h
     src/dynamics/kernel.h src/dynamics/joint_types.h src/dynamics/joint.h src/dynamics/steps.h src/dynamics/rnea.h
-    src/dynamics/aba.h src/dynamics/crba.h src/dynamics/kinematics.h)
+    src/dynamics/aba.h src/dynamics/crba.h src/dynamics/kinematics.h src/dynamics/lanes.h)
 set(embedded ${CMAKE_CURRENT_BINARY_DIR}/kernel_text.c)
 list(TRANSFORM SOA_KERNEL_TEXT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE kernel_files)
 add_custom_command(OUTPUT ${embedded}

@@ -100,16 +100,17 @@ int soa_batch_body(const soa_batch *batch) {
 
 typedef enum job { FORWARD, INVERSE, MASS } job;
 
-/* One group in tree coordinates: pack, sweep. Returns 0 or the body at fault. */
+/* One group in tree coordinates: pack, sweep.  Returns 0, the body at fault, or NOT_FINITE with nothing swept. */
+enum { NOT_FINITE = -1 };
 static int run_group(const struct half *h, job what, int states, const void *q, long sq, const void *v, long sv,
                      const void *a, long sa, const void *fext, long sf) {
     const soai_view_double *shape = h->view; /* the integers stand alike in both views */
     const int tq = shape->nq, tv = shape->nv;
-    h->k->pack(q, sq, tq, states, h->q);
+    int fine = h->k->pack(q, sq, tq, states, h->q);
+    if (what != MASS) fine &= h->k->pack(v, sv, tv, states, h->v) & h->k->pack(a, sa, tv, states, h->a);
+    if (fext) fine &= h->k->pack(fext, sf, 6 * shape->nb, states, h->fext);
+    if (!fine) return NOT_FINITE;
     if (what == MASS) return h->k->crba(h->view, h->work, h->q, h->out);
-    h->k->pack(v, sv, tv, states, h->v);
-    h->k->pack(a, sa, tv, states, h->a);
-    if (fext) h->k->pack(fext, sf, 6 * shape->nb, states, h->fext);
     return (what == FORWARD ? h->k->aba : h->k->rnea)(h->view, h->work, h->q, h->v, h->a, fext ? h->fext : NULL,
                                                       h->out);
 }
@@ -128,15 +129,11 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
             const int states = count - first < L ? (int)(count - first) : L;                                         \
             const real *gq = q + first * m->nq, *gf = fext ? fext + first * 6 * m->nb : NULL;                        \
             const real *gv = v ? v + first * m->nv : NULL, *ga = a ? a + first * m->nv : NULL;                       \
-            for (int l = 0; l < states; ++l) {                                                                       \
-                soa_status s = check(m, gq + (long)l * m->nq, gv ? gv + (long)l * m->nv : NULL,                      \
-                                     ga ? ga + (long)l * m->nv : NULL, NULL, &b->body);                              \
-                for (int i = 1; s == SOA_OK && gf && i <= m->nb; ++i)                                                \
-                    if (!finite(gf + (long)l * 6 * m->nb + 6 * (i - 1), 6)) s = SOA_E_NOT_FINITE, b->body = i;       \
-                if (s) {                                                                                             \
-                    b->state = first + l;                                                                            \
-                    return s;                                                                                        \
-                }                                                                                                    \
+            const real *uq = gq, *uv = gv, *ua = ga;                                                                 \
+            for (int l = 0; l < states && m->nq != m->nv; ++l) { /* quaternions; the rest is seen when packed */     \
+                const soa_status s = check(m, uq + (long)l * m->nq, NULL, NULL, NULL, &b->body);                     \
+                if (s) b->state = first + l;                                                                         \
+                if (s) return s;                                                                                     \
             }                                                                                                        \
             long sq = m->nq, sv = gv ? m->nv : 0, sa = ga ? m->nv : 0;                                               \
             if (m->nm) {                                                                                             \
@@ -158,7 +155,12 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
                                            gf ? gf + (long)l * 6 * m->nb : NULL, 6L * m->nb);                        \
                 if (!body) continue;                                                                                 \
                 b->state = first + l, b->body = body;                                                                \
-                return SOA_E_HINGE_SINGULAR;                                                                         \
+                if (body != NOT_FINITE) return SOA_E_HINGE_SINGULAR;                                                 \
+                if (!check(m, uq + (long)l * m->nq, uv ? uv + (long)l * m->nv : NULL,                                \
+                           ua ? ua + (long)l * m->nv : NULL, NULL, &b->body))                                        \
+                    for (int i = m->nb; gf && i; --i)                                                                \
+                        if (!finite(gf + (long)l * 6 * m->nb + 6 * (i - 1), 6)) b->body = i;                         \
+                return SOA_E_NOT_FINITE;                                                                             \
             }                                                                                                        \
             const int rows = what == MASS ? m->tv * m->tv : m->tv;                                                   \
             const long wide = what == MASS ? (long)m->nv * m->nv : m->nv;                                            \

@@ -2,6 +2,7 @@
 #include "kernels.h"
 #include "aba.h"
 #include "crba.h"
+#include "lanes.h"
 #include "rnea.h"
 
 /* Lanes and float serve batches and small targets: forward and inverse dynamics and the mass matrix. */
@@ -92,54 +93,11 @@ static void k_exec(const void *view, void *work, int inward, const struct soai_o
 #endif
 
 #if SOAI_LANES > 1
-static void k_pack(const void *from_, long stride, int count, int states, void *to_) {
-    const konst *row[SOAI_LANES], *from = from_;
-    real *to = to_;
-    for (int l = 0; l < SOAI_LANES; ++l) row[l] = from + stride * (l < states ? l : states - 1);
-    int j = 0;
-#if SOAI_NUMBER == SOAI_DOUBLE_LANES && !defined(__clang__)
-    for (; j + 4 <= count; j += 4) { /* 4 x 4 transposes */
-        real a, b, c, d;
-        memcpy(&a, row[0] + j, sizeof a), memcpy(&b, row[1] + j, sizeof b);
-        memcpy(&c, row[2] + j, sizeof c), memcpy(&d, row[3] + j, sizeof d);
-        const real t0 = __builtin_shuffle(a, b, (soai_mask){0, 4, 2, 6}),
-                   t1 = __builtin_shuffle(a, b, (soai_mask){1, 5, 3, 7});
-        const real t2 = __builtin_shuffle(c, d, (soai_mask){0, 4, 2, 6}),
-                   t3 = __builtin_shuffle(c, d, (soai_mask){1, 5, 3, 7});
-        to[j] = __builtin_shuffle(t0, t2, (soai_mask){0, 1, 4, 5}),
-        to[j + 1] = __builtin_shuffle(t1, t3, (soai_mask){0, 1, 4, 5});
-        to[j + 2] = __builtin_shuffle(t0, t2, (soai_mask){2, 3, 6, 7}),
-               to[j + 3] = __builtin_shuffle(t1, t3, (soai_mask){2, 3, 6, 7});
-    }
-#endif
-    for (; j < count; ++j) {
-        real x;
-        for (int l = 0; l < SOAI_LANES; ++l) x[l] = row[l][j];
-        to[j] = x;
-    }
+static int k_pack(const void *from, long stride, int count, int states, void *to) {
+    return lanes_pack(from, stride, count, states, to);
 }
-static void k_unpack(const void *from_, int count, int states, void *to_, long stride) {
-    const real *from = from_;
-    konst *to = to_;
-    int j = 0;
-#if SOAI_NUMBER == SOAI_DOUBLE_LANES && !defined(__clang__)
-    if (states == SOAI_LANES)
-        for (; j + 4 <= count; j += 4) {
-            const real a = from[j], b = from[j + 1], c = from[j + 2], d = from[j + 3];
-            const real t0 = __builtin_shuffle(a, b, (soai_mask){0, 4, 2, 6}),
-                       t1 = __builtin_shuffle(a, b, (soai_mask){1, 5, 3, 7});
-            const real t2 = __builtin_shuffle(c, d, (soai_mask){0, 4, 2, 6}),
-                       t3 = __builtin_shuffle(c, d, (soai_mask){1, 5, 3, 7});
-            const real r0 = __builtin_shuffle(t0, t2, (soai_mask){0, 1, 4, 5}),
-                       r1 = __builtin_shuffle(t1, t3, (soai_mask){0, 1, 4, 5});
-            const real r2 = __builtin_shuffle(t0, t2, (soai_mask){2, 3, 6, 7}),
-                       r3 = __builtin_shuffle(t1, t3, (soai_mask){2, 3, 6, 7});
-            memcpy(to + j, &r0, sizeof r0), memcpy(to + stride + j, &r1, sizeof r1);
-            memcpy(to + 2 * stride + j, &r2, sizeof r2), memcpy(to + 3 * stride + j, &r3, sizeof r3);
-        }
-#endif
-    for (; j < count; ++j)
-        for (int l = 0; l < states; ++l) to[stride * l + j] = from[j][l];
+static void k_unpack(const void *from, int count, int states, void *to, long stride) {
+    lanes_unpack(from, count, states, to, stride);
 }
 #else
 #define k_pack 0

@@ -40,8 +40,9 @@ typedef struct soai_kernels {
     /* double only: one sweep of a planned expression (src/operator/exec.h) */
     void (*exec)(const void *view, void *work, int inward, const struct soai_op *ops, int count,
                  const struct soai_tips *tips, const double *thd, const double *fext);
-    /* lanes only: `count` numbers of each of up to `lanes` states (stride apart; states past `states` repeat the last) */
-    void (*pack)(const void *from, long stride, int count, int states, void *to);
+    /* lanes only: `count` numbers of each of up to `lanes` states (stride apart; states past `states` repeat the last);
+     * returns 1 if all are finite */
+    int (*pack)(const void *from, long stride, int count, int states, void *to);
     void (*unpack)(const void *from, int count, int states, void *to, long stride);
 } soai_kernels;
 
