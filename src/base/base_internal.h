@@ -24,4 +24,11 @@ SOA_API void soai_sym3_eigenvalues(const double S[6], double values[3]);
 /* x = inv(A) x, A n x n row by row and destroyed, Gaussian elimination with row pivoting; 0 if A is singular. */
 int soai_solve(int n, double *A, double *x);
 
+/* factor.c: QR with pivots, its Q applied, Cholesky with pivots (both give a rank), L D L' with pivots, SVD. */
+int soai_qr(int m, int n, double *A, double *beta, int *pivot, double tolerance);
+void soai_qr_apply(int m, int n, const double *A, const double *beta, int transposed, double *x);
+int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance);
+int soai_ldl_solve(int n, double *A, double *x, int *order);
+int soai_svd(int m, int n, double *A, double *s, double *V);
+
 #endif

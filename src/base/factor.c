@@ -1,0 +1,242 @@
+/* factor.c  small dense factorisations with a rank: pivoted QR, pivoted Cholesky, L D L' with pivots, SVD.
+ *
+ * Matrices are row by row.  Sizes are those of constraints and tasks (tens), or nv where a dense method is asked for.
+ * Nothing allocates; the caller gives all rooms.                                                                     */
+#include "base_internal.h"
+#include <math.h>
+
+/* A P = Q R with columns by falling size (Householder; Golub & Van Loan 5.4.2).  A (m x n) becomes R above the diagonal
+ * and the reflectors below it; beta their factors (min(m, n)); column j of R was column pivot[j] of A.  Gives back the
+ * rank: diagonal entries above `tolerance` times the first. */
+int soai_qr(int m, int n, double *A, double *beta, int *pivot, double tolerance) {
+    const int k = m < n ? m : n;
+    int rank = 0;
+    double first = 0;
+    for (int j = 0; j < n; ++j) pivot[j] = j;
+    for (int j = 0; j < k; ++j) {
+        int best = j;
+        double most = -1;
+        for (int c = j; c < n; ++c) { /* column sizes, each time anew: no cancellation to guard against */
+            double sum = 0;
+            for (int r = j; r < m; ++r) sum += A[n * r + c] * A[n * r + c];
+            if (sum > most) most = sum, best = c;
+        }
+        if (best != j) {
+            const int p = pivot[j];
+            pivot[j] = pivot[best], pivot[best] = p;
+            for (int r = 0; r < m; ++r) {
+                const double x = A[n * r + j];
+                A[n * r + j] = A[n * r + best], A[n * r + best] = x;
+            }
+        }
+        const double size = sqrt(most > 0 ? most : 0);
+        if (j == 0) first = size;
+        if (size > tolerance * first && size > 0) ++rank;
+        beta[j] = 0;
+        if (!(size > 0)) continue;
+        const double head = A[n * j + j], alpha = head > 0 ? -size : size, v0 = head - alpha;
+        for (int r = j + 1; r < m; ++r) A[n * r + j] /= v0; /* v = (1, ...) */
+        beta[j] = -v0 / alpha;
+        A[n * j + j] = alpha;
+        for (int c = j + 1; c < n; ++c) {
+            double s = A[n * j + c];
+            for (int r = j + 1; r < m; ++r) s += A[n * r + j] * A[n * r + c];
+            s *= beta[j];
+            A[n * j + c] -= s;
+            for (int r = j + 1; r < m; ++r) A[n * r + c] -= s * A[n * r + j];
+        }
+    }
+    return rank;
+}
+/* x = Q' x, or Q x; x has m numbers. */
+void soai_qr_apply(int m, int n, const double *A, const double *beta, int transposed, double *x) {
+    const int k = m < n ? m : n;
+    for (int i = 0; i < k; ++i) {
+        const int j = transposed ? i : k - 1 - i;
+        double s = x[j];
+        for (int r = j + 1; r < m; ++r) s += A[n * r + j] * x[r];
+        s *= beta[j];
+        x[j] -= s;
+        for (int r = j + 1; r < m; ++r) x[r] -= s * A[n * r + j];
+    }
+}
+
+/* P' A P = L L' of a positive semidefinite A (n x n, lower triangle read and overwritten by L, rows and columns in pivot
+ * order), stopping where no pivot is above `tolerance` times the first; gives back the rank.  Rows past the rank hold
+ * their first `rank` entries of L. */
+int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
+    double first = 0;
+    for (int j = 0; j < n; ++j) pivot[j] = j;
+    for (int j = 0; j < n; ++j) {
+        int best = j;
+        for (int i = j + 1; i < n; ++i)
+            if (A[n * i + i] > A[n * best + best]) best = i;
+        const double d = A[n * best + best];
+        if (j == 0) first = d;
+        if (!(d > tolerance * first) || !(d > 0)) return j;
+        if (best != j) { /* rows and columns j and best of the lower triangle change places */
+            const int p = pivot[j];
+            pivot[j] = pivot[best], pivot[best] = p;
+            for (int c = 0; c < j; ++c) {
+                const double x = A[n * j + c];
+                A[n * j + c] = A[n * best + c], A[n * best + c] = x;
+            }
+            for (int c = j + 1; c < best; ++c) {
+                const double x = A[n * c + j];
+                A[n * c + j] = A[n * best + c], A[n * best + c] = x;
+            }
+            for (int r = best + 1; r < n; ++r) {
+                const double x = A[n * r + j];
+                A[n * r + j] = A[n * r + best], A[n * r + best] = x;
+            }
+            A[n * best + best] = A[n * j + j];
+        }
+        const double root = sqrt(d);
+        A[n * j + j] = root;
+        for (int r = j + 1; r < n; ++r) A[n * r + j] /= root;
+        for (int r = j + 1; r < n; ++r)
+            for (int c = j + 1; c <= r; ++c) A[n * r + c] -= A[n * r + j] * A[n * c + j];
+    }
+    return n;
+}
+
+/* x = A^-1 x, A symmetric and indefinite (n x n, lower triangle read, destroyed): L D L' with 1 x 1 and 2 x 2 pivots
+ * (Bunch and Kaufman; Golub & Van Loan 4.4.4); exchanges leave the columns already done as they are.  order: n integers of room.  0 where A is singular to rounding. */
+int soai_ldl_solve(int n, double *A, double *x, int *order) {
+    const double alpha = 0.6403882032022076; /* (1 + sqrt 17) / 8 */
+    double size = 0;
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j <= i; ++j)
+            if (fabs(A[n * i + j]) > size) size = fabs(A[n * i + j]);
+    const double least = n * 2.3e-16 * size;
+    if (!(size > 0) && n) return 0;
+#define SWAP_(a, b)          \
+    do {                     \
+        const double t_ = a; \
+        a = b, b = t_;       \
+    } while (0)
+    for (int k = 0; k < n;) {
+        int step = 1, p = k, r = k;
+        double most = 0, diagonal = fabs(A[n * k + k]);
+        for (int i = k + 1; i < n; ++i)
+            if (fabs(A[n * i + k]) > most) most = fabs(A[n * i + k]), r = i;
+        if (!(diagonal > least) && !(most > least)) return 0;
+        if (diagonal < alpha * most) {
+            double other = 0;
+            for (int i = k; i < n; ++i)
+                if (i != r) {
+                    const double a = fabs(i > r ? A[n * i + r] : A[n * r + i]);
+                    if (a > other) other = a;
+                }
+            if (diagonal * other >= alpha * most * most)
+                p = k;
+            else if (fabs(A[n * r + r]) >= alpha * other)
+                p = r;
+            else
+                p = r, step = 2;
+        }
+        const int at = k + step - 1; /* row that changes places with p */
+        if (p != at) {
+            if (step == 2) SWAP_(A[n * at + k], A[n * p + k]);
+            for (int c = at + 1; c < p; ++c) SWAP_(A[n * c + at], A[n * p + c]);
+            for (int i = p + 1; i < n; ++i) SWAP_(A[n * i + at], A[n * i + p]);
+            SWAP_(A[n * at + at], A[n * p + p]);
+            SWAP_(x[at], x[p]);
+        }
+        order[k] = step == 2 ? -p - 1 : p;
+        if (step == 1) {
+            const double d = A[n * k + k];
+            for (int i = k + 1; i < n; ++i) {
+                const double l = A[n * i + k] / d;
+                for (int c = k + 1; c <= i; ++c) A[n * i + c] -= l * A[n * c + k];
+                x[i] -= l * x[k];
+            }
+            for (int i = k + 1; i < n; ++i) A[n * i + k] /= d;
+        } else {
+            order[k + 1] = order[k];
+            const double a = A[n * k + k], b = A[n * (k + 1) + k], d = A[n * (k + 1) + k + 1], det = a * d - b * b;
+            if (!(fabs(det) > least * least)) return 0;
+            for (int i = k + 2; i < n; ++i) {
+                const double u = A[n * i + k], v = A[n * i + k + 1];
+                const double l0 = (u * d - v * b) / det, l1 = (v * a - u * b) / det;
+                for (int c = k + 2; c <= i; ++c) A[n * i + c] -= l0 * A[n * c + k] + l1 * A[n * c + k + 1];
+                x[i] -= l0 * x[k] + l1 * x[k + 1];
+            }
+            for (int i = k + 2; i < n; ++i) {
+                const double u = A[n * i + k], v = A[n * i + k + 1];
+                A[n * i + k] = (u * d - v * b) / det, A[n * i + k + 1] = (v * a - u * b) / det;
+            }
+        }
+        k += step;
+    }
+    for (int k = n - 1; k >= 0;) { /* D, then L' and the exchanges backwards */
+        if (order[k] >= 0) {
+            x[k] /= A[n * k + k];
+            for (int i = k + 1; i < n; ++i) x[k] -= A[n * i + k] * x[i];
+            SWAP_(x[k], x[order[k]]);
+            k -= 1;
+        } else {
+            const int j = k - 1, p = -order[k] - 1;
+            const double a = A[n * j + j], b = A[n * k + j], d = A[n * k + k], det = a * d - b * b;
+            const double u = x[j], v = x[k];
+            x[j] = (u * d - v * b) / det, x[k] = (v * a - u * b) / det;
+            for (int i = k + 1; i < n; ++i) x[j] -= A[n * i + j] * x[i], x[k] -= A[n * i + k] * x[i];
+            SWAP_(x[k], x[p]);
+            k -= 2;
+        }
+    }
+#undef SWAP_
+    return 1;
+}
+
+/* A = U S V' by one-sided Jacobi rotations (m >= n): A (m x n) becomes U S, its columns orthogonal; V n x n; s the sizes,
+ * falling.  Gives back 0 where it did not settle in 60 sweeps. */
+int soai_svd(int m, int n, double *A, double *s, double *V) {
+    int settled = n < 2;
+    for (int i = 0; i < n * n; ++i) V[i] = 0;
+    for (int i = 0; i < n; ++i) V[n * i + i] = 1;
+    for (int sweep = 0; sweep < 60 && !settled; ++sweep) {
+        settled = 1;
+        for (int p = 0; p < n; ++p)
+            for (int q = p + 1; q < n; ++q) {
+                double a = 0, b = 0, c = 0;
+                for (int r = 0; r < m; ++r)
+                    a += A[n * r + p] * A[n * r + p], b += A[n * r + q] * A[n * r + q],
+                        c += A[n * r + p] * A[n * r + q];
+                if (!(fabs(c) > 1e-16 * sqrt(a * b)) || c == 0) continue;
+                if (fabs(c) > 1e-15 * sqrt(a * b)) settled = 0;
+                const double zeta = (b - a) / (2 * c), t = (zeta > 0 ? 1 : -1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
+                const double cs = 1 / sqrt(1 + t * t), sn = cs * t;
+                for (int r = 0; r < m; ++r) {
+                    const double x = A[n * r + p], y = A[n * r + q];
+                    A[n * r + p] = cs * x - sn * y, A[n * r + q] = sn * x + cs * y;
+                }
+                for (int r = 0; r < n; ++r) {
+                    const double x = V[n * r + p], y = V[n * r + q];
+                    V[n * r + p] = cs * x - sn * y, V[n * r + q] = sn * x + cs * y;
+                }
+            }
+    }
+    for (int c = 0; c < n; ++c) {
+        double sum = 0;
+        for (int r = 0; r < m; ++r) sum += A[n * r + c] * A[n * r + c];
+        s[c] = sqrt(sum);
+    }
+    for (int c = 0; c < n; ++c) { /* falling */
+        int best = c;
+        for (int j = c + 1; j < n; ++j)
+            if (s[j] > s[best]) best = j;
+        if (best == c) continue;
+        const double x = s[c];
+        s[c] = s[best], s[best] = x;
+        for (int r = 0; r < m; ++r) {
+            const double y = A[n * r + c];
+            A[n * r + c] = A[n * r + best], A[n * r + best] = y;
+        }
+        for (int r = 0; r < n; ++r) {
+            const double y = V[n * r + c];
+            V[n * r + c] = V[n * r + best], V[n * r + best] = y;
+        }
+    }
+    return settled;
+}
