@@ -10,6 +10,7 @@
 #include "dynamics/kernels.h"
 #include "model/model_internal.h"
 #include <complex.h>
+#include <time.h>
 #undef I
 extern const soai_kernels soai_kernels_complex;
 typedef double _Complex cplx;
@@ -384,6 +385,34 @@ static void with_friction(void **unused) {
     close_state(&s);
 }
 
+static double seconds(void) {
+    struct timespec at;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at); /* others may be at work here */
+    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+}
+static void linear_time(void **unused) {
+    (void)unused;
+    for (int n = 10; n <= 10000; n *= 10) {
+        char name[40];
+        const soa_model *m;
+        snprintf(name, sizeof name, "chain:%d", n);
+        OK(soa_stock_model(name, NULL, &m, NULL));
+        state s = open_state(m, 1);
+        double *nu = zeros(s.nv), *v = zeros(s.nv), *rate = zeros(s.nv), best[2] = {1e9, 1e9};
+        OK(soa_nu_from_rates(m, s.w, s.q, s.v, nu));
+        for (int k = 0; k < 5; ++k) {
+            const double from = seconds();
+            OK(soa_nu_rate(m, s.w, s.q, nu, s.tau, NULL, 0, v, rate));
+            const double mid = seconds();
+            OK(soa_aba(m, s.w, s.q, s.v, s.tau, NULL, 0, v));
+            best[0] = fmin(best[0], mid - from), best[1] = fmin(best[1], seconds() - mid);
+        }
+        printf("  chain of %5d: nu' and v %.0f ns a joint, soa_aba %.0f ns\n", n, best[0] * 1e9 / n, best[1] * 1e9 / n);
+        free(nu), free(v), free(rate);
+        close_state(&s);
+    }
+}
+
 static void refused(void **unused) {
     (void)unused;
     const soa_model *m;
@@ -431,8 +460,8 @@ static void refused(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(factors), cmocka_unit_test(equations),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(factors),     cmocka_unit_test(equations),
                                        cmocka_unit_test(same_motion), cmocka_unit_test(with_friction),
-                                       cmocka_unit_test(refused)};
+                                       cmocka_unit_test(linear_time), cmocka_unit_test(refused)};
     return cmocka_run_group_tests_name("diagonalised", tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ SOA_API soa_status soa_jjt(const soa_model *model, soa_work *work, const double 
  * rows of J out.  Damping adds damping^2 to the diagonal, as a rotor would.                                           */
 typedef struct soa_tip {
     int frame;
-    double angular, linear; /* weights, >= 0 */
+    double angular, linear; /* weights, 0 to 1e6 */
 } soa_tip;
 
 /* Room for these calls and for inverse kinematics, in place of a soa_work; one per thread.  Memory aligned to 64 bytes. */

@@ -3,17 +3,18 @@
  * error of a tip, in its own axes:  e = [log(R*R_target); R*(p_target - p)],  cost = 1/2 sum |W e|^2
  * its gradient is -J*W^2 e exactly (a rotation vector is an eigenvector of its own Jacobian), and a step solves
  *     (J*W^2 J + lambda^2 1) dv = J*W^2 e                 the mass matrix of the massless twin, tips.h
- * lambda^2 = mu |W e|^2 goes to zero with the error, so that steps converge quadratically also where J has lost rank; mu
- * falls after good steps and rises after bad ones, which are taken back.  Coordinates at a limit that want to go on are
- * held (infinite inertia); what still leaves its limits is put back on them.  A search that the limits stopped is
- * tried once more from the start without them, its angles turned back by whole turns, and finished within them.        */
+ * lambda^2 = mu min(|W e|^2, |W|^2) goes to zero with the error: steps converge quadratically, and stay short where J loses
+ * rank.  mu falls after good steps and rises after bad ones, which are taken back; no angle moves more than 1 rad a step.
+ * Coordinates at a limit that want to go on are held (infinite inertia); what still leaves its limits is put back on
+ * them.  A search that the limits stopped is tried once more from the start without them, its angles turned back by whole
+ * turns, and finished within them.                                                                                     */
 #include "tips.h"
 #include "../spatial/algebra.h"
 #include <math.h>
 
 enum { DEFAULT_STEPS = 200 };
 #define DEFAULT_TOLERANCE 1e-9
-#define STEP_MOST 1.0 /* rad or m, of any coordinate */
+#define TURN_MOST 1.0
 #define MU_FIRST 0.1
 #define MU_LEAST 1e-6
 #define MU_MOST 1e12
@@ -162,7 +163,7 @@ typedef struct search {
 /* One step from t->q with t->gradient.  0 where nothing is left to try. */
 static int advance(soa_tip_work *t, search *a, double *mu) {
     const soa_model *m = t->model;
-    const double damping2 = fmax(*mu * a->cost, DAMPING_LEAST * a->weights);
+    const double damping2 = fmax(*mu * fmin(a->cost, a->weights), DAMPING_LEAST * a->weights);
     double next = INFINITY, promised = 0, longest = 0;
     soai_twin_damp(t, damping2, t->held);
     if (soa_minv_mul(t->twin, t->work, t->q, t->gradient, t->step) == SOA_OK) {
@@ -170,8 +171,8 @@ static int advance(soa_tip_work *t, search *a, double *mu) {
             if (t->held[j]) t->step[j] = 0;
             promised += t->step[j] * (damping2 * t->step[j] + t->gradient[j]);
             longest = fmax(longest, fabs(t->step[j]));
+            if (t->turns[j]) t->step[j] = fmax(-TURN_MOST, fmin(TURN_MOST, t->step[j]));
         }
-        for (int j = 0; longest > STEP_MOST && j < m->nv; ++j) t->step[j] *= STEP_MOST / longest;
         if (soa_integrate(m, t->q, t->step, 1, t->trial) == SOA_OK) {
             if (a->limits) clamp(t, t->trial);
             if (judge(t, a->targets, a->count, t->trial, &next, t->next_gradient) != SOA_OK) next = INFINITY;

@@ -16,7 +16,8 @@
 #define PIVOT_TOLERANCE 1e-12
 /* A solution whose residual is above this part of the right side is none. */
 #define SOLVE_TOLERANCE 1e-6
-#define LOCKED 1e30
+#define LOCKED 1e30 /* inertia of a held joint */
+#define MOST 1e6    /* of a weight or a damping: held joints must stay far heavier */
 
 /* --- J J* -------------------------------------------------------------------------------------------------------- */
 static void column_of(const soa_work *w, const soai_body_double *b, int c, double H[6]) {
@@ -133,7 +134,7 @@ static size_t layout(const soa_model *m, char *memory) {
     t->gradient = take(memory, &at, nv), t->next_gradient = take(memory, &at, nv), t->step = take(memory, &at, nv),
     t->check = take(memory, &at, nv);
     t->share = take(memory, &at, (size_t)m->tv * sizeof(double));
-    t->held = take(memory, &at, (size_t)m->nv);
+    t->held = take(memory, &at, (size_t)m->nv), t->turns = take(memory, &at, (size_t)m->nv);
     t->body = -1, t->limited = 0;
     if (memory) {
         memcpy(t->twin, m, (size_t)m->size);
@@ -163,6 +164,14 @@ static void lighten(soa_tip_work *t) {
     for (int j = 0; j < m->tv; ++j) {
         dof[j].armature = dof[j].damping = dof[j].friction_positive = dof[j].friction_negative = dof[j].stiffness = 0;
         for (int c = 0; c < 3; ++c) dof[j].rotor[c] = 0;
+    }
+}
+static void find_turns(soa_tip_work *t) {
+    const soai_map *map = SOAI_AT(t->model, soai_map, map_v);
+    memset(t->turns, 0, (size_t)t->model->nv);
+    for (int j = 0; j < t->model->tv; ++j) {
+        const double *H = twin_dofs(t)[j].H;
+        if (H[0] != 0 || H[1] != 0 || H[2] != 0) t->turns[map[j].user] = 1;
     }
 }
 /* Damping of a leader is shared with its followers so that Gamma* (damping of the tree) Gamma is damping^2 for every
@@ -206,7 +215,7 @@ soa_status soa_tip_work_init(const soa_model *model, void *memory, size_t size, 
     if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, NULL)) return SOA_E_MEMORY;
     layout(model, memory);
     soa_tip_work *t = memory;
-    lighten(t), share_damping(t), find_limits(t);
+    lighten(t), find_turns(t), share_damping(t), find_limits(t);
     *work = t;
     return SOA_OK;
 }
@@ -231,7 +240,7 @@ soa_status soai_tip_check(const soa_model *m, soa_tip_work *t, const soa_tip *ti
         t->body = SOAI_AT(m, soai_frame_row, frame)[tip->frame].body;
         return SOA_E_NOT_FINITE;
     }
-    return weights[0] >= 0 && weights[1] >= 0 ? SOA_OK : SOA_E_ARGUMENT;
+    return weights[0] >= 0 && weights[1] >= 0 && weights[0] <= MOST && weights[1] <= MOST ? SOA_OK : SOA_E_ARGUMENT;
 }
 
 void soai_twin_clear(soa_tip_work *t) {
@@ -263,7 +272,7 @@ static soa_status begin(const soa_model *m, soa_tip_work *t, const soa_tip *tips
     if (!m || !t || t->model != m || count < 0 || (count && !tips)) return SOA_E_ARGUMENT;
     t->body = -1;
     if (!soai_all_finite(&damping, 1)) return SOA_E_NOT_FINITE;
-    if (damping < 0) return SOA_E_ARGUMENT;
+    if (damping < 0 || damping > MOST) return SOA_E_ARGUMENT;
     for (int k = 0; k < count; ++k) {
         const soa_status s = soai_tip_check(m, t, tips + k);
         if (s) return s;

@@ -16,6 +16,7 @@ struct soa_tip_work {
     double *gradient, *next_gradient, *step, *check; /* nv */
     double *share;                                   /* tree dof: part of the damping it carries */
     char *held;                                      /* nv: at a limit, and would go on */
+    char *turns;                                     /* nv: an angle, or the rate of one */
     double *q, *trial, *best;                        /* nq */
     int body, limited;                               /* limited: some coordinate has limits */
 };
