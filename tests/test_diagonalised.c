@@ -1,7 +1,7 @@
 /* test_diagonalised.c  RJK91 (11) to (13) and the diagonalised equations of motion of its section 6.
  *
  * Judges: soa_crba and soa_minv for the factors, the dense forms of the operators, soa_energy, the complex step through
- * the factors for their rates, soa_aba for the motion.  SOA_SEED chooses other trees.                                 */
+ * the factors for their rates, soa_aba for the motion.  SOA_SEED chooses other trees. */
 #include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"
@@ -52,7 +52,8 @@ static int has_mimic(const soa_model *m) {
 static const char *const machines[] = {"puma560",   "arm7",     "two-puma-object", "satellite",
                                        "quadruped", "humanoid", "planar-chain:9",  "chain:30"};
 enum { MACHINES = sizeof machines / sizeof *machines, TREES = 60 };
-/* Machine number `index`, then random trees with every joint type, rotors, friction, springs; NULL for one with mimic joints. */
+/* Machine number `index`, then random trees with every joint type, rotors, friction, springs; NULL for one with mimic
+ * joints. */
 static const soa_model *machine(int index, long seed, char name[40]) {
     const soa_model *m;
     if (index < MACHINES)
@@ -258,7 +259,8 @@ static void rate_of(state *s, int diagonal, const double *q, const double *x, do
     }
     OK(soa_q_rate(s->m, unit, v, q_rate));
 }
-/* One second in `steps` steps of Runge-Kutta; the motion's end goes to q and v. Largest change of |nu| seen, if diagonal. */
+/* One second in `steps` steps of Runge-Kutta; the motion's end goes to q and v. Largest change of |nu| seen, if
+ * diagonal. */
 static double run(state *s, int diagonal, int steps, double *q, double *v) {
     const size_t nq = s->nq, n = s->nv;
     const double h = 1.0 / steps, part[4] = {0, h / 2, h / 2, h}, weight[4] = {h / 6, h / 3, h / 3, h / 6};

@@ -1,7 +1,7 @@
 /* diagonalised.c  the innovations factors of the mass matrix and the diagonalised equations of motion, RJK91 (11) to
  * (13) and section 6 (nu with phi, not the psi printed there).
  *
- * The sweeps stand in diagonal.h.  Here: checks, the sum of all torques, and the order of sweeps.  O(n) each.         */
+ * The sweeps stand in diagonal.h.  Here: checks, the sum of all torques, and the order of sweeps.  O(n) each. */
 #include "../dynamics/work.h"
 #include "soa/forms.h"
 
@@ -63,8 +63,8 @@ soa_status soa_nu_bias(const soa_model *m, soa_work *w, const double *q, const d
     return SOA_OK;
 }
 
-/* T = tau - friction(v) - at_rest, in place of at_rest, which is the torque that holds the machine still under gravity, springs and
- * wrenches. */
+/* T = tau - friction(v) - at_rest, in place of at_rest, which is the torque that holds the machine still under gravity,
+ * springs and wrenches. */
 static void all_torques(const soa_work *w, const double *v, const double *tau, double *at_rest) {
     for (int j = 0; j < w->view.nv; ++j) {
         const soai_dof_double *d = w->view.dof + j;

@@ -1,13 +1,13 @@
 /* inverse_kinematics.c  q for given poses of several frames, by Levenberg-Marquardt steps, O(n) each.
  *
- * error of a tip, in its own axes:  e = [log(R*R_target); R*(p_target - p)],  cost = 1/2 sum |W e|^2
+ * error of a tip, in its own axes:  e = [log(R*R_target); R*(p_target - p)],  cost = 1/2 sum |W e|^2;
  * its gradient is -J*W^2 e exactly (a rotation vector is an eigenvector of its own Jacobian), and a step solves
  *     (J*W^2 J + lambda^2 1) dv = J*W^2 e                 the mass matrix of the massless twin, tips.h
- * lambda^2 = mu min(|W e|^2, |W|^2) goes to zero with the error: steps converge quadratically, and stay short where J loses
- * rank.  mu falls after good steps and rises after bad ones, which are taken back; no angle moves more than 1 rad a step.
- * Coordinates at a limit that want to go on are held (infinite inertia); what still leaves its limits is put back on
- * them.  A search that the limits stopped is tried once more from the start without them, its angles turned back by whole
- * turns, and finished within them.                                                                                     */
+ * lambda^2 = mu min(|W e|^2, |W|^2) goes to zero with the error: steps converge quadratically, and stay short where J
+ * loses rank.  mu falls after good steps and rises after bad ones, which are taken back; no angle moves more than 1 rad
+ * a step. Coordinates at a limit that want to go on are held (infinite inertia); what still leaves its limits is put
+ * back on them.  A search that the limits stopped is tried once more from the start without them, its angles turned
+ * back by whole turns, and finished within them. */
 #include "tips.h"
 #include "../spatial/algebra.h"
 #include <math.h>

@@ -1,12 +1,12 @@
-/* tips.c  J J*, J*J and (J*J)^-1 by recursion: RJK91 section 2, which names them and leaves the recursions to the reader.
+/* tips.c  J J*, J*J and (J*J)^-1 by recursion: RJK91 section 2, which names them and gives no recursion.
  *
  * J J*  = B* phi* H* H phi B.  With D = 1 and phi for psi this is RJK91 (20), so, base to tips,
  *             Omega(k) = phi* Omega(parent) phi + H*H,     J_f J_g* = B_f* phi*(a, f) Omega(a) phi(a, g) B_g
  *         with a the nearest body that carries both frames.
- * J*J   = H phi B B* phi* H* has the form (3) of a mass matrix whose only inertia is B B*.  At the body's origin that is
- *         [1 - p~p~, p~; -p~, 1]: a ball of mass 1 and inertia 1 at the tip.  Weights are its mass and inertia, damping is a
- *         rotor.  (11) to (13) then give the inverse where it exists.  With D of rank-deficient P the pivots tell:
- *         each is sin^2 of the angle between a column of J and those outboard of it, times the column's square.          */
+ * J*J   = H phi B B* phi* H* has the form (3) of a mass matrix whose only inertia is B B*.  At the body's origin that
+ *         is [1 - p~p~, p~; -p~, 1]: a ball of mass 1 and inertia 1 at the tip.  Weights are its mass and inertia,
+ *         damping is a rotor.  (11) to (13) then give the inverse where it exists.  Where it does not, the pivots D
+ *         tell: each is the square of a column of J times sin^2 of its angle to the columns outboard of it. */
 #include "tips.h"
 #include "../spatial/algebra.h"
 #include <math.h>
@@ -150,7 +150,8 @@ static soai_dof_double *twin_dofs(soa_tip_work *t) {
     return (soai_dof_double *)(void *)((char *)t->twin + t->twin->dof_d);
 }
 
-/* Nothing weighs, rubs or turns a rotor.  Joints that turn about a coordinate axis lose that kind, which may not carry an armature. */
+/* Nothing weighs, rubs or turns a rotor.  Joints that turn about a coordinate axis lose that kind, which may not carry
+ * an armature. */
 static void lighten(soa_tip_work *t) {
     soa_model *m = t->twin;
     soai_body_double *body = twin_bodies(t);
@@ -287,8 +288,8 @@ static soa_status told(soa_tip_work *t, soa_status s) {
     if (s) t->body = soa_work_body(t->work);
     return s == SOA_E_HINGE_SINGULAR ? SOA_E_SINGULAR : s;
 }
-/* Are all pivots of the factorisation at hand safely above rounding?  Each against its diagonal entry of J*J, which comes
- * from balls gathered as composite bodies (R87 (32)). */
+/* Are all pivots of the factorisation at hand safely above rounding?  Each against its diagonal entry of J*J, which
+ * comes from balls gathered as composite bodies (R87 (32)). */
 static soa_status judge_pivots(soa_tip_work *t) {
     const soa_work *w = t->work;
     const soai_view_double *view = &w->view;

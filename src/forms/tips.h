@@ -1,7 +1,8 @@
 /* tips.h  the massless twin: a copy of the model whose links weigh nothing and whose tips carry balls.
  *
- * Its mass matrix is J*W^2 J + damping^2 1, so soa_crba, soa_minv_mul and soa_minv of the twin are the Jacobian products
- * of the model.  The twin is a real soa_model with a work space of its own; only its inertias change from call to call. */
+ * Its mass matrix is J*W^2 J + damping^2 1, so soa_crba, soa_minv_mul and soa_minv of the twin are the Jacobian
+ * products of the model.  The twin is a real soa_model with a work space of its own; only its inertias change from call
+ * to call. */
 #ifndef SOAI_TIPS_H
 #define SOAI_TIPS_H
 #include "../dynamics/work.h"
@@ -21,8 +22,8 @@ struct soa_tip_work {
     int body, limited;                               /* limited: some coordinate has limits */
 };
 
-/* Every ball off; one ball on; and, when all are on, the damping.  Degrees of freedom that are `held` (NULL: none) get an
- * inertia that nothing moves. */
+/* Every ball off; one ball on; and, when all are on, the damping.  Degrees of freedom that are `held` (NULL: none) get
+ * an inertia that nothing moves. */
 void soai_twin_clear(soa_tip_work *t);
 void soai_twin_add(soa_tip_work *t, const soa_tip *tip);
 void soai_twin_damp(soa_tip_work *t, double damping_squared, const char *held);
