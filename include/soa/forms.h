@@ -85,7 +85,7 @@ SOA_API soa_status soa_jtj_inverse(const soa_model *model, soa_tip_work *work, c
 
 /* Inverse kinematics: q such that every tip's frame stands in its pose (in the world).  Levenberg-Marquardt steps on
  * the configuration manifold, each by soa_jtj_solve's recursion, O(n) a step.  Tips with angular = 0 want the position
- * only.  Limits of joints with as many q as v hold: the start is moved into them, and what comes back is within them. */
+ * only.  Limits of joints with as many q as v hold: the start is moved into them, and the answer is within them. */
 typedef struct soa_ik_target {
     soa_tip tip;
     soa_frame pose;
