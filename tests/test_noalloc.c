@@ -242,6 +242,43 @@ static void sweeps(const soa_model *m, soa_work *w, arrays *x, const double *q, 
     QUIET_VALUE(soa_work_body(w));
 }
 
+/* The other forms; the first status is that of calls for which mimic joints are no hindrance. */
+static void forms(const soa_model *m, soa_work *w, soa_tip_work *t, arrays *x, const double *q, soa_status plain,
+                  soa_status solving) {
+    int mimics = 0;
+    soa_body_info b;
+    for (int i = 1; i <= soa_body_count(m); i++) mimics += soa_body(m, i, &b) == SOA_OK && b.mimic >= 0;
+    const soa_status s = mimics ? SOA_E_MIMIC : solving;
+    const int last = b.frame;
+    const soa_wrench wrench = {last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}};
+    for (int f = 0; f < 8; f++) QUIET(s, soa_factor_mul(m, w, q, (soa_factor)f, x->v, x->out));
+    QUIET(SOA_E_ARGUMENT, soa_factor_mul(m, NULL, q, SOA_FACTOR_L, x->v, x->out));
+    QUIET(s, soa_nu_from_rates(m, w, q, x->v, x->out));
+    QUIET(s, soa_rates_from_nu(m, w, q, x->v, x->out));
+    QUIET(s, soa_nu_bias(m, w, q, x->v, x->out));
+    QUIET(s, soa_nu_force(m, w, q, x->v, x->tau, &wrench, 1, x->out));
+    QUIET(s, soa_nu_rate(m, w, q, x->v, x->tau, &wrench, 1, x->M, x->out));
+
+    const soa_tip tip = {last, 1, 2};
+    double JJt[36];
+    QUIET(plain, soa_jjt(m, w, q, &last, 1, SOA_AXES_BODY, JJt));
+    QUIET(plain, soa_jtj(m, t, q, &tip, 1, 0.1, x->M));
+    QUIET(plain, soa_jtj_solve(m, t, q, &tip, 1, 0.1, x->v, x->out));
+    QUIET(plain, soa_jtj_inverse(m, t, q, &tip, 1, 0.1, x->M));
+    QUIET(SOA_E_ARGUMENT, soa_jtj(m, t, q, &tip, -1, 0.1, x->M));
+    QUIET_VALUE(soa_tip_work_body(t));
+    soa_ik_target target = {tip, soa_frame_identity()};
+    soa_ik_result result;
+    for (int far = 0; q && far < 2; far++) { /* perhaps in reach, and surely not */
+        target.pose.p[0] = far ? 1000 : 0.3;
+        memcpy(x->q1, q, (size_t)soa_nq(m) * sizeof *q);
+        if (plain != SOA_OK)
+            QUIET(plain, soa_inverse_kinematics(m, t, &target, 1, NULL, x->q1, &result));
+        else
+            QUIET_VALUE(soa_inverse_kinematics(m, t, &target, 1, NULL, x->q1, &result));
+    }
+}
+
 static void floats(const soa_model *m, soa_work *w, arrays *x, const float *q, soa_status plain, soa_status solving) {
     QUIET(plain, soa_rnea_f(m, w, q, x->vf, x->af, x->fext_f, x->batch_f));
     QUIET(solving, soa_aba_f(m, w, q, x->vf, x->af, x->fext_f, x->batch_f));
@@ -304,6 +341,10 @@ static void every_call(const soa_model *m, soa_status solving) {
     memcpy(copy, m, model_size);
     soa_work *w = NULL;
     soa_batch *b = NULL;
+    soa_tip_work *t = NULL;
+    const size_t tip_size = soa_tip_work_size(m);
+    void *tip_memory = aligned_alloc(64, (tip_size + 63) / 64 * 64);
+    assert_non_null(tip_memory);
     soa_report report;
     const soa_model *again;
     soa_machine *machine = NULL; /* not every model has operators: no exact rotors, no mimic joints */
@@ -336,11 +377,17 @@ static void every_call(const soa_model *m, soa_status solving) {
     ((char *)copy)[model_size - 1] ^= 1;
     QUIET(SOA_E_CHECKSUM, soa_model_from_bytes(copy, model_size, &again, &report));
     QUIET(SOA_E_FORMAT, soa_model_from_bytes(copy, 10, &again, &report));
+    QUIET_VALUE(soa_tip_work_size(m));
+    QUIET(SOA_E_MEMORY, soa_tip_work_init(m, tip_memory, tip_size - 1, &t));
+    QUIET(SOA_OK, soa_tip_work_init(m, tip_memory, tip_size, &t));
     readers(m, "no such name");
     manifold(m, &x, bad);
     sweeps(m, w, &x, x.q, SOA_OK, solving);
     sweeps(m, w, &x, NULL, SOA_OK, solving);
     sweeps(m, w, &x, bad, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
+    forms(m, w, t, &x, x.q, SOA_OK, solving);
+    forms(m, w, t, &x, NULL, SOA_OK, solving);
+    forms(m, w, t, &x, bad, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
     floats(m, w, &x, x.qf, SOA_OK, solving);
     floats(m, w, &x, bad_f, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
     for (long count = 0; count <= STATES; count++) batches(m, b, &x, count, SOA_OK, count ? solving : SOA_OK);
@@ -350,7 +397,7 @@ static void every_call(const soa_model *m, soa_status solving) {
     if (bytes != 0) fail_msg("%s: %ld bytes were printed", soa_model_name(m), bytes);
 
     soa_plan_free(forward), soa_plan_free(inverse), soa_machine_free(machine), free(linked);
-    free(memory), free(batch_memory), free(copy), free(bad), free(bad_f);
+    free(memory), free(batch_memory), free(tip_memory), free(copy), free(bad), free(bad_f);
     free(x.q), free(x.q1), free(x.v), free(x.a), free(x.tau), free(x.out), free(x.M), free(x.M2), free(x.wide),
         free(x.Y);
     free(x.pi), free(x.batch), free(x.qf), free(x.vf), free(x.af), free(x.fext_f), free(x.Mf), free(x.batch_f),

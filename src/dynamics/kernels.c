@@ -12,6 +12,7 @@
 #include "derivatives.h"
 #include "kinematics.h"
 #include "minv.h"
+#include "../forms/diagonal.h"
 #if SOAI_NUMBER == SOAI_DOUBLE
 #include "../operator/exec.h"
 #endif
@@ -83,6 +84,12 @@ static int k_rnea_derivatives(const void *view, void *work, const void *q, const
                               const void *fext, const void *wrench, int wrenches, void *dq, void *dv) {
     return rnea_derivatives(view, work, q, v, a, fext, wrench, wrenches, dq, dv);
 }
+static void k_factor_mul(const void *view, void *work, int factor, const void *x, void *y) {
+    factor_mul(view, work, factor, x, y);
+}
+static void k_diagonal_bias(const void *view, void *work, const void *nu, void *v, void *mu) {
+    diagonal_bias(view, work, nu, v, mu);
+}
 #endif
 
 #if SOAI_NUMBER == SOAI_DOUBLE
@@ -133,6 +140,8 @@ const soai_kernels SOAI_TABLE = {
     .coriolis_mul = k_coriolis_mul,
     .regressor = k_regressor,
     .rnea_derivatives = k_rnea_derivatives,
+    .factor_mul = k_factor_mul,
+    .diagonal_bias = k_diagonal_bias,
 #endif
 #if SOAI_NUMBER == SOAI_DOUBLE
     .exec = k_exec,

@@ -37,6 +37,9 @@ typedef struct soai_kernels {
     void (*regressor)(const void *view, void *work, void *Y);
     int (*rnea_derivatives)(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext,
                             const void *wrench, int wrenches, void *dq, void *dv);
+    /* src/forms/diagonal.h, after articulate */
+    void (*factor_mul)(const void *view, void *work, int factor, const void *x, void *y);
+    void (*diagonal_bias)(const void *view, void *work, const void *nu, void *v, void *mu);
     /* double only: one sweep of a planned expression (src/operator/exec.h) */
     void (*exec)(const void *view, void *work, int inward, const struct soai_op *ops, int count,
                  const struct soai_tips *tips, const double *thd, const double *fext);
