@@ -82,6 +82,12 @@ static int k_rnea_derivatives(const void *view, void *work, const void *q, const
                               const void *fext, const void *wrench, int wrenches, void *dq, void *dv) {
     return rnea_derivatives(view, work, q, v, a, fext, wrench, wrenches, dq, dv);
 }
+static void k_inertia(const void *work, int body, void *P) {
+    const kernel_work *w = work;
+    real *out = P;
+    for (int r = 0; r < 6; ++r)
+        for (int c = 0; c < 6; ++c) out[6 * r + c] = abi_entry(w->b[body].P, r, c);
+}
 #endif
 
 #if SOAI_NUMBER == SOAI_DOUBLE
@@ -175,6 +181,7 @@ const soai_kernels SOAI_TABLE = {
     .coriolis_mul = k_coriolis_mul,
     .regressor = k_regressor,
     .rnea_derivatives = k_rnea_derivatives,
+    .inertia = k_inertia,
 #endif
 #if SOAI_NUMBER == SOAI_DOUBLE
     .exec = k_exec,

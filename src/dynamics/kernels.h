@@ -37,6 +37,7 @@ typedef struct soai_kernels {
     void (*regressor)(const void *view, void *work, void *Y);
     int (*rnea_derivatives)(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext,
                             const void *wrench, int wrenches, void *dq, void *dv);
+    void (*inertia)(const void *work, int body, void *P); /* P of a body as 36 numbers, whatever its layout */
     /* double only: one sweep of a planned expression (src/operator/exec.h) */
     void (*exec)(const void *view, void *work, int inward, const struct soai_op *ops, int count,
                  const struct soai_tips *tips, const double *thd, const double *fext);
