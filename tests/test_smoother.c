@@ -137,9 +137,9 @@ static void check_filter(bench *b, worst_case *w, long seed) {
         double rotor[6] = {0}; /* Jm G u in body axes, of an exact rotor */
         if (info.rotor_model == SOA_ROTOR_EXACT && info.rotor_inertia > 0) {
             const soa_frame X = in_parent(b, i, info.parent);
-            double u[3];
-            mul(3, 3, 1, info.placement.R, info.rotor_axis, u);
-            mul(1, 3, 3, u, X.R, rotor);
+            double axis[3];
+            mul(3, 3, 1, info.placement.R, info.rotor_axis, axis);
+            mul(1, 3, 3, axis, X.R, rotor);
             for (int j = 0; j < 3; ++j) rotor[j] *= info.rotor_inertia * info.gear_ratio;
         }
         turn(n, 6, k->H, Ht);
@@ -547,7 +547,7 @@ static void boundary_conditions(void **state) {
             char line[100];
             if (!what[g] || (torques ? g == 3 || g == 12 : g == 9)) continue;
             snprintf(line, sizeof line, "%s, %s", torques ? "torques" : "accelerations", what[g]);
-            conclude(line, (torques ? forward : inverse) + g, 1e-8);
+            conclude(line, (torques ? forward : inverse) + g, 1e-9);
         }
 }
 
