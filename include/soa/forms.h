@@ -103,7 +103,8 @@ SOA_API soa_status soa_boundary_problem(const soa_model *model, soa_work *work, 
 /* --- inertia updates: R87 (43), (50), (51) ----------------------------------------------------------------------- */
 /* Ways to carry an inertia over a joint (update) and to the parent (propagation); equal but for rounding. */
 typedef enum soa_inertia_update {
-    SOA_UPDATE_43,    /* P+ = P - P H' D^-1 H P                                                        */
+    SOA_UPDATE_43,    /* P+ = P - (P H') D^-1 (H P), both products formed, as printed                  */
+    SOA_UPDATE_43_U,  /* P+ = P - U D^-1 U', U = P H' formed once: what fast codes do                  */
     SOA_UPDATE_50,    /* P+ = (I - G H) P                                                              */
     SOA_UPDATE_50_T,  /* P+ = P (I - G H)'                                                             */
     SOA_UPDATE_51,    /* P+ = (I - G H) P (I - G H)' + G R G', R the reflected rotor inertia           */

@@ -1,7 +1,8 @@
 /* inertia_updates.c  the equivalent ways to carry an inertia from body to body, each as the paper writes it.
  *
  * Inward over all bodies:  P(k) = M(k) + sum over children of phi P+ phi'  (37), and P+ from P by one of
- *     (43)  P - P H' D^-1 H P                (50)  (I - G H) P,  P (I - G H)'
+ *     (43)  P - (P H') D^-1 (H P), or with U = P H' formed once, P - U D^-1 U'
+ *     (50)  (I - G H) P,  P (I - G H)'
  *     (51)  (I - G H) P (I - G H)' + G R G'  (84)  3 x 3 blocks J, C rho, rho (the mass): 21 parameters
  *     (29)  P itself: joints locked          (33)  the same as mass, mass centre, inertia: 10 parameters
  * R is the reflected rotor inertia, D = H P H' + R.  An exact rotor is measurement noise that correlates with the state:
@@ -77,6 +78,14 @@ static void free_part(const joint *j, double F[36]) {
 }
 
 static void update_43(const joint *j, const double P[36], double out[36]) {
+    double HP[36]; /* rows of H P + S', U' but for rounding */
+    for (int m = 0; m < j->n; ++m) {
+        six_tmul(P, j->H + 6 * m, HP + 6 * m);
+        v6_add_scaled(1, j->S + 6 * m, HP + 6 * m);
+    }
+    subtract_gain(j, P, HP, out);
+}
+static void update_43_u(const joint *j, const double P[36], double out[36]) {
     subtract_gain(j, P, j->U, out); /* U D^-1 U' = G U' */
 }
 static void update_50(const joint *j, const double P[36], double out[36]) {
@@ -215,6 +224,7 @@ soa_status soa_articulated_inertia(const soa_model *m, soa_work *w, const double
         }
         switch (update) {
         case SOA_UPDATE_43: update_43(&j, P, after); break;
+        case SOA_UPDATE_43_U: update_43_u(&j, P, after); break;
         case SOA_UPDATE_50: update_50(&j, P, after); break;
         case SOA_UPDATE_50_T: update_50_t(&j, P, after); break;
         case SOA_UPDATE_51: update_51(&j, P, after); break;
