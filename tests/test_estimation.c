@@ -1,19 +1,19 @@
-/* test_estimation.c  the machine as a stochastic system: R87 section IX and RK88-I section 4, exactly and by Monte Carlo.
+/* test_estimation.c  the machine as a stochastic system: R87 section IX, RK88-I section 4, exactly and by Monte Carlo.
  *
  * A tip-to-base system driven by white noise w(k) of covariance M(k),
  *     x(k) = sum over children of phi x + w(k),     y(k) = H(k) x(k) + noise(k),
- * has the mass matrix as the covariance of y; soa_smoother, given y as torques, is its Kalman filter and Bryson-Frazier smoother.  R87
- * has no measurement noise; here its covariance is the reflected rotor inertia, where a joint has one.  The mean b(k)
- * of w(k) is put in as wrenches.  On trees "white" means: innovations of any two joints are uncorrelated.
+ * has the mass matrix as the covariance of y; soa_smoother, given y as torques, is its Kalman filter and Bryson-Frazier
+ * smoother.  R87 has no measurement noise; here its covariance is the reflected rotor inertia, where a joint has one.
+ * The mean b(k) of w(k) is put in as wrenches.  On trees "white" means: innovations of any two joints are uncorrelated.
  *
  * Monte Carlo.  SAMPLES draws estimate a covariance C entry by entry: c_ij = sum x_i x_j / n.  For Gaussian x
  *     var c_ij = (C_ii C_jj + C_ij^2) / n,
  * so u = (c_ij - C_ij) / sqrt(var) is close to a standard normal number.  Over all m entries compared in this program
  * P(max |u| > t) <= m erfc(t / sqrt 2); t is chosen to make that 1e-4, and the seed is fixed (SOA_SEED=n for others).
- * A covariance wrong by a factor s moves u of a diagonal entry by (1/s - 1) sqrt(n/2), give or take 1/s.  To be refused by 5
- * more than t (5.8 for the 11,000 entries here) even where a single entry varies and chance helps by 5 deviations, s = 1.1 needs
- * (1 - 1/1.1) sqrt(n/2) > 5.8 + 5 + 5/1.1, n > 57,000.  The largest |u| with covariances 1.1 and 0.9 times as large is
- * computed from the same samples and checked to be above t + 5.                                                     */
+ * A covariance wrong by a factor s moves u of a diagonal entry by (1/s - 1) sqrt(n/2), give or take 1/s.  To be refused
+ * by 5 more than t (5.8 for the 11,000 entries here) even where a single entry varies and chance helps by 5 deviations,
+ * s = 1.1 needs (1 - 1/1.1) sqrt(n/2) > 5.8 + 5 + 5/1.1, n > 57,000.  The largest |u| with covariances 1.1 and 0.9
+ * times as large is computed from the same samples and checked to be above t + 5.                                   */
 #include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"
@@ -21,7 +21,7 @@
 enum { SAMPLES = 60000, MOST_BODIES = 16, MOST_DOF = 24 };
 #define OK(call) assert_int_equal(call, SOA_OK)
 
-/* ---- machines ------------------------------------------------------------------------------------------------------ */
+/* ---- machines ---------------------------------------------------------------------------------------------------- */
 static const char *const arms[] = {"arm7", "puma560", "random-ideal:21", "quadruped", "satellite"};
 enum { ARMS = sizeof arms / sizeof *arms };
 
@@ -107,7 +107,7 @@ static void close_bench(bench *b) {
     soa_machine_free(b->machine), soa_work_free(b->w), soa_model_free(b->m);
 }
 
-/* ---- the same covariances exactly, by dense matrices ---------------------------------------------------------------- */
+/* ---- the same covariances exactly, by dense matrices ------------------------------------------------------------- */
 static double *dense(bench *b, const char *text) {
     const soa_expr *e = NULL;
     char message[600];
@@ -283,7 +283,7 @@ static void three_values(void **state) {
     conclude("  and differ from FD1's (1 / difference)", &apart, 1e4);
 }
 
-/* ---- Monte Carlo ----------------------------------------------------------------------------------------------------- */
+/* ---- Monte Carlo ------------------------------------------------------------------------------------------------- */
 static double gauss(dice *d) { /* Box and Muller, one of the pair */
     return sqrt(-2 * log(1 - roll(d, 0, 1))) * cos(6.283185307179586 * roll(d, 0, 1));
 }
@@ -323,7 +323,7 @@ typedef struct verdict {
 static verdict verdicts[CHECKS];
 
 /* The largest |u| of an n x m table of sums of products against its expectation C (NULL: zero), for variables with
- * variances A (n) and B (m).  Variables without variance (below 1e-9 of `size`) must have none in the sample.          */
+ * variances A (n) and B (m).  Variables without variance (below 1e-9 of `size`) must have none in the sample.        */
 static double deviation(int n, int m, const double *sums, const double *C, double factor, const double *A,
                         const double *size_a, const double *B, const double *size_b, long *entries) {
     double worst = 0;

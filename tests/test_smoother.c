@@ -55,7 +55,7 @@ static void close_bench(bench *b) {
     free(b->q), free(b->v), free(b->a), free(b->tau), free(b->r1), free(b->r2), free(b->r3), free(b->pi);
 }
 
-/* ---- small matrices ------------------------------------------------------------------------------------------------ */
+/* ---- small matrices ---------------------------------------------------------------------------------------------- */
 /* C (r x c) = A (r x n) B (n x c) */
 static void mul(int r, int n, int c, const double *A, const double *B, double *C) {
     for (int i = 0; i < r; ++i)
@@ -98,7 +98,7 @@ static soa_frame in_parent(const bench *b, int i, int parent) {
     return soa_frame_compose(&C, &F);
 }
 
-/* ---- R87 (35) to (47) ---------------------------------------------------------------------------------------------- */
+/* ---- R87 (35) to (47) -------------------------------------------------------------------------------------------- */
 enum { E34, E36, E37, E38, E39, E40, E41, E42, E43, E45, E46, E47, E_ABA, E_FORCE, EQUATIONS };
 static const char *const equation_names[EQUATIONS] = {
     "R87 (17), (34) x+ = z+ + P+ lambda+ = z- + P- lambda-",
@@ -231,7 +231,7 @@ static void filter_and_smoother(void **state) {
     for (int e = 0; e < EQUATIONS; ++e) conclude(equation_names[e], w + e, 1e-10);
 }
 
-/* ---- R87 (69) to (71) ---------------------------------------------------------------------------------------------- */
+/* ---- R87 (69) to (71) -------------------------------------------------------------------------------------------- */
 static double *dense(soa_machine *machine, const char *text, size_t n) {
     const soa_expr *e = NULL;
     char message[600];
@@ -288,7 +288,7 @@ static void three_accelerations(void **state) {
     conclude("R87 (69) a3 = -M^-1 H phi M phi' n", part + 2, 1e-9);
 }
 
-/* R87 (70), (71), (72), (80) as printed, on serial arms with one-dof joints, gravity off.  R87's k counts from the tip. */
+/* R87 (70), (71), (72), (80) as printed, on serial arms with one-dof joints, gravity off; k counts from the tip. */
 static void closed_accelerations(void **state) {
     (void)state;
     static const char *const arms[] = {"chain:6", "arm7", "puma560", "planar-chain:4", "chain:12"};
@@ -385,7 +385,7 @@ static void closed_accelerations(void **state) {
     conclude("R87 (70), (71) a3(k), sums as printed", part + 2, 1e-9);
 }
 
-/* ---- R87 (23) to (31) ---------------------------------------------------------------------------------------------- */
+/* ---- R87 (23) to (31) -------------------------------------------------------------------------------------------- */
 static void closed_sums(void **state) {
     (void)state;
     worst_case t = {0}, M = {0}, V = {0}, x = {0}, l = {0}, both = {0};
@@ -435,7 +435,7 @@ static void closed_sums(void **state) {
     conclude("R87 (22), (30) m a + V = tau", &both, 1e-10);
 }
 
-/* ---- R87 (16) to (21) with other boundary conditions ---------------------------------------------------------------- */
+/* ---- R87 (16) to (21) with other boundary conditions ------------------------------------------------------------- */
 typedef struct answer {
     soa_boundary ends;
     double *joints[2]; /* accelerations, torques */
@@ -634,7 +634,7 @@ static void free_free(void **state) {
     conclude("  and the root joint's torque is zero", w + 2, 1e-9);
 }
 
-/* ---- bad calls ------------------------------------------------------------------------------------------------------ */
+/* ---- bad calls --------------------------------------------------------------------------------------------------- */
 static void bad_calls(void **state) {
     (void)state;
     bench b = open_bench("arm7", 0, 0, first_seed());

@@ -20,7 +20,7 @@ struct soa_work {
     int body;           /* named by the last failure */
     int has_kinematics; /* Rw, pw, V, c, A hold what soa_kinematics left */
     int has_forces;     /* f holds what soa_rnea left */
-    int has_smoother;   /* R p V P U D e f A, tv, tt, user, B hold what soa_smoother left; 2: E the costate covariances */
+    int has_smoother;   /* the sweeps' arrays, tv, tt, user, B hold what soa_smoother left; 2: E too, Delta-        */
     /* scratch, tree coordinates */
     double *zero;              /* max(tq, tv) zeros, with unit quaternions in neutral_q */
     double *neutral_q;         /* the caller's nq */

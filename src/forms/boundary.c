@@ -8,9 +8,9 @@
  * Accelerations given: all lambda follow from one of them and all x from one of them,
  *     lambda(tip) = phi'(base, tip) lambda(0) + c,    x(0) = r lambda(0) + s - phi(base, tip) f(tip),
  * so one run of the recursions with lambda(0) = f(tip) = 0 gives c and s, (29) gives r, and a second run the answer.
- * Torques given: the filter (35) to (43), run on into the base, gives x(0) = z(0) + P(0) lambda(0), (34).  Base force given:
- * lambda(0) = P(0)^-1 (x(0) - z(0)) starts the smoother.  Tip acceleration given: the tip's compliance Delta+(0) of (81), started
- * at the base with 0 or, if that floats, P(0)^-1, gives f(tip); the filter and smoother run again with it.
+ * Torques given: the filter (35) to (43), run on into the base, gives x(0) = z(0) + P(0) lambda(0), (34).  Base force
+ * given: lambda(0) = P(0)^-1 (x(0) - z(0)) starts the smoother.  Tip acceleration given: the tip's compliance Delta+(0)
+ * of (81), started at the base with 0 or, if that floats, P(0)^-1, gives f(tip); filter and smoother run again with it.
  * Gravity: lambda - [0; g] takes the place of lambda in the sweeps.  O(n).                                        */
 #include "forms_internal.h"
 

@@ -5,9 +5,10 @@
  *   r(k)      = sum over j = k and its descendants of phi(k,j) M(j) phi'(k,j)                                    (28)
  *   m(k,i)    = H(k) phi(k,i) r(i) H'(i), k = i or an ancestor of i; zero for unrelated bodies                    (30)
  *   V(k)      = sum over related i of H(k) r(k,i) n(i) + sum over descendants of H(k) phi(k,j) b(j)               (31)
- * R87's "i = j ... N" are the ancestors, "j = 1 ... k" the descendants.  phi(k,j) comes from the poses of the two bodies (2),
- * no sum is built from another body's sum.  Gravity: n of a root body has phi'(world) [0; -g] added.  An exact rotor (r v' on its
- * carrier p, r.w'(p) on its joint) adds [r v' + w x r v; 0] to the force of p, and m(j,i) = r.[phi'(i,p) H'(i)].
+ * R87's "i = j ... N" are the ancestors, "j = 1 ... k" the descendants.  phi(k,j) comes from the poses of the two
+ * bodies (2), no sum is built from another body's sum.  Gravity: n of a root body has phi'(world) [0; -g] added.  An
+ * exact rotor (r v' on its carrier p, r.w'(p) on its joint) adds [r v' + w x r v; 0] to the force of p, and
+ * m(j,i) = r.[phi'(i,p) H'(i)].
  * O(n d): all pairs of a body and an ancestor.                                                                     */
 #include "forms_internal.h"
 

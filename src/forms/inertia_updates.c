@@ -5,11 +5,11 @@
  *     (50)  (I - G H) P,  P (I - G H)'
  *     (51)  (I - G H) P (I - G H)' + G R G'  (84)  3 x 3 blocks J, C rho, rho (the mass): 21 parameters
  *     (29)  P itself: joints locked          (33)  the same as mass, mass centre, inertia: 10 parameters
- * R is the reflected rotor inertia, D = H P H' + R.  An exact rotor is measurement noise that correlates with the state:
- * U = P H' + S, S = [r; 0], takes the place of P H', and the update formulas get the terms below.
- * (84) as printed needs C itself, which does not exist after a sliding joint (rho is singular then); only C rho enters once
- * (C + L) rho (C + L)' - C rho C' is multiplied out, as here.  (33) is as printed.  Plain double arithmetic, 6 x 6 by 6 x 6:
- * nothing is shared with the sweeps but the poses and the joint maps.  O(n).                                       */
+ * R is the reflected rotor inertia, D = H P H' + R.  An exact rotor is measurement noise that correlates with the
+ * state: U = P H' + S, S = [r; 0], takes the place of P H', and the update formulas get the terms below.
+ * (84) as printed needs C itself, which does not exist after a sliding joint (rho is singular then); only C rho enters
+ * once (C + L) rho (C + L)' - C rho C' is multiplied out, as here.  (33) is as printed.  Plain double arithmetic, 6 x 6
+ * by 6 x 6: nothing is shared with the sweeps but the poses and the joint maps.  O(n).                               */
 #include "forms_internal.h"
 
 typedef struct joint {

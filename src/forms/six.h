@@ -43,8 +43,8 @@ static inline void six_mirror(double A[36]) {
         for (int c = 0; c < r; ++c) A[6 * r + c] = A[6 * c + r];
 }
 
-/* x = A^-1 x for `count` right-hand sides (each 6 numbers), A symmetric and positive: scaled to a unit diagonal, since rows
- * have different units, then L d L'.  0, with nothing written, if A has no full rank to 1e-12.                        */
+/* x = A^-1 x for `count` right-hand sides (each 6 numbers), A symmetric and positive: scaled to a unit diagonal, since
+ * rows have different units, then L d L'.  0, with nothing written, if A has no full rank to 1e-12.                 */
 static inline int six_solve(const double A[36], double *x, int count) {
     double L[36], s[6];
     for (int i = 0; i < 6; ++i) {

@@ -1,9 +1,9 @@
 /* smoother.c  R87's filter and smoother with all they compute readable, and the covariances of section IX.
  *
- * soa_smoother             soa_aba's sweeps as they are (aba.h: outward V, c, b | inward filter | outward smoother); they leave
- *                          R p V P U D e f(=z) A.  v and tau are kept in tv and tt, a in user, b in B.
+ * soa_smoother             soa_aba's sweeps as they are (aba.h: outward V, c, b | inward filter | outward smoother);
+ *                          they leave R p V P U D e f(=z) A.  v and tau are kept in tv and tt, a in user, b in B.
  *                          R87 (35) to (47), the same as RK88-I FD4 (5.16), (5.17).  O(n)
- * soa_smoother_read        one body: what the sweeps fold together ((41) into (36), (43) into (37)) is taken apart.  O(1)
+ * soa_smoother_read        one body: what the sweeps fold together ((41) into (36), (43) into (37)), taken apart.  O(1)
  * soa_smoother_covariance  R87 (81), (82) outward over all bodies at the first call, then (65).                     */
 #include "forms_internal.h"
 
