@@ -279,6 +279,27 @@ static void forms(const soa_model *m, soa_work *w, soa_tip_work *t, arrays *x, c
     }
 }
 
+/* R87's filter, smoother, boundary problem and inertia updates (soa/forms.h). */
+static void estimation(const soa_model *m, soa_work *w, arrays *x, const double *q, soa_status plain,
+                       soa_status solving) {
+    static soa_smoothed s;
+    double P[36];
+    soa_boundary ends = {.given = SOA_BASE_FORCE | SOA_TIP_FORCE, .base_inertia = {1, 0, 0, 0, 1, 1, 1, 0, 0, 0}};
+    const soa_wrench wrench = {soa_frame_count(m) - 1, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}};
+    QUIET(solving, soa_smoother(m, w, q, x->v, x->tau, &wrench, 1));
+    if (solving == SOA_OK) {
+        QUIET(SOA_OK, soa_smoother_read(m, w, 1, &s));
+        QUIET(SOA_OK, soa_smoother_covariance(m, w, 1, P, P, P));
+    }
+    QUIET(SOA_E_ARGUMENT, soa_smoother_read(m, w, 0, &s));
+    QUIET(solving, soa_acceleration_parts(m, w, q, x->v, x->tau, &wrench, 1, x->out, x->out, x->out));
+    QUIET(plain, soa_inverse_sums(m, w, q, x->v, x->a, &wrench, 1, NULL, NULL, x->M, x->out, x->out));
+    QUIET(plain, soa_boundary_problem(m, w, q, x->v, x->a, &wrench, 1, &ends, x->out, NULL, NULL));
+    for (int u = 0; u < SOA_UPDATE_COUNT; u++)
+        QUIET(u < SOA_COMPOSITE_29 ? solving : plain,
+              soa_articulated_inertia(m, w, q, (soa_inertia_update)u, SOA_STORAGE_FULL, 0, P));
+}
+
 static void floats(const soa_model *m, soa_work *w, arrays *x, const float *q, soa_status plain, soa_status solving) {
     QUIET(plain, soa_rnea_f(m, w, q, x->vf, x->af, x->fext_f, x->batch_f));
     QUIET(solving, soa_aba_f(m, w, q, x->vf, x->af, x->fext_f, x->batch_f));
@@ -383,11 +404,14 @@ static void every_call(const soa_model *m, soa_status solving) {
     readers(m, "no such name");
     manifold(m, &x, bad);
     sweeps(m, w, &x, x.q, SOA_OK, solving);
+    estimation(m, w, &x, x.q, SOA_OK, solving);
     sweeps(m, w, &x, NULL, SOA_OK, solving);
+    estimation(m, w, &x, NULL, SOA_OK, solving);
     sweeps(m, w, &x, bad, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
     forms(m, w, t, &x, x.q, SOA_OK, solving);
     forms(m, w, t, &x, NULL, SOA_OK, solving);
     forms(m, w, t, &x, bad, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
+    estimation(m, w, &x, bad, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
     floats(m, w, &x, x.qf, SOA_OK, solving);
     floats(m, w, &x, bad_f, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
     for (long count = 0; count <= STATES; count++) batches(m, b, &x, count, SOA_OK, count ? solving : SOA_OK);

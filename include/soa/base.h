@@ -42,7 +42,7 @@ extern "C" {
     X(SOA_E_CHECKSUM, "the data are damaged (checksum does not match)")                                                \
     X(SOA_E_FILE, "a file could not be read or written")                                                               \
     X(SOA_E_NO_CONVERGENCE, "an iteration did not converge")                                                           \
-    X(SOA_E_SINGULAR, "a matrix has lost rank and cannot be inverted")
+    X(SOA_E_SINGULAR, "a singular system: what is given does not determine the answer")
 
 typedef enum soa_status {
 #define SOA_STATUS_ENUM_(code, text) code,

@@ -12,12 +12,122 @@
 extern "C" {
 #endif
 
-/* --- estimation: R87's filter, smoother and two-point boundary problem ------------------------------------------- */
+/* --- estimation: R87's filter, smoother and two-point boundary problem -------------------------------------------- */
+/* R87 (35) to (47): soa_aba's recursion, with everything it computes on the way kept in the work space for the readers
+ * below, until the next call that takes q.  v, tau NULL: zero.  O(n).                                                */
+SOA_API soa_status soa_smoother(const soa_model *model, soa_work *work, const double *q, const double *v,
+                                const double *tau, const soa_wrench *wrenches, int wrench_count);
 
-/* --- inertia updates: R87 (43), (50), (51) ----------------------------------------------------------------------- */
+/* What the filter and the smoother know at the joint of a body: R87's names, in the axes of that body, at its joint.
+ * R87 counts from the tip: its k-1 are the children of the body (their contributions are summed), k+1 its parent.
+ * "minus" is the body's own side of the joint, "plus" the parent's side, still in the body's axes.  The first nv
+ * entries (nv x nv, 6 x nv) of an array are used, row by row.
+ *   - Gravity is a base acceleration: lambda_plus of a root body is -g, where (44) has zero.
+ *   - tau is what is left of the torque after friction and springs.  Mimic joints are joints of their own here, under
+ *     the torques with which they keep up.
+ *   - Reflected rotor inertia is R(k), the covariance of a measurement noise that R87 sets to zero after (57):
+ *     D = H P- H' + R, and H P+ = R D^-1 H P- instead of zero.  An exact rotor also couples, gain = (P- H' + r) D^-1;
+ *     then x_plus - x_minus is the couple [r a; 0] of the motor on its carrier.  Otherwise x_plus = x_minus (17).
+ *   - Never compare innovations across papers: RK88-I's FD1 and FD3 share one value, R87 and FD4 another (this one),
+ *     FO00 has a third (docs/notation.md).                                                                         */
+typedef struct soa_smoothed {
+    int nv;
+    double H[36];           /* nv x 6  state-to-output map                          (20)                     */
+    double b[6], n[6];      /* bias force less wrenches, bias acceleration          (7), (15)                */
+    double z_minus[6];      /* predicted state                                      (36)                     */
+    double P_minus[36];     /* articulated inertia, predicted error covariance      (37)                     */
+    double D[36];           /* nv x nv  joint axis inertia, innovation covariance   (38), (57)               */
+    double gain[36];        /* 6 x nv  Kalman gain G                                (39)                     */
+    double tau[6];          /* nv  measurement                                      (20)                     */
+    double innovation[6];   /* nv  e-                                               (40)                     */
+    double z_plus[6];       /* filtered state                                       (41)                     */
+    double residual[6];     /* nv  e+ = D^-1 e-                                     (42)                     */
+    double P_plus[36];      /* updated error covariance                             (43)                     */
+    double lambda_plus[6];  /* costate: spatial acceleration of the parent's side   (45)                     */
+    double acceleration[6]; /* nv  a, of the joint                                  (46)                     */
+    double lambda_minus[6]; /* costate: spatial acceleration of the body            (47)                     */
+    double x_minus[6];      /* state: force through the joint, z- + P- lambda-      (34)                     */
+    double x_plus[6];       /* z+ + P+ lambda+                                      (34), (17)               */
+} soa_smoothed;
+SOA_API soa_status soa_smoother_read(const soa_model *model, const soa_work *work, int body, soa_smoothed *out);
+/* Covariances after the smoother, 6 x 6 each, any may be NULL: of the costates, Delta+ (81) and Delta- (82), and of
+ * the error of the smoothed state, S = P - P Delta P (65), the same on both sides of the joint (exact rotors: that of
+ * the parent's side, and no covariance).  Delta- is the compliance of the body in the whole machine, J M^-1 J' of its
+ * own frame.  The first call after soa_smoother costs O(n), others O(1).                                           */
+SOA_API soa_status soa_smoother_covariance(const soa_model *model, soa_work *work, int body, double *delta_plus,
+                                           double *delta_minus, double *S);
 
-/* --- diagonalised equations of motion: RJK91 section 6 ----------------------------------------------------------- */
+/* R87 (69): joint accelerations due to joint moments, bias forces and bias accelerations, in O(n).  Their sum is
+ * soa_aba's qdd.
+ *   a1  applied torques less friction and springs
+ *   a2  forces V x* M V, wrenches, weight (R87 counts gravity among the forces (7)), rotors' gyroscopic couples
+ *   a3  accelerations V x H'v and the apparent rate of H'                                                           */
+SOA_API soa_status soa_acceleration_parts(const soa_model *model, soa_work *work, const double *q, const double *v,
+                                          const double *tau, const soa_wrench *wrenches, int wrench_count, double *a1,
+                                          double *a2, double *a3);
 
+/* R87 (23) to (31): the closed sums over transition matrices phi(k, j), each taken from (2) and the bodies' poses, not
+ * by recursion: a judge of soa_rnea and soa_crba.  Any output may be NULL.  O(n d).
+ *   lambda  6 per body  (23), with gravity as a base acceleration
+ *   x       6 per body  (24)
+ *   mass    nv x nv     m(k, i) = H r(k, i) H'  (28), (30)
+ *   bias    nv          V^k  (31), gravity and wrenches included
+ *   tau     nv          (20) of x, plus friction and springs; = mass a + bias + friction and springs  (30)         */
+SOA_API soa_status soa_inverse_sums(const soa_model *model, soa_work *work, const double *q, const double *v,
+                                    const double *a, const soa_wrench *wrenches, int wrench_count, double *x,
+                                    double *lambda, double *mass, double *bias, double *tau);
+
+/* R87 (16) to (21): the two-point boundary problem.  Of the four six-vectors at its ends two are given, by or-ing: */
+enum {
+    SOA_BASE_ACCELERATION = 1, /* of the base link, spatial, without gravity; zero: the base stands   */
+    SOA_BASE_FORCE = 2,        /* what surroundings exert on the base link; zero: the base floats     */
+    SOA_TIP_FORCE = 4,         /* what surroundings exert on the tip; zero: the tip is free           */
+    SOA_TIP_ACCELERATION = 8   /* of the tip, spatial, without gravity                                */
+};
+/* base vectors: world axes, at the world's origin, where the base link is at this instant.  tip vectors: the tip
+ * frame's axes and origin.  All zero is R87 (21): standing base, free tip.                                          */
+typedef struct soa_boundary {
+    int given;               /* two of the above; 0 means SOA_BASE_ACCELERATION | SOA_TIP_FORCE                      */
+    int torques;             /* 0: joint accelerations given, torques asked for (inverse dynamics); 1: the converse  */
+    int tip;                 /* frame of the tip; 0 (the world): none, with SOA_TIP_FORCE only                       */
+    double base_velocity[6]; /* of the base link                                                                     */
+    double base_inertia[10]; /* of the base link, about its origin: m, m c, I xx yy zz xy xz yz; zero: none          */
+    double base_acceleration[6], base_force[6], tip_force[6], tip_acceleration[6]; /* two given, two found           */
+} soa_boundary;
+/* given: nv joint accelerations or torques (NULL: zero); found: the other.  x (forces through the joints) and lambda
+ * (true spatial accelerations): 6 per body, may be NULL.  Wrenches on frames of the world are left out: use base_force.
+ *   accelerations given  every pair but base and tip acceleration, which exclude each other (SOA_E_ARGUMENT)
+ *   torques given        SOA_BASE_... with SOA_TIP_...; a tip acceleration needs a tip that can move in all six
+ *                        directions (SOA_E_SINGULAR).  Models with mimic joints are refused (SOA_E_MIMIC).
+ * A floating base without inertia of its own or of what it carries is SOA_E_SINGULAR.  O(n).                        */
+SOA_API soa_status soa_boundary_problem(const soa_model *model, soa_work *work, const double *q, const double *v,
+                                        const double *given, const soa_wrench *wrenches, int wrench_count,
+                                        soa_boundary *ends, double *found, double *x, double *lambda);
+
+/* --- inertia updates: R87 (43), (50), (51) ------------------------------------------------------------------------ */
+/* Ways to carry an inertia over a joint (update) and to the parent (propagation); equal but for rounding. */
+typedef enum soa_inertia_update {
+    SOA_UPDATE_43,    /* P+ = P - (P H') D^-1 (H P), both products formed, as printed                  */
+    SOA_UPDATE_43_U,  /* P+ = P - U D^-1 U', U = P H' formed once: what fast codes do                  */
+    SOA_UPDATE_50,    /* P+ = (I - G H) P                                                              */
+    SOA_UPDATE_50_T,  /* P+ = P (I - G H)'                                                             */
+    SOA_UPDATE_51,    /* P+ = (I - G H) P (I - G H)' + G R G', R the reflected rotor inertia           */
+    SOA_UPDATE_84,    /* (84): mass, mass centre and inertia as 3 x 3 blocks, 21 parameters            */
+    SOA_COMPOSITE_29, /* r of (29): no update, all joints locked; composite inertia                    */
+    SOA_COMPOSITE_33, /* (33): the same in 10 parameters, mass, mass centre and inertia, as printed     */
+    SOA_UPDATE_COUNT
+} soa_inertia_update;
+typedef enum soa_storage {
+    SOA_STORAGE_FULL,     /* all 36 numbers of every matrix are computed: nothing keeps P symmetric     */
+    SOA_STORAGE_SYMMETRIC /* the 21 on and above the diagonal                                           */
+} soa_storage;
+/* P of a body (R87's P-, predicted; 36 numbers, body axes, about its joint) at q by that way, in plain 6 x 6 code that
+ * shares nothing with soa_aba.  body 0: what the base feels.  storage is ignored by (84) and (33), whose parameters
+ * are 21 and 10.  O(n).                                                                                             */
+SOA_API soa_status soa_articulated_inertia(const soa_model *model, soa_work *work, const double *q,
+                                           soa_inertia_update update, soa_storage storage, int body, double P[36]);
+
+/* --- diagonalised equations of motion: RJK91 section 6 ------------------------------------------------------------ */
 /* M = m m*, m = (I + H phi K) D^1/2: RJK91 (11) to (13).  D^1/2 is the square root of D, or its Cholesky factor C
  * (lower triangle, D = C C') where a joint has several degrees of freedom.  Models with mimic joints: SOA_E_MIMIC. */
 typedef enum soa_factor {
@@ -50,8 +160,7 @@ SOA_API soa_status soa_nu_rate(const soa_model *model, soa_work *work, const dou
                                const double *tau, const soa_wrench *wrenches, int wrench_count, double *v,
                                double *nu_rate);
 
-/* --- Jacobian products and inverse kinematics: RJK91 section 2 --------------------------------------------------- */
-
+/* --- Jacobian products and inverse kinematics: RJK91 section 2 ---------------------------------------------------- */
 /* J J* of `count` frames, 6 count x 6 count, each frame's rows in world axes or its own: the recursion (20) for Omega
  * with D = 1 and phi for psi.  O(n), then O(d) for each pair of frames. */
 SOA_API soa_status soa_jjt(const soa_model *model, soa_work *work, const double *q, const int *frames, int count,
@@ -105,9 +214,9 @@ typedef struct soa_ik_result {
 SOA_API soa_status soa_inverse_kinematics(const soa_model *model, soa_tip_work *work, const soa_ik_target *targets,
                                           int count, const soa_ik_options *options, double *q, soa_ik_result *result);
 
-/* --- global sparse forms: FO00 (23) to (29) ---------------------------------------------------------------------- */
+/* --- global sparse forms: FO00 (23) to (29) ----------------------------------------------------------------------- */
 
-/* --- divide and conquer ------------------------------------------------------------------------------------------ */
+/* --- divide and conquer ------------------------------------------------------------------------------------------- */
 
 #ifdef __cplusplus
 }

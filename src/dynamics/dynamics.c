@@ -75,7 +75,7 @@ static soa_status begin(const soa_model *m, soa_work *w, const double *q, const 
                         const double *t) {
     if (!m || !w || w->model != m) return SOA_E_ARGUMENT;
     const soa_status s = soai_check_state(m, q, v, a, t, &w->body);
-    if (s == SOA_OK) w->has_kinematics = w->has_forces = 0;
+    if (s == SOA_OK) w->has_kinematics = w->has_forces = w->has_smoother = 0;
     return s;
 }
 static soa_status hinge(soa_work *w, int body) {
@@ -613,4 +613,24 @@ soa_status soa_crba_f(const soa_model *m, soa_work *w, const float *q, float *M)
                     (float)(map[r].ratio * map[c].ratio) * tree[tv * r + c];
     }
     return SOA_OK;
+}
+
+/* --- for other rooms --------------------------------------------------------------------------------------------- */
+soa_status soai_enter(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a,
+                      const double *tau, const soa_wrench *wrenches, int wrench_count, soai_inputs *in) {
+    soa_status s = begin(m, w, q, v, a, tau);
+    if (s || (s = check_wrenches(m, w, wrenches, wrench_count))) return s;
+    in->q = tree_q(w, q);
+    in->fext = body_wrenches(w, in->q, wrenches, wrench_count, 0);
+    in->v = tree_motion(w, v, w->tv), in->a = tree_motion(w, a, w->ta), in->tau = tree_torque(w, tau, w->tt);
+    return SOA_OK;
+}
+void soai_user_motion(const soa_work *w, const double *tree, double *v) {
+    user_motion(w, tree, v);
+}
+void soai_user_torque(const soa_work *w, const double *tree, double *tau) {
+    user_torque(w, tree, tau);
+}
+void soai_user_matrix(const soa_work *w, const double *tree, double *out) {
+    user_matrix(w, tree, out);
 }

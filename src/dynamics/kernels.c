@@ -90,6 +90,12 @@ static void k_factor_mul(const void *view, void *work, int factor, const void *x
 static void k_diagonal_bias(const void *view, void *work, const void *nu, void *v, void *mu) {
     diagonal_bias(view, work, nu, v, mu);
 }
+static void k_inertia(const void *work, int body, void *P) {
+    const kernel_work *w = work;
+    real *out = P;
+    for (int r = 0; r < 6; ++r)
+        for (int c = 0; c < 6; ++c) out[6 * r + c] = abi_entry(w->b[body].P, r, c);
+}
 #endif
 
 #if SOAI_NUMBER == SOAI_DOUBLE
@@ -142,6 +148,7 @@ const soai_kernels SOAI_TABLE = {
     .rnea_derivatives = k_rnea_derivatives,
     .factor_mul = k_factor_mul,
     .diagonal_bias = k_diagonal_bias,
+    .inertia = k_inertia,
 #endif
 #if SOAI_NUMBER == SOAI_DOUBLE
     .exec = k_exec,

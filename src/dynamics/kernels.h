@@ -40,6 +40,7 @@ typedef struct soai_kernels {
     /* src/forms/diagonal.h, after articulate */
     void (*factor_mul)(const void *view, void *work, int factor, const void *x, void *y);
     void (*diagonal_bias)(const void *view, void *work, const void *nu, void *v, void *mu);
+    void (*inertia)(const void *work, int body, void *P); /* P of a body as 36 numbers, whatever its layout */
     /* double only: one sweep of a planned expression (src/operator/exec.h) */
     void (*exec)(const void *view, void *work, int inward, const struct soai_op *ops, int count,
                  const struct soai_tips *tips, const double *thd, const double *fext);

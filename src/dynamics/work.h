@@ -20,6 +20,7 @@ struct soa_work {
     int body;           /* named by the last failure */
     int has_kinematics; /* Rw, pw, V, c, A hold what soa_kinematics left */
     int has_forces;     /* f holds what soa_rnea left */
+    int has_smoother;   /* the sweeps' arrays, tv, tt, user, B hold what soa_smoother left; 2: E too, Delta-        */
     /* scratch, tree coordinates */
     double *zero;              /* max(tq, tv) zeros, with unit quaternions in neutral_q */
     double *neutral_q;         /* the caller's nq */
@@ -41,5 +42,17 @@ soa_status soai_check_state(const soa_model *m, const double *q, const double *v
                             int *body);
 soa_status soai_check_state_f(const soa_model *m, const float *q, const float *v, const float *a, const float *t,
                               int *body);
+
+/* How a call of another room starts: checks, then the state in tree coordinates (zeros where the caller gave NULL) and
+ * the wrenches in body axes at body origins (NULL if there are none). */
+typedef struct soai_inputs {
+    const double *q, *v, *a, *tau, *fext;
+} soai_inputs;
+soa_status soai_enter(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a,
+                      const double *tau, const soa_wrench *wrenches, int wrench_count, soai_inputs *in);
+/* Back to the caller's coordinates: accelerations, torques, Gamma' X Gamma. */
+void soai_user_motion(const soa_work *w, const double *tree, double *v);
+void soai_user_torque(const soa_work *w, const double *tree, double *tau);
+void soai_user_matrix(const soa_work *w, const double *tree, double *out);
 
 #endif
