@@ -10,7 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN = APP_MODEL_OPTION_COUNT, TIP, DENSE, EXPLAIN, DERIVE, AS_WRITTEN, COUNT, EMIT, AXES, BY_MATRIX, GENERIC, PARTS };
+enum {
+    IN = APP_MODEL_OPTION_COUNT,
+    TIP,
+    DENSE,
+    EXPLAIN,
+    DERIVE,
+    AS_WRITTEN,
+    COUNT,
+    EMIT,
+    AXES,
+    BY_MATRIX,
+    GENERIC,
+    PARTS
+};
 enum { MESSAGE = 600, MOST_VARS = 32, MOST_TIPS = 64 };
 
 static const app_option options[] = {
@@ -245,9 +258,8 @@ static void count_line(app_out *out, const char *name, const soa_count *c) {
 /* The operations one by one: counted, or as C. */
 static int scalars(op *o, const app_args *args, app_out *out) {
     const char *axes = args->value[AXES], *link = args->value[PARTS];
-    soa_graph_options how = {.axes = SOA_AXES_BODY,
-                             .by_matrix = args->value[BY_MATRIX] != NULL,
-                             .generic = args->value[GENERIC] != NULL};
+    soa_graph_options how = {
+        .axes = SOA_AXES_BODY, .by_matrix = args->value[BY_MATRIX] != NULL, .generic = args->value[GENERIC] != NULL};
     if (axes && strcmp(axes, "link") && strcmp(axes, "world"))
         return app_fail(&app_op, "--axes %s: it is link or world", axes);
     if (axes && !strcmp(axes, "world")) how.axes = SOA_AXES_WORLD;
@@ -255,8 +267,7 @@ static int scalars(op *o, const app_args *args, app_out *out) {
     if (prepare(o)) return app_fail(&app_op, "%s", o->error);
     int body = 0;
     soa_body_info info;
-    while (link && strcmp(link, "all") &&
-           (soa_body(o->model, ++body, &info) != SOA_OK || strcmp(info.link, link) != 0))
+    while (link && strcmp(link, "all") && (soa_body(o->model, ++body, &info) != SOA_OK || strcmp(info.link, link) != 0))
         if (body > soa_body_count(o->model)) return app_fail(&app_op, "--parts: no link '%s'", link);
     soa_graph *graph = NULL;
     const soa_status s = soa_graph_create(o->machine, o->expr, &how, &graph, o->error, sizeof o->error);

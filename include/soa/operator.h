@@ -107,10 +107,10 @@ SOA_API size_t soa_plan_explain(const soa_plan *plan, char *text, size_t room);
  * once; changes of sign are not counted.  Not for plans with a solve in tip space or vectors of the caller's.           */
 typedef struct soa_graph soa_graph;
 typedef struct soa_graph_options {
-    soa_axes axes;  /* SOA_AXES_BODY: each body's own.  SOA_AXES_WORLD: those of the world at each body's origin; links'
+    soa_axes axes; /* SOA_AXES_BODY: each body's own.  SOA_AXES_WORLD: those of the world at each body's origin; links'
                        constants are turned once, and nothing in the recursions                                         */
-    int by_matrix;  /* inv(Mass) x by forming the mass matrix (composite inertias, R87 (32)), factoring and solving      */
-    int generic;    /* lengths, masses, inertias of the model that happen to be 1 count as any number                    */
+    int by_matrix; /* inv(Mass) x by forming the mass matrix (composite inertias, R87 (32)), factoring and solving      */
+    int generic; /* lengths, masses, inertias of the model that happen to be 1 count as any number                    */
 } soa_graph_options;
 /* options may be NULL: body axes, as planned. */
 SOA_API soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const soa_graph_options *options,

@@ -143,7 +143,8 @@ static matrix composite(oracle *o) {
         if (to < 0) continue;
         matrix one = make(6, 6), x = make(6, 6);
         for (int c = 0; one.x && x.x && c < 6; ++c)
-            for (int j = 0; j < 6; ++j) AT(one, j, c) = AT(r, from + j, from + c), AT(x, j, c) = AT(X, from + j, from + c);
+            for (int j = 0; j < 6; ++j)
+                AT(one, j, c) = AT(r, from + j, from + c), AT(x, j, c) = AT(X, from + j, from + c);
         matrix xt = turn(copy(x)), moved = times(times(x, one), xt);
         for (int c = 0; moved.x && c < 6; ++c)
             for (int j = 0; j < 6; ++j) AT(r, to + j, to + c) += AT(moved, j, c);

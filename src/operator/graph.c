@@ -96,7 +96,8 @@ static node sum(soa_graph *g, node x, int s, node y, int t, int regroup) {
     }
     const node known = find(g, op, a, b, 0);
     if (known >= 0) return signed_value(g, known, sign);
-    for (int side = 0; regroup && side < 2; ++side) { /* x + (u + v) where x + u stands: one sum, and u + v may not be needed */
+    for (int side = 0; regroup && side < 2;
+         ++side) { /* x + (u + v) where x + u stands: one sum, and u + v may not be needed */
         const signed_node whole = side ? p : q, other = side ? q : p;
         const graph_row *r = g->r + whole.x;
         if (r->op != ADD && r->op != SUBTRACT) continue;
@@ -137,8 +138,7 @@ node soai_multiply(soa_graph *g, node x, node y) {
         if (g->r[x].value < 0 && !g->r[x].a) return soai_negate(g, soai_multiply(g, soai_negate(g, x), y));
         for (int k = 0; g->r[y].op == MULTIPLY && k < 2; ++k) { /* two constants are one */
             const node c = k ? g->r[y].b : g->r[y].a, rest = k ? g->r[y].a : g->r[y].b;
-            if (g->r[c].op == CONSTANT)
-                return soai_multiply(g, soai_multiply(g, x, c), rest);
+            if (g->r[c].op == CONSTANT) return soai_multiply(g, soai_multiply(g, x, c), rest);
         }
     }
     return x < y ? soai_make(g, MULTIPLY, x, y, 0) : soai_make(g, MULTIPLY, y, x, 0);
@@ -279,7 +279,7 @@ soa_status soa_graph_emit_c(const soa_graph *g, const char *name, char **text, s
         case NEGATE: SAY("-x%d;\n", r->a); break;
         case SINE: SAY("sin(x%d);\n", r->a); break;
         case COSINE: SAY("cos(x%d);\n", r->a); break;
-        default: SAY("x%d %c x%d;\n", r->a, "+-*/"[r->op - ADD], r->b);
+        default: SAY("x%d %c x%d;\n", r->a, "+-*/"[r->op - ADD], r -> b);
         }
     }
     for (int i = 0; i < g->out_count; ++i) SAY("    result[%d] = x%d;\n", i, g->out[i]);

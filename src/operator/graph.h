@@ -17,31 +17,33 @@ typedef struct graph_row {
 } graph_row;
 
 /* Parts of the work: the rows of R87's Tables II and III, and what those leave out. */
-#define SOAI_PARTS(X)                                                                    \
-    X(POSE, "poses", "rotations, origins and joint maps, constants turned to the axes")  \
+#define SOAI_PARTS(X)                                                                      \
+    X(POSE, "poses", "rotations, origins and joint maps, constants turned to the axes")    \
     X(P_MOVE, "P moved", "P = M + sum phi P+ phi', without the turn: inertia propagation") \
-    X(GAIN, "gain", "D, inv(D), G")                                                      \
-    X(P_UPDATE, "P updated", "P+ = P - G H P")                                           \
-    X(P_TURN, "P turned", "P+ to the parent's axes")                                     \
-    X(Z_MOVE, "z moved", "state propagation, phi z without the turn")                    \
-    X(INNOVATION, "innovation", "e = T - H z")                                           \
-    X(RESIDUAL, "residual", "inv(D) e")                                                  \
-    X(Z_UPDATE, "z updated", "z+ = z + G e")                                             \
-    X(Z_TURN, "z turned", "z+ to the parent's axes")                                     \
-    X(L_MOVE, "costate moved", "phi' lambda without the turn")                           \
-    X(L_TURN, "costate turned", "to the body's axes")                                    \
-    X(L_UPDATE, "costate updated", "psi' lambda + x across the joint")                   \
-    X(ACCELERATION, "acceleration", "G' lambda, and sums in joint space")                \
-    X(PHI, "phi", "recursions of phi and phi' (velocities, bias accelerations, forces)") \
-    X(BIAS, "a, b", "bias accelerations and forces from velocities")                     \
-    X(INERTIA, "M", "products with M, Mc and P")                                         \
-    X(REST, "others", "sums of links, tips, base")                                       \
-    X(MC_MOVE, "Mc moved", "composite inertia: mass, mass centre, rotational inertia")   \
-    X(MC_TURN, "Mc turned", "to the parent's axes")                                      \
-    X(COLUMN, "column", "Mc H' and H x: an entry of the mass matrix")                    \
-    X(COLUMN_MOVE, "column moved", "x = phi x without the turn")                         \
-    X(COLUMN_TURN, "column turned", "to the parent's axes")                              \
-    X(FACTOR, "factor", "mass matrix = L' d L")                                          \
+    X(GAIN, "gain", "D, inv(D), G")                                                        \
+    X(P_UPDATE, "P updated", "P+ = P - G H P")                                             \
+    X(P_TURN, "P turned", "P+ to the parent's axes")                                       \
+    X(Z_MOVE, "z moved", "state propagation, phi z without the turn")                      \
+    X(INNOVATION, "innovation", "e = T - H z")                                             \
+    X(RESIDUAL, "residual", "inv(D) e")                                                    \
+    X(Z_UPDATE, "z updated", "z+ = z + G e")                                               \
+    X(Z_TURN, "z turned", "z+ to the parent's axes")                                       \
+    X(L_MOVE, "costate moved", "phi' lambda without the turn")                             \
+    X(L_TURN, "costate turned", "to the body's axes")                                      \
+    X(L_UPDATE, "costate updated", "psi' lambda + x across the joint")                     \
+    X(ACCELERATION, "acceleration", "G' lambda, and sums in joint space")                  \
+    X(PHI, "phi", "recursions of phi and phi' (velocities, bias accelerations, forces)")   \
+    X(BIAS, "a, b", "bias accelerations and forces from velocities")                       \
+    X(INERTIA, "M", "products with M, Mc and P")                                           \
+    X(REST, "others", "sums of links, tips, base")                                         \
+    X(MC_MASS, "Mc mass", "mass of the composite body")                                    \
+    X(MC_CENTRE, "Mc centre", "its mass centre, times the mass")                           \
+    X(MC_INERTIA, "Mc inertia", "its rotational inertia")                                  \
+    X(MC_TURN, "Mc turned", "to the parent's axes")                                        \
+    X(COLUMN, "column", "Mc H' and H x: an entry of the mass matrix")                      \
+    X(COLUMN_MOVE, "column moved", "x = phi x without the turn")                           \
+    X(COLUMN_TURN, "column turned", "to the parent's axes")                                \
+    X(FACTOR, "factor", "mass matrix = L' d L")                                            \
     X(SOLVE, "solve", "two triangles and d")
 enum {
 #define SOAI_PART_CODE_(code, name, what) PART_##code,
@@ -66,14 +68,14 @@ typedef struct passage {
 } passage;
 
 typedef struct graph_body {
-    passage in;             /* to the parent: turns and moves                                       */
-    passage world;          /* the body's axes to those the graph works in (world axes), or nothing */
-    node M[10];             /* m, h, I: xx yy zz xy xz yz                                           */
-    node Mc[10];            /* the same with all the body carries                                   */
+    passage in;                      /* to the parent: turns and moves                                       */
+    passage world;                   /* the body's axes to those the graph works in (world axes), or nothing */
+    node M[10];                      /* m, h, I: xx yy zz xy xz yz                                           */
+    node Mc[10];                     /* the same with all the body carries                                   */
     node P[36], U[36], G[36], D[36]; /* U = P H', G = U inv(D): 6 per dof; D: factors, d inverted   */
-    node H[36];             /* columns of H', 6 per dof                                             */
-    int unit[6], sign[6];   /* of each dof: 1 + the only component of its column, if that is +1, -1 */
-    int free_axes;          /* all dofs so and no rotor: G is known on them and H P+ = 0            */
+    node H[36];                      /* columns of H', 6 per dof                                             */
+    int unit[6], sign[6];            /* of each dof: 1 + the only component of its column, if that is +1, -1 */
+    int free_axes;                   /* all dofs so and no rotor: G is known on them and H P+ = 0            */
 } graph_body;
 
 enum { BUCKETS = 1 << 16, MOST_NODES = 4000000 };

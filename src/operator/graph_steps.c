@@ -6,7 +6,7 @@
  *              A symmetric 3 x 3 block is turned with 4 + 4 products: w = s (p - t) + 2 c q, p - s w, t + s w, c w - q
  *   joints     where a column of H' is a coordinate axis and has no rotor, H G = I and H P+ = 0 are known numbers
  *   filter     psi (K T + x) runs as z+ = z + G (T - H z), R87 (36) to (41), so that T enters once
- *   smoother   psi' H' x with unit axes: the axis component is x - (G' lambda without it), R87 (45)
+ *   smoother   psi' H' x with unit axes: the axis component is x - (G' lambda without it), R87 (48)
  * Axes: the bodies' own, or the world's at each body's origin: then h, I, H and the origins are turned once.          */
 #include "../dynamics/joint_types.h"
 #include "graph.h"
@@ -165,20 +165,22 @@ static void inertia_inward(soa_graph *g, const passage *way, node P[36]) {
 }
 static const int sym_at[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
 /* m, h, I of a rigid body, R87 (33) */
-static void rigid_inward(soa_graph *g, const passage *way, int turn_part, int move_part, node M[10]) {
+static void rigid_inward(soa_graph *g, const passage *way, int world, node M[10]) {
     node J[3][3], *h = M + 1;
     for (int r = 0; r < 3; ++r)
         for (int c = 0; c < 3; ++c) J[r][c] = M[4 + sym_at[r][c]];
     for (int n = 0; n < way->count; ++n) {
         const graph_step *t = way->step + n;
-        g->part = t->kind == STEP_MOVE ? move_part : turn_part;
+        g->part = world ? PART_POSE : t->kind == STEP_MOVE ? PART_MC_CENTRE : PART_MC_TURN;
         if (t->kind != STEP_MOVE) {
             turn(g, t, 0, h, h), turn_block(g, t, 1, J);
             continue;
         }
         const node *p = t->p;
         node after[3], pu[3]; /* h + m p; p (2 h + m p) */
-        for (int j = 0; j < 3; ++j) after[j] = multiply_add(g, M[0], p[j], h[j]), pu[j] = multiply(p[j], add(h[j], after[j]));
+        for (int j = 0; j < 3; ++j) after[j] = multiply_add(g, M[0], p[j], h[j]);
+        g->part = PART_MC_INERTIA;
+        for (int j = 0; j < 3; ++j) pu[j] = multiply(p[j], add(h[j], after[j]));
         for (int r = 0; r < 3; ++r) {
             const int i = (r + 1) % 3, j = (r + 2) % 3;
             J[r][r] = add(J[r][r], add(pu[i], pu[j]));
@@ -379,9 +381,9 @@ static void pose(soa_graph *g, int i) {
         b->type == SOAI_JOINT_FREE)
         for (int c = 0; c < b->nv; ++c)
             for (int j = 0; j < 6; ++j)
-                o->H[6 * c + j] =
-                    b->nv > 1 ? constant(j == c)
-                              : constant((j < 3) == (b->type == SOAI_JOINT_REVOLUTE) ? clean(u[j % 3]) : 0);
+                o->H[6 * c + j] = b->nv > 1
+                                      ? constant(j == c)
+                                      : constant((j < 3) == (b->type == SOAI_JOINT_REVOLUTE) ? clean(u[j % 3]) : 0);
     switch (b->type) {
     case SOAI_JOINT_REVOLUTE: put_joint_turn(g, &o->in, u, q[0]); break;
     case SOAI_JOINT_HELICAL:
@@ -392,7 +394,8 @@ static void pose(soa_graph *g, int i) {
         for (int j = 0; j < 3; ++j) { /* slide is in the parent's axes */
             double before = 0;
             for (int r = 0; r < 3; ++r) before += A[3 * r + j] * b->slide[r];
-            slide[j] = multiply(q[b->type == SOAI_JOINT_CYLINDRICAL], constant(fabs(before) < 1e-15 ? 0 : clean(before)));
+            slide[j] =
+                multiply(q[b->type == SOAI_JOINT_CYLINDRICAL], constant(fabs(before) < 1e-15 ? 0 : clean(before)));
         }
         break;
     case SOAI_JOINT_UNIVERSAL: {
@@ -465,7 +468,7 @@ static void to_world(soa_graph *g, int i) {
     const graph_step *t = o->world.step;
     for (int c = 0; c < b->nv; ++c)
         turn(g, t, 0, o->H + 6 * c, o->H + 6 * c), turn(g, t, 0, o->H + 6 * c + 3, o->H + 6 * c + 3);
-    rigid_inward(g, &o->world, PART_POSE, PART_POSE, o->M);
+    rigid_inward(g, &o->world, 1, o->M);
 }
 static void pose_all(soa_graph *g) {
     const soai_view_double *view = &g->m->work->view;
@@ -562,9 +565,11 @@ static void compose_all(soa_graph *g) {
         if (!parent) continue;
         g->body = i;
         memcpy(moved, g->body_of[i].Mc, sizeof moved);
-        rigid_inward(g, &g->body_of[i].in, PART_MC_TURN, PART_MC_MOVE, moved);
-        g->part = PART_MC_MOVE;
-        for (int j = 0; j < 10; ++j) g->body_of[parent].Mc[j] = add(g->body_of[parent].Mc[j], moved[j]);
+        rigid_inward(g, &g->body_of[i].in, 0, moved);
+        for (int j = 0; j < 10; ++j) {
+            g->part = j == 0 ? PART_MC_MASS : j < 4 ? PART_MC_CENTRE : PART_MC_INERTIA;
+            g->body_of[parent].Mc[j] = add(g->body_of[parent].Mc[j], moved[j]);
+        }
     }
 }
 /* x = inv(Mass) x: columns by x(i) = r H*, x(k) = phi x(k-1), m(k,i) = H x(k); Mass = L' d L from the tips, which leaves
@@ -633,7 +638,8 @@ typedef struct sources {
 } sources;
 static int gather(const builder *bl, int v, double factor, sources *s) {
     const value *x = bl->v + v;
-    if (x->code == OP_SUM) return gather(bl, x->a, factor * x->x, s) && (x->b < 0 || gather(bl, x->b, factor * x->y, s));
+    if (x->code == OP_SUM)
+        return gather(bl, x->a, factor * x->x, s) && (x->b < 0 || gather(bl, x->b, factor * x->y, s));
     int torque = 0;
     if (x->code == OP_SHIFT && bl->v[x->a].code == OP_X && bl->v[bl->v[x->a].a].code == OP_G)
         v = bl->v[bl->v[x->a].a].a, torque = 1;

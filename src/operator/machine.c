@@ -45,8 +45,8 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
                           .body = calloc(nt, sizeof(int)),
                           .R = calloc(9 * nt, sizeof(double)),
                           .p = calloc(3 * nt, sizeof(double))};
-    if (s || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 || !m->fext || !m->composite || !m->tips.body || !m->tips.R ||
-        !m->tips.p) {
+    if (s || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 || !m->fext || !m->composite || !m->tips.body ||
+        !m->tips.R || !m->tips.p) {
         soa_machine_free(m);
         return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
     }

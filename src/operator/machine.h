@@ -19,9 +19,9 @@ struct soa_machine {
     soai_tips tips;
     double *q, *thd, *thdd, *torque, *f0, *fext; /* fext: 6 (nb + 1), on the body */
     double base[6];
-    int posed;       /* R, p of every body stand for this state */
-    int articulated; /* so do P, D, U */
-    int composed;    /* so does composite */
+    int posed;         /* R, p of every body stand for this state */
+    int articulated;   /* so do P, D, U */
+    int composed;      /* so does composite */
     double *composite; /* m, h, I of every body with all it carries; 10 (nb + 1) */
     machine_variable variable[MOST_VARIABLES];
     int variable_count;

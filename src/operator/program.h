@@ -38,8 +38,8 @@ enum {
 };
 
 typedef struct soai_op {
-    int code, space; /* space of the result */
-    double x, y;     /* OP_SUM */
+    int code, space;     /* space of the result */
+    double x, y;         /* OP_SUM */
     const double *a, *b; /* OP_MC: b holds the composite inertias, 10 per body */
     double *out;
 } soai_op;
