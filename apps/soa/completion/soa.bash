@@ -47,7 +47,7 @@ _soa() {
     fi
     for ((i = 2; i < ${#words[@]} - 1; ++i)); do
         case ${words[i]} in
-        --in | --out | --output | -o | --fn | --gravity | --tip | --trials | --prefix | --seconds | --q) ((++i)) ;;
+        --in | --out | --output | -o | --fn | --gravity | --tip | --axes | --parts | --trials | --prefix | --seconds | --q) ((++i)) ;;
         -*) ;;
         *) model=${model:-${words[i]}} ;;
         esac
@@ -55,7 +55,7 @@ _soa() {
     case $prev in
     --in | --out | --output | -o) _soa_files; return ;;
     --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v energy com momentum daba_dq daba_dv drnea_dq drnea_dv; return ;;
-    --gravity | --tip | --trials | --prefix | --seconds | --q) return ;;
+    --gravity | --tip | --axes | --parts | --trials | --prefix | --seconds | --q) return ;;
     esac
     case ${words[1]} in
     info)
@@ -68,7 +68,7 @@ _soa() {
         options=(--floating --ideal --gravity --fn --in --out)
         [[ $cur != -* && -z $model ]] && _soa_models ;;
     op)
-        options=(--floating --ideal --gravity --in --tip --dense --explain --derive --as-written --count --emit-c) ;;
+        options=(--floating --ideal --gravity --in --tip --dense --explain --derive --as-written --count --emit-c --axes --by-matrix --generic --parts) ;;
     identity)
         options=(--json --trials --proof) ;;
     gen)
