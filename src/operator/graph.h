@@ -104,6 +104,8 @@ node soai_negate(soa_graph *g, node x);
 node soai_sine(soa_graph *g, node x);
 node soai_cosine(soa_graph *g, node x);
 
+/* graph_pose.c: poses, joint maps and constants of every body. */
+void soai_graph_pose(soa_graph *g);
 /* graph_steps.c: poses, then articulated or composite inertias, then the plan's operations; the result's nodes go to
  * `out` (as many as the result has).  by_matrix: it is multiplied by inv(Mass), formed and factored.  0 if there is none.  */
 int soai_graph_fill(soa_graph *g, const soa_plan *plan, int by_matrix, node *out);
