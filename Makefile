@@ -6,7 +6,7 @@ export SOA_JOBS = $(JOBS)
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
-.PHONY: all demo test bench install fuzz format format-check setup clean help
+.PHONY: all demo test bench counts install fuzz format format-check setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; }
 build = cmake --build build -j $(JOBS)
@@ -30,6 +30,12 @@ bench: ## install the peers and measure against them: build/bench.json, build/be
 	@scripts/setup.sh build bench
 	@$(call configure,-DSOA_BENCH=ON)
 	@$(build) --target bench
+
+counts: ## count operations as R87 does: tables printed, build/operation-counts.svg drawn
+	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
+	@$(call configure)
+	@$(build) --target soa_counts >build/counts.log || { cat build/counts.log; exit 1; }
+	@build/soa_counts build/operation-counts.svg
 
 install: all ## install below PREFIX (/usr/local); DESTDIR is honoured
 	@cmake --install build --prefix '$(PREFIX)'

@@ -43,3 +43,7 @@ add_executable(soa_program apps/soa/main.c)
 set_target_properties(soa_program PROPERTIES OUTPUT_NAME soa)
 target_compile_definitions(soa_program PRIVATE _POSIX_C_SOURCE=200809L)
 target_link_libraries(soa_program PRIVATE soa_warnings soa_app)
+
+# The tables and the picture of docs/theory/operation-counts.md; `make counts` runs it.
+add_executable(soa_counts apps/counts/counts.c)
+target_link_libraries(soa_counts PRIVATE soa_warnings soa_io_static soa_sim_static m)

@@ -38,26 +38,46 @@ state() { # nq nv
         END { q = ""; for (i = 1; i <= nq; ++i) q = q (i > 1 ? "," : "") x[i]
         printf "{\"q\": [%s], \"v\": [%s], \"a\": [%s], \"tau\": [%s], \"f0\": [%s]}\n", q, list(nv), list(nv), list(nv), list(6) }'
 }
-check() { # model expression
-    "$soa" info "$1" --ideal --json >"$work/info"
+check() { # model expression, options of --emit-c and --count
+    local model=$1 text=$2
+    shift 2
+    "$soa" info "$model" $ideal --json >"$work/info"
     read -r nq nv < <(sed -n '1s/.*"nq": \([0-9]*\), "nv": \([0-9]*\).*/\1 \2/p' "$work/info")
     state "$nq" "$nv" <"$work/info" >"$work/state"
-    "$soa" op "$1" --ideal "$2" --emit-c >"$work/op.c"
+    "$soa" op "$model" $ideal "$text" --emit-c "$@" >"$work/op.c"
     $cc -std=c11 -O0 "$work/op.c" "$work/main.c" -o "$work/run" -lm
-    "$soa" op "$1" --ideal "$2" --in "$work/state" >"$work/result"
+    "$soa" op "$model" $ideal "$text" --in "$work/state" >"$work/result"
     rows=$(tr ',' '\n' <"$work/result" | wc -l)
     grep -ho '\[[^]]*\]' "$work/state" "$work/result" | tr -d '[]' | tr ',' ' ' >"$work/in"
-    printf '%-16s %-56s ' "$1" "$2"
+    printf '%-16s %-56s ' "$model" "$text $*"
     "$work/run" "$nq" "$nv" "$rows" <"$work/in"
-    added=$(grep -c ' [+-] x' "$work/op.c") counted=$("$soa" op "$1" --ideal "$2" --count | awk '$1 == "all" { print $2 }')
+    added=$(grep -c ' [+-] x' "$work/op.c") counted=$("$soa" op "$model" $ideal "$text" --count "$@" | awk '$1 == "all" { print $2 }')
     [ "$added" = "$counted" ] || { echo "  $added additions in the C, $counted counted"; exit 1; }
 }
+ideal=--ideal
 check arm7 "inv(Mass) (T - H phi (M phi' a + b + B f0))"
 check planar-chain:5 "inv(Mass) T"
 check satellite "H phi (M phi' (H' thdd + a) + b)"
 check quadruped "J inv(Mass) J' f0"
 check arm7 "(I + H phi K) D (I + H phi K)' thdd"
-for seed in 1 2 5; do check random-ideal:$seed "inv(Mass) (T - H phi (M phi' a + b + B f0))"; done
+forward="inv(Mass) (T - H phi (M phi' a + b + B f0))"
+for seed in 1 2 5; do check random-ideal:$seed "$forward"; done
+# the same results in other axes, by the mass matrix, with generic constants; links and edges are given in their own axes
+for how in "--axes world" "--by-matrix" "--axes world --by-matrix" "--generic"; do
+    for model in planar-chain:5 dh-arm:4 satellite random-ideal:7; do check $model "$forward" $how; done
+done
+ideal= # with reflected rotors
+check puma560 "inv(Mass) T"
+check puma560 "inv(Mass) T" --by-matrix --axes world
+ideal=--ideal
+for how in "--axes link" "--axes world"; do
+    check random-ideal:2 "alpha" $how
+    check random-ideal:11 "Delta_phi (phi Mc V + b + B f0)" $how
+    check quadruped "J inv(Mass) J' f0" $how
+    check random-ideal:5 "psi (P a + M V)" $how
+    check satellite "(I + H phi K) D (I + H phi K)' thdd" $how
+    check chain:5 "H (Mc + phit Mc + Mc phit') H' thdd" $how
+done
 
 # What others call: exit codes and messages of soa op and soa identity.
 expect() { # exit code, words of the message, command ...
@@ -75,6 +95,9 @@ expect 2 "two sides" "$soa" identity "H phi"
 expect 2 "takes link, but this one gives joint" "$soa" op arm7 "H phi T"
 expect 2 "apply it to a vector" "$soa" op arm7 "H phi" --explain
 expect 2 "no link 'nowhere'" "$soa" op arm7 "T" --tip nowhere
+expect 2 "it is link or world" "$soa" op arm7 "inv(Mass) T" --count --axes base
+expect 2 "must be inv(Mass) times a vector" "$soa" op arm7 "T" --count --by-matrix
+expect 2 "no link 'elbow'" "$soa" op arm7 "T" --parts elbow
 expect 2 "exact rotor\|mimic" "$soa" op random:4 "T"
 expect 0 "taken together" "$soa" op arm7 --derive "inv(Mass) (T - H phi (M phi' a + b + B f0))"
 printf '{"tau": [1]}\n{}\n' >"$work/state"

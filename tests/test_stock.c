@@ -98,6 +98,8 @@ static void promised_sizes(void **state) {
         {"planar-chain:5", 0, 5, 5, 5, 5},
         {"chain:1", 0, 1, 1, 1, 1},
         {"chain:7", 1, 14, 13, 8, 12},
+        {"dh-arm:6", 0, 6, 6, 6, 6.6},
+        {"dh-arm-90:6", 1, 13, 12, 7, 11.6},
         {"chain:1000", 0, 1000, 1000, 1000, 1000},
     };
     for (size_t i = 0; i < sizeof promise / sizeof promise[0]; i++) {
@@ -160,7 +162,7 @@ static void whole_list(void **state) {
             soa_model_free(model);
         }
     }
-    assert_int_equal(count, 12);
+    assert_int_equal(count, 14);
     assert_null(soa_stock_text(count));
     unlink(path);
 }

@@ -10,7 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN = APP_MODEL_OPTION_COUNT, TIP, DENSE, EXPLAIN, DERIVE, AS_WRITTEN, COUNT, EMIT };
+enum {
+    IN = APP_MODEL_OPTION_COUNT,
+    TIP,
+    DENSE,
+    EXPLAIN,
+    DERIVE,
+    AS_WRITTEN,
+    COUNT,
+    EMIT,
+    AXES,
+    BY_MATRIX,
+    GENERIC,
+    PARTS
+};
 enum { MESSAGE = 600, MOST_VARS = 32, MOST_TIPS = 64 };
 
 static const app_option options[] = {
@@ -23,6 +36,10 @@ static const app_option options[] = {
     {"--as-written", NULL, NULL, "do not look for a cheaper form first"},
     {"--count", NULL, NULL, "print the additions, multiplications and divisions of every link and stop"},
     {"--emit-c", NULL, NULL, "print a C function for this expression and model and stop"},
+    {"--axes", NULL, "link|world", "axes the counted or printed operations work in (default: each link's own)"},
+    {"--by-matrix", NULL, NULL, "count or print inv(Mass) x by forming, factoring and solving the mass matrix"},
+    {"--generic", NULL, NULL, "lengths and masses that happen to be 1 count as any number"},
+    {"--parts", NULL, "LINK|all", "count by parts of the work (rows of R87's tables), of one link or of all"},
     APP_OPTION_END,
 };
 
@@ -235,6 +252,63 @@ static void show_step(void *out, const char *rule, const char *result) {
     else
         out_format(out, "  = %-100s   [%s]\n", result, rule);
 }
+static void count_line(app_out *out, const char *name, const soa_count *c) {
+    out_format(out, "%-24s %10ld %16ld %10ld %8ld\n", name, c->additions, c->multiplications, c->divisions, c->sines);
+}
+/* The operations one by one: counted, or as C. */
+static int scalars(op *o, const app_args *args, app_out *out) {
+    const char *axes = args->value[AXES], *link = args->value[PARTS];
+    soa_graph_options how = {
+        .axes = SOA_AXES_BODY, .by_matrix = args->value[BY_MATRIX] != NULL, .generic = args->value[GENERIC] != NULL};
+    if (axes && strcmp(axes, "link") && strcmp(axes, "world"))
+        return app_fail(&app_op, "--axes %s: it is link or world", axes);
+    if (axes && !strcmp(axes, "world")) how.axes = SOA_AXES_WORLD;
+    if (how.by_matrix) o->as_written = 1; /* the rewriter would take the matrix away */
+    if (prepare(o)) return app_fail(&app_op, "%s", o->error);
+    int body = 0;
+    soa_body_info info;
+    while (link && strcmp(link, "all") && (soa_body(o->model, ++body, &info) != SOA_OK || strcmp(info.link, link) != 0))
+        if (body > soa_body_count(o->model)) return app_fail(&app_op, "--parts: no link '%s'", link);
+    soa_graph *graph = NULL;
+    const soa_status s = soa_graph_create(o->machine, o->expr, &how, &graph, o->error, sizeof o->error);
+    if (s != SOA_OK) return app_fail(&app_op, "%s", o->error[0] ? o->error : soa_status_text(s));
+    soa_count c;
+    soa_graph_count(graph, 0, -1, &c);
+    int code = APP_OK;
+    if (args->value[EMIT]) {
+        char *text = NULL, *shown = malloc(4000);
+        size_t length = 0;
+        if (shown && soa_graph_emit_c(graph, "soa_op", &text, &length) == SOA_OK) {
+            soa_expr_print(o->expr, shown, 4000);
+            out_format(out,
+                       "/* %s\n * for the model %s%s%s: %ld additions, %ld multiplications, %ld divisions, %ld sines "
+                       "and cosines. */\n",
+                       shown, soa_model_name(o->model), how.axes == SOA_AXES_WORLD ? ", axes of the world" : "",
+                       how.by_matrix ? ", by the mass matrix" : "", c.additions, c.multiplications, c.divisions,
+                       c.sines);
+            out_bytes(out, text, length);
+        } else {
+            code = app_fail(&app_op, "out of memory");
+        }
+        free(text), free(shown);
+    } else {
+        out_format(out, "%-24s %10s %16s %10s %8s\n", link ? "part" : "link", "additions", "multiplications",
+                   "divisions", "sin cos");
+        soa_count l;
+        const char *name;
+        for (int p = 0; link && (name = soa_graph_part(p, NULL)); ++p)
+            if (soa_graph_count(graph, body, p, &l) == SOA_OK &&
+                l.additions + l.multiplications + l.divisions + l.sines > 0)
+                count_line(out, name, &l);
+        for (int b = 1; !link && b <= soa_body_count(o->model); ++b)
+            if (soa_body(o->model, b, &info) == SOA_OK && soa_graph_count(graph, b, -1, &l) == SOA_OK)
+                count_line(out, info.link, &l);
+        soa_graph_count(graph, body, -1, &l);
+        count_line(out, link ? link : "all", &l);
+    }
+    soa_graph_free(graph);
+    return code;
+}
 static int explain(op *o, const app_args *args, app_out *out) {
     if (args->value[DERIVE]) {
         const soa_expr *e = NULL, *better = NULL;
@@ -246,37 +320,9 @@ static int explain(op *o, const app_args *args, app_out *out) {
         }
         soa_expr_free(e), soa_expr_free(better);
     }
-    if (args->value[COUNT] || args->value[EMIT]) {
-        if (prepare(o) || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
-            return app_fail(&app_op, "%s", o->error);
-        char *text = NULL;
-        size_t length = 0;
-        soa_count c;
-        if (soa_plan_count(o->plan, 0, &c) != SOA_OK)
-            return app_fail(&app_op, "this plan has no scalar form: it solves in tip space, or uses vectors of vars");
-        if (args->value[EMIT]) {
-            if (soa_plan_emit_c(o->plan, "soa_op", &text, &length) != SOA_OK) return app_fail(&app_op, "out of memory");
-            char *shown = malloc(4000);
-            if (shown) soa_expr_print(o->expr, shown, 4000);
-            out_format(out,
-                       "/* %s\n * for the model %s: %ld additions, %ld multiplications, %ld divisions, %ld sines and "
-                       "cosines. */\n",
-                       shown ? shown : "", soa_model_name(o->model), c.additions, c.multiplications, c.divisions,
-                       c.sines);
-            out_bytes(out, text, length);
-            free(text), free(shown);
-            return APP_OK;
-        }
-        out_format(out, "%-24s %10s %16s %10s %8s\n", "link", "additions", "multiplications", "divisions", "sin cos");
-        soa_body_info info;
-        for (int b = 1; b <= soa_body_count(o->model); ++b) {
-            soa_count l;
-            soa_body(o->model, b, &info);
-            if (soa_plan_count(o->plan, b, &l) == SOA_OK)
-                out_format(out, "%-24s %10ld %16ld %10ld %8ld\n", info.link, l.additions, l.multiplications,
-                           l.divisions, l.sines);
-        }
-        out_format(out, "%-24s %10ld %16ld %10ld %8ld\n", "all", c.additions, c.multiplications, c.divisions, c.sines);
+    if (args->value[COUNT] || args->value[EMIT] || args->value[PARTS]) {
+        const int code = scalars(o, args, out);
+        if (code != APP_OK) return code;
     }
     if (args->value[EXPLAIN]) {
         if (prepare(o) || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
@@ -351,7 +397,8 @@ static int run(int argc, char **argv) {
             app_fail(&app_op, "%s", report.text);
         else if (!o.q || !o.v || !o.a || !o.tau || !o.f0)
             app_fail(&app_op, "out of memory");
-        else if (args.value[DERIVE] || args.value[EXPLAIN] || args.value[COUNT] || args.value[EMIT])
+        else if (args.value[DERIVE] || args.value[EXPLAIN] || args.value[COUNT] || args.value[EMIT] ||
+                 args.value[PARTS])
             code = explain(&o, &args, &out);
         else if (args.value[IN] && strcmp(args.value[IN], "-") && !(in = fopen(args.value[IN], "r")))
             app_fail(&app_op, "--in %s: %s", args.value[IN], strerror(errno));
@@ -374,7 +421,7 @@ const app_command app_op = {
     .most = 2,
     .summary = "Runs an operator expression as O(n) sweeps",
     .text =
-        "Operators   H phi psi phit psit Phi Psi M P D G K L S E_phi E_psi Delta_phi Delta_psi B J E Mass Inc I\n"
+        "Operators   H phi psi phit psit Phi Psi M Mc P D G K L S E_phi E_psi Delta_phi Delta_psi B J E Mass Inc I\n"
         "            (Greek letters are understood); ' is the adjoint, inv(...) the inverse, + - and numbers as usual\n"
         "Vectors     T tau, thd v, thdd a, f0, a b V alpha (from the state), g (gravity), and the state's own vars\n"
         "Algorithms  by name instead of an expression: FD1 FD2 FD2_tip FD3 FD3_link FD4 ID due_to_torque due_to_force\n"

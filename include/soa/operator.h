@@ -102,14 +102,29 @@ SOA_API int soa_plan_recursions(const soa_plan *plan);
 /* The sweeps as recursions, as the papers print them. */
 SOA_API size_t soa_plan_explain(const soa_plan *plan, char *text, size_t room);
 
-/* Operations of the plan for its model, exactly: known zeros and constants removed, equal results computed once.  body 0:
- * all of it, else what is computed at that body.  Not for plans with a solve in tip space or vectors of the caller's.  */
+/* ---- a vector expression as scalar operations for one model ------------------------------------------------------ */
+/* Every product and sum that is left when known zeros and constants have been removed and equal results are computed
+ * once; changes of sign are not counted.  Not for plans with a solve in tip space or vectors of the caller's.           */
+typedef struct soa_graph soa_graph;
+typedef struct soa_graph_options {
+    soa_axes axes; /* SOA_AXES_BODY: each body's own.  SOA_AXES_WORLD: those of the world at each body's origin; links'
+                       constants are turned once, and nothing in the recursions                                         */
+    int by_matrix; /* inv(Mass) x by forming the mass matrix (composite inertias, R87 (32)), factoring and solving      */
+    int generic; /* lengths, masses, inertias of the model that happen to be 1 count as any number                    */
+} soa_graph_options;
+/* options may be NULL: body axes, as planned. */
+SOA_API soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const soa_graph_options *options,
+                                    soa_graph **graph, char *message, size_t room);
+SOA_API void soa_graph_free(soa_graph *graph);
 typedef struct soa_count {
     long additions, multiplications, divisions, sines; /* subtractions are additions; sines and cosines together */
 } soa_count;
-SOA_API soa_status soa_plan_count(const soa_plan *plan, int body, soa_count *count);
+/* Operations of a body (0: all) in one part of the work (-1: all). */
+SOA_API soa_status soa_graph_count(const soa_graph *graph, int body, int part, soa_count *count);
+/* Names of the parts (rows of R87's Tables II and III among them), NULL past the end. */
+SOA_API const char *soa_graph_part(int part, const char **what);
 /* The same operations as a C function void name(q, thd, thdd, T, f0, result); free the text.  External wrenches are none. */
-SOA_API soa_status soa_plan_emit_c(const soa_plan *plan, const char *name, char **text, size_t *length);
+SOA_API soa_status soa_graph_emit_c(const soa_graph *graph, const char *name, char **text, size_t *length);
 
 /* The matrix of any expression, rows x columns = sizes of its spaces, row by row: built from definitions with dense
  * arithmetic alone, the oracle of the plans.  O(n^3); allocates.                                                      */

@@ -134,6 +134,26 @@ static matrix articulated(oracle *o) {
     return P;
 }
 
+/* Composite inertias, body by body, tips first: r(parent) += X r X', R87 (32) */
+static matrix composite(oracle *o) {
+    const soai_view_double *k = &o->m->work->view;
+    matrix r = copy(of(o, LEAF_RIGID)), X = of(o, LEAF_XPHI);
+    for (int i = k->nb; r.x && X.x && i >= 1; --i) {
+        const int from = 6 * i - 6, to = 6 * k->body[i].parent - 6;
+        if (to < 0) continue;
+        matrix one = make(6, 6), x = make(6, 6);
+        for (int c = 0; one.x && x.x && c < 6; ++c)
+            for (int j = 0; j < 6; ++j)
+                AT(one, j, c) = AT(r, from + j, from + c), AT(x, j, c) = AT(X, from + j, from + c);
+        matrix xt = turn(copy(x)), moved = times(times(x, one), xt);
+        for (int c = 0; moved.x && c < 6; ++c)
+            for (int j = 0; j < 6; ++j) AT(r, to + j, to + c) += AT(moved, j, c);
+        if (!moved.x) free(r.x), r.x = NULL;
+        free(moved.x);
+    }
+    return r;
+}
+
 static matrix form(oracle *o, int leaf) {
     soa_machine *m = o->m;
     const soai_view_double *k = &m->work->view;
@@ -182,6 +202,7 @@ static matrix form(oracle *o, int leaf) {
     case LEAF_PHI:
         return invert(plus(1, identity(nl), -1, times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI)))), &o->singular);
     case LEAF_ART: return articulated(o);
+    case LEAF_COMPOSITE: return composite(o);
     case LEAF_DIAG: {
         matrix H = of(o, LEAF_HINGE), P = of(o, LEAF_ART);
         return plus(1, times(times(copy(H), copy(P)), turn(copy(H))), 1, copy(of(o, LEAF_ROTOR)));

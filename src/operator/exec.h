@@ -96,6 +96,7 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
             break;
         case OP_P: abi_mul(w->b[i].P, x, y); break;
         case OP_M: rigid_mul_k(b->M, x, y); break;
+        case OP_MC: rigid_mul(op->b + 10 * i, x, y); break;
         case OP_D:
             for (int c = 0; c < nv; ++c) yj[c] = xj[c];
             if (nv == 1)

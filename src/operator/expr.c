@@ -101,7 +101,7 @@ const soa_expr *soai_two(expr_kind kind, const soa_expr *a, const soa_expr *b) {
 }
 int soai_self_adjoint(int leaf) {
     return leaf == LEAF_ID || leaf == LEAF_ART || leaf == LEAF_DIAG || leaf == LEAF_DINV || leaf == LEAF_RIGID ||
-           leaf == LEAF_ROTOR || leaf == LEAF_MASS;
+           leaf == LEAF_COMPOSITE || leaf == LEAF_ROTOR || leaf == LEAF_MASS;
 }
 const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a) {
     if (!a) return NULL;

@@ -19,6 +19,7 @@ enum { ANY = SOA_SPACE_COUNT };
     X(DIAG, "D", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "H P H' (with rotors), (a.1)")             \
     X(DINV, "inv(D)", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "inverse of D")                       \
     X(RIGID, "M", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "link inertias")                            \
+    X(COMPOSITE, "Mc", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "composite inertias, R87 (32)")        \
     X(ROTOR, "Jr", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "reflected rotor inertias, diagonal")    \
     X(TIPS, "B", SOA_SPACE_TIP, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "tip forces to their links")                  \
     X(INJECT, "E", SOA_SPACE_BASE, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "base acceleration to the root links")     \

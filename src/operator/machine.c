@@ -16,7 +16,7 @@ void soa_machine_free(soa_machine *m) {
     if (!m) return;
     soa_work_free(m->work);
     free(m->tips.body), free(m->tips.R), free(m->tips.p);
-    free(m->q), free(m->thd), free(m->thdd), free(m->torque), free(m->f0), free(m->fext);
+    free(m->q), free(m->thd), free(m->thdd), free(m->torque), free(m->f0), free(m->fext), free(m->composite);
     for (int i = 0; i < m->variable_count; ++i) free(m->variable[i].value);
     free(m);
 }
@@ -40,13 +40,13 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
     soa_status s = soa_work_create(model, &m->work);
     m->q = calloc(nq, sizeof(double)), m->thd = calloc(nv, sizeof(double)), m->thdd = calloc(nv, sizeof(double));
     m->torque = calloc(nv, sizeof(double)), m->f0 = calloc(6 * nt, sizeof(double)),
-    m->fext = calloc(6 * nb, sizeof(double));
+    m->fext = calloc(6 * nb, sizeof(double)), m->composite = calloc(10 * nb, sizeof(double));
     m->tips = (soai_tips){.count = tip_count,
                           .body = calloc(nt, sizeof(int)),
                           .R = calloc(9 * nt, sizeof(double)),
                           .p = calloc(3 * nt, sizeof(double))};
-    if (s || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 || !m->fext || !m->tips.body || !m->tips.R ||
-        !m->tips.p) {
+    if (s || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 || !m->fext || !m->composite || !m->tips.body ||
+        !m->tips.R || !m->tips.p) {
         soa_machine_free(m);
         return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
     }
@@ -111,7 +111,7 @@ soa_status soa_machine_state(soa_machine *m, const double *q, const double *v, c
         v3_cross_add(row->p, f + 3, f);
         for (int j = 0; j < 6; ++j) out[j] += f[j];
     }
-    m->articulated = 0;
+    m->articulated = m->composed = 0;
     return SOA_OK;
 }
 
@@ -151,6 +151,19 @@ soa_status soai_articulate(soa_machine *m) {
     }
     m->articulated = 1;
     return SOA_OK;
+}
+
+void soai_compose(soa_machine *m) { /* R87 (32), (33): r(i) = M(i) + sum phi r phi* */
+    if (m->composed) return;
+    const soa_work *w = m->work;
+    double *r = m->composite;
+    soai_pose(m);
+    for (int i = 1; i <= m->model->nb; ++i) rigid_set(w->view.body[i].M, r + 10 * i);
+    for (int i = m->model->nb; i >= 1; --i) {
+        double *parent = r + 10 * w->view.body[i].parent;
+        if (parent > r) rigid_in_add(w->w.b[i].R, w->w.b[i].p, r + 10 * i, parent, parent);
+    }
+    m->composed = 1;
 }
 
 const double *soai_vector(const soa_machine *m, const soa_expr *leaf) {

@@ -19,8 +19,10 @@ struct soa_machine {
     soai_tips tips;
     double *q, *thd, *thdd, *torque, *f0, *fext; /* fext: 6 (nb + 1), on the body */
     double base[6];
-    int posed;       /* R, p of every body stand for this state */
-    int articulated; /* so do P, D, U */
+    int posed;         /* R, p of every body stand for this state */
+    int articulated;   /* so do P, D, U */
+    int composed;      /* so does composite */
+    double *composite; /* m, h, I of every body with all it carries; 10 (nb + 1) */
     machine_variable variable[MOST_VARIABLES];
     int variable_count;
 };
@@ -31,6 +33,8 @@ size_t soai_slot_size(const soa_machine *m, int space);
 void soai_pose(soa_machine *m);
 /* Makes P, D, U stand; SOA_E_HINGE_SINGULAR with the body in soa_work_body. */
 soa_status soai_articulate(soa_machine *m);
+/* Makes the composite inertias stand. */
+void soai_compose(soa_machine *m);
 /* The value of a vector leaf that is data (T, thd, thdd, f0, g, variables), or NULL. */
 const double *soai_vector(const soa_machine *m, const soa_expr *leaf);
 

@@ -53,11 +53,11 @@ static int input(builder *b, int leaf) {
 }
 static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
     static const int codes[LEAF_COUNT][2] = {
-        [LEAF_PHI] = {OP_PHI, OP_PHI_T}, [LEAF_PSI] = {OP_PSI, OP_PSI_T}, [LEAF_SHIFT] = {OP_SHIFT, OP_SHIFT_T},
-        [LEAF_XPHI] = {OP_X, OP_X_T},    [LEAF_HINGE] = {OP_H, OP_H_T},   [LEAF_GAIN] = {OP_G, OP_G_T},
-        [LEAF_ART] = {OP_P, OP_P},       [LEAF_DIAG] = {OP_D, OP_D},      [LEAF_DINV] = {OP_DINV, OP_DINV},
-        [LEAF_RIGID] = {OP_M, OP_M},     [LEAF_ROTOR] = {OP_JR, OP_JR},   [LEAF_TIPS] = {OP_B, OP_B_T},
-        [LEAF_INJECT] = {OP_E, OP_E_T}};
+        [LEAF_PHI] = {OP_PHI, OP_PHI_T}, [LEAF_PSI] = {OP_PSI, OP_PSI_T},   [LEAF_SHIFT] = {OP_SHIFT, OP_SHIFT_T},
+        [LEAF_XPHI] = {OP_X, OP_X_T},    [LEAF_HINGE] = {OP_H, OP_H_T},     [LEAF_GAIN] = {OP_G, OP_G_T},
+        [LEAF_ART] = {OP_P, OP_P},       [LEAF_DIAG] = {OP_D, OP_D},        [LEAF_DINV] = {OP_DINV, OP_DINV},
+        [LEAF_RIGID] = {OP_M, OP_M},     [LEAF_COMPOSITE] = {OP_MC, OP_MC}, [LEAF_ROTOR] = {OP_JR, OP_JR},
+        [LEAF_TIPS] = {OP_B, OP_B_T},    [LEAF_INJECT] = {OP_E, OP_E_T}};
     if (e->leaf == LEAF_ID) return x;
     if (e->from == SOA_SPACE_ONE) {
         if (turned) {
@@ -318,7 +318,10 @@ static soa_status fill(soa_plan *p, char *message, size_t room) {
                                     .y = v->y,
                                     .out = p->slot[i],
                                     .a = v->a >= 0 ? p->slot[v->a] : NULL,
-                                    .b = v->b >= 0 ? p->slot[v->b] : NULL};
+                                    .b = v->code == OP_MC ? m->composite
+                                         : v->b >= 0      ? p->slot[v->b]
+                                                          : NULL};
+            p->composes |= v->code == OP_MC;
         }
     }
     p->start[p->sweeps] = n;
@@ -363,6 +366,7 @@ static soa_status run_all(soa_plan *p) {
         const soa_status s = soai_articulate(m);
         if (s) return s;
     }
+    if (p->composes) soai_compose(m);
     for (int level = 0; level < p->sweeps; ++level) {
         const soai_op *ops = p->ops + p->start[level];
         const int count = p->start[level + 1] - p->start[level];
@@ -419,7 +423,11 @@ size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
     const builder *b = p->values;
 #define SAY(...) at += (size_t)snprintf(at < room ? text + at : NULL, at < room ? room - at : 0, __VA_ARGS__)
     SAY("%d sweep%s, %d recursion%s%s\n", p->sweeps, p->sweeps == 1 ? "" : "s", p->recursions,
-        p->recursions == 1 ? "" : "s", p->articulates ? ", after the inward recursion of P, D, G" : "");
+        p->recursions == 1 ? "" : "s",
+        p->articulates ? p->composes ? ", after the inward recursions of P, D, G and Mc"
+                                     : ", after the inward recursion of P, D, G"
+        : p->composes  ? ", after the inward recursion of Mc"
+                       : "");
     if (p->fused) SAY("(run as one filter and one smoother, the library's forward dynamics)\n");
     SAY("k a body, p its parent, c its children; phi(p,k) with the rotation; world: all zero\n");
     if (p->articulates)
@@ -429,6 +437,9 @@ size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
             "    G(k)     = P(k) H'(k) inv(D(k))\n"
             "    P+(k)    = P(k) - G(k) H(k) P(k)\n"
             "    psi(p,k) = phi(p,k) (I - G(k) H(k))\n");
+    if (p->composes)
+        SAY("\nfor k = n ... 1   (tips to base)\n"
+            "    Mc(k)    = M(k) + sum phi(k,c) Mc(c) phi'(k,c)      Mc at a tip: M\n");
     for (int level = 0; level < p->sweeps; ++level) {
         const int inward = (level % 2 == 0 ? p->first : -p->first) > 0;
         if (p->start[level] == p->start[level + 1]) continue;
@@ -471,8 +482,8 @@ size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
                 break;
             default: {
                 static const char *const names[] = {
-                    [OP_H] = "H", [OP_H_T] = "H'", [OP_G] = "G",         [OP_G_T] = "G'", [OP_P] = "P",
-                    [OP_M] = "M", [OP_D] = "D",    [OP_DINV] = "inv(D)", [OP_JR] = "Jr"};
+                    [OP_H] = "H", [OP_H_T] = "H'", [OP_G] = "G", [OP_G_T] = "G'",      [OP_P] = "P",
+                    [OP_M] = "M", [OP_MC] = "Mc",  [OP_D] = "D", [OP_DINV] = "inv(D)", [OP_JR] = "Jr"};
                 SAY("%s(k) %s(k)\n", names[v->code], x);
             }
             }

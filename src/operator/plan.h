@@ -27,7 +27,7 @@ typedef struct solve { /* inv(E) x in tip space: E formed by runs of its own pla
 struct soa_plan {
     soa_machine *machine;
     builder *values;
-    int last, first, sweeps, recursions, articulates;
+    int last, first, sweeps, recursions, articulates, composes;
     soai_op *ops;
     int *start; /* of each sweep in ops; sweeps + 1 */
     double *memory, **slot;

@@ -18,6 +18,7 @@
     X(OP_G_T, LINK, JOINT, 0)                         \
     X(OP_P, LINK, LINK, 0)                            \
     X(OP_M, LINK, LINK, 0)                            \
+    X(OP_MC, LINK, LINK, 0)                           \
     X(OP_D, JOINT, JOINT, 0)                          \
     X(OP_DINV, JOINT, JOINT, 0)                       \
     X(OP_JR, JOINT, JOINT, 0)                         \
@@ -37,9 +38,9 @@ enum {
 };
 
 typedef struct soai_op {
-    int code, space; /* space of the result */
-    double x, y;     /* OP_SUM */
-    const double *a, *b;
+    int code, space;     /* space of the result */
+    double x, y;         /* OP_SUM */
+    const double *a, *b; /* OP_MC: b holds the composite inertias, 10 per body */
     double *out;
 } soai_op;
 

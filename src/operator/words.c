@@ -2,7 +2,7 @@
  *          until nothing applies.  Left = right is proved when left - right becomes zero.
  *
  * The first rules are the definitions (RK88-I (a.1) to (a.12)) read from left to right; M is replaced beforehand by
- * P - E_phi P E_phi' + K D K' (RJK91, proof of lemma 1).  Two rules whose left sides overlap can rewrite the overlap in
+ * P - E_phi P E_phi' + K D K' (RJK91, proof of lemma 1), and so is Mc - E_phi Mc E_phi'.  Two rules whose left sides overlap can rewrite the overlap in
  * two ways; the difference is a consequence, kept as a further rule when nothing reduces it to zero (completion after
  * Knuth and Bendix, up to overlaps of MOST_OVERLAP letters).  The papers' identities A.2 to A.7 appear so, by themselves. */
 #include "words.h"
@@ -24,11 +24,19 @@ typedef struct poly { /* sorted, greatest word first */
 /* ---- letters: 2 code + adjoint; the order prefers P, H to G, D ---------------------------------------------------- */
 static int rank_of(int letter) {
     static const unsigned char order[LEAF_COUNT] = {
-        [LEAF_ART] = 60,  [LEAF_HINGE] = 50, [LEAF_PSI] = 40,  [LEAF_PHI] = 39, [LEAF_SHIFT] = 30,
-        [LEAF_XPHI] = 29, [LEAF_GAIN] = 20,  [LEAF_DIAG] = 10, [LEAF_DINV] = 9};
+        [LEAF_COMPOSITE] = 70, [LEAF_ART] = 60,  [LEAF_HINGE] = 50, [LEAF_PSI] = 40,  [LEAF_PHI] = 39,
+        [LEAF_SHIFT] = 30,     [LEAF_XPHI] = 29, [LEAF_GAIN] = 20,  [LEAF_DIAG] = 10, [LEAF_DINV] = 9};
     return 2 * order[letter / 2] + letter % 2;
 }
+/* Words are ordered by weight (letters count 1, Mc more than any word that takes its place), then letter by letter. */
+static int weight_of(const term *t) {
+    int w = t->n;
+    for (int i = 0; i < t->n; ++i) w += t->w[i] / 2 == LEAF_COMPOSITE ? 5 : 0;
+    return w;
+}
 static int compare(const term *a, const term *b) {
+    const int heavier = weight_of(a) - weight_of(b);
+    if (heavier) return heavier;
     if (a->n != b->n) return a->n - b->n;
     for (int i = 0; i < a->n; ++i)
         if (a->w[i] != b->w[i]) {
@@ -225,6 +233,7 @@ static const struct {
              {"phi S Delta_phi", "(a.9)"},
              {"S Delta_phi phi", "(a.11)"},
              {"H G", "(a.1) with (a.2)"},
+             {"Mc phi'", "RK88-I corollary A.1 with (a.48)"},
              {"P H'", "(a.2)"},
              {"H P", "(a.2)*"}};
 
@@ -280,14 +289,17 @@ static void drop_rule(rule_set *s, int i) {
 static const rule_set *rule_book(void) {
     static const struct {
         const char *zero, *name;
-    } first[] = {{"phi S Delta_phi - phi + I", "(a.9)"},
-                 {"S Delta_phi phi - phi + I", "(a.11)"},
-                 {"psi S Delta_phi G H - psi S Delta_phi + psi - I", "(a.8)"},
-                 {"S Delta_phi G H psi - S Delta_phi psi + psi - I", "(a.10)"},
-                 {"P H' - G D", "(a.2)"},
-                 {"H G - I", "(a.1) with (a.2)"},
-                 {"D inv(D) - I", "D inv(D) = I"},
-                 {"inv(D) D - I", "inv(D) D = I"}};
+    } first[] = {
+        {"phi S Delta_phi - phi + I", "(a.9)"},
+        {"S Delta_phi phi - phi + I", "(a.11)"},
+        {"psi S Delta_phi G H - psi S Delta_phi + psi - I", "(a.8)"},
+        {"S Delta_phi G H psi - S Delta_phi psi + psi - I", "(a.10)"},
+        {"P H' - G D", "(a.2)"},
+        {"H G - I", "(a.1) with (a.2)"},
+        {"S Delta_phi Mc Delta_phi' S' - Mc + P - S Delta_phi P Delta_phi' S' + S Delta_phi G D G' Delta_phi' S'",
+         "R87 (32), Mc - E_phi Mc E_phi' = M"},
+        {"D inv(D) - I", "D inv(D) = I"},
+        {"inv(D) D - I", "inv(D) D = I"}};
     rule_set *ready = __atomic_load_n(&rules, __ATOMIC_ACQUIRE);
     if (ready) return ready;
     rule_set *s = calloc(1, sizeof *s);
