@@ -63,17 +63,17 @@ static size_t choose_rows(const soa_task *tasks, int count, size_t columns, doub
 typedef struct scratch {
     double *Omega, *scaled, *factor, *lambda; /* (6 count)^2 each                  */
     double *J, *MJ;                           /* 6 count x nv each                 */
-    double *scale, *drift, *acc;              /* 6 count each                      */
+    double *scale, *drift, *acc, *mu, *p;     /* 6 count each                      */
     double *tau, *x;                          /* nv each                           */
 } scratch;
 static size_t scratch_place(const soa_model *m, int count, double *memory, scratch *s) {
     const size_t r = 6 * (size_t)count, nv = (size_t)m->nv;
-    double **const part[] = {&s->Omega, &s->scaled, &s->factor, &s->lambda, &s->J, &s->MJ,
-                             &s->scale, &s->drift,  &s->acc,    &s->tau,    &s->x};
+    double **const part[] = {&s->Omega, &s->scaled, &s->factor, &s->lambda, &s->J,   &s->MJ, &s->scale,
+                             &s->drift, &s->acc,    &s->mu,     &s->p,      &s->tau, &s->x};
     size_t at = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part; ++i) {
         if (memory) *part[i] = memory + at;
-        at += i < 4 ? r * r : i < 6 ? r * nv : i < 9 ? r : nv;
+        at += i < 4 ? r * r : i < 6 ? r * nv : i < 11 ? r : nv;
     }
     return at;
 }
@@ -178,65 +178,79 @@ static soa_status task_force(soa_work *w, const double *q, const double *v, int 
     return SOA_OK;
 }
 
-soa_status soa_operational_space(const soa_model *m, soa_work *w, const double *q, const double *v,
-                                 const soa_task *tasks, int count, double damping, void *memory, size_t size,
-                                 const soa_operational *out, double *rcond) {
-    if (!m || !w || w->model != m || !out || !(damping >= 0 && damping <= 1e300)) return SOA_E_ARGUMENT;
-    soa_status st = check_tasks(m, tasks, count);
-    if (st) return st;
-    const size_t need = soa_operational_size(m, count), n = 6 * (size_t)count, nv = (size_t)m->nv;
-    if (!memory || !need || size < need || (uintptr_t)memory % _Alignof(double)) return SOA_E_MEMORY;
-    scratch s;
-    scratch_place(m, count, memory, &s);
-    if ((st = soa_kinematics(m, w, q, v, NULL)) || (st = articulate(w, NULL))) return st;
-    for (int i = 0; i < count; ++i)
-        if ((st = soa_jdot_v(m, w, tasks[i].frame, tasks[i].axes, s.drift + 6 * i))) return st;
-    choose_rows(tasks, count, 1, s.drift);
+/* J, jbar and N' of the rows chosen, Lambda standing. */
+static void motion_side(soa_work *w, const soa_task *tasks, int count, size_t r, scratch *s,
+                        const soa_operational *out) {
+    const soa_model *m = w->model;
+    const size_t nv = (size_t)m->nv;
+    for (int i = 0; i < count; ++i) soa_jacobian(m, w, tasks[i].frame, tasks[i].axes, s->J + 6 * (size_t)i * nv);
+    choose_rows(tasks, count, nv, s->J);
+    if (out->jacobian) memcpy(out->jacobian, s->J, r * nv * sizeof(double));
+    if (!out->jbar && !out->null) return;
+    for (size_t i = 0; i < r; ++i) solve_mass(w, s->J + nv * i, s->MJ + nv * i); /* M^-1 J', column by column */
+    for (size_t c = 0; c < nv; ++c) {                                            /* Lambda times it: jbar', in place */
+        for (size_t i = 0; i < r; ++i) {
+            s->acc[i] = 0;
+            for (size_t j = 0; j < r; ++j) s->acc[i] += s->lambda[r * i + j] * s->MJ[nv * j + c];
+        }
+        for (size_t i = 0; i < r; ++i) s->MJ[nv * i + c] = s->acc[i];
+        for (size_t i = 0; out->jbar && i < r; ++i) out->jbar[r * c + i] = s->acc[i];
+    }
+    for (size_t a = 0; out->null && a < nv; ++a) {
+        double *row = out->null + nv * a;
+        for (size_t c = 0; c < nv; ++c) row[c] = a == c;
+        for (size_t i = 0; i < r; ++i)
+            for (size_t c = 0; c < nv; ++c) row[c] -= s->J[nv * i + a] * s->MJ[nv * i + c];
+    }
+}
 
+/* Everything, with kinematics and articulated inertias standing. */
+static soa_status operational(soa_work *w, const double *q, const double *v, const soa_task *tasks, int count,
+                              double damping, scratch *s, const soa_operational *out, double *rcond) {
+    const soa_model *m = w->model;
+    const size_t n = 6 * (size_t)count;
+    double scale[2], number;
+    for (int i = 0; i < count; ++i) soa_jdot_v(m, w, tasks[i].frame, tasks[i].axes, s->drift + 6 * i);
+    choose_rows(tasks, count, 1, s->drift);
     soai_task_frames t = {.count = count,
                           .frame = &tasks->frame,
                           .frame_step = sizeof *tasks,
                           .axes = &tasks->axes,
                           .axes_step = sizeof *tasks};
     use_lists(m, w, &t);
-    w->k->compliance(&w->view, &w->w, &t, s.Omega);
-    double scale[2], number;
-    scales(m, w, tasks, count, s.Omega, scale);
-    const size_t r = choose_rows(tasks, count, n, s.Omega);
+    w->k->compliance(&w->view, &w->w, &t, s->Omega);
+    scales(m, w, tasks, count, s->Omega, scale);
+    const size_t r = choose_rows(tasks, count, n, s->Omega);
     for (size_t i = 0, at = 0; i < r; ++i) /* the same columns */
         for (size_t j = 0; j < n; ++j)
-            if (rows_of(tasks + j / 6) >> j % 6 & 1) s.Omega[at++] = s.Omega[n * i + j];
-    st = invert(tasks, count, r, scale, damping, &s, &number);
-    if (rcond) *rcond = number;
+            if (rows_of(tasks + j / 6) >> j % 6 & 1) s->Omega[at++] = s->Omega[n * i + j];
+    soa_status st = invert(tasks, count, r, scale, damping, s, &number);
+    if (st && rcond) *rcond = number;
+    /* what can still fail, by overflow, comes before anything is written */
+    if (!st && out->mu) st = task_force(w, q, v, 0, tasks, count, r, s->drift, s, s->mu);
+    if (!st && out->p) st = task_force(w, q, NULL, 1, tasks, count, r, NULL, s, s->p);
     if (st) return st;
-
-    if (out->lambda) memcpy(out->lambda, s.lambda, r * r * sizeof(double));
-    if (out->jacobian || out->jbar || out->null) {
-        for (int i = 0; i < count; ++i)
-            if ((st = soa_jacobian(m, w, tasks[i].frame, tasks[i].axes, s.J + 6 * (size_t)i * nv))) return st;
-        choose_rows(tasks, count, nv, s.J);
-        if (out->jacobian) memcpy(out->jacobian, s.J, r * nv * sizeof(double));
-    }
-    if (out->jbar || out->null) {
-        for (size_t i = 0; i < r; ++i) solve_mass(w, s.J + nv * i, s.MJ + nv * i); /* M^-1 J', column by column */
-        for (size_t c = 0; c < nv; ++c) {                                          /* Lambda times it, in place */
-            for (size_t i = 0; i < r; ++i) {
-                s.acc[i] = 0;
-                for (size_t j = 0; j < r; ++j) s.acc[i] += s.lambda[r * i + j] * s.MJ[nv * j + c];
-            }
-            for (size_t i = 0; i < r; ++i) s.MJ[nv * i + c] = s.acc[i]; /* now jbar' */
-        }
-        for (size_t c = 0; out->jbar && c < nv; ++c)
-            for (size_t i = 0; i < r; ++i) out->jbar[r * c + i] = s.MJ[nv * i + c];
-        for (size_t a = 0; out->null && a < nv; ++a) {
-            double *row = out->null + nv * a;
-            for (size_t c = 0; c < nv; ++c) row[c] = a == c;
-            for (size_t i = 0; i < r; ++i)
-                for (size_t c = 0; c < nv; ++c) row[c] -= s.J[nv * i + a] * s.MJ[nv * i + c];
-        }
-    }
-    if (out->mu && (st = task_force(w, q, v, 0, tasks, count, r, s.drift, &s, out->mu))) return st;
-    if (out->p && (st = task_force(w, q, NULL, 1, tasks, count, r, NULL, &s, out->p))) return st;
-    w->has_kinematics = w->has_forces = 0;
+    if (rcond) *rcond = number;
+    if (out->mu) memcpy(out->mu, s->mu, r * sizeof(double));
+    if (out->p) memcpy(out->p, s->p, r * sizeof(double));
+    if (out->lambda) memcpy(out->lambda, s->lambda, r * r * sizeof(double));
+    if (out->jacobian || out->jbar || out->null) motion_side(w, tasks, count, r, s, out);
     return SOA_OK;
+}
+
+soa_status soa_operational_space(const soa_model *m, soa_work *w, const double *q, const double *v,
+                                 const soa_task *tasks, int count, double damping, void *memory, size_t size,
+                                 const soa_operational *out, double *rcond) {
+    if (!m || !w || w->model != m || !out || !(damping >= 0 && damping <= 1e300)) return SOA_E_ARGUMENT;
+    soa_status st = check_tasks(m, tasks, count);
+    if (st) return st;
+    const size_t need = soa_operational_size(m, count);
+    if (!memory || !need || size < need || (uintptr_t)memory % _Alignof(double)) return SOA_E_MEMORY;
+    scratch s;
+    scratch_place(m, count, memory, &s);
+    if ((st = soa_kinematics(m, w, q, v, NULL))) return st;
+    st = articulate(w, NULL);
+    if (!st) st = operational(w, q, v, tasks, count, damping, &s, out, rcond);
+    w->has_kinematics = 0; /* what stands of them is not of v any more */
+    return st;
 }

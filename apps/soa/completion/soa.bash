@@ -26,7 +26,7 @@ _soa_models() {
 _soa_list() {
     local head=${cur%"${cur##*,}"} tail=${cur##*,} names=("$@") i
     case $tail in
-    pose:* | jacobian:* | jdot_v:*)
+    pose:* | jacobian:* | jdot_v:* | compliance:* | operational:*)
         mapfile -t names < <("$soa" info "$model" --links 2>/dev/null)
         head+=${tail%%:*}: ;;
     esac
@@ -54,7 +54,7 @@ _soa() {
     done
     case $prev in
     --in | --out | --output | -o) _soa_files; return ;;
-    --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v energy com momentum daba_dq daba_dv drnea_dq drnea_dv; return ;;
+    --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv; return ;;
     --gravity | --tip | --trials | --prefix | --seconds | --q) return ;;
     esac
     case ${words[1]} in
