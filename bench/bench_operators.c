@@ -1,4 +1,4 @@
-/* bench_operators.c  planned expressions against the hand-written calls, in one run; growth with the number of joints. */
+/* bench_operators.c  planned expressions against the hand-written calls, in one run; growth with the joints. */
 #define _POSIX_C_SOURCE 200809L
 #include "soa/io.h"
 #include "soa/soa.h"

@@ -1,7 +1,7 @@
 /* test_operational.c  compliance and operational space against their dense definitions, and by what they must do.
  *
- * random:SEED holds every joint type, forests, free bases, mimic joints, both rotor models, friction, springs.  SOA_SEED=n
- * chooses other models.                                                                                              */
+ * random:SEED holds every joint type, forests, free bases, mimic joints, both rotor models, friction, springs.
+ * SOA_SEED=n chooses other models.                                                                                   */
 #include "check.h"
 #include "dynamics/kernels.h"
 #include "model/model_internal.h"
@@ -93,7 +93,7 @@ static void close_model(machine *t) {
     soa_model_free(t->m);
 }
 
-/* ---- dense arithmetic, rows x columns -------------------------------------------------------------------------------- */
+/* ---- dense arithmetic, rows x columns ---------------------------------------------------------------------------- */
 static double *matrix(size_t rows, size_t columns) {
     double *x = calloc(rows * columns + 1, sizeof *x);
     assert_non_null(x);
@@ -157,7 +157,7 @@ static double *dense_compliance(machine *t, const double *J, size_t rows) {
     return Omega;
 }
 
-/* ---- compliance ------------------------------------------------------------------------------------------------------- */
+/* ---- compliance -------------------------------------------------------------------------------------------------- */
 static int root_of(const soa_model *m, int body) {
     soa_body_info info;
     while (body && soa_body(m, body, &info) == SOA_OK && info.parent) body = info.parent;
@@ -353,7 +353,7 @@ static void compliance_is_the_operator_expression(void **state) {
     conclude("Omega = the dense oracle's J inv(Mass) J'", &worst, 1e-11);
 }
 
-/* ---- R87 (81), (82) and RJK91 (20) by their own recursions --------------------------------------------------------------- */
+/* ---- R87 (81), (82) and RJK91 (20) by their own recursions ------------------------------------------------------- */
 typedef struct six {
     double x[36];
 } six;
@@ -485,7 +485,7 @@ static void R87_81_82_delta_plus_0_equals_RJK91_20_omega_0(void **state) {
     conclude("RJK91 (20): Omega(0) = soa_compliance", &rjk91, 1e-11);
 }
 
-/* ---- operational space --------------------------------------------------------------------------------------------------- */
+/* ---- operational space ------------------------------------------------------------------------------------------- */
 typedef struct space {
     soa_task tasks[4];
     int count;
@@ -529,8 +529,8 @@ static space random_tasks(machine *t) {
                               masks[(int)roll(&t->d, 0, sizeof masks / sizeof *masks - 1e-9)]};
     return open_space(t, tasks, count);
 }
-/* Error of got = L (J M^-1 tau - drift), as a share of the same with all numbers taken positive: terms that cancel leave
- * the rounding of their size. */
+/* Error of got = L (J M^-1 tau - drift), as a share of the same with all numbers taken positive: terms that cancel
+ * leave the rounding of their size. */
 static double task_force_error(const machine *t, const double *J, const double *L, size_t r, const double *tau,
                                const double *drift, const double *got) {
     const size_t n = t->nv;
@@ -714,7 +714,7 @@ static void operational_space_of_shipped_models(void **state) {
     conclude_space(&e);
 }
 
-/* ---- singular tasks ----------------------------------------------------------------------------------------------------- */
+/* ---- singular tasks ---------------------------------------------------------------------------------------------- */
 static double largest_gap(const double *a, const double *b, size_t n) {
     double most = 0;
     for (size_t i = 0; i < n; ++i) most = fabs(a[i] - b[i]) > most ? fabs(a[i] - b[i]) : most;
@@ -847,7 +847,7 @@ static void rcond_does_not_depend_on_the_unit_of_length(void **state) {
     assert_true(fabs(rcond[0] - rcond[1]) < 1e-10 * rcond[0]);
 }
 
-/* ---- bad input ----------------------------------------------------------------------------------------------------------- */
+/* ---- bad input --------------------------------------------------------------------------------------------------- */
 static void bad_input(void **state) {
     (void)state;
     machine t = open_model("arm7", 0, 0, 6), other = open_model("puma560", 0, 0, 6);

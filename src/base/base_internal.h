@@ -25,7 +25,8 @@ SOA_API void soai_sym3_eigenvalues(const double S[6], double values[3]);
 int soai_solve(int n, double *A, double *x);
 
 /* inverse = A^-1, A symmetric and positive definite (n x n, lower triangle read), by Cholesky factors kept in `factor`
- * (n x n).  Gives back 1 / (|A| |A^-1|) in the 1-norm; 0, and no inverse, where A is not positive definite to rounding. */
+ * (n x n).  Gives back 1 / (|A| |A^-1|) in the 1-norm; 0, and no inverse, where A is not positive definite to rounding.
+ */
 double soai_spd_inverse(int n, const double *A, double *factor, double *inverse);
 
 #endif

@@ -6,7 +6,7 @@
  *     p      = Lambda J y                    y = M^-1 g:    inverse dynamics at rest, then the O(n) solve
  *     jbar   = (M^-1 J') Lambda              one O(n) solve for each row of J
  *     N'     = 1 - J' jbar'
- * All of it is about the equations of motion in the caller's coordinates; mimic joints are mapped on the way.          */
+ * All of it is about the equations of motion in the caller's coordinates; mimic joints are mapped on the way.        */
 #include "coordinates.h"
 #include "task_frames.h"
 #include "../spatial/algebra.h"

@@ -1,20 +1,21 @@
 /* operational.h  compliance of frames, Omega = J M^-1 J', by recursion from the base:  B* psi* H* D^-1 H psi B
  *
- *     Omega(k)    = psi*(p,k) Omega(p) psi(p,k) + H* D^-1 H,      p the parent of k, Omega(world) = 0     RJK91 (20)
- *                 = (1 - G H)* [phi* Omega(p) phi] (1 - G H) + H* D^-1 H                                  R87 (81), (82)
- *     Omega(a, b) = Omega(a, u) psi(u, b)        u an ancestor of b, neither b nor what it carries being a
+ *     Omega(k)    = psi*(p,k) Omega(p) psi(p,k) + H* D^-1 H,    p the parent of k, Omega(world) = 0       RJK91 (20)
+ *                 = (1 - G H)* [phi* Omega(p) phi] (1 - G H) + H* D^-1 H                              R87 (81), (82)
+ *     Omega(a, b) = Omega(a, u) psi(u, b)      u an ancestor of b; a neither b nor carried by it
  *
- * The second line gives the coupling of frames: a force on body b reaches body a through their nearest common ancestor.
- * It holds also when a is an ancestor of b (take u = a); bodies that meet only at the world do not couple.
+ * The last line is the coupling of frames: a force on body b reaches body a through their nearest common ancestor.  It
+ * holds also when a is an ancestor of b (take u = a); bodies that meet only at the world do not couple.
  *
- * passes  for each frame, outward from the first body not done yet: Omega | between "nodes" (bodies of frames, and bodies
- *         where paths meet), inward: psi | for each frame, node to node: inward Omega(frame, ancestors), then outward the
- *         other nodes | with mimic joints: Omega - (J Y) W^-1 (J Y)', Y and W of mimic_prepare, O(n) each
+ * passes  for each frame, outward from the first body not done yet: Omega | between "nodes" (bodies of frames, and
+ *         bodies where paths meet), inward: psi | for each frame, node to node: inward Omega(frame, ancestors), then
+ *         outward the other nodes | with mimic joints: Omega - (J Y) W^-1 (J Y)', Y and W of mimic_prepare, O(n) each
  * cost    one step for each body on a path to the base (two if there are several frames), then a 6 x 6 product for each
  *         pair of nodes, of which there are fewer than twice as many as frames
- * ours    Omega is kept where P was, linear part first: phi* Omega phi then is the shift of an inertia from the parent's
- *         frame as seen in the child's (abi_in_add).  Exact rotors are in U, and the equations hold as they are.
- * needs   articulate() with its mimic part      writes  P (as Omega), B (as psi), E, Rw pw on the paths; mimic: V e x  */
+ * ours    Omega is kept where P was, linear part first: phi* Omega phi then is an inertia moved by the inverse pose
+ *         (abi_in_add).  Exact rotors are in U, and the equations hold as they are.
+ * needs   articulate() with its mimic part
+ * writes  P (as Omega), B (as psi), E, Rw and pw on the paths; with mimic joints also V e x                          */
 #ifndef SOAI_OPERATIONAL_H
 #define SOAI_OPERATIONAL_H
 #include "aba.h"
