@@ -91,7 +91,7 @@ endforeach()
 
 # The portable kernels too, on machines where the library would choose others.
 if(SOA_AVX2)
-  foreach(name identities reference)
+  foreach(name identities reference operational)
     if(TARGET test_${name})
       soa_test(${name}_portable test_${name})
       set_tests_properties(${name}_portable PROPERTIES ENVIRONMENT "SOA_INSTRUCTION_SET=portable;SOA_TREES=100")

@@ -272,6 +272,20 @@ has_not "default link" out thumb
 ask "gripper.urdf --ideal" jacobian '{}'
 has "default link, mimic joints free" out '"jacobian": {"thumb": [['
 
+# compliance J M^-1 J' of one joint: [0 1 0 -1 0 0]' [0 1 0 -1 0 0] / 0.52; it moves in one direction only
+ask "pendulum.urdf --ideal" compliance:tip '{}'
+expect "compliance" 0
+numbers out >got
+for row in 0 1 0 -1 0 0; do for column in 0 1 0 -1 0 0; do awk "BEGIN { printf \"%.17g\\n\", $row * $column / 0.52 }"; done; done >want
+close_to "compliance of a pendulum" got want 1e-12
+ask "pendulum.urdf --ideal" operational:tip '{}'
+expect "operational space of one joint" 1
+has "operational space of one joint" out "link 'tip' cannot move in all six directions here (reciprocal condition number 0)"
+ask "puma560 --ideal" operational,compliance '{"q": [0.1,0.2,0.3,0.4,0.5,0.6], "v": [1,2,3,4,5,6]}'
+expect "operational space" 0
+has "operational space" out '"lambda": [['
+has "operational space" out '"mu": ['
+
 # a machine without joints
 echo '<robot name="rock"><link name="rock"/></robot>' >rock.urdf
 ask rock.urdf rnea,aba,mass,mass_inv,pose,jacobian:rock,energy,daba_dq '{"q": [], "v": []}'

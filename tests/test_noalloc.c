@@ -147,6 +147,7 @@ static long checked;
 
 typedef struct arrays {
     double *q, *q1, *v, *a, *tau, *out, *M, *M2, *wide, *Y, *pi, *batch;
+    double *task, *jbar, *null; /* operational space of two frames */
     float *qf, *vf, *af, *fext_f, *Mf, *batch_f;
     double *fext;
 } arrays;
@@ -230,6 +231,19 @@ static void sweeps(const soa_model *m, soa_work *w, arrays *x, const double *q, 
     QUIET(solving, soa_minv_mul(m, w, q, x->v, x->out));
     QUIET(solving, soa_minv(m, w, q, x->M));
     QUIET(solving, soa_aba(m, w, q, x->v, x->tau, wrench, 2, x->out));
+    double Omega[144], lambda[144], mu[12], p[12], rcond;
+    soa_body_info first;
+    QUIET(SOA_OK, soa_body(m, 1, &first));
+    const int frames[2] = {first.frame, last};
+    const soa_task tasks[2] = {{first.frame, SOA_AXES_BODY, SOA_ROWS_ALL}, {last, SOA_AXES_WORLD, SOA_ROWS_LINEAR}};
+    const soa_operational task = {x->wide, lambda, mu, p, x->jbar, x->null};
+    const size_t size = soa_operational_size(m, 2);
+    QUIET_VALUE(soa_operational_size(m, 2));
+    QUIET(solving, soa_compliance(m, w, q, frames, 2, SOA_AXES_WORLD, Omega));
+    QUIET(SOA_E_ARGUMENT, soa_compliance(m, w, q, frames, 0, SOA_AXES_WORLD, Omega));
+    QUIET(solving, soa_operational_space(m, w, q, x->v, tasks, 2, 1e-3, x->task, size, &task, &rcond));
+    QUIET_VALUE(soa_operational_space(m, w, q, x->v, tasks, 2, 0, x->task, size, &task, &rcond));
+    QUIET(SOA_E_MEMORY, soa_operational_space(m, w, q, x->v, tasks, 2, 0, x->task, size - 1, &task, &rcond));
     QUIET(plain, soa_energy(m, w, q, x->v, &T, &U));
     QUIET(plain, soa_center_of_mass(m, w, q, x->v, c, d));
     QUIET(plain, soa_momentum(m, w, q, x->v, h, c));
@@ -326,7 +340,10 @@ static void every_call(const soa_model *m, soa_status solving) {
                 .out = room(nv, 8),
                 .M = room(nv * nv, 8),
                 .M2 = room(nv * nv, 8),
-                .wide = room(6 * nv, 8),
+                .wide = room(12 * nv, 8),
+                .task = room(soa_operational_size(m, 2) / 8, 8),
+                .jbar = room(12 * nv, 8),
+                .null = room(nv * nv, 8),
                 .Y = room(10 * n * nv, 8),
                 .pi = room(10 * n, 8),
                 .batch = room(STATES * nv * nv, 8),
@@ -423,7 +440,7 @@ static void every_call(const soa_model *m, soa_status solving) {
     soa_plan_free(forward), soa_plan_free(inverse), soa_machine_free(machine), free(linked);
     free(memory), free(batch_memory), free(tip_memory), free(copy), free(bad), free(bad_f);
     free(x.q), free(x.q1), free(x.v), free(x.a), free(x.tau), free(x.out), free(x.M), free(x.M2), free(x.wide),
-        free(x.Y);
+        free(x.Y), free(x.task), free(x.jbar), free(x.null);
     free(x.pi), free(x.batch), free(x.qf), free(x.vf), free(x.af), free(x.fext_f), free(x.Mf), free(x.batch_f),
         free(x.fext);
 }

@@ -236,10 +236,11 @@ const app_command app_compute = {
             "  pose        {link: {R, p}}, all links     com         centre of mass\n"
             "  jacobian    {link: 6 rows of nv}          momentum    about the centre of mass\n"
             "  jdot_v      {link: [6]}, (dJ/dt) v        energy      kinetic, potential\n"
+            "  compliance  {link: 6 x 6}, J M^-1 J'      operational {link: {lambda, mu, p}}, Khatib's signs\n"
             "  daba_dq daba_dv drnea_dq drnea_dv         derivatives, nv x nv, q in the tangent space\n"
-            "pose:LINK, jacobian:LINK and jdot_v:LINK choose a link (default for the last two: the link of the\n"
-            "last joint in soa info).  Six-vectors are angular part first, in world axes.  A line that cannot be\n"
-            "answered gives {\"line\": n, \"error\": \"...\"} in its place.\n"
+            "pose:LINK, and the same for jacobian, jdot_v, compliance and operational, choose a link (default for\n"
+            "all but pose: the link of the last joint in soa info).  Six-vectors are angular part first, in world\n"
+            "axes.  A line that cannot be answered gives {\"line\": n, \"error\": \"...\"} in its place.\n"
             "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or file trouble.\n",
     .options = options,
     .examples =

@@ -19,6 +19,8 @@ enum function {
     POSE,
     JACOBIAN,
     JDOT_V,
+    COMPLIANCE,
+    OPERATIONAL,
     ENERGY,
     COM,
     MOMENTUM,
@@ -30,9 +32,10 @@ enum function {
 };
 
 const compute_function compute_functions[] = {
-    {"rnea", 0},    {"bias", 0},     {"gravity", 0},  {"aba", 0},      {"mass", 0}, {"mass_inv", 0},
-    {"pose", 1},    {"jacobian", 1}, {"jdot_v", 1},   {"energy", 0},   {"com", 0},  {"momentum", 0},
-    {"daba_dq", 0}, {"daba_dv", 0},  {"drnea_dq", 0}, {"drnea_dv", 0}, {NULL, 0},
+    {"rnea", 0},        {"bias", 0},     {"gravity", 0},  {"aba", 0},      {"mass", 0},
+    {"mass_inv", 0},    {"pose", 1},     {"jacobian", 1}, {"jdot_v", 1},   {"compliance", 1},
+    {"operational", 1}, {"energy", 0},   {"com", 0},      {"momentum", 0}, {"daba_dq", 0},
+    {"daba_dv", 0},     {"drnea_dq", 0}, {"drnea_dv", 0}, {NULL, 0},
 };
 
 /* One function of the list, with the frames it is wanted for. */
@@ -58,6 +61,7 @@ struct compute {
     int wrench_count, wrench_room;
 
     double *vector, *matrix;                    /* nv; nv x nv or 6 x nv, whichever is needed */
+    double *task;                               /* memory of soa_operational_space            */
     double *daba[2], *drnea[2];                 /* d/dq and d/dv                              */
     int have_kinematics, have_daba, have_drnea; /* for the line at hand                  */
 
@@ -116,7 +120,10 @@ static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
         return -1;
     }
     if (link && !compute_functions[f].takes_link) {
-        snprintf(message, COMPUTE_MESSAGE, "%s is not of one link; only pose, jacobian and jdot_v take ':LINK'", entry);
+        snprintf(message, COMPUTE_MESSAGE,
+                 "%s is not of one link; only pose, jacobian, jdot_v, compliance and "
+                 "operational take ':LINK'",
+                 entry);
         return -1;
     }
     item *it = NULL;
@@ -190,6 +197,7 @@ static int allocate(compute *c) {
     for (int i = 0; i < IN_COUNT; ++i) complete &= (c->in[i] = numbers(1, i == IN_Q ? c->nq : c->nv)) != NULL;
     complete &= (c->vector = numbers(1, c->nv)) != NULL;
     complete &= (c->matrix = numbers(w[MASS] || w[MASS_INV] ? (c->nv > 6 ? c->nv : 6) : 6, c->nv)) != NULL;
+    if (w[OPERATIONAL]) complete &= (c->task = numbers(1, soa_operational_size(c->model, 1) / sizeof(double))) != NULL;
     for (int i = 0; i < 2; ++i) {
         if (w[DABA_DQ] || w[DABA_DV]) complete &= (c->daba[i] = numbers(c->nv, c->nv)) != NULL;
         if (w[DRNEA_DQ] || w[DRNEA_DV]) complete &= (c->drnea[i] = numbers(c->nv, c->nv)) != NULL;
@@ -229,6 +237,7 @@ void compute_free(compute *c) {
     free(c->wrenches);
     free(c->vector);
     free(c->matrix);
+    free(c->task);
     free(c);
 }
 
@@ -540,6 +549,47 @@ static int put_frames(compute *c, app_out *out, const item *it) {
     return 0;
 }
 
+/* compliance and operational: the same, 6 x 6; lambda, mu, p. */
+static int put_tasks(compute *c, app_out *out, const item *it) {
+    const char *name = compute_functions[it->function].name;
+    const double *q = c->in[IN_Q], *v = c->in[IN_V];
+    c->have_kinematics = 0;
+    out_format(out, "\"%s\": {", name);
+    for (int i = 0; i < it->frame_count; ++i) {
+        const soa_task task = {it->frames[i], SOA_AXES_WORLD, SOA_ROWS_ALL};
+        double matrix[36], mu[6], p[6], rcond;
+        const soa_operational wanted = {.lambda = matrix, .mu = mu, .p = p};
+        soa_frame_info info;
+        int failed = 0;
+        soa_status status = soa_frame_get(c->model, task.frame, &info);
+        if (status == SOA_OK && it->function == COMPLIANCE)
+            status = soa_compliance(c->model, c->work, q, &task.frame, 1, task.axes, matrix);
+        else if (status == SOA_OK)
+            status = soa_operational_space(c->model, c->work, q, v, &task, 1, 0, c->task,
+                                           soa_operational_size(c->model, 1), &wanted, &rcond);
+        if (status == SOA_E_SINGULAR)
+            return say(c, "%s: link '%s' cannot move in all six directions here (reciprocal condition number %.2g)",
+                       name, info.name, rcond);
+        if (status != SOA_OK) return say_status(c, name, status);
+        if (i) out_bytes(out, ", ", 2);
+        if (it->function == COMPLIANCE) {
+            failed = put(c, out, info.name, matrix, 6, 6);
+        } else {
+            out_string(out, info.name);
+            out_text(out, ": {");
+            failed |= put(c, out, "lambda", matrix, 6, 6);
+            out_bytes(out, ", ", 2);
+            failed |= put(c, out, "mu", mu, 0, 6);
+            out_bytes(out, ", ", 2);
+            failed |= put(c, out, "p", p, 0, 6);
+            out_char(out, '}');
+        }
+        if (failed) return -1;
+    }
+    out_char(out, '}');
+    return 0;
+}
+
 static int put_item(compute *c, app_out *out, const item *it) {
     const soa_model *m = c->model;
     soa_work *w = c->work;
@@ -549,6 +599,7 @@ static int put_item(compute *c, app_out *out, const item *it) {
     size_t rows = 0, columns = c->nv;
     soa_status status = SOA_OK;
 
+    if (it->function == COMPLIANCE || it->function == OPERATIONAL) return put_tasks(c, out, it);
     if (compute_functions[it->function].takes_link) return put_frames(c, out, it);
     c->have_kinematics = 0; /* every call below takes q */
     switch (it->function) {

@@ -84,6 +84,50 @@ SOA_API soa_status soa_minv(const soa_model *model, soa_work *work, const double
 SOA_API soa_status soa_aba(const soa_model *model, soa_work *work, const double *q, const double *v, const double *tau,
                            const soa_wrench *wrenches, int wrench_count, double *qdd);
 
+/* --- operational space ------------------------------------------------------------------------------------------- */
+/* Compliance Omega = J M^-1 J' (6 count x 6 count) of frames, J being the rows of soa_jacobian of each: the
+ * accelerations of all frames that wrenches on them cause, the coupling between branches included.  RJK91 (20), from
+ * base to tips; no J, M or inverse is formed.  O(n) for articulated inertias, then O(d) for one frame; for several, one
+ * more step for each body on their paths and a 6 x 6 product for each pair.  Exact rotors are part of it; each mimic
+ * joint costs O(n).  Frames may be repeated; one fixed to the world has zero rows.                                   */
+SOA_API soa_status soa_compliance(const soa_model *model, soa_work *work, const double *q, const int *frames, int count,
+                                  soa_axes axes, double *Omega);
+
+/* A frame and those of its six directions that are controlled: bit r of `rows` stands for row r of its Jacobian. */
+enum { SOA_ROWS_ALL = 0, SOA_ROWS_ANGULAR = 7, SOA_ROWS_LINEAR = 56 };
+typedef struct soa_task {
+    int frame;
+    soa_axes axes;
+    unsigned rows; /* SOA_ROWS_ALL, or bits 0 to 5 */
+} soa_task;
+
+/* What soa_operational_space writes, r being the rows of all tasks together; NULL: not wanted.  Khatib's signs:
+ *   F = lambda a + mu + p            force that drives the task and gives it the acceleration a
+ *   tau = J' F + N' tau0             joint torques that do so; tau0 is any and does not move the task
+ * a is the classical acceleration of the frames, J vdot + (dJ/dt) v (soa_acceleration_classical, soa_jdot_v).  Friction
+ * and springs are in neither mu nor p: what overcomes them is added to tau.                                          */
+typedef struct soa_operational {
+    double *jacobian; /* J                                                r x nv                                  */
+    double *lambda;   /* Lambda = (J M^-1 J')^-1                          r x r                                   */
+    double *mu;       /* Lambda (J M^-1 C v - (dJ/dt) v)                  r       Coriolis and centrifugal        */
+    double *p;        /* Lambda J M^-1 g                                  r       gravity                         */
+    double *jbar;     /* M^-1 J' Lambda                                   nv x r  dynamically consistent inverse  */
+    double *null;     /* N' = 1 - J' jbar', on torques                    nv x nv its transpose acts on motions   */
+} soa_operational;
+
+/* Memory (aligned as for double) that soa_operational_space needs for `count` tasks; 0 if there is no such size. */
+SOA_API size_t soa_operational_size(const soa_model *model, int count);
+/* All of it at once.  O(n) for Lambda, mu and p; jbar and J the size of the answer, O(n) per row; null O(nv^2 r).  M
+ * and its inverse are not formed.  v may be NULL.
+ * rcond (may be NULL): reciprocal condition number of Omega in the 1-norm, in units that make the mean of its diagonal
+ * 1 over all rows of the frames, angular and linear ones apart (so the unit of length does not matter); rows in which
+ * the frames hardly move give a small one too.  Below 1e-12 the task counts as singular: SOA_E_SINGULAR, and
+ * only rcond is written.  damping > 0 asks for an answer nevertheless: Lambda is the inverse of Omega with damping, in
+ * those units, added to its diagonal, and all results follow from that Lambda.                                       */
+SOA_API soa_status soa_operational_space(const soa_model *model, soa_work *work, const double *q, const double *v,
+                                         const soa_task *tasks, int count, double damping, void *memory, size_t size,
+                                         const soa_operational *out, double *rcond);
+
 /* --- energy, momentum, identification -------------------------------------------------------------------------- */
 /* Moving bodies only.  Potential: gravity with zero at the world's origin, plus springs. */
 SOA_API soa_status soa_energy(const soa_model *model, soa_work *work, const double *q, const double *v, double *kinetic,

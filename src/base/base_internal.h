@@ -30,5 +30,9 @@ void soai_qr_apply(int m, int n, const double *A, const double *beta, int transp
 int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance);
 int soai_ldl_solve(int n, double *A, double *x, int *order);
 int soai_svd(int m, int n, double *A, double *s, double *V);
+/* inverse = A^-1, A symmetric and positive definite (n x n, lower triangle read), by Cholesky factors kept in `factor`
+ * (n x n).  Gives back 1 / (|A| |A^-1|) in the 1-norm; 0, and no inverse, where A is not positive definite to rounding.
+ */
+double soai_spd_inverse(int n, const double *A, double *factor, double *inverse);
 
 #endif

@@ -57,3 +57,41 @@ int soai_solve(int n, double *A, double *x) {
     }
     return 1;
 }
+
+/* Largest sum of a row's entries; lower triangle read. */
+static double norm_symmetric(int n, const double *A) {
+    double most = 0;
+    for (int i = 0; i < n; ++i) {
+        double sum = 0;
+        for (int j = 0; j < n; ++j) sum += fabs(A[i >= j ? n * i + j : n * j + i]);
+        if (!(sum <= most)) most = sum;
+    }
+    return most;
+}
+double soai_spd_inverse(int n, const double *A, double *L, double *inverse) {
+    for (int j = 0; j < n; ++j) { /* A = L L' */
+        double d = A[n * j + j];
+        for (int m = 0; m < j; ++m) d -= L[n * j + m] * L[n * j + m];
+        if (!(d > n * 2.3e-16 * A[n * j + j])) return 0;
+        L[n * j + j] = sqrt(d);
+        for (int i = j + 1; i < n; ++i) {
+            double x = A[n * i + j];
+            for (int m = 0; m < j; ++m) x -= L[n * i + m] * L[n * j + m];
+            L[n * i + j] = x / L[n * j + j];
+        }
+    }
+    for (int j = 0; j < n; ++j) /* L^-1 in place, column by column */
+        for (int i = j; i < n; ++i) {
+            double x = i == j;
+            for (int m = j; m < i; ++m) x -= L[n * i + m] * inverse[n * m + j];
+            inverse[n * i + j] = x / L[n * i + i];
+        }
+    for (int i = 0; i < n; ++i) /* L^-T L^-1: rows from i on are still those of L^-1 */
+        for (int j = 0; j <= i; ++j) {
+            double x = 0;
+            for (int m = i; m < n; ++m) x += inverse[n * m + i] * inverse[n * m + j];
+            inverse[n * i + j] = inverse[n * j + i] = x;
+        }
+    const double size = norm_symmetric(n, A) * norm_symmetric(n, inverse);
+    return size > 0 && size <= 1e300 ? 1 / size : 0;
+}

@@ -13,6 +13,7 @@
 #include "kinematics.h"
 #include "minv.h"
 #include "../forms/diagonal.h"
+#include "operational.h"
 #if SOAI_NUMBER == SOAI_DOUBLE
 #include "../operator/exec.h"
 #endif
@@ -52,6 +53,9 @@ static void k_minv_mul(const void *view, void *work, const void *x, void *y) {
 }
 static void k_minv_form(const void *view, void *work, void *M) {
     minv_form(view, work, M);
+}
+static void k_compliance(const void *view, void *work, const struct soai_task_frames *frames, void *Omega) {
+    compliance(view, work, frames, Omega);
 }
 static void k_positions(const void *view, void *work, const void *q) {
     positions(view, work, q);
@@ -136,6 +140,7 @@ const soai_kernels SOAI_TABLE = {
     .articulate = k_articulate,
     .minv_mul = k_minv_mul,
     .minv_form = k_minv_form,
+    .compliance = k_compliance,
     .positions = k_positions,
     .mass_mul = k_mass_mul,
     .kinematics = k_kinematics,

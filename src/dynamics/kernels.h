@@ -8,6 +8,7 @@
 
 struct soai_op;
 struct soai_tips;
+struct soai_task_frames;
 
 typedef struct soai_kernels {
     const char *instruction_set;
@@ -26,6 +27,7 @@ typedef struct soai_kernels {
     int (*articulate)(const void *view, void *work, const void *q); /* with the mimic joints' part */
     void (*minv_mul)(const void *view, void *work, const void *x, void *y);
     void (*minv_form)(const void *view, void *work, void *M);
+    void (*compliance)(const void *view, void *work, const struct soai_task_frames *frames, void *Omega);
     void (*positions)(const void *view, void *work, const void *q);
     void (*mass_mul)(const void *view, void *work, const void *x, void *y);
     int (*kinematics)(const void *view, void *work, const void *q, const void *v, const void *a);

@@ -13,13 +13,6 @@
 #include "aba.h"
 #include "crba.h"
 
-/* x <- (1 - G H) x, a force passing the hinge of b inward. */
-SOAI_INLINE void hinge_pass_force(const view_table *k, const kernel_work *w, const body_table *b, real x[6]) {
-    real h[6];
-    joint_project(k, w, b, b->kind, b->nv, x, h);
-    step_hinge_solve(w, b, b->nv, h);
-    for (int c = 0; c < b->nv; ++c) v6_add_scaled(-h[c], w->U + 6 * (b->iv + c), x);
-}
 /* g = G' a, and a <- (1 - G H)' a: an acceleration passing the hinge outward. */
 SOAI_INLINE void hinge_pass_motion(const view_table *k, const kernel_work *w, const body_table *b, real a[6], real *g) {
     real minus[6];
@@ -51,7 +44,7 @@ SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
             x[c] = REAL(1);
             joint_project(k, w, b, b->kind, b->nv, x, h); /* H e_c */
             step_hinge_solve(w, b, b->nv, h);
-            hinge_pass_force(k, w, b, x);
+            step_pass_force(k, w, b, b->kind, b->nv, x);
             delta_plus(k, w, i, x, y);
             hinge_pass_motion(k, w, b, y, g);
             joint_add(k, w, b, b->kind, b->nv, h, y); /* + H* D^-1 H e_c */
@@ -89,7 +82,7 @@ SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
                 real t[6];
                 w->c[6 * j] = REAL(1);
                 abi_mul(w->b[j].P, x, w->b[j].A);
-                hinge_pass_force(k, w, k->body + j, x);
+                step_pass_force(k, w, k->body + j, k->body[j].kind, k->body[j].nv, x);
                 v6_zero(t);
                 force_in_add(w->b[j].R, w->b[j].p, x, t);
                 v6_copy(t, x);

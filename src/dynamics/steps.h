@@ -317,6 +317,22 @@ SOAI_INLINE void step_hinge_solve(const kernel_work *w, const body_table *b, int
         block_solve(nv, w->D + b->id, x);
 }
 
+/* x <- (1 - G H) x, a force passing the hinge of b inward; x <- (1 - G H)* x, a motion passing it outward. */
+SOAI_INLINE void step_pass_force(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
+                                 real x[6]) {
+    real e[6];
+    joint_project(k, w, b, kind, nv, x, e);
+    step_hinge_solve(w, b, nv, e);
+    for (int c = 0; c < nv; ++c) v6_add_scaled(-e[c], w->U + 6 * (b->iv + c), x);
+}
+SOAI_INLINE void step_pass_motion(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
+                                  real x[6]) {
+    real e[6];
+    for (int c = 0; c < nv; ++c) e[c] = -v6_dot(w->U + 6 * (b->iv + c), x);
+    step_hinge_solve(w, b, nv, e);
+    joint_add(k, w, b, kind, nv, e, x);
+}
+
 /* a' = phi* A(parent) + c;  vdot = D^-1 (eps - U'a');  A = a' + H* vdot.  R87 (44) to (47); FO00 (14), then (4). */
 SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                              int mode, const real *v_tree, real *vdot) {

@@ -63,6 +63,7 @@ static size_t layout(const soa_model *m, char *memory) {
     w->user = take(memory, &at, tv * sizeof(double));
     w->wide = take(memory, &at, 6 * tv * sizeof(double));
     w->fext = take(memory, &at, 6 * nb * sizeof(double));
+    w->path = take(memory, &at, 4 * (nb + 1) * sizeof(int));
     const size_t square = 2 * tv * tv, regress = 10 * nb * tv;
     w->matrix = take(memory, &at, m->nm ? (square > regress ? square : regress) * sizeof(double) : 0);
     w->tq_f = take(memory, &at, tq * sizeof(float));
@@ -76,6 +77,7 @@ static size_t layout(const soa_model *m, char *memory) {
         w->kf->work_place(&w->view_f, w->w_f, arrays_f);
         memset(arrays, 0xff, reals * sizeof(double)); /* NaN: a sweep that reads what nobody wrote shows itself */
         memset(arrays_f, 0xff, reals_f * sizeof(float));
+        memset(w->path, 0, 4 * (nb + 1) * sizeof(int));
         memset(w->zero, 0, most * sizeof(double));
         memset(w->zero_f, 0, most * sizeof(float));
         soa_neutral(m, w->neutral_q);

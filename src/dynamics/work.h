@@ -28,6 +28,7 @@ struct soa_work {
     double *user;              /* nv, a vector in the caller's coordinates */
     double *wide;              /* 6 x tv */
     double *fext;              /* 6 x nb */
+    int *path;                 /* 4 (nb + 1): lists of bodies, see task_frames.h */
     double *matrix;            /* mimic models only: 2 tv^2 or tv x 10 nb */
     float *tq_f, *tv_f, *ta_f, *tt_f, *zero_f;
     float *matrix_f; /* mimic models only: tv^2 */

@@ -23,22 +23,6 @@ SOAI_INLINE void block_multiply(int n, const real *D, real *x) {
     }
 }
 
-/* x -= G H x (forces), x -= H' G' x (motions) */
-SOAI_INLINE void exec_free_force(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
-                                 real x[6]) {
-    real e[6];
-    joint_project(k, w, b, kind, nv, x, e);
-    step_hinge_solve(w, b, nv, e);
-    for (int c = 0; c < nv; ++c) v6_add_scaled(-e[c], w->U + 6 * (b->iv + c), x);
-}
-SOAI_INLINE void exec_free_motion(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
-                                  real x[6]) {
-    real e[6];
-    for (int c = 0; c < nv; ++c) e[c] = -v6_dot(w->U + 6 * (b->iv + c), x);
-    step_hinge_solve(w, b, nv, e);
-    joint_add(k, w, b, kind, nv, e, x);
-}
-
 SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                            const soai_op *ops, int count, const soai_tips *tips, const double *thd,
                            const double *fext) {
@@ -55,7 +39,7 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
         case OP_PSI:
             for (int j = 0; j < 6; ++j) t[j] = y[j] += x[j];
             if (!b->parent) break;
-            exec_free_force(k, w, b, kind, nv, t);
+            step_pass_force(k, w, b, kind, nv, t);
             force_in_add(R, p, t, op->out + 6 * b->parent);
             break;
         case OP_PHI_T:
@@ -64,7 +48,7 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
                 motion_out(R, p, op->out + 6 * b->parent, t);
             else
                 v6_zero(t);
-            if (b->parent && op->code == OP_PSI_T) exec_free_motion(k, w, b, kind, nv, t);
+            if (b->parent && op->code == OP_PSI_T) step_pass_motion(k, w, b, kind, nv, t);
             for (int j = 0; j < 6; ++j) y[j] = x[j] + t[j];
             break;
         case OP_SHIFT:

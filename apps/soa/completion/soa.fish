@@ -10,8 +10,8 @@ function __soa_list
     set -l token (commandline -ct)
     set -l head (string match -r '^.*,' -- $token)
     set -l tail (string replace -r '^.*,' '' -- $token)
-    set -l names rnea bias gravity aba mass mass_inv pose jacobian jdot_v energy com momentum daba_dq daba_dv drnea_dq drnea_dv
-    if string match -qr '^(pose|jacobian|jdot_v):' -- $tail
+    set -l names rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv
+    if string match -qr '^(pose|jacobian|jdot_v|compliance|operational):' -- $tail
         set -l words (commandline -opc)
         set head "$head"(string replace -r ':.*' ':' -- $tail)
         set names (soa info $words[3] --links 2>/dev/null)
