@@ -2,6 +2,7 @@
 #ifndef SOA_SOA_H
 #define SOA_SOA_H
 #include "soa/base.h"
+#include "soa/constraint.h"
 #include "soa/dynamics.h"
 #include "soa/forms.h"
 #include "soa/model.h"

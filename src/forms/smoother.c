@@ -127,7 +127,7 @@ void soai_costate_covariance(soa_work *w, const double *base) {
             x[c] = 1;
             joint_project(&w->view, &w->w, b, b->kind, b->nv, x, h);
             step_hinge_solve(&w->w, b, b->nv, h);
-            hinge_pass_force(&w->view, &w->w, b, x);
+            step_pass_force(&w->view, &w->w, b, b->kind, b->nv, x);
             delta_plus_of(w, i, x, y);
             hinge_pass_motion(&w->view, &w->w, b, y, g);
             joint_add(&w->view, &w->w, b, b->kind, b->nv, h, y);

@@ -26,7 +26,7 @@ _soa_models() {
 _soa_list() {
     local head=${cur%"${cur##*,}"} tail=${cur##*,} names=("$@") i
     case $tail in
-    pose:* | jacobian:* | jdot_v:*)
+    pose:* | jacobian:* | jdot_v:* | compliance:* | operational:*)
         mapfile -t names < <("$soa" info "$model" --links 2>/dev/null)
         head+=${tail%%:*}: ;;
     esac
@@ -47,15 +47,15 @@ _soa() {
     fi
     for ((i = 2; i < ${#words[@]} - 1; ++i)); do
         case ${words[i]} in
-        --in | --out | --output | -o | --fn | --gravity | --tip | --tolerance | --steps | --trials | --prefix | --seconds | --q) ((++i)) ;;
+        --in | --out | --output | -o | --fn | --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --seconds | --q) ((++i)) ;;
         -*) ;;
         *) model=${model:-${words[i]}} ;;
         esac
     done
     case $prev in
     --in | --out | --output | -o) _soa_files; return ;;
-    --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v energy com momentum daba_dq daba_dv drnea_dq drnea_dv; return ;;
-    --gravity | --tip | --tolerance | --steps | --trials | --prefix | --seconds | --q) return ;;
+    --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv; return ;;
+    --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --seconds | --q) return ;;
     esac
     case ${words[1]} in
     info)
@@ -71,7 +71,7 @@ _soa() {
         options=(--floating --ideal --gravity --in --tip --tolerance --steps --no-limits)
         [[ $cur != -* && -z $model ]] && _soa_models ;;
     op)
-        options=(--floating --ideal --gravity --in --tip --dense --explain --derive --as-written --count --emit-c) ;;
+        options=(--floating --ideal --gravity --in --tip --dense --explain --derive --as-written --count --emit-c --axes --by-matrix --generic --parts) ;;
     identity)
         options=(--json --trials --proof) ;;
     gen)

@@ -1,0 +1,137 @@
+/* soa/constraint.h  closed chains: loops and other constraints beside an immutable model.
+ *
+ * A soa_constraints holds up to a fixed number of constraints over one model.  They may be switched on and off, added and
+ * removed during motion; nothing is rebuilt.  The machine obeys
+ *     M vdot + bias = tau + G' lambda,        G vdot + gamma = 0,
+ * with one row of G for each constraint equation g(q, t) = 0 (or velocity equation), gamma its rest at vdot = 0.
+ * Sign: rows measure frame 1 relative to frame 2, in the axes of frame 1, so lambda is the wrench that the constraint puts
+ * *on the body of frame 1* (angular rows first), at the origin of frame 2; the opposite acts on the body of frame 2.
+ * Redundant rows are found and named; lambda is then the answer of least norm.  docs/theory/closed-chains.md.          */
+#ifndef SOA_CONSTRAINT_H
+#define SOA_CONSTRAINT_H
+
+#include "soa/dynamics.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum soa_constraint_kind {
+    SOA_LOOP, /* the two frames are joined by a joint of any type: 6 - nv rows                                     */
+    SOA_DISTANCE, /* the origins of the frames keep the distance `value`: 1 row                                        */
+    SOA_RATIO,   /* sum of coefficient[i] * (joint coordinate[i]) = value: gears, driven joints: 1 row                */
+    SOA_ROLLING, /* a ball of radius `value` about frame 2 rolls on the plane z = 0 of frame 1: 1 row on the position,
+                     2 on the velocity (nonholonomic)                                                                  */
+    SOA_VELOCITY /* rows[i] . [w; v] = 0 for the velocity of frame 2 relative to frame 1: nonholonomic                */
+} soa_constraint_kind;
+
+/* Right side of a rheonomic constraint at time t: out = value, its rate, its second rate. */
+typedef void soa_drive_fn(void *user, double t, double out[3]);
+
+enum { SOA_RATIO_TERMS = 4 };
+typedef struct soa_constraint_def {
+    const char *name; /* at most 31 letters; NULL: "constraint N"                                                     */
+    soa_constraint_kind kind;
+    int frame1, frame2;       /* frames of the model; 0 is the world                                                  */
+    soa_frame place1, place2; /* where the constraint sits in those frames; default identity                          */
+    soa_joint_type joint;     /* LOOP: closed where place1 and place2 would be joined by this joint at some q         */
+    double axis[3], axis2[3],
+        pitch;                /* as in soa_joint_def, in place1 (a universal's axis2: in place2)                */
+    double damping, friction; /* LOOP: of the cut joint, viscous and Coulomb, on each of its free coordinates         */
+    double value;             /* DISTANCE, RATIO, ROLLING                                                             */
+    int coordinate
+        [SOA_RATIO_TERMS]; /* RATIO: bodies whose 1-dof joints are meant, 0: none                            */
+    double coefficient[SOA_RATIO_TERMS];
+    int row_count; /* VELOCITY: 1 to 6                                                                     */
+    double rows[6][6];
+    int rows_in_frame2;  /* VELOCITY: nonzero: rows are in the axes of frame 2 (a skate), else of frame 1        */
+    soa_drive_fn *drive; /* DISTANCE, RATIO: replaces value by a function of time; NULL: constant                */
+    void *user;
+} soa_constraint_def;
+SOA_API soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, int frame2);
+
+/* How many constraints and rows there may be at once.  dense: room for the dense methods too, O((nv + rows)^2). */
+typedef struct soa_constraint_capacity {
+    int constraints, rows, dense;
+} soa_constraint_capacity;
+
+typedef struct soa_constraints soa_constraints;
+SOA_API size_t soa_constraints_size(const soa_model *model, const soa_constraint_capacity *capacity);
+SOA_API soa_status soa_constraints_init(const soa_model *model, const soa_constraint_capacity *capacity, void *memory,
+                                        size_t size, soa_constraints **constraints);
+SOA_API soa_status soa_constraints_create(const soa_model *model, const soa_constraint_capacity *capacity,
+                                          soa_constraints **constraints);
+SOA_API void soa_constraints_free(soa_constraints *constraints); /* only for create */
+
+/* Adds a constraint and gives its number; on any fault nothing changes and the report says what was found. */
+SOA_API soa_status soa_constraint_add(soa_constraints *constraints, const soa_constraint_def *def, int *number,
+                                      soa_report *report);
+SOA_API soa_status soa_constraint_remove(soa_constraints *constraints, int number);
+SOA_API soa_status soa_constraint_switch(soa_constraints *constraints, int number, int on);
+/* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), and their rates of the last evaluation. */
+SOA_API soa_status soa_constraint_set_effort(soa_constraints *constraints, int number, const double *effort);
+SOA_API soa_status soa_constraint_rates(const soa_constraints *constraints, int number, double rates[6], int *count);
+/* Constraints in use, the rows they have now, and the rows of one (first row and count; count 0 while switched off). */
+SOA_API int soa_constraint_count(const soa_constraints *constraints);
+SOA_API int soa_constraint_rows(const soa_constraints *constraints);
+SOA_API soa_status soa_constraint_span(const soa_constraints *constraints, int number, int *first, int *count);
+SOA_API const char *soa_constraint_name(const soa_constraints *constraints, int number);
+
+/* At (q, v, t): residuals g, rates G v + dg/dt, rows of G (rows x nv) and gamma; any may be NULL.  Velocity rows have
+ * g = 0.  O(rows * depth). */
+SOA_API soa_status soa_constraint_rows_at(soa_constraints *constraints, soa_work *work, const double *q,
+                                          const double *v, double t, double *g, double *rate, double *G, double *gamma);
+
+typedef enum soa_closed_method {
+    SOA_CLOSED_AUTO,      /* by sizes                                                                                 */
+    SOA_CLOSED_KKT,       /* FO00 (20): the whole system, dense                                                       */
+    SOA_CLOSED_FORCES,    /* FO00 (21): constraint forces through O(n) solves                                         */
+    SOA_CLOSED_NULL_SPACE /* FO00 (22): independent motions, by a rank test                                           */
+} soa_closed_method;
+
+typedef struct soa_closed_options {
+    soa_closed_method method;
+    double rank_tolerance; /* pivots of the scaled G M^-1 G' below this are redundant rows; default 1e-12             */
+    double most_condition; /* beyond this estimate of the condition: SOA_E_SINGULAR; default 1e11                     */
+    double damping;        /* > 0: adds damping^2 to the scaled diagonal instead; default 0                           */
+    double consistency;    /* redundant rows whose right sides differ by more, relative: SOA_E_INCONSISTENT; 1e-7     */
+    double baumgarte[2];   /* gamma += b[0] * rate + b[1] * g; default 0, 0                                           */
+} soa_closed_options;
+SOA_API soa_closed_options soa_closed_default(void);
+
+enum { SOA_REDUNDANT_MOST = 16 };
+typedef struct soa_closed_report {
+    int rows, rank;
+    double condition; /* estimate, of the scaled G M^-1 G' on its independent rows                                   */
+    int redundant;    /* rows found dependent; the first ones by number of constraint and row within it              */
+    int redundant_constraint[SOA_REDUNDANT_MOST], redundant_row[SOA_REDUNDANT_MOST];
+    double residual; /* largest disagreement of a redundant row, relative                                           */
+    soa_closed_method
+        method;     /* that was used                                                                         */
+    char text[256]; /* "loop3 repeats rows of loop1", or empty                                                     */
+} soa_closed_report;
+
+/* vdot and lambda (rows; may be NULL) of the closed machine.  options, report may be NULL. */
+SOA_API soa_status soa_closed_fd(soa_constraints *constraints, soa_work *work, const soa_closed_options *options,
+                                 const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
+                                 int wrench_count, double t, double *qdd, double *lambda, soa_closed_report *report);
+/* Joint torques that give vdot = a (which must obey the constraints), by the actuated coordinates alone (mask of nv
+ * numbers, nonzero: actuated; NULL: all): of least norm where they are more than needed.  lambda may be NULL.  Dense,
+ * O(nv rows^2).  SOA_E_INCONSISTENT where the actuated coordinates cannot do it. */
+SOA_API soa_status soa_closed_id(soa_constraints *constraints, soa_work *work, const double *q, const double *v,
+                                 const double *a, const soa_wrench *wrenches, int wrench_count, double t,
+                                 const unsigned char *actuated, double *tau, double *lambda);
+
+/* q moved to g(q, t) = 0 by the least mass-weighted step, v to G v + dg/dt = 0 likewise (v may be NULL).  In place; on
+ * failure nothing is changed.  error (may be NULL): what is left, largest |g| and |rate|. */
+SOA_API soa_status soa_closed_project(soa_constraints *constraints, soa_work *work, double t, double *q, double *v,
+                                      double error[2]);
+/* Closes the loops from a guess, by damped Gauss-Newton steps; SOA_E_NO_CONVERGENCE leaves q and the report says how far it
+ * came and which constraint is worst. */
+SOA_API soa_status soa_closed_assemble(soa_constraints *constraints, soa_work *work, double t, double *q,
+                                       soa_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,354 @@
+/* closed.c  forward dynamics of closed chains: FO00 section 3.4, its three methods.
+ *
+ *     M vdot + bias = tau + G' lambda,    G vdot + gamma = 0
+ * method 1  the whole system (20), dense: L D L' with pivots on [M G1'; G1 0], G1 the independent rows of G
+ * method 2  (21): G M^-1 G' lambda = -(G vdot0 + gamma), vdot0 by soa_aba, columns M^-1 G' by O(n) sweeps.  O(n rows)
+ * method 3  (22): independent motions.  With M = C C' and Q R = C^-1 G' P, vdot = C^-' (Y y + Z Z'C^-1(tau - bias)),
+ *           R'y = -gamma; Q = [Y Z] is orthonormal, so the motions Z need no further solve.
+ * All three end with the same triangular factor of the independent rows (c->L: Cholesky of the scaled G M^-1 G', or R'),
+ * which tells the rank, expresses redundant rows by the others, and gives the multipliers of least norm.              */
+#include "constraint_internal.h"
+#include "../dynamics/coordinates.h"
+#include <math.h>
+#include <stdio.h>
+
+soa_closed_options soa_closed_default(void) {
+    const soa_closed_options o = {
+        .method = SOA_CLOSED_AUTO, .rank_tolerance = 1e-12, .most_condition = 1e11, .consistency = 1e-7};
+    return o;
+}
+
+static double dot(int n, const double *a, const double *b) {
+    double sum = 0;
+    for (int j = 0; j < n; ++j) sum += a[j] * b[j];
+    return sum;
+}
+
+soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q) {
+    w->has_kinematics = w->has_forces = 0;
+    w->body = w->k->articulate(&w->view, &w->w, tree_q(w, q));
+    (void)m;
+    return w->body ? SOA_E_HINGE_SINGULAR : SOA_OK;
+}
+void soai_minv_apply(soa_work *w, const double *x, double *y) {
+    double *out = w->model->nm ? w->tt : y;
+    w->k->minv_mul(&w->view, &w->w, tree_torque(w, x, w->tv), out);
+    if (w->model->nm) user_motion(w, out, y);
+}
+
+/* --- the factor of the independent rows --------------------------------------------------------------------------- */
+/* L11 x = b and L11' x = b, in place; b and x in pivot order. */
+static void forward(const soa_constraints *c, const gram *s, double *x) {
+    for (int i = 0; i < s->rank; ++i) x[i] = (x[i] - dot(i, c->L + s->rows * i, x)) / c->L[s->rows * i + i];
+}
+static void backward(const soa_constraints *c, const gram *s, double *x) {
+    for (int i = s->rank - 1; i >= 0; --i) {
+        for (int k = i + 1; k < s->rank; ++k) x[i] -= c->L[s->rows * k + i] * x[k];
+        x[i] /= c->L[s->rows * i + i];
+    }
+}
+/* Combinations of rows that give nothing, one for each redundant row, kept in N, made orthonormal; those found first,
+ * still as combinations, name what a redundant row repeats. */
+static void null_space(soa_constraints *c, const gram *s, soa_closed_report *report) {
+    for (int d = s->rank; d < s->rows; ++d) {
+        double *n = c->N + s->rows * (d - s->rank), *x = c->part;
+        for (int k = 0; k < s->rank; ++k) x[k] = -c->L[s->rows * d + k];
+        backward(c, s, x);
+        const int own = c->owner[c->pivot[d]];
+        if (report && d - s->rank < SOA_REDUNDANT_MOST) {
+            int first = 0;
+            soa_constraint_span(c, own, &first, NULL);
+            report->redundant_constraint[d - s->rank] = own;
+            report->redundant_row[d - s->rank] = c->pivot[d] - first;
+        }
+        if (report && !report->text[0]) {
+            size_t at = (size_t)snprintf(report->text, sizeof report->text, "%s repeats rows of", c->list[own].name);
+            int last = -1, named = 0;
+            for (int k = 0; k < s->rows; ++k) /* in order of constraints */
+                for (int p = 0; p < s->rank; ++p)
+                    if (c->pivot[p] == k && fabs(x[p]) > 1e-6 && c->owner[k] != last && at < sizeof report->text) {
+                        last = c->owner[k];
+                        at += (size_t)snprintf(report->text + at, sizeof report->text - at, "%s %s", named++ ? "," : "",
+                                               last == own ? "its own" : c->list[last].name);
+                    }
+            if (!named)
+                snprintf(report->text, sizeof report->text, "%s has a row that always holds", c->list[own].name);
+        }
+        for (int k = 0; k < s->rows; ++k) n[k] = 0;
+        for (int k = 0; k < s->rank; ++k) n[c->pivot[k]] = x[k] * c->scale[c->pivot[k]];
+        n[c->pivot[d]] = c->scale[c->pivot[d]];
+        for (int e = 0; e < d - s->rank; ++e) {
+            const double *o = c->N + s->rows * e, along = dot(s->rows, o, n);
+            for (int k = 0; k < s->rows; ++k) n[k] -= along * o[k];
+        }
+        const double size = sqrt(dot(s->rows, n, n));
+        for (int k = 0; k < s->rows; ++k) n[k] = size > 0 ? n[k] / size : 0;
+    }
+}
+static void least_norm(const soa_constraints *c, const gram *s, double *lambda) {
+    for (int e = 0; e < s->rows - s->rank; ++e) {
+        const double *n = c->N + s->rows * e, along = dot(s->rows, n, lambda);
+        for (int k = 0; k < s->rows; ++k) lambda[k] -= along * n[k];
+    }
+}
+/* Multipliers from the scaled ones of the independent rows, in pivot order; the others are zero. */
+static void unscale(const soa_constraints *c, const gram *s, const double *x, double *lambda) {
+    for (int k = 0; k < s->rows; ++k) lambda[k] = 0;
+    for (int k = 0; k < s->rank; ++k) lambda[c->pivot[k]] = x[k] * c->scale[c->pivot[k]];
+}
+static double condition_of(const soa_constraints *c, const gram *s) {
+    double least = INFINITY, most = 0;
+    for (int k = 0; k < s->rank; ++k) {
+        const double d = fabs(c->L[s->rows * k + k]);
+        if (d < least) least = d;
+        if (d > most) most = d;
+    }
+    return s->rank ? most / least * (most / least) : 1;
+}
+
+/* G M^-1 G' with unit diagonal, factored. */
+void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s) {
+    const int nv = c->model->nv;
+    *s = (gram){.rows = rows, .damping = options->damping};
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j <= i; ++j)
+            c->L[rows * i + j] = dot(nv, c->G + (size_t)i * (size_t)nv, c->Y + (size_t)j * (size_t)nv);
+    for (int i = 0; i < rows; ++i) c->scale[i] = c->L[rows * i + i] > 0 ? 1 / sqrt(c->L[rows * i + i]) : 0;
+    for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j <= i; ++j) c->L[rows * i + j] *= c->scale[i] * c->scale[j];
+        c->L[rows * i + i] += options->damping * options->damping;
+    }
+    s->rank = soai_cholesky_pivoted(rows, c->L, c->pivot, options->rank_tolerance);
+    s->condition = condition_of(c, s);
+    for (int i = 0; i < rows; ++i)
+        if (c->scale[i] == 0) c->scale[i] = 1;
+}
+/* x with G M^-1 G' x = b, zero at redundant rows; gives back how far these disagree, relative. */
+double soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, double *x) {
+    double *y = c->part, size = 0, worst = 0;
+    for (int k = 0; k < s->rows; ++k) {
+        y[k] = b[c->pivot[k]] * c->scale[c->pivot[k]];
+        if (fabs(y[k]) > size) size = fabs(y[k]);
+    }
+    forward(c, s, y);
+    for (int d = s->rank; d < s->rows; ++d) {
+        const double off = fabs(y[d] - dot(s->rank, c->L + s->rows * d, y));
+        if (!(off <= worst)) worst = off;
+    }
+    backward(c, s, y);
+    unscale(c, s, y, x);
+    return size > 0 ? worst / size : 0;
+}
+
+/* The same factor from A = C^-1 G' (or G' itself), rows x nv scaled to unit length and given row by row in `rows_of_A`:
+ * A' P = Q R; c->L = R'.  K keeps the reflectors. */
+static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, double tolerance, gram *s) {
+    const int nv = c->model->nv;
+    *s = (gram){.rows = rows};
+    for (int r = 0; r < rows; ++r) {
+        const double *a = rows_of_A + (size_t)r * (size_t)nv, size = sqrt(dot(nv, a, a));
+        c->scale[r] = size > 0 ? 1 / size : 0;
+        for (int j = 0; j < nv; ++j) c->K[(size_t)rows * (size_t)j + (size_t)r] = a[j] * c->scale[r];
+        if (c->scale[r] == 0) c->scale[r] = 1;
+    }
+    s->rank = soai_qr(nv, rows, c->K, c->beta, c->pivot, tolerance);
+    for (int i = 0; i < rows; ++i)
+        for (int k = 0; k <= i && k < nv; ++k) c->L[rows * i + k] = c->K[(size_t)rows * (size_t)k + (size_t)i];
+    s->condition = condition_of(c, s);
+}
+
+/* --- the methods: from G, gamma (c->gamma), tau to vdot and lambda; each gives the disagreement of redundant rows -------- */
+typedef struct input {
+    soa_constraints *c;
+    soa_work *w;
+    const soa_closed_options *options;
+    const double *q, *v;
+    const soa_wrench *wrenches;
+    int wrench_count, rows;
+} input;
+
+/* method 2 */
+static soa_status by_forces(const input *in, gram *s, double *residual) {
+    soa_constraints *c = in->c;
+    const int nv = c->model->nv, rows = in->rows;
+    soa_status bad = soa_aba(c->model, in->w, in->q, in->v, c->torque, in->wrenches, in->wrench_count, c->vdot);
+    if (bad || (bad = soai_minv_prepare(c->model, in->w, in->q))) return bad;
+    for (int r = 0; r < rows; ++r) soai_minv_apply(in->w, c->G + (size_t)r * (size_t)nv, c->Y + (size_t)r * (size_t)nv);
+    soai_gram_factor(c, rows, in->options, s);
+    null_space(c, s, NULL);
+    for (int r = 0; r < rows; ++r) c->lambda[r] = 0;
+    for (int pass = 0; pass < 2; ++pass) { /* the second takes back most of the first's rounding */
+        for (int r = 0; r < rows; ++r) c->right[r] = -(dot(nv, c->G + (size_t)r * (size_t)nv, c->vdot) + c->gamma[r]);
+        const double off = soai_gram_basic(c, s, c->right, c->g);
+        if (!pass) *residual = off;
+        if (pass && s->damping > 0) break;
+        for (int r = 0; r < rows; ++r) {
+            c->lambda[r] += c->g[r];
+            for (int j = 0; j < nv; ++j) c->vdot[j] += c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->g[r];
+        }
+    }
+    least_norm(c, s, c->lambda);
+    return SOA_OK;
+}
+
+/* torque = tau - bias, M */
+static soa_status dense_start(const input *in) {
+    soa_constraints *c = in->c;
+    const int nv = c->model->nv;
+    soa_status bad = soa_rnea(c->model, in->w, in->q, in->v, NULL, in->wrenches, in->wrench_count, c->vdot);
+    if (bad || (bad = soa_crba(c->model, in->w, in->q, c->M))) return bad;
+    for (int j = 0; j < nv; ++j) c->torque[j] -= c->vdot[j];
+    return SOA_OK;
+}
+/* How far redundant rows are from G vdot + gamma = 0, relative to the gammas. */
+static double disagreement(const soa_constraints *c, const gram *s) {
+    const int nv = c->model->nv;
+    double worst = 0, size = 0;
+    for (int k = 0; k < s->rows; ++k) {
+        const int r = c->pivot[k];
+        const double free = fabs(c->gamma[r]) * c->scale[r];
+        if (free > size) size = free;
+        if (k < s->rank) continue;
+        const double off = fabs(dot(nv, c->G + (size_t)r * (size_t)nv, c->vdot) + c->gamma[r]) * c->scale[r];
+        if (!(off <= worst)) worst = off;
+    }
+    for (int j = 0; j < nv; ++j)
+        if (fabs(c->vdot[j]) > size) size = fabs(c->vdot[j]);
+    return size > 0 ? worst / size : 0;
+}
+
+/* method 1 */
+static soa_status by_kkt(const input *in, gram *s, double *residual) {
+    soa_constraints *c = in->c;
+    const int nv = c->model->nv;
+    soa_status bad = dense_start(in);
+    if (bad) return bad;
+    qr_factor(c, in->rows, c->G, sqrt(in->options->rank_tolerance), s);
+    null_space(c, s, NULL);
+    const int n = nv + s->rank;
+    for (int i = 0; i < nv; ++i) {
+        c->x[i] = c->torque[i];
+        for (int j = 0; j <= i; ++j) c->K[n * i + j] = c->M[nv * i + j];
+    }
+    for (int k = 0; k < s->rank; ++k) {
+        const int r = c->pivot[k], i = nv + k;
+        c->x[i] = -c->gamma[r] * c->scale[r];
+        for (int j = 0; j < nv; ++j) c->K[n * i + j] = c->G[(size_t)r * (size_t)nv + (size_t)j] * c->scale[r];
+        for (int j = nv; j <= i; ++j) c->K[n * i + j] = 0;
+    }
+    if (!soai_ldl_solve(n, c->K, c->x, c->order)) return SOA_E_SINGULAR;
+    for (int j = 0; j < nv; ++j) c->vdot[j] = c->x[j];
+    for (int k = 0; k < s->rank; ++k) c->part[k] = -c->x[nv + k]; /* the unknown of (20) is -lambda */
+    unscale(c, s, c->part, c->lambda);
+    least_norm(c, s, c->lambda);
+    *residual = disagreement(c, s);
+    return SOA_OK;
+}
+
+/* method 3 */
+static soa_status by_null_space(const input *in, gram *s, double *residual) {
+    soa_constraints *c = in->c;
+    const int nv = c->model->nv, rows = in->rows;
+    soa_status bad = dense_start(in);
+    if (bad) return bad;
+    double *C = c->M; /* M = C C', in place, lower triangle */
+    for (int j = 0; j < nv; ++j) {
+        const double d = C[nv * j + j] - dot(j, C + nv * j, C + nv * j);
+        if (!(d > 0)) return SOA_E_HINGE_SINGULAR;
+        C[nv * j + j] = sqrt(d);
+        for (int i = j + 1; i < nv; ++i)
+            C[nv * i + j] = (C[nv * i + j] - dot(j, C + nv * i, C + nv * j)) / C[nv * j + j];
+    }
+    memcpy(c->Y, c->G, (size_t)rows * (size_t)nv * sizeof *c->Y);
+    for (int r = -1; r < rows; ++r) { /* C^-1 (tau - bias), C^-1 G' */
+        double *x = r < 0 ? c->torque : c->Y + (size_t)r * (size_t)nv;
+        for (int i = 0; i < nv; ++i) x[i] = (x[i] - dot(i, C + nv * i, x)) / C[nv * i + i];
+    }
+    qr_factor(c, rows, c->Y, sqrt(in->options->rank_tolerance), s);
+    null_space(c, s, NULL);
+    double *x = c->torque, *y = c->right;
+    soai_qr_apply(nv, rows, c->K, c->beta, 1, x); /* Q'x0: the first rank numbers are held, the rest is free */
+    for (int k = 0; k < s->rank; ++k) y[k] = -c->gamma[c->pivot[k]] * c->scale[c->pivot[k]];
+    forward(c, s, y);
+    for (int k = 0; k < s->rank; ++k) {
+        const double held = y[k];
+        y[k] -= x[k], x[k] = held;
+    }
+    backward(c, s, y);
+    memcpy(c->part, y, (size_t)s->rank * sizeof *y);
+    unscale(c, s, c->part, c->lambda);
+    least_norm(c, s, c->lambda);
+    soai_qr_apply(nv, rows, c->K, c->beta, 0, x);
+    for (int i = nv - 1; i >= 0; --i) { /* vdot = C^-' x */
+        for (int k = i + 1; k < nv; ++k) x[i] -= C[nv * k + i] * x[k];
+        x[i] /= C[nv * i + i];
+    }
+    memcpy(c->vdot, x, (size_t)nv * sizeof *x);
+    *residual = disagreement(c, s);
+    return SOA_OK;
+}
+
+static soa_closed_method choose(const soa_constraints *c, soa_closed_method asked, int rows) {
+    if (asked != SOA_CLOSED_AUTO) return asked;
+    const int nv = c->model->nv; /* few joints and many rows: the dense one, which does not square the condition */
+    return c->capacity.dense && nv <= 32 && 2 * rows >= nv ? SOA_CLOSED_NULL_SPACE : SOA_CLOSED_FORCES;
+}
+
+soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_options *options, const double *q,
+                         const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count, double t,
+                         double *qdd, double *lambda, soa_closed_report *report) {
+    const soa_closed_options plain = soa_closed_default();
+    if (!options) options = &plain;
+    if (!c || !w || !qdd || w->model != c->model || (unsigned)options->method > SOA_CLOSED_NULL_SPACE ||
+        !(t - t == 0) || !(options->rank_tolerance >= 0) || !(options->damping >= 0))
+        return SOA_E_ARGUMENT;
+    const soa_model *m = c->model;
+    const int nv = m->nv;
+    int rows = 0;
+    soa_status s = soai_check_state(m, q, v, NULL, tau, &w->body);
+    if (s || (s = soai_constraint_evaluate(c, w, q, v, t, &rows))) return s;
+    const soa_closed_method method = choose(c, options->method, rows);
+    if (method != SOA_CLOSED_FORCES && !c->capacity.dense) return SOA_E_MEMORY;
+    if (method != SOA_CLOSED_FORCES && options->damping > 0) return SOA_E_ARGUMENT;
+    soai_constraint_form(c, w, rows, c->G);
+    for (int r = 0; r < rows; ++r) {
+        const double rate = (v ? dot(nv, c->G + (size_t)r * (size_t)nv, v) : 0) + c->row[r].drift;
+        c->gamma[r] = c->row[r].gamma + options->baumgarte[0] * rate + options->baumgarte[1] * c->row[r].g;
+    }
+    for (int j = 0; j < nv; ++j) c->torque[j] = c->cut[j] + (tau ? tau[j] : 0);
+    const input in = {c, w, options, q, v, wrenches, wrench_count, rows};
+    gram g = {0};
+    double residual = 0;
+    s = method == SOA_CLOSED_KKT      ? by_kkt(&in, &g, &residual)
+        : method == SOA_CLOSED_FORCES ? by_forces(&in, &g, &residual)
+                                      : by_null_space(&in, &g, &residual);
+    if (report) {
+        memset(report, 0, sizeof *report);
+        report->rows = rows, report->rank = g.rank, report->redundant = rows - g.rank;
+        report->condition = g.condition, report->residual = residual, report->method = method;
+        if (!s && g.rank < rows) null_space(c, &g, report);
+    }
+    if (s) return s;
+    if (!(residual <= options->consistency)) return SOA_E_INCONSISTENT;
+    if (!(g.condition <= options->most_condition) && !(options->damping > 0)) return SOA_E_SINGULAR;
+    memcpy(qdd, c->vdot, (size_t)nv * sizeof *qdd);
+    if (lambda) memcpy(lambda, c->lambda, (size_t)rows * sizeof *lambda);
+    return SOA_OK;
+}
+
+soa_status soa_constraint_rows_at(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
+                                  double *g, double *rate, double *G, double *gamma) {
+    if (!c || !w || w->model != c->model || !(t - t == 0)) return SOA_E_ARGUMENT;
+    int rows = 0;
+    const int nv = c->model->nv;
+    const soa_status s = soai_constraint_evaluate(c, w, q, v, t, &rows);
+    if (s) return s;
+    double *const into = G ? G : c->G;
+    if (G || rate) soai_constraint_form(c, w, rows, into);
+    for (int r = 0; r < rows; ++r) {
+        if (g) g[r] = c->row[r].g;
+        if (gamma) gamma[r] = c->row[r].gamma;
+        if (rate) rate[r] = (v ? dot(nv, into + (size_t)r * (size_t)nv, v) : 0) + c->row[r].drift;
+    }
+    return SOA_OK;
+}

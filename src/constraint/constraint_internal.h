@@ -1,0 +1,65 @@
+/* constraint_internal.h  what the files of this room share. */
+#ifndef SOAI_CONSTRAINT_INTERNAL_H
+#define SOAI_CONSTRAINT_INTERNAL_H
+#include "../dynamics/work.h"
+#include "soa/constraint.h"
+
+enum { NAME_ROOM = 32, MOST_FREE = 6 };
+
+/* One equation at the present state.  force1 and force2 are the wrenches [n; f] of a unit multiplier on the two frames,
+ * in world axes at the origins of frame1 and frame2 (of the model's frames, not of the places in them). */
+typedef struct constraint_row {
+    double force1[6], force2[6];
+    double g;        /* residual, 0 for velocity rows          */
+    double drift;    /* dg/dt by time alone                    */
+    double gamma;    /* second rate of g at vdot = 0           */
+    int on_velocity; /* nonholonomic: no residual to project   */
+} constraint_row;
+
+typedef struct constraint {
+    soa_constraint_def def;
+    char name[NAME_ROOM];
+    int used, on;
+    int rows;                  /* while on                                                                            */
+    int free;                  /* free coordinates of a cut joint                                                     */
+    double b1[3], b2[3], a[3]; /* right-handed, a the axis, in place1                                                 */
+    double effort[MOST_FREE], rate[MOST_FREE];
+} constraint;
+
+struct soa_constraints {
+    const soa_model *model;
+    soa_constraint_capacity capacity;
+    void *from_heap;
+    constraint *list;
+    constraint_row *row; /* of all constraints that are on, in order                                              */
+    int *owner;          /* of a row: its constraint                                                              */
+    int *pivot, *order;  /* rows; rows + nv                                                                       */
+    double *G, *Y;       /* rows x nv: G, and M^-1 G' row by row                                                  */
+    double *L, *N;       /* rows x rows: factor of G M^-1 G'; combinations of dependent rows                      */
+    double *scale, *right, *lambda, *gamma, *rate, *g,
+        *part;                                      /* rows                                                  */
+    double *cut, *vdot, *torque, *step, *q, *try_q; /* nv, and nq for the last two                           */
+    double *M, *K, *beta,
+        *x; /* dense methods: nv^2, (nv + rows)^2, nv + rows                                         */
+};
+
+/* Rows at (q, v, t), with kinematics left in the work space; v NULL: zero, gamma and rates are then not of use.  Fills
+ * row, owner, and cut: the torques of cut joints (efforts, friction).  Gives the number of rows, or a status. */
+soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
+                                    int *rows);
+/* Rows of G from those of `row`. */
+void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G);
+
+/* G M^-1 G' from G and Y, factored with its rank; then x with G M^-1 G' x = b, zero at redundant rows. */
+typedef struct gram {
+    int rows, rank;
+    double condition, damping;
+} gram;
+void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s);
+double soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, double *x);
+
+/* M^-1 x with the articulated inertias of soai_minv_prepare standing. */
+soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q);
+void soai_minv_apply(soa_work *w, const double *x, double *y);
+
+#endif

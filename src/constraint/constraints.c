@@ -1,0 +1,256 @@
+/* constraints.c  the object that holds constraints: room, adding, removing, switching. */
+#include "constraint_internal.h"
+#include "../spatial/algebra.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, int frame2) {
+    soa_constraint_def d;
+    memset(&d, 0, sizeof d);
+    d.kind = kind, d.frame1 = frame1, d.frame2 = frame2;
+    d.place1 = d.place2 = soa_frame_identity();
+    d.joint = SOA_REVOLUTE;
+    d.axis[2] = 1, d.axis2[0] = 1;
+    return d;
+}
+
+static void *take(char *memory, size_t *at, size_t bytes) {
+    *at = (*at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
+    void *p = memory ? memory + *at : NULL;
+    *at += bytes;
+    return p;
+}
+static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity, char *memory) {
+    soa_constraints scratch, *c = memory ? (soa_constraints *)(void *)memory : &scratch;
+    const size_t nv = (size_t)m->nv, nq = (size_t)m->nq, rows = (size_t)capacity->rows, both = nv + rows;
+    size_t at = 0;
+    take(memory, &at, sizeof *c);
+    memset(c, 0, sizeof *c);
+    c->model = m, c->capacity = *capacity;
+    c->list = take(memory, &at, (size_t)capacity->constraints * sizeof *c->list);
+    if (memory) memset(c->list, 0, (size_t)capacity->constraints * sizeof *c->list);
+    c->row = take(memory, &at, rows * sizeof *c->row);
+    c->owner = take(memory, &at, rows * sizeof *c->owner);
+    c->pivot = take(memory, &at, both * sizeof *c->pivot);
+    c->order = take(memory, &at, both * sizeof *c->order);
+    double **const by_rows[] = {&c->scale, &c->right, &c->lambda, &c->gamma, &c->rate, &c->g, &c->part};
+    double **const by_nv[] = {&c->cut, &c->vdot, &c->torque, &c->step};
+    double **const by_nq[] = {&c->q, &c->try_q};
+    for (size_t i = 0; i < sizeof by_rows / sizeof *by_rows; ++i)
+        *by_rows[i] = take(memory, &at, rows * sizeof(double));
+    for (size_t i = 0; i < sizeof by_nv / sizeof *by_nv; ++i) *by_nv[i] = take(memory, &at, nv * sizeof(double));
+    for (size_t i = 0; i < sizeof by_nq / sizeof *by_nq; ++i) *by_nq[i] = take(memory, &at, nq * sizeof(double));
+    c->G = take(memory, &at, rows * nv * sizeof(double));
+    c->Y = take(memory, &at, rows * nv * sizeof(double));
+    c->L = take(memory, &at, rows * rows * sizeof(double));
+    c->N = take(memory, &at, rows * rows * sizeof(double));
+    if (capacity->dense) {
+        c->M = take(memory, &at, nv * nv * sizeof(double));
+        c->K = take(memory, &at, both * both * sizeof(double));
+        c->beta = take(memory, &at, both * sizeof(double));
+        c->x = take(memory, &at, both * sizeof(double));
+    }
+    return at;
+}
+static int usable(const soa_constraint_capacity *c) {
+    return c && c->constraints >= 0 && c->rows >= 0 && c->constraints <= 1000000 && c->rows <= 20000;
+}
+
+size_t soa_constraints_size(const soa_model *model, const soa_constraint_capacity *capacity) {
+    return model && usable(capacity) ? layout(model, capacity, NULL) : 0;
+}
+soa_status soa_constraints_init(const soa_model *model, const soa_constraint_capacity *capacity, void *memory,
+                                size_t size, soa_constraints **constraints) {
+    if (!model || !usable(capacity) || !constraints) return SOA_E_ARGUMENT;
+    if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, capacity, NULL)) return SOA_E_MEMORY;
+    layout(model, capacity, memory);
+    *constraints = memory;
+    return SOA_OK;
+}
+soa_status soa_constraints_create(const soa_model *model, const soa_constraint_capacity *capacity,
+                                  soa_constraints **constraints) {
+    if (!model || !usable(capacity) || !constraints) return SOA_E_ARGUMENT;
+    const size_t size = (layout(model, capacity, NULL) + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
+    void *memory = aligned_alloc(SOAI_ALIGN, size);
+    if (!memory) return SOA_E_MEMORY;
+    return soa_constraints_init(model, capacity, memory, size, constraints);
+}
+void soa_constraints_free(soa_constraints *constraints) {
+    free(constraints);
+}
+
+/* A unit vector, or 0. */
+static int unit(double a[3]) {
+    const double size = sqrt(v3_dot(a, a));
+    if (!(size > 1e-12) || !(size < 1e12)) return 0;
+    for (int j = 0; j < 3; ++j) a[j] /= size;
+    return 1;
+}
+static int is_rotation(const soa_frame *X) {
+    if (!soai_all_finite(X->R, 9) || !soai_all_finite(X->p, 3)) return 0;
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
+            if (!(fabs(v3_dot(X->R + 3 * i, X->R + 3 * j) - (i == j)) <= 1e-9)) return 0;
+    double x[3];
+    v3_cross(X->R, X->R + 3, x);
+    return v3_dot(x, X->R + 6) > 0;
+}
+static int rows_of(const soa_constraint_def *d) {
+    static const int loop[SOA_JOINT_TYPE_COUNT] = {6, 5, 5, 5, 4, 4, 3, 3, 0};
+    switch (d->kind) {
+    case SOA_LOOP: return loop[d->joint];
+    case SOA_ROLLING: return 3;
+    case SOA_VELOCITY: return d->row_count;
+    default: return 1;
+    }
+}
+int soa_constraint_rows(const soa_constraints *c) {
+    int rows = 0;
+    for (int i = 0; c && i < c->capacity.constraints; ++i)
+        if (c->list[i].used && c->list[i].on) rows += c->list[i].rows;
+    return rows;
+}
+int soa_constraint_count(const soa_constraints *c) {
+    int count = 0;
+    for (int i = 0; c && i < c->capacity.constraints; ++i) count += c->list[i].used;
+    return count;
+}
+
+#define FAIL(status, ...) return soai_report(report, status, -1, 0, __VA_ARGS__)
+soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def, int *number, soa_report *report) {
+    if (!c || !def) FAIL(SOA_E_ARGUMENT, "no constraints, or no definition");
+    const soa_model *m = c->model;
+    int at = 0;
+    while (at < c->capacity.constraints && c->list[at].used) ++at;
+    constraint k;
+    memset(&k, 0, sizeof k);
+    k.def = *def;
+    if (def->name && strlen(def->name) >= NAME_ROOM) FAIL(SOA_E_NAME, "\"%.40s\" is longer than 31 letters", def->name);
+    if (def->name)
+        strcpy(k.name, def->name);
+    else
+        snprintf(k.name, sizeof k.name, "constraint %d", at + 1);
+    k.def.name = NULL;
+    for (int i = 0; i < c->capacity.constraints; ++i)
+        if (c->list[i].used && !strcmp(c->list[i].name, k.name))
+            FAIL(SOA_E_NAME, "there is a constraint \"%s\" already", k.name);
+    if (at == c->capacity.constraints)
+        FAIL(SOA_E_MEMORY, "\"%s\" would be constraint %d; there is room for %d", k.name, at + 1, at);
+    if ((unsigned)def->kind > SOA_VELOCITY)
+        FAIL(SOA_E_ARGUMENT, "\"%s\": no kind of constraint has number %d", k.name, def->kind);
+    if (def->kind == SOA_RATIO) {
+        int terms = 0;
+        for (int j = 0; j < SOA_RATIO_TERMS; ++j) {
+            const int body = def->coordinate[j];
+            if (!body) continue;
+            if (body < 1 || body > m->nb || soai_bodies(m)[body].nv != 1)
+                FAIL(SOA_E_JOINT, "\"%s\": body %d has no joint with one coordinate", k.name, body);
+            if (soai_metas(m)[body].leader >= 0)
+                FAIL(SOA_E_MIMIC, "\"%s\": body %d follows another joint (mimic); name that one", k.name, body);
+            if (!(fabs(def->coefficient[j]) <= 1e12))
+                FAIL(SOA_E_NOT_FINITE, "\"%s\": coefficient %d is not finite", k.name, j);
+            terms += def->coefficient[j] != 0;
+        }
+        if (!terms) FAIL(SOA_E_ARGUMENT, "\"%s\": no coordinate with a coefficient", k.name);
+    } else {
+        const int frame[2] = {def->frame1, def->frame2};
+        for (int i = 0; i < 2; ++i)
+            if (frame[i] < 0 || frame[i] >= m->frames)
+                FAIL(SOA_E_NAME, "\"%s\": frame%d is %d; the model has frames 0 to %d", k.name, i + 1, frame[i],
+                     m->frames - 1);
+        const soai_frame_row *row = SOAI_AT(m, soai_frame_row, frame);
+        if (row[def->frame1].body == row[def->frame2].body)
+            FAIL(SOA_E_ARGUMENT, "\"%s\": both frames are on body %d; a constraint needs two bodies", k.name,
+                 row[def->frame1].body);
+        if (!is_rotation(&def->place1) || !is_rotation(&def->place2))
+            FAIL(SOA_E_FRAME, "\"%s\": a place in its frame is not a rotation and a finite shift", k.name);
+    }
+    if (!(fabs(def->value) <= 1e300) || !(def->damping >= 0 && def->damping <= 1e300) ||
+        !(def->friction >= 0 && def->friction <= 1e300) || !(fabs(def->pitch) <= 1e12))
+        FAIL(SOA_E_NOT_FINITE, "\"%s\": value, damping, friction or pitch is not finite (or negative)", k.name);
+    if (def->kind == SOA_LOOP) {
+        if ((unsigned)def->joint >= SOA_JOINT_TYPE_COUNT)
+            FAIL(SOA_E_JOINT, "\"%s\": no joint type has number %d", k.name, def->joint);
+        if (!unit(k.def.axis)) FAIL(SOA_E_JOINT, "\"%s\": axis has no direction", k.name);
+        if (def->joint == SOA_UNIVERSAL && (!unit(k.def.axis2) || !(fabs(v3_dot(k.def.axis, k.def.axis2)) < 1 - 1e-9)))
+            FAIL(SOA_E_JOINT, "\"%s\": the axes of a universal joint are parallel, or one has no direction", k.name);
+        memcpy(k.a, k.def.axis, sizeof k.a);
+        memcpy(k.b1, k.def.axis2, sizeof k.b1); /* a planar joint counts along axis2 */
+        double along = v3_dot(k.a, k.b1);
+        for (int j = 0; j < 3; ++j) k.b1[j] -= along * k.a[j];
+        if (!unit(k.b1) || def->joint != SOA_PLANAR) { /* any direction across the axis */
+            const int least = fabs(k.a[0]) < 0.6 ? 0 : fabs(k.a[1]) < 0.6 ? 1 : 2;
+            for (int j = 0; j < 3; ++j) k.b1[j] = (j == least) - k.a[least] * k.a[j];
+            unit(k.b1);
+        }
+        v3_cross(k.a, k.b1, k.b2);
+    }
+    if (def->kind == SOA_DISTANCE && !def->drive && !(def->value > 0))
+        FAIL(SOA_E_ARGUMENT, "\"%s\": a distance of %g; it must be positive (a spherical loop joins points)", k.name,
+             def->value);
+    if (def->kind == SOA_ROLLING && !(def->value > 0))
+        FAIL(SOA_E_ARGUMENT, "\"%s\": a radius of %g", k.name, def->value);
+    if (def->kind == SOA_VELOCITY &&
+        (def->row_count < 1 || def->row_count > 6 || !soai_all_finite(&def->rows[0][0], 36)))
+        FAIL(SOA_E_ARGUMENT, "\"%s\": %d rows; 1 to 6, all finite", k.name, def->row_count);
+    k.rows = rows_of(&k.def);
+    const int rows = soa_constraint_rows(c);
+    for (int i = 0, all = k.rows; i < c->capacity.constraints; ++i) { /* also those switched off must fit */
+        if (c->list[i].used) all += c->list[i].rows;
+        if (all > c->capacity.rows)
+            FAIL(SOA_E_MEMORY,
+                 "\"%s\" has %d rows; with the %d of the others that is more than the %d there is room for", k.name,
+                 k.rows, rows, c->capacity.rows);
+    }
+    k.used = k.on = 1;
+    c->list[at] = k;
+    if (number) *number = at;
+    return SOA_OK;
+}
+
+static constraint *find(const soa_constraints *c, int number) {
+    return c && number >= 0 && number < c->capacity.constraints && c->list[number].used ? c->list + number : NULL;
+}
+soa_status soa_constraint_remove(soa_constraints *c, int number) {
+    constraint *k = find(c, number);
+    if (!k) return SOA_E_ARGUMENT;
+    memset(k, 0, sizeof *k);
+    return SOA_OK;
+}
+soa_status soa_constraint_switch(soa_constraints *c, int number, int on) {
+    constraint *k = find(c, number);
+    if (!k) return SOA_E_ARGUMENT;
+    k->on = on != 0;
+    return SOA_OK;
+}
+static int free_of(const constraint *k) {
+    return k->def.kind == SOA_LOOP ? 6 - k->rows : 0;
+}
+soa_status soa_constraint_set_effort(soa_constraints *c, int number, const double *effort) {
+    constraint *k = find(c, number);
+    if (!k || !effort || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
+    if (!soai_all_finite(effort, (size_t)free_of(k))) return SOA_E_NOT_FINITE;
+    memcpy(k->effort, effort, (size_t)free_of(k) * sizeof *effort);
+    return SOA_OK;
+}
+soa_status soa_constraint_rates(const soa_constraints *c, int number, double rates[6], int *count) {
+    const constraint *k = find(c, number);
+    if (!k || !rates || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
+    memcpy(rates, k->rate, (size_t)free_of(k) * sizeof *rates);
+    if (count) *count = free_of(k);
+    return SOA_OK;
+}
+soa_status soa_constraint_span(const soa_constraints *c, int number, int *first, int *count) {
+    const constraint *k = find(c, number);
+    if (!k) return SOA_E_ARGUMENT;
+    int at = 0;
+    for (int i = 0; i < number; ++i)
+        if (c->list[i].used && c->list[i].on) at += c->list[i].rows;
+    if (first) *first = at;
+    if (count) *count = k->on ? k->rows : 0;
+    return SOA_OK;
+}
+const char *soa_constraint_name(const soa_constraints *c, int number) {
+    const constraint *k = find(c, number);
+    return k ? k->name : NULL;
+}

@@ -1,0 +1,247 @@
+/* project.c  back to the constraints: projection after a step, assembly from a guess; and torques for a closed machine.
+ *
+ * Projection moves q by the step of least kinetic-energy norm, dq = -M^-1 G' (G M^-1 G')^+ g, until nothing is gained, and
+ * v likewise in one step.  Assembly weighs all coordinates alike and damps its steps (Levenberg and Marquardt).        */
+#include "constraint_internal.h"
+#include <math.h>
+
+static double largest(int n, const double *x) {
+    double most = 0;
+    for (int i = 0; i < n; ++i)
+        if (!(fabs(x[i]) <= most)) most = fabs(x[i]);
+    return most;
+}
+
+/* Residuals of the rows on positions at q, and their rows of G, compressed to the front; owners and all. */
+static soa_status position_rows(soa_constraints *c, soa_work *w, const double *q, double t, int with_G, int *count) {
+    int rows = 0, n = 0;
+    const soa_status s = soai_constraint_evaluate(c, w, q, NULL, t, &rows);
+    if (s) return s;
+    for (int r = 0; r < rows; ++r) {
+        if (c->row[r].on_velocity) continue;
+        c->row[n] = c->row[r], c->owner[n] = c->owner[r];
+        c->g[n] = c->row[n].g;
+        ++n;
+    }
+    if (with_G) soai_constraint_form(c, w, n, c->G);
+    *count = n;
+    return SOA_OK;
+}
+
+/* step = -M^-1 G' (G M^-1 G')^+ b at q, from the rows of G that stand. */
+static soa_status mass_step(soa_constraints *c, soa_work *w, const double *q, int rows, const double *b, double *step) {
+    const int nv = c->model->nv;
+    soa_closed_options options = soa_closed_default();
+    gram g;
+    const soa_status s = soai_minv_prepare(c->model, w, q);
+    if (s) return s;
+    for (int r = 0; r < rows; ++r) soai_minv_apply(w, c->G + (size_t)r * (size_t)nv, c->Y + (size_t)r * (size_t)nv);
+    soai_gram_factor(c, rows, &options, &g);
+    soai_gram_basic(c, &g, b, c->lambda);
+    for (int j = 0; j < nv; ++j) step[j] = 0;
+    for (int r = 0; r < rows; ++r)
+        for (int j = 0; j < nv; ++j) step[j] -= c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->lambda[r];
+    return SOA_OK;
+}
+
+soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double *q, double *v, double error[2]) {
+    if (!c || !w || w->model != c->model || !q || !(t - t == 0)) return SOA_E_ARGUMENT;
+    const soa_model *m = c->model;
+    const int nv = m->nv;
+    const size_t q_bytes = (size_t)m->nq * sizeof *q;
+    soa_status s = soai_check_state(m, q, v, NULL, NULL, &w->body);
+    if (s) return s;
+    int rows = 0;
+    memcpy(c->q, q, q_bytes);
+    if ((s = position_rows(c, w, c->q, t, 1, &rows))) return s;
+    double now = largest(rows, c->g);
+    for (int pass = 0; pass < 30 && now > 0; ++pass) {
+        if ((s = mass_step(c, w, c->q, rows, c->g, c->vdot))) return s;
+        if ((s = soa_integrate(m, c->q, c->vdot, 1, c->try_q))) return s;
+        if ((s = position_rows(c, w, c->try_q, t, 1, &rows))) return s;
+        const double next = largest(rows, c->g);
+        if (!(next < now)) break; /* nothing more to be gained */
+        memcpy(c->q, c->try_q, q_bytes);
+        now = next;
+    }
+    if (!(now <= 1e-9)) {
+        if (error) error[0] = now, error[1] = 0;
+        return SOA_E_NO_CONVERGENCE;
+    }
+    double left = 0;
+    if (v) {
+        memcpy(c->torque, v, (size_t)nv * sizeof *v);
+        for (int pass = 0; pass < 2; ++pass) { /* the second takes back the first's rounding */
+            int all = 0;
+            if ((s = soai_constraint_evaluate(c, w, c->q, c->torque, t, &all))) return s;
+            soai_constraint_form(c, w, all, c->G);
+            for (int r = 0; r < all; ++r) {
+                c->rate[r] = c->row[r].drift;
+                for (int j = 0; j < nv; ++j) c->rate[r] += c->G[(size_t)r * (size_t)nv + (size_t)j] * c->torque[j];
+            }
+            if ((s = mass_step(c, w, c->q, all, c->rate, c->vdot))) return s;
+            for (int j = 0; j < nv; ++j) c->torque[j] += c->vdot[j];
+            left = 0;
+            for (int r = 0; r < all; ++r) {
+                double rate = c->row[r].drift;
+                for (int j = 0; j < nv; ++j) rate += c->G[(size_t)r * (size_t)nv + (size_t)j] * c->torque[j];
+                if (!(fabs(rate) <= left)) left = fabs(rate);
+            }
+        }
+        if (!(left <= 1e-6 * (1 + largest(nv, v)))) return SOA_E_INCONSISTENT;
+        memcpy(v, c->torque, (size_t)nv * sizeof *v);
+    }
+    memcpy(q, c->q, q_bytes);
+    if (error) error[0] = now, error[1] = left;
+    return SOA_OK;
+}
+
+soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, double *q, soa_report *report) {
+    if (!c || !w || w->model != c->model || !q || !(t - t == 0))
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no constraints, no work space, or no guess");
+    const soa_model *m = c->model;
+    const int nv = m->nv;
+    const size_t q_bytes = (size_t)m->nq * sizeof *q;
+    soa_status s = soai_check_state(m, q, NULL, NULL, NULL, &w->body);
+    int rows = 0;
+    memcpy(c->q, q, q_bytes);
+    if (s || (s = position_rows(c, w, c->q, t, 1, &rows)))
+        return soai_report(report, s, w->body, 0, "%s", soa_status_text(s));
+    double now = 0, damping = 1e-3;
+    for (int r = 0; r < rows; ++r) now += c->g[r] * c->g[r];
+    for (int pass = 0; pass < 300 && sqrt(now) > 1e-14; ++pass) {
+        soa_closed_options options = soa_closed_default();
+        options.damping = damping;
+        gram g;
+        memcpy(c->Y, c->G, (size_t)rows * (size_t)nv * sizeof *c->Y);
+        soai_gram_factor(c, rows, &options, &g);
+        soai_gram_basic(c, &g, c->g, c->lambda);
+        double most = 0;
+        for (int j = 0; j < nv; ++j) {
+            c->vdot[j] = 0;
+            for (int r = 0; r < rows; ++r) c->vdot[j] -= c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->lambda[r];
+            if (fabs(c->vdot[j]) > most) most = fabs(c->vdot[j]);
+        }
+        if ((s = soa_integrate(m, c->q, c->vdot, most > 0.5 ? 0.5 / most : 1, c->try_q)) ||
+            (s = position_rows(c, w, c->try_q, t, 1, &rows)))
+            return soai_report(report, s, w->body, 0, "%s", soa_status_text(s));
+        double next = 0;
+        for (int r = 0; r < rows; ++r) next += c->g[r] * c->g[r];
+        if (next < now) {
+            memcpy(c->q, c->try_q, q_bytes);
+            now = next, damping = damping > 1e-9 ? damping / 5 : 0;
+        } else {
+            if (damping > 1e3 || (sqrt(now) < 1e-12 && damping > 1e-6)) break;
+            damping = damping > 0 ? damping * 8 : 1e-8;
+            if ((s = position_rows(c, w, c->q, t, 1, &rows)))
+                return soai_report(report, s, w->body, 0, "%s", soa_status_text(s));
+        }
+    }
+    if ((s = position_rows(c, w, c->q, t, 0, &rows)))
+        return soai_report(report, s, w->body, 0, "%s", soa_status_text(s));
+    int worst = 0;
+    for (int r = 1; r < rows; ++r)
+        if (fabs(c->g[r]) > fabs(c->g[worst])) worst = r;
+    if (rows && !(fabs(c->g[worst]) <= 1e-10))
+        return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                           "the loops do not close from this guess: \"%s\" is left open by %.3g (m or rad)",
+                           c->list[c->owner[worst]].name, fabs(c->g[worst]));
+    memcpy(q, c->q, q_bytes);
+    return SOA_OK;
+}
+
+/* Unknown are lambda and the actuated torques; with u the other coordinates,
+ *     G_u' lambda = f_u,   tau_a = f_a - G_a' lambda,   f = M a + bias - cut torques,
+ * lambda = lambda0 + Z y with Z the null space of G_u', y the one that makes tau_a least. */
+soa_status soa_closed_id(soa_constraints *c, soa_work *w, const double *q, const double *v, const double *a,
+                         const soa_wrench *wrenches, int wrench_count, double t, const unsigned char *actuated,
+                         double *tau, double *lambda) {
+    if (!c || !w || w->model != c->model || !tau || !(t - t == 0)) return SOA_E_ARGUMENT;
+    if (!c->capacity.dense) return SOA_E_MEMORY;
+    const soa_model *m = c->model;
+    const int nv = m->nv;
+    int rows = 0, free = 0, driven = 0;
+    soa_status s = soai_check_state(m, q, v, a, NULL, &w->body);
+    if (s || (s = soai_constraint_evaluate(c, w, q, v, t, &rows))) return s;
+    soai_constraint_form(c, w, rows, c->G);
+    double size = 1, off = 0;
+    for (int r = 0; r < rows; ++r) { /* does a obey the constraints? */
+        double x = c->row[r].gamma;
+        if (fabs(x) > size) size = fabs(x);
+        for (int j = 0; a && j < nv; ++j) {
+            const double term = c->G[(size_t)r * (size_t)nv + (size_t)j] * a[j];
+            x += term;
+            if (fabs(term) > size) size = fabs(term);
+        }
+        if (!(fabs(x) <= off)) off = fabs(x);
+    }
+    if (!(off <= 1e-7 * size)) return SOA_E_INCONSISTENT;
+    memcpy(c->torque, c->cut, (size_t)nv * sizeof *c->torque);
+    if ((s = soa_rnea(m, w, q, v, a, wrenches, wrench_count, c->vdot))) return s;
+    for (int j = 0; j < nv; ++j) c->torque[j] = c->vdot[j] - c->torque[j]; /* f */
+    for (int j = 0; j < nv; ++j) free += actuated && !actuated[j];
+    driven = nv - free;
+    /* (G_u)' P = Q R of rows x free: G_u = G's columns of u, so lambda = Q [y1; y2], R'y1 = P'f_u, y2 free */
+    double *A = c->K, *y = c->lambda;
+    for (int r = 0; r < rows; ++r)
+        for (int j = 0, k = 0; j < nv; ++j)
+            if (actuated && !actuated[j]) A[free * r + k++] = c->G[(size_t)r * (size_t)nv + (size_t)j];
+    for (int j = 0, k = 0; j < nv; ++j)
+        if (actuated && !actuated[j]) c->x[k++] = c->torque[j];
+    const int rank = free ? soai_qr(rows, free, A, c->beta, c->pivot, 1e-10) : 0;
+    for (int r = 0; r < rows; ++r) y[r] = 0;
+    for (int k = 0; k < rank; ++k) {
+        double x = c->x[c->pivot[k]];
+        for (int i = 0; i < k; ++i) x -= A[free * i + k] * y[i];
+        y[k] = x / A[free * k + k];
+    }
+    double force = largest(nv, c->torque);
+    for (int k = rank; k < free; ++k) { /* what lambda cannot do at a coordinate without a motor */
+        double x = c->x[c->pivot[k]];
+        for (int i = 0; i < rank; ++i) x -= A[free * i + k] * y[i];
+        if (!(fabs(x) <= 1e-8 * (1e-3 + force))) return SOA_E_INCONSISTENT;
+    }
+    if (free) soai_qr_apply(rows, free, A, c->beta, 0, y);
+    /* tau_a = f_a - G_a' lambda0 - (G_a' Z) y2: least squares in y2, columns of Z from Q */
+    const int extra = rows - rank;
+    double *B = c->M, *right = c->step; /* driven x extra, driven */
+    for (int j = 0, k = 0; j < nv; ++j) {
+        if (actuated && !actuated[j]) continue;
+        right[k] = c->torque[j];
+        for (int r = 0; r < rows; ++r) right[k] -= c->G[(size_t)r * (size_t)nv + (size_t)j] * y[r];
+        ++k;
+    }
+    if (extra && driven) {
+        if ((size_t)driven * (size_t)extra > (size_t)nv * (size_t)nv) B = c->Y; /* rows x nv */
+        for (int e = 0; e < extra; ++e) {
+            double *z = c->right;
+            for (int r = 0; r < rows; ++r) z[r] = r == rank + e;
+            if (free) soai_qr_apply(rows, free, A, c->beta, 0, z);
+            memcpy(c->N + (size_t)rows * (size_t)e, z, (size_t)rows * sizeof *z);
+            for (int j = 0, k = 0; j < nv; ++j) {
+                if (actuated && !actuated[j]) continue;
+                double x = 0;
+                for (int r = 0; r < rows; ++r) x += c->G[(size_t)r * (size_t)nv + (size_t)j] * z[r];
+                B[extra * k++ + e] = x;
+            }
+        }
+        const int bound = soai_qr(driven, extra, B, c->beta, c->pivot, 1e-10);
+        double *z = c->x;
+        memcpy(z, right, (size_t)driven * sizeof *z);
+        soai_qr_apply(driven, extra, B, c->beta, 1, z);
+        double *y2 = c->right;
+        for (int k = bound - 1; k >= 0; --k) {
+            y2[k] = z[k];
+            for (int i = k + 1; i < bound; ++i) y2[k] -= B[extra * k + i] * y2[i];
+            y2[k] /= B[extra * k + k];
+        }
+        for (int k = 0; k < bound; ++k)
+            for (int r = 0; r < rows; ++r) y[r] += c->N[(size_t)rows * (size_t)c->pivot[k] + (size_t)r] * y2[k];
+        for (int k = 0; k < bound && k < driven; ++k) z[k] = 0; /* what is left */
+        soai_qr_apply(driven, extra, B, c->beta, 0, z);
+        memcpy(right, z, (size_t)driven * sizeof *z);
+    }
+    for (int j = 0, k = 0; j < nv; ++j) tau[j] = actuated && !actuated[j] ? 0 : right[k++];
+    if (lambda) memcpy(lambda, y, (size_t)rows * sizeof *lambda);
+    return SOA_OK;
+}

@@ -1,0 +1,335 @@
+/* rows.c  the equations of every kind of constraint: residual, row of G, and rest of the second rate.
+ *
+ * Everything is said in the axes of place 1.  With R, p the pose of place 2 there, w and p' their rates,
+ *     w = R1'(w2 - w1),   p' = R1'(v2 - v1 - w1 x d),   d = p2 - p1,
+ * an equation is r . w + n . p' (+ time) = 0, and its second rate r . w' + n . p'' + rest.  The kinds differ in r, n, rest:
+ *     n . p   = 0                     r = 0,        n,  rest 0
+ *     n . R a = 0                     r = R a x n,  0,  rest n . (w x (w x R a))
+ * Rows are used with the opposite sign, so that their multiplier acts on body 1 (soa/constraint.h).                    */
+#include "constraint_internal.h"
+#include "../spatial/algebra.h"
+
+/* Motion of a place: pose, velocity and classical acceleration at vdot = 0, world axes. */
+typedef struct place {
+    double R[9], p[3], w[3], v[3], wd[3], vd[3];
+    double arm[3]; /* from the frame's origin, world axes */
+} place;
+
+static soa_status place_of(const soa_model *m, soa_work *work, int frame, const soa_frame *in, place *out) {
+    soa_frame X;
+    double V[6], A[6], t[3];
+    soa_status s = soa_pose(m, work, frame, &X);
+    if (s || (s = soa_velocity(m, work, frame, SOA_AXES_WORLD, V)) ||
+        (s = soa_acceleration_classical(m, work, frame, SOA_AXES_WORLD, A)))
+        return s;
+    rot_rot(X.R, in->R, out->R);
+    rot_mul(X.R, in->p, out->arm);
+    for (int j = 0; j < 3; ++j) {
+        out->p[j] = X.p[j] + out->arm[j];
+        out->w[j] = V[j], out->v[j] = V[3 + j], out->wd[j] = A[j], out->vd[j] = A[3 + j];
+    }
+    v3_cross_add(V, out->arm, out->v);
+    v3_cross_add(A, out->arm, out->vd);
+    v3_cross(V, out->arm, t);
+    v3_cross_add(V, t, out->vd);
+    return SOA_OK;
+}
+
+/* Place 2 seen from place 1. */
+typedef struct relative {
+    place one, two;
+    double R[9], p[3], w[3], v[3], wd[3], vd[3]; /* rates at vdot = 0 */
+    double d[3];
+} relative;
+
+static soa_status relative_of(const soa_model *m, soa_work *work, const soa_constraint_def *def, relative *s) {
+    soa_status bad = place_of(m, work, def->frame1, &def->place1, &s->one);
+    if (bad || (bad = place_of(m, work, def->frame2, &def->place2, &s->two))) return bad;
+    const place *a = &s->one, *b = &s->two;
+    double t[3], x[3], dv[3];
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
+            s->R[3 * i + j] = a->R[i] * b->R[j] + a->R[3 + i] * b->R[3 + j] + a->R[6 + i] * b->R[6 + j];
+    for (int j = 0; j < 3; ++j) s->d[j] = b->p[j] - a->p[j], dv[j] = b->v[j] - a->v[j];
+    rot_tmul(a->R, s->d, s->p);
+    for (int j = 0; j < 3; ++j) x[j] = b->w[j] - a->w[j];
+    rot_tmul(a->R, x, s->w);
+    v3_cross(a->w, x, t);
+    for (int j = 0; j < 3; ++j) x[j] = b->wd[j] - a->wd[j] - t[j]; /* w' */
+    rot_tmul(a->R, x, s->wd);
+    v3_cross(a->w, s->d, t);
+    for (int j = 0; j < 3; ++j) x[j] = dv[j] - t[j]; /* p' */
+    rot_tmul(a->R, x, s->v);
+    double wwd[3], wdv[3], wdd[3];
+    v3_cross(a->w, t, wwd);
+    v3_cross(a->w, dv, wdv);
+    v3_cross(a->wd, s->d, wdd);
+    for (int j = 0; j < 3; ++j) x[j] = b->vd[j] - a->vd[j] - wdd[j] - 2 * wdv[j] + wwd[j]; /* p'' */
+    rot_tmul(a->R, x, s->vd);
+    return SOA_OK;
+}
+
+/* The wrenches of the row r . w + n . p', opposite sign, at the origins of the model's frames. */
+static void to_forces(const relative *s, const double r[3], const double n[3], double force1[6], double force2[6]) {
+    double Rr[3], N[3];
+    rot_mul(s->one.R, r, Rr);
+    rot_mul(s->one.R, n, N);
+    for (int j = 0; j < 3; ++j) force1[j] = Rr[j], force1[3 + j] = N[j], force2[j] = -Rr[j], force2[3 + j] = -N[j];
+    v3_cross_add(s->d, N, force1);                /* about place 1 */
+    v3_cross_add(s->one.arm, force1 + 3, force1); /* about the frame's origin */
+    v3_cross_add(s->two.arm, force2 + 3, force2);
+}
+static constraint_row *put(constraint_row *row, const relative *s, const double r[3], const double n[3], double g,
+                           double rest) {
+    *row = (constraint_row){.g = -g};
+    to_forces(s, r, n, row->force1, row->force2);
+    row->gamma = -(v3_dot(r, s->wd) + v3_dot(n, s->vd) + rest);
+    return row + 1;
+}
+static const double none[3] = {0, 0, 0};
+
+/* n . p = 0 */
+static constraint_row *put_point(constraint_row *row, const relative *s, const double n[3]) {
+    return put(row, s, none, n, v3_dot(n, s->p), 0);
+}
+/* sum of weight * n . R a over two terms (the second may have weight 0), less `at` */
+static constraint_row *put_turn(constraint_row *row, const relative *s, const double n1[3], const double a1[3],
+                                double w1, const double n2[3], const double a2[3], double w2, double at) {
+    const double *n[2] = {n1, n2}, *a[2] = {a1, a2}, weight[2] = {w1, w2};
+    double r[3] = {0, 0, 0}, g = -at, rest = 0;
+    for (int i = 0; i < 2; ++i) {
+        double u[3], x[3], wu[3], wwu[3];
+        if (weight[i] == 0) continue;
+        rot_mul(s->R, a[i], u);
+        v3_cross(u, n[i], x);
+        v3_cross(s->w, u, wu);
+        v3_cross(s->w, wu, wwu);
+        for (int j = 0; j < 3; ++j) r[j] += weight[i] * x[j];
+        g += weight[i] * v3_dot(n[i], u);
+        rest += weight[i] * v3_dot(n[i], wwu);
+    }
+    return put(row, s, r, none, g, rest);
+}
+
+/* Angle of the turn about the axis, which R is close to. */
+static double turn_about(const constraint *c, const relative *s) {
+    double u[3];
+    rot_mul(s->R, c->b1, u);
+    return atan2(v3_dot(u, c->b2), v3_dot(u, c->b1));
+}
+
+/* The residuals of turns are sines; half a turn away they would vanish too.  So they are stretched to the angle itself,
+ * which changes nothing where they are small. */
+static void stretch(constraint_row *first, constraint_row *end, double cosine) {
+    double sine = 0;
+    for (const constraint_row *r = first; r < end; ++r) sine += r->g * r->g;
+    sine = sqrt(sine);
+    const double angle = atan2(sine, cosine);
+    if (sine > 1e-9)
+        for (constraint_row *r = first; r < end; ++r) r->g *= angle / sine;
+    else if (cosine < 0)
+        first->g = angle;
+}
+
+static constraint_row *loop_rows(const constraint *c, const relative *s, constraint_row *row) {
+    static const double e[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const soa_joint_type type = c->def.joint;
+    constraint_row *const first = row;
+    double u[3];
+    switch (type) { /* how it may turn */
+    case SOA_FIXED:
+    case SOA_PRISMATIC: /* not at all: (R - R')/2 = 0 */
+        for (int k = 0; k < 3; ++k) {
+            const double *ei = e[(k + 1) % 3], *ej = e[(k + 2) % 3];
+            row = put_turn(row, s, ej, ei, 0.5, ei, ej, -0.5, 0);
+        }
+        stretch(first, row, (s->R[0] + s->R[4] + s->R[8] - 1) / 2);
+        break;
+    case SOA_UNIVERSAL: /* the axes keep their angle */
+        row = put_turn(row, s, c->def.axis, c->def.axis2, 1, none, none, 0, v3_dot(c->def.axis, c->def.axis2));
+        break;
+    case SOA_SPHERICAL:
+    case SOA_FREE: break;
+    default: /* about the axis only */
+        row = put_turn(row, s, c->b1, c->a, 1, none, none, 0, 0);
+        row = put_turn(row, s, c->b2, c->a, 1, none, none, 0, 0);
+        rot_mul(s->R, c->a, u);
+        stretch(first, row, v3_dot(c->a, u));
+    }
+    switch (type) { /* how it may shift */
+    case SOA_FREE: break;
+    case SOA_PLANAR: row = put_point(row, s, c->a); break;
+    case SOA_PRISMATIC:
+    case SOA_CYLINDRICAL:
+    case SOA_HELICAL:
+        row = put_point(row, s, c->b1);
+        row = put_point(row, s, c->b2);
+        break;
+    default:
+        for (int k = 0; k < 3; ++k) row = put_point(row, s, e[k]);
+    }
+    if (type == SOA_HELICAL) { /* along = pitch * angle, up to whole turns */
+        const double along = v3_dot(c->a, s->p), lead = 2 * 3.14159265358979323846 * c->def.pitch;
+        double g = along - c->def.pitch * turn_about(c, s), r[3];
+        if (lead != 0) g -= lead * floor(g / lead + 0.5);
+        for (int j = 0; j < 3; ++j) r[j] = -c->def.pitch * c->a[j];
+        row = put(row, s, r, c->a, g, 0);
+    }
+    return row;
+}
+
+/* Rates of the free coordinates of a cut joint: r[i] . w + n[i] . p'. */
+static int free_rows(const constraint *c, const relative *s, double r[MOST_FREE][3], double n[MOST_FREE][3]) {
+    static const double e[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    int count = 0;
+    memset(r, 0, MOST_FREE * sizeof *r), memset(n, 0, MOST_FREE * sizeof *n);
+    switch (c->def.joint) {
+    case SOA_REVOLUTE:
+    case SOA_HELICAL: memcpy(r[count++], c->a, sizeof c->a); break;
+    case SOA_PRISMATIC: memcpy(n[count++], c->a, sizeof c->a); break;
+    case SOA_CYLINDRICAL: memcpy(r[count++], c->a, sizeof c->a), memcpy(n[count++], c->a, sizeof c->a); break;
+    case SOA_PLANAR:
+        memcpy(n[count++], c->b1, sizeof c->a), memcpy(n[count++], c->b2, sizeof c->a);
+        memcpy(r[count++], c->a, sizeof c->a);
+        break;
+    case SOA_UNIVERSAL: { /* w = axis * rate1 + (R axis2) * rate2: the dual of the two */
+        double u[3];
+        rot_mul(s->R, c->def.axis2, u);
+        const double ab = v3_dot(c->def.axis, u), det = 1 - ab * ab;
+        for (int j = 0; det > 0 && j < 3; ++j) {
+            r[0][j] = (c->def.axis[j] - ab * u[j]) / det;
+            r[1][j] = (u[j] - ab * c->def.axis[j]) / det;
+        }
+        count = 2;
+        break;
+    }
+    case SOA_SPHERICAL:
+    case SOA_FREE:
+        for (int k = 0; k < 3; ++k) memcpy(r[count++], e[k], sizeof e[k]);
+        for (int k = 0; k < 3 && c->def.joint == SOA_FREE; ++k) memcpy(n[count++], e[k], sizeof e[k]);
+        break;
+    default: break;
+    }
+    return count;
+}
+
+/* tau += J1' force1 + J2' force2 */
+static void add_torque(const soa_model *m, soa_work *w, const soa_constraint_def *def, const double force1[6],
+                       const double force2[6], double *room, double *tau) {
+    const int frame[2] = {def->frame1, def->frame2};
+    const double *force[2] = {force1, force2};
+    for (int i = 0; i < 2; ++i) {
+        if (soa_jacobian_transpose_mul(m, w, frame[i], SOA_AXES_WORLD, force[i], room)) continue;
+        for (int j = 0; j < m->nv; ++j) tau[j] += room[j];
+    }
+}
+
+/* Driven and rubbing cut joints. */
+static void cut_torques(soa_constraints *c, soa_work *w, constraint *k, const relative *s) {
+    double r[MOST_FREE][3], n[MOST_FREE][3];
+    const int count = free_rows(k, s, r, n);
+    for (int i = 0; i < count; ++i) {
+        const double rate = k->rate[i] = v3_dot(r[i], s->w) + v3_dot(n[i], s->v);
+        const double effort = k->effort[i] - k->def.damping * rate - k->def.friction * ((rate > 0) - (rate < 0));
+        if (effort == 0) continue;
+        double force1[6], force2[6];
+        to_forces(s, r[i], n[i], force1, force2);
+        for (int j = 0; j < 6; ++j) force1[j] *= -effort, force2[j] *= -effort;
+        add_torque(c->model, w, &k->def, force1, force2, c->step, c->cut);
+    }
+}
+
+static constraint_row *velocity_rows(const constraint *c, const relative *s, constraint_row *row) {
+    for (int i = 0; i < c->def.row_count; ++i) {
+        const double *r = c->def.rows[i], *n = r + 3;
+        double rr[3], nn[3], rest = 0;
+        if (c->def.rows_in_frame2) { /* they turn with frame 2: (R r)' = w x R r */
+            double t[3];
+            rot_mul(s->R, r, rr), rot_mul(s->R, n, nn);
+            v3_cross(s->w, rr, t), rest += v3_dot(t, s->w);
+            v3_cross(s->w, nn, t), rest += v3_dot(t, s->v);
+        } else {
+            memcpy(rr, r, sizeof rr), memcpy(nn, n, sizeof nn);
+        }
+        row = put(row, s, rr, nn, 0, rest);
+        row[-1].on_velocity = 1;
+    }
+    return row;
+}
+
+soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
+                                    int *rows) {
+    const soa_model *m = c->model;
+    soa_status s = soa_kinematics(m, w, q, v, NULL);
+    if (s) return s;
+    constraint_row *row = c->row;
+    for (int j = 0; j < m->nv; ++j) c->cut[j] = 0;
+    for (int i = 0; i < c->capacity.constraints; ++i) {
+        constraint *k = c->list + i;
+        if (!k->used || !k->on) continue;
+        constraint_row *const first = row;
+        const soa_constraint_def *def = &k->def;
+        double value[3] = {def->value, 0, 0};
+        if (def->drive) {
+            def->drive(def->user, t, value);
+            if (!soai_all_finite(value, 3)) return SOA_E_NOT_FINITE;
+        }
+        relative x;
+        if (def->kind != SOA_RATIO && (s = relative_of(m, w, def, &x))) return s;
+        switch (def->kind) {
+        case SOA_LOOP:
+            row = loop_rows(k, &x, row);
+            if (v) cut_torques(c, w, k, &x);
+            break;
+        case SOA_DISTANCE: {
+            const double length = sqrt(v3_dot(x.p, x.p));
+            if (!(length > 0)) return SOA_E_SINGULAR; /* no direction */
+            double e[3];
+            for (int j = 0; j < 3; ++j) e[j] = x.p[j] / length;
+            const double along = v3_dot(e, x.v);
+            row = put(row, &x, none, e, length - value[0], (v3_dot(x.v, x.v) - along * along) / length);
+            row[-1].drift = value[1], row[-1].gamma += value[2];
+            break;
+        }
+        case SOA_RATIO: {
+            double g = -value[0];
+            for (int j = 0; j < SOA_RATIO_TERMS; ++j) {
+                if (!def->coordinate[j]) continue;
+                const soai_meta *e = soai_metas(m) + def->coordinate[j];
+                g += def->coefficient[j] * (q ? q[e->user_q] : 0);
+            }
+            *row++ = (constraint_row){.g = g, .drift = -value[1], .gamma = -value[2]};
+            break;
+        }
+        case SOA_ROLLING: {
+            static const double ex[3] = {1, 0, 0}, ey[3] = {0, 1, 0}, ez[3] = {0, 0, 1};
+            /* the ball's point below the centre stands still: p' + w x (-radius z) along x and y */
+            const double rx[3] = {0, -value[0], 0}, ry[3] = {value[0], 0, 0};
+            row = put(row, &x, none, ez, x.p[2] - value[0], 0);
+            row = put(row, &x, rx, ex, 0, 0);
+            row = put(row, &x, ry, ey, 0, 0);
+            row[-1].on_velocity = row[-2].on_velocity = 1;
+            break;
+        }
+        case SOA_VELOCITY: row = velocity_rows(k, &x, row); break;
+        }
+        for (constraint_row *r = first; r < row; ++r) c->owner[r - c->row] = i;
+    }
+    *rows = (int)(row - c->row);
+    return SOA_OK;
+}
+
+void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) {
+    const soa_model *m = c->model;
+    for (int r = 0; r < rows; ++r) {
+        const soa_constraint_def *def = &c->list[c->owner[r]].def;
+        double *out = G + (size_t)r * (size_t)m->nv;
+        for (int j = 0; j < m->nv; ++j) out[j] = 0;
+        if (def->kind != SOA_RATIO) {
+            add_torque(m, w, def, c->row[r].force1, c->row[r].force2, c->step, out);
+            continue;
+        }
+        for (int j = 0; j < SOA_RATIO_TERMS; ++j)
+            if (def->coordinate[j]) out[soai_metas(m)[def->coordinate[j]].user_v] += def->coefficient[j];
+    }
+}
