@@ -41,7 +41,8 @@ extern "C" {
     X(SOA_E_VERSION, "the data were written by another version of the format")                                         \
     X(SOA_E_CHECKSUM, "the data are damaged (checksum does not match)")                                                \
     X(SOA_E_FILE, "a file could not be read or written")                                                               \
-    X(SOA_E_NO_CONVERGENCE, "an iteration did not converge")
+    X(SOA_E_NO_CONVERGENCE, "an iteration did not converge")                                                           \
+    X(SOA_E_BRANCHED, "the call is for unbranched chains, and a body carries more than one")
 
 typedef enum soa_status {
 #define SOA_STATUS_ENUM_(code, text) code,

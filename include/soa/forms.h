@@ -21,6 +21,31 @@ extern "C" {
 /* --- Jacobian products and inverse kinematics: RJK91 section 2 --------------------------------------------------- */
 
 /* --- global sparse forms: FO00 (23) to (29) ---------------------------------------------------------------------- */
+/* Forward dynamics with the joints' constraint forces as unknowns, beside the accelerations of the links or instead of
+ * them.  Forms for reading forces and for judging soa_aba; docs/theory/constraint-forces.md.  Both write
+ *
+ *   qdd     nv numbers, as soa_aba
+ *   forces  6 per body (may be NULL): the whole force through the joint, as soa_joint_force after soa_rnea
+ *   beta    6 - nv(joint) per body, one after the other in the order of the bodies (may be NULL): the components of that
+ *           force that the joint takes up itself.  force = T beta + (what the joint's torque makes), T' H* = 0
+ *
+ * Memory: soa_constraint_size bytes, aligned as double; no allocation.  Friction, springs, reflected rotors and wrenches
+ * as in soa_aba; exact rotors (SOA_E_JOINT) and mimic joints (SOA_E_MIMIC) are refused.                                */
+SOA_API size_t soa_constraint_size(const soa_model *model);
+/* (27): accelerations and constraint forces together, eliminated along the tree.  Any tree or forest, any link inertias
+ * that soa_aba takes (massless inner links too).  O(n).                                                              */
+SOA_API soa_status soa_fd_constraint_forces(const soa_model *model, soa_work *work, void *memory, size_t size,
+                                            const double *q, const double *v, const double *tau,
+                                            const soa_wrench *wrenches, int wrench_count, double *qdd, double *forces,
+                                            double *beta);
+/* (28): constraint forces alone, block tridiagonal on unbranched chains (and forests of them).  O(n).  SOA_E_BRANCHED for a
+ * body with two children, SOA_E_INERTIA for a link whose inertia has no inverse; soa_work_body names the body.        */
+SOA_API soa_status soa_fd_tridiagonal(const soa_model *model, soa_work *work, void *memory, size_t size,
+                                      const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
+                                      int wrench_count, double *qdd, double *forces, double *beta);
+/* T of `body`, 6 rows by 6 - nv(joint) columns, row by row in body axes, as the last of these two calls on that memory
+ * used it: orthonormal columns, T' H* = 0.                                                                           */
+SOA_API soa_status soa_constraint_basis(const soa_model *model, const void *memory, int body, double *T);
 
 /* --- divide and conquer ------------------------------------------------------------------------------------------ */
 

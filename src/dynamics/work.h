@@ -42,4 +42,13 @@ soa_status soai_check_state(const soa_model *m, const double *q, const double *v
 soa_status soai_check_state_f(const soa_model *m, const float *q, const float *v, const float *a, const float *t,
                               int *body);
 
+/* What soa_aba does before its sweep: checks, then the state as the sweeps take it (wrenches in body axes at body
+ * origins, NULL if there are none).  The arrays belong to the work space or to the caller.  For the forms that know
+ * plain trees only: SOA_E_MIMIC, SOA_E_JOINT (an exact rotor).                                                        */
+typedef struct soai_inputs {
+    const double *q, *v, *tau, *fext;
+} soai_inputs;
+soa_status soai_forward_inputs(const soa_model *m, soa_work *w, const double *q, const double *v, const double *tau,
+                               const soa_wrench *wrenches, int wrench_count, soai_inputs *in);
+
 #endif
