@@ -310,7 +310,11 @@ static double run_cost(const soa_divide *d, const soai_segment *s, int sweep) {
             if (s->open)
                 f += n * (DOT + 1) + solve + c.add + 6 * (DOT + 1 + c.project + solve + n * ADD + FORCE) + n * SYM_SUB;
             break;
-        default: f += MOTION + 6 + n * (DOT + 1) + (s->open ? n * (DOT + 1) : 0) + solve + c.add;
+        default:
+            if (s->open && m + 1 == s->count)
+                f += MOTION + 12 + c.project;
+            else
+                f += MOTION + 6 + n * (DOT + 1) + (s->open ? n * (DOT + 1) : 0) + solve + c.add;
         }
     }
     return f;

@@ -227,6 +227,20 @@ SOAI_INLINE int run_body(const view_table *k, kernel_work *w, const soai_segment
     abi_in_add(w->b[i].R, w->b[i].p, after, none, s->P);
     return 1;
 }
+/* x of a = H* x: what the joint does when its body's acceleration is a relative to that carried along. */
+SOAI_INLINE void run_joint(const view_table *k, const kernel_work *w, const body_table *b, const real a[6], real *x) {
+    joint_project(k, w, b, b->kind, b->nv, a, x);
+    if (b->kind != SOAI_KIND_GENERAL) return; /* H H* = 1 */
+    real H[36], G[36];
+    for (int r = 0; r < b->nv; ++r) joint_column(k, w, b, r, H + 6 * r);
+    for (int r = 0; r < b->nv; ++r)
+        for (int c = 0; c <= r; ++c) G[b->nv * r + c] = v6_dot(H + 6 * r, H + 6 * c);
+    block_factor(b->nv, G, REAL(0));
+    block_solve(b->nv, G, x);
+}
+/* The last body of an open run has the acceleration of the handle, known from the join.  Taking its joint's from there,
+ * and not from the force F, matters: D of a run knows nothing of what follows, so x = D^-1 (... - H F) is a small
+ * difference of large torques (some 15 times the error). */
 SOAI_INLINE void run_accelerations(const view_table *k, kernel_work *w, const soai_segments *t, const soai_segment *s,
                                    real *vdot) {
     const real *A = s->A;
@@ -237,13 +251,19 @@ SOAI_INLINE void run_accelerations(const view_table *k, kernel_work *w, const so
         real a[6], x[6];
         motion_out(own->R, own->p, A, a);
         for (int j = 0; j < 6; ++j) a[j] += w->c[6 * i + j];
-        for (int r = 0; r < b->nv; ++r) {
-            x[r] = w->e[b->iv + r] - v6_dot(w->U + 6 * (b->iv + r), a);
-            if (s->open) x[r] -= v6_dot(t->rows + 6 * (b->iv + r), s->F); /* H Psi F of what follows this body */
+        if (s->open && n == s->count - 1) {
+            v6_copy(s->out, own->A);
+            for (int j = 0; j < 6; ++j) a[j] = s->out[j] - a[j];
+            run_joint(k, w, b, a, x);
+        } else {
+            for (int r = 0; r < b->nv; ++r) {
+                x[r] = w->e[b->iv + r] - v6_dot(w->U + 6 * (b->iv + r), a);
+                if (s->open) x[r] -= v6_dot(t->rows + 6 * (b->iv + r), s->F); /* H Psi F of what follows this body */
+            }
+            step_hinge_solve(w, b, b->nv, x);
+            joint_add(k, w, b, b->kind, b->nv, x, a);
+            v6_copy(a, own->A);
         }
-        step_hinge_solve(w, b, b->nv, x);
-        joint_add(k, w, b, b->kind, b->nv, x, a);
-        v6_copy(a, own->A);
         for (int r = 0; r < b->nv; ++r) vdot[b->iv + r] = x[r];
         A = own->A;
         if (t->rake[i] >= 0) v6_copy(A, t->segment[t->rake[i]].A);
@@ -321,8 +341,8 @@ SOAI_INLINE void join_accelerations(const soai_segment *s, soai_segment *a, soai
     segment_meet(s, x, y, b->A);
     abi_mul(b->P, b->A, a->F); /* F_m = P_b A_m + y */
     for (int j = 0; j < 6; ++j) a->F[j] += y[j];
-    v6_copy(s->A, a->A);
-    if (s->open) v6_copy(s->F, b->F);
+    v6_copy(s->A, a->A), v6_copy(b->A, a->out);
+    if (s->open) v6_copy(s->F, b->F), v6_copy(s->out, b->out);
 }
 
 /* One task: `sweep` of segment n. */
