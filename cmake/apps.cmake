@@ -32,8 +32,10 @@ file(GLOB SOA_IO CONFIGURE_DEPENDS src/io/*.c models/*.c)
 file(GLOB SOA_WORLD CONFIGURE_DEPENDS src/world/*.c)
 soa_upper_library(soa_io soa-io io "${SOA_IO};${embedded}" PkgConfig::XML2)
 set(SOA_OPENMP)
+set(SOA_OPENMP_LIBS)
 if(OpenMP_C_FOUND AND NOT SOA_SANITIZE MATCHES thread) # its barriers are unknown to the thread sanitizer
   set(SOA_OPENMP OpenMP::OpenMP_C)
+  set(SOA_OPENMP_LIBS " ${OpenMP_C_FLAGS}")
 endif()
 soa_upper_library(soa_sim soa-sim sim "${SOA_WORLD}" SUNDIALS::arkode SUNDIALS::nvecserial ${SOA_OPENMP})
 

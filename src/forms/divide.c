@@ -6,8 +6,9 @@
  * Runs of a path are joined pair by pair, cut where both halves carry the same number of bodies, side branches counted;
  * side branches of one body are added up in the same way.  So a body is at most O(log n) joins away from a root, also in
  * trees.  The mathematics stands in segment.h.                                                                          */
+#include "../dynamics/steps.h"
 #include "../dynamics/work.h"
-#include "segment.h"
+#include "segments.h"
 #include "soa/forms.h"
 #include <stdlib.h>
 
@@ -207,8 +208,8 @@ soa_status soa_divide_create(const soa_model *m, int grain, soa_divide **divide)
 /* ---- a call ---------------------------------------------------------------------------------------------------------- */
 static void task(void *data, int index) {
     soa_divide *d = data;
-    segment_task(&d->work->view, &d->work->w, &d->t, d->sweep, d->first + index, d->in.q, d->in.v, d->in.tau,
-                 d->in.fext, d->qdd);
+    d->work->k->segment(&d->work->view, &d->work->w, &d->t, d->sweep, d->first + index, d->in.q, d->in.v, d->in.tau,
+                        d->in.fext, d->qdd);
 }
 static void serial(void *user, int count, soa_parallel_task *todo, void *data) {
     (void)user;

@@ -33,8 +33,6 @@
 #include "segments.h"
 #include <math.h>
 
-enum { SEGMENT_POSE, SEGMENT_VELOCITY, SEGMENT_ARTICULATE, SEGMENT_ACCELERATE, SEGMENT_SWEEPS };
-
 /* ---- symmetric and square 6 x 6 ---------------------------------------------------------------------------------- */
 /* Columns of N with S = N N', by elimination of the entry that has kept most of its diagonal; returns their number. */
 SOAI_INLINE int segment_root(const real *S, real *N) {

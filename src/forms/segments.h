@@ -3,6 +3,7 @@
 #define SOAI_SEGMENTS_H
 
 enum { SEGMENT_RUN, SEGMENT_JOIN, SEGMENT_SIDE };
+enum { SEGMENT_POSE, SEGMENT_VELOCITY, SEGMENT_ARTICULATE, SEGMENT_ACCELERATE, SEGMENT_SWEEPS };
 
 typedef struct soai_segment {
     double P[24], Omega[24]; /* symmetric, as articulated inertias are stored                         */

@@ -12,14 +12,15 @@ int soa_openmp_threads(void) {
 #endif
 }
 void soa_openmp_parallel_for(void *user, int count, soa_parallel_task *task, void *data) {
-    int threads = user ? *(const int *)user : soa_openmp_threads();
-    if (threads > count / 2) threads = count / 2; /* a task or two is not worth waking anybody */
 #ifdef _OPENMP
+    int threads = user ? *(const int *)user : soa_openmp_threads();
+    if (threads > count) threads = count;
     if (threads > 1) {
 #pragma omp parallel for schedule(static) num_threads(threads)
         for (int i = 0; i < count; ++i) task(data, i);
         return;
     }
 #endif
+    (void)user;
     for (int i = 0; i < count; ++i) task(data, i);
 }
