@@ -69,14 +69,14 @@ int main(int argc, char **argv) {
     printf("|---|---|---|---|---|---|---|---|\n");
     double table[16][WAYS];
     int links[16], rows = 0;
-    for (int n = 64; n <= most && rows < 16; n *= 4, ++rows) {
+    for (int n = 64; n <= most && rows < 16; n *= 2, ++rows) {
         char name[32];
         const soa_read_options ideal = {0, 1};
         job j = {.threads = threads};
         soa_divide_count c;
         snprintf(name, sizeof name, "chain:%d", n);
         if (soa_stock_model(name, &ideal, &j.m, NULL) || soa_work_create(j.m, &j.w) ||
-            soa_divide_create(j.m, 1, &j.fine) || soa_divide_create(j.m, (n + 3) / 4, &j.coarse) ||
+            soa_divide_create(j.m, 1, &j.fine) || soa_divide_create(j.m, 2 * n / (2 * threads + 3) + 1, &j.coarse) ||
             soa_divide_counts(j.fine, &c))
             return 1;
         const size_t nv = (size_t)soa_nv(j.m);
@@ -96,9 +96,10 @@ int main(int argc, char **argv) {
         free(j.room), free(j.q), soa_divide_free(j.fine), soa_divide_free(j.coarse), soa_work_free(j.w);
         soa_model_free(j.m);
     }
-    printf("\nmicroseconds a call\n\n| links | soa_aba | divided, 1 thread | %d threads | 4 runs, 1 thread | %d "
-           "threads | (27) | (28) |\n",
-           threads, threads);
+    printf(
+        "\nmicroseconds a call\n\n| links | soa_aba | divided, 1 thread | %d threads | a run a thread, 1 thread | %d "
+        "threads | (27) | (28) |\n",
+        threads, threads);
     printf("|---|---|---|---|---|---|---|---|\n");
     for (int r = 0; r < rows; ++r) {
         printf("| %d |", links[r]);

@@ -59,9 +59,9 @@ typedef void soa_parallel_task(void *data, int index);
 typedef void soa_parallel_for(void *user, int count, soa_parallel_task *task, void *data);
 
 typedef struct soa_divide soa_divide;
-/* The segments of a model.  grain: bodies in a segment that is not cut further; 1 for the shortest critical path, more for
- * few cores (a segment costs less inside than putting two together).  Allocates; soa_fd_divide does not.  Exact rotors
- * (SOA_E_JOINT) and mimic joints (SOA_E_MIMIC) are refused.                                                            */
+/* The segments of a model.  grain: bodies in a run that is not cut further.  1 for the shortest critical path; about
+ * bodies / (threads + 1.5) for few threads, as a run costs less inside than putting two together and the last of a path least.
+ * Allocates; soa_fd_divide does not.  Exact rotors (SOA_E_JOINT) and mimic joints (SOA_E_MIMIC) are refused.            */
 SOA_API soa_status soa_divide_create(const soa_model *model, int grain, soa_divide **divide);
 SOA_API void soa_divide_free(soa_divide *divide);
 /* qdd of soa_aba.  One call at a time per soa_divide. */

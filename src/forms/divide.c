@@ -1,7 +1,7 @@
 /* divide.c  forward dynamics by divide and conquer: the tree of segments, its four sweeps, its operations counted.
  *
  * The machine is laid out as paths: from a root always to the child that carries most bodies, the other children being
- * roots of paths of their own.  A path is cut into runs of `grain` bodies.  A body whose own inertia has no inverse stays
+ * roots of paths of their own.  A path is cut into runs of `grain` bodies, the last perhaps longer.  A body whose own inertia has no inverse stays
  * in the run of the next one, so that every run ends in a body that gives inertia to all joints before it (or at a tip).
  * Runs of a path are joined pair by pair, cut where both halves carry the same number of bodies, side branches counted;
  * side branches of one body are added up in the same way.  So a body is at most O(log n) joins away from a root, also in
@@ -112,6 +112,8 @@ static int path(builder *b, int body) {
     if (!part || !before) b->failed = 1;
     int runs = 0;
     for (int at = begin; at < end && !b->failed;) {
+        /* a closed run costs 2/5 of an open one, so the last may be longer */
+        const int most = b->grain > 1 && 2 * (end - at) <= 5 * b->grain ? end - at : b->grain;
         int stop = at, level = 0, dof = 0;
         double weight = 0;
         do {
@@ -120,7 +122,7 @@ static int path(builder *b, int body) {
             if (side >= 0 && b->d->t.segment[side].level >= level) level = b->d->t.segment[side].level + 1;
             weight += b->size[i] - (heavy ? b->size[heavy] : 0), dof += b->k->body[i].nv;
             ++stop;
-        } while (stop < end && (stop - at < b->grain || !is_solid(b->k->body[b->d->t.order[stop - 1]].M)));
+        } while (stop < end && (stop - at < most || !is_solid(b->k->body[b->d->t.order[stop - 1]].M)));
         const int n = make(b, SEGMENT_RUN, 0, 0, stop < end);
         soai_segment *s = b->d->t.segment + n;
         s->first = at, s->count = stop - at, s->level = level, s->dof = dof;
@@ -328,11 +330,11 @@ static double join_cost(const soa_divide *d, const soai_segment *s, int sweep) {
     case SEGMENT_POSE: return s->open ? 45 + 15 + 3 + MOTION + 6 : 0;
     case SEGMENT_VELOCITY: return MOTION + 6;
     case SEGMENT_ARTICULATE: {
-        double f = n * (2 + 6 + 72 + 6) + n * SYM_MUL + n * (n + 1) / 2 * DOT + n + factor_cost(k) +
-                   12 * solve_cost(k) + n * SYM_SUB;  /* N, U, Delta, W, P+ */
-        f += SYM_MUL + 6 + n * (DOT + ADD) + 6 * ADD; /* z                  */
-        f += 36 * ADD + 432 + 42;                     /* P                  */
-        if (s->open) f += meet + 6 * (n * DOT + solve_cost(k) + n * ADD + 6 * ADD + DOT + 1) + n * SYM_SUB;
+        double f = n * (2 + 6 + 72) + n * SYM_MUL + n * (n + 1) / 2 * DOT + n + n * (n - 1) * (2 * ADD + 1) +
+                   n * (14 + SYM_SUB) + (n * n * n - n) / 3; /* N, U, C, P+ */
+        f += SYM_MUL + 6 + n * (DOT + ADD) + 6 * ADD;        /* z           */
+        f += 36 * ADD + 36 * ADD + 63;                       /* P           */
+        if (s->open) f += meet + 6 * (n * (DOT + ADD) + 6 * ADD + DOT + 1) + n * SYM_SUB;
         return f;
     }
     default: return 6 * DOT + 6 + (s->open ? 6 * ADD : 0) + meet + SYM_MUL + 6;

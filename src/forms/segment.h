@@ -14,15 +14,15 @@
  *
  *     A_m = Psi_a* A + lambda_a - Omega_a F_m,     F_m = P_b A_m + Psi_b F + z_b
  *
- * With Omega_a = N N' (N 6 x k, k at most 6 and at most the dof of a), U = P_b N, Delta = 1 + N'U, W = N Delta^-1:
+ * With Omega_a = N0 N0' (k columns, at most 6 and at most the dof of a), 1 + N0' P_b N0 = C C', N = N0 C^-T, U = P_b N:
  *
- *     A_m = x - W (U'x + N'y),  x = Psi_a* A + lambda_a,  y = Psi_b F + z_b,      P_b+ = P_b - U Delta^-1 U'
- *     P     = P_a + Psi_a P_b+ Psi_a*          z      = z_a + Psi_a (z_b - U W'z_b + P_b+ lambda_a)
- *     Omega = Omega_b + Psi_b* W N' Psi_b      lambda = lambda_b + Psi_b* (lambda_a - W (U'lambda_a + N'z_b))
- *     Psi   = Psi_a (1 - U W') Psi_b
+ *     A_m = x - N (U'x + N'y),  x = Psi_a* A + lambda_a,  y = Psi_b F + z_b,      P_b+ = P_b - U U'
+ *     P     = P_a + Psi_a P_b+ Psi_a*          z      = z_a + Psi_a (z_b - U N'z_b + P_b+ lambda_a)
+ *     Omega = Omega_b + Psi_b* N N' Psi_b      lambda = lambda_b + Psi_b* (lambda_a - N (U'lambda_a + N'z_b))
+ *     Psi   = Psi_a (1 - U N') Psi_b
  *
- * This is the step through a joint (R87 (37) to (43)) with N for H* and Delta for D: to what follows, the inner segment is one
- * joint of k degrees of freedom with unit rotors.  The only pivots are the joints' own D, nv x nv, in a run, and Delta,
+ * This is the step through a joint (R87 (37) to (43)) with N0 for H* and C C' for D: to what follows, the inner segment is one
+ * joint of k degrees of freedom with unit rotors.  The only pivots are the joints' own D, nv x nv, in a run, and C C',
  * k x k, whose eigenvalues are all at least 1.
  *
  * Four sweeps over the assembly tree, each level by level: poses and velocities up and down (V is a sum along the run,
@@ -77,12 +77,12 @@ SOAI_INLINE void segment_turn(const real *Psi, const real x[6], real y[6]) {
     for (int c = 0; c < 6; ++c) t[c] = v6_dot(Psi + 6 * c, x);
     v6_copy(t, y);
 }
-/* x - W (U'x + N'y), with s = U'x + N'y */
+/* x - N (U'x + N'y) */
 SOAI_INLINE void segment_meet(const soai_segment *s, const real x[6], const real y[6], real out[6]) {
     real t[6];
     for (int c = 0; c < s->rank; ++c) t[c] = v6_dot(s->U + 6 * c, x) + v6_dot(s->N + 6 * c, y);
     v6_copy(x, out);
-    for (int c = 0; c < s->rank; ++c) v6_add_scaled(-t[c], s->W + 6 * c, out);
+    for (int c = 0; c < s->rank; ++c) v6_add_scaled(-t[c], s->N + 6 * c, out);
 }
 
 /* ---- a run of bodies --------------------------------------------------------------------------------------------- */
@@ -141,10 +141,8 @@ SOAI_INLINE void run_velocities(const view_table *k, kernel_work *w, const soai_
     }
 }
 /* One body inward: P, z hold what follows it, then what its parent sees.  R87 (36) to (43) with Psi, Omega, lambda. */
-SOAI_INLINE int run_body(const view_table *k, kernel_work *w, const soai_segments *t, soai_segment *s, int i,
-                         int last) {
-    const body_table *b = k->body + i;
-    const int nv = b->nv, kind = b->kind;
+SOAI_INLINE int run_body(const view_table *k, kernel_work *w, const soai_segments *t, soai_segment *s,
+                         const body_table *b, int i, int kind, int nv, int last) {
     real *U = w->U + 6 * b->iv, *D = w->D + b->id, *e = w->e + b->iv, *rows = t->rows + 6 * b->iv;
     const real *c = w->c + 6 * i;
     real P[24], after[24], z[6], x[6], y[6], own[24] = {0}, none[24] = {0};
@@ -162,11 +160,8 @@ SOAI_INLINE int run_body(const view_table *k, kernel_work *w, const soai_segment
                           ? REAL(0)
                           : P[ABI_A(XX)] + P[ABI_A(YY)] + P[ABI_A(ZZ)];
     const real least = size * REAL(SOAI_HINGE_TOLERANCE);
-#define SOAI_STEP_(kd, n)                \
-    joint_inertia(k, w, b, kd, n, P, U); \
-    joint_project(k, w, b, kd, n, z, x)
-    SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+    joint_inertia(k, w, b, kind, nv, P, U);
+    joint_project(k, w, b, kind, nv, z, x);
     for (int r = 0; r < nv; ++r) {
         e[r] = w->x[b->iv + r] - x[r]; /* eps = T - H z */
         joint_project(k, w, b, kind, nv, U + 6 * r, y);
@@ -279,24 +274,31 @@ SOAI_INLINE void join_poses(soai_segment *s, const soai_segment *a, const soai_s
     for (int j = 0; j < 6; ++j) s->v[j] += b->v[j];
 }
 SOAI_INLINE void join_articulate(soai_segment *s, const soai_segment *a, const soai_segment *b) {
-    real Delta[36], P[24], Y[36], x[6], m[6];
-    const int k = s->rank = segment_root(a->Omega, s->N);
-    for (int c = 0; c < k; ++c) abi_mul(b->P, s->N + 6 * c, s->U + 6 * c); /* U = P_b N */
-    for (int r = 0; r < k; ++r)
-        for (int c = 0; c <= r; ++c)
-            Delta[k * r + c] = v6_dot(s->N + 6 * r, s->U + 6 * c) + (r == c ? REAL(1) : REAL(0));
-    block_factor(k, Delta, REAL(0)); /* never singular: 1 + N' P N */
-    for (int j = 0; j < 6; ++j) {
-        for (int c = 0; c < k; ++c) x[c] = s->N[6 * c + j], m[c] = s->U[6 * c + j];
-        block_solve(k, Delta, x), block_solve(k, Delta, m);
-        for (int c = 0; c < k; ++c) s->W[6 * c + j] = x[c], Y[6 * c + j] = m[c];
+    real C[36], P[24], x[6], m[6];
+    real *N = s->N, *U = s->U;
+    const int k = s->rank = segment_root(a->Omega, N);
+    for (int c = 0; c < k; ++c) abi_mul(b->P, N + 6 * c, U + 6 * c);
+    for (int c = 0; c < k; ++c)
+        for (int r = c; r < k; ++r) C[6 * r + c] = v6_dot(N + 6 * r, U + 6 * c) + (r == c ? REAL(1) : REAL(0));
+    for (int c = 0; c < k; ++c) { /* C C' = 1 + N0' P_b N0 by columns, never singular; N C' = N0, U C' = U0 beside it */
+        real pivot = C[7 * c];
+        for (int j = 0; j < c; ++j) pivot -= C[6 * c + j] * C[6 * c + j];
+        const real inverse = REAL(1) / sqrt(pivot);
+        for (int r = c + 1; r < k; ++r) {
+            for (int j = 0; j < c; ++j) C[6 * r + c] -= C[6 * r + j] * C[6 * c + j];
+            C[6 * r + c] *= inverse;
+        }
+        real *n = N + 6 * c, *u = U + 6 * c;
+        for (int j = 0; j < c; ++j)
+            v6_add_scaled(-C[6 * c + j], N + 6 * j, n), v6_add_scaled(-C[6 * c + j], U + 6 * j, u);
+        SOAI_UNROLL for (int j = 0; j < 6; ++j) n[j] *= inverse, u[j] *= inverse;
     }
     for (int j = 0; j < ABI_SIZE; ++j) P[j] = b->P[j];
-    for (int c = 0; c < k; ++c) abi_subtract(s->U + 6 * c, Y + 6 * c, P, P); /* P_b+ */
+    for (int c = 0; c < k; ++c) abi_subtract(U + 6 * c, U + 6 * c, P, P); /* P_b+ */
 
-    abi_mul(P, a->lambda, m); /* z = z_a + Psi_a (z_b - U W'z_b + P_b+ lambda_a) */
+    abi_mul(P, a->lambda, m); /* z = z_a + Psi_a (z_b - U N'z_b + P_b+ lambda_a) */
     for (int j = 0; j < 6; ++j) m[j] += b->z[j];
-    for (int c = 0; c < k; ++c) v6_add_scaled(-v6_dot(s->W + 6 * c, b->z), s->U + 6 * c, m);
+    for (int c = 0; c < k; ++c) v6_add_scaled(-v6_dot(N + 6 * c, b->z), U + 6 * c, m);
     v6_copy(a->z, s->z);
     segment_add(a->Psi, m, s->z);
 
@@ -306,29 +308,32 @@ SOAI_INLINE void join_articulate(soai_segment *s, const soai_segment *a, const s
         v6_zero(T + 6 * c);
         segment_add(a->Psi, x, T + 6 * c);
     }
-    for (int r = 0; r < 6; ++r)
-        for (int c = 0; c < 6; ++c) Q[6 * r + c] = REAL(0);
+    for (int j = 0; j < 36; ++j) Q[j] = REAL(0);
     for (int n = 0; n < 6; ++n)
-        for (int r = 0; r < 6; ++r)
-            for (int c = 0; c < 6; ++c) Q[6 * r + c] += T[6 * n + r] * a->Psi[6 * n + c];
+        for (int r = 0; r < 6; ++r) v6_add_scaled(T[6 * n + r], a->Psi + 6 * n, Q + 6 * r);
     segment_symmetric(Q, a->P, s->P);
     if (!s->open) return;
 
-    real q[36], y[36];
+    real rows[36];
     segment_meet(s, a->lambda, b->z, m); /* A_m when A = 0, F = 0 */
-    for (int j = 0; j < ABI_SIZE; ++j) s->Omega[j] = b->Omega[j];
     for (int c = 0; c < 6; ++c) {
         const real *Psi = b->Psi + 6 * c;
         real column[6];
-        for (int j = 0; j < k; ++j) q[6 * j + c] = x[j] = v6_dot(s->N + 6 * j, Psi); /* N' Psi_b */
-        block_solve(k, Delta, x);
         v6_copy(Psi, column);
-        for (int j = 0; j < k; ++j) y[6 * j + c] = -x[j], v6_add_scaled(-x[j], s->U + 6 * j, column);
-        v6_zero(s->Psi + 6 * c); /* Psi = Psi_a (1 - U W') Psi_b */
+        for (int j = 0; j < k; ++j) { /* N' Psi_b */
+            rows[6 * j + c] = v6_dot(N + 6 * j, Psi);
+            v6_add_scaled(-rows[6 * j + c], U + 6 * j, column);
+        }
+        v6_zero(s->Psi + 6 * c); /* Psi = Psi_a (1 - U N') Psi_b */
         segment_add(a->Psi, column, s->Psi + 6 * c);
         s->lambda[c] = b->lambda[c] + v6_dot(Psi, m);
     }
-    for (int j = 0; j < k; ++j) abi_subtract(q + 6 * j, y + 6 * j, s->Omega, s->Omega);
+    for (int j = 0; j < ABI_SIZE; ++j) s->Omega[j] = b->Omega[j];
+    for (int j = 0; j < k; ++j) {
+        real minus[6];
+        SOAI_UNROLL for (int c = 0; c < 6; ++c) minus[c] = -rows[6 * j + c];
+        abi_subtract(rows + 6 * j, minus, s->Omega, s->Omega);
+    }
 }
 SOAI_INLINE void join_accelerations(const soai_segment *s, soai_segment *a, soai_segment *b) {
     real x[6], y[6];
@@ -354,8 +359,13 @@ SOAI_SWEEP void segment_task(const view_table *k, kernel_work *w, const soai_seg
         case SEGMENT_ARTICULATE:
             s->bad = 0;
             for (int m = s->count - 1; m >= 0 && !s->bad; --m) {
-                const int i = t->order[s->first + m];
-                if (!run_body(k, w, t, s, i, m == s->count - 1)) s->bad = i;
+                const int i = t->order[s->first + m], last = m == s->count - 1;
+                const body_table *own = k->body + i;
+                int fine = 1;
+#define SOAI_STEP_(kind, nv) fine = run_body(k, w, t, s, own, i, kind, nv, last)
+                SOAI_BY_KIND(own, SOAI_STEP_)
+#undef SOAI_STEP_
+                if (!fine) s->bad = i;
             }
             break;
         default: run_accelerations(k, w, t, s, vdot);

@@ -10,7 +10,7 @@ typedef struct soai_segment {
     double Psi[36];          /* by columns                                                         */
     double z[6], lambda[6];
     double R[9], p[3], v[6];         /* pose of the outer handle in the inner one; its velocity, inner one at rest */
-    double N[36], U[36], W[36];      /* joins: `rank` columns of 6                                         */
+    double N[36], U[36];             /* joins: `rank` columns of 6                                         */
     double V[6], A[6], F[6], out[6]; /* what comes from outside                                             */
     int kind;
     int a, b;         /* JOIN: inner and outer part; SIDE: both parts                        */
