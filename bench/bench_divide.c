@@ -20,7 +20,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-enum { ABA, ONE, ALL, COARSE_ONE, COARSE_ALL, TREE, TRIDIAGONAL, WAYS, ROUNDS = 21 };
+enum { ABA, ONE, ALL, COARSE_ONE, COARSE_ALL, TREE, TRIDIAGONAL, WAYS, ROUNDS = 25 };
 typedef struct job {
     const soa_model *m;
     soa_work *w;
@@ -47,7 +47,7 @@ static void call(void *p) {
 }
 static void measure(job *j, int links, double us[WAYS]) {
     static double times[WAYS][ROUNDS];
-    const int calls = 20000 / links + 1;
+    const int calls = 6000 / links + 1;
     for (int r = 0; r < ROUNDS; ++r)
         for (int way = 0; way < WAYS; ++way) {
             j->way = way;

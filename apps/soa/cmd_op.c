@@ -263,7 +263,7 @@ static int explain(op *o, const app_args *args, app_out *out) {
         size_t length = 0;
         soa_count c;
         if (soa_plan_count(o->plan, 0, &c) != SOA_OK)
-            return app_fail(&app_op, "this plan has no scalar form: it solves in tip space, or uses vectors of vars");
+            return app_fail(&app_op, "this plan has no scalar form: it solves densely, or uses vectors or operators of vars");
         if (args->value[EMIT]) {
             if (soa_plan_emit_c(o->plan, "soa_op", &text, &length) != SOA_OK) return app_fail(&app_op, "out of memory");
             char *shown = malloc(4000);
@@ -390,7 +390,8 @@ const app_command app_op = {
         "Algorithms  by name instead of an expression: FD1 FD2 FD2_tip FD3 FD3_link FD4 ID due_to_torque due_to_force\n"
         "            due_to_acceleration due_to_tip innovations filter compliance task_force\n"
         "Input lines are states as for soa compute (q v a tau fext), with f0 (6 numbers per tip) and\n"
-        "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", \"value\": [...]}}\n"
+        "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", \"value\": [...]}}; with\n"
+        "            \"from\": \"tip\"|\"base\" an operator between these two, row by row\n"
         "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular part first, each in its\n"
         "own frame.  Friction and springs are not part of T.  docs/operators.md is a tour.\n"
         "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or expression.\n",
