@@ -3,6 +3,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(XML2 REQUIRED IMPORTED_TARGET libxml-2.0)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 find_package(SUNDIALS REQUIRED COMPONENTS arkode nvecserial)
+find_package(OpenMP QUIET COMPONENTS C) # without it the executor of soa/world.h runs on one core
 
 # The kernels' own text, as strings, for `soa gen`.
 set(SOA_KERNEL_TEXT src/spatial/real.h src/spatial/algebra.h src/dynamics/view.h src/dynamics/views.h
@@ -30,7 +31,13 @@ endfunction()
 file(GLOB SOA_IO CONFIGURE_DEPENDS src/io/*.c models/*.c)
 file(GLOB SOA_WORLD CONFIGURE_DEPENDS src/world/*.c)
 soa_upper_library(soa_io soa-io io "${SOA_IO};${embedded}" PkgConfig::XML2)
-soa_upper_library(soa_sim soa-sim sim "${SOA_WORLD}" SUNDIALS::arkode SUNDIALS::nvecserial)
+set(SOA_OPENMP)
+set(SOA_OPENMP_LIBS)
+if(OpenMP_C_FOUND AND NOT SOA_SANITIZE MATCHES thread) # its barriers are unknown to the thread sanitizer
+  set(SOA_OPENMP OpenMP::OpenMP_C)
+  set(SOA_OPENMP_LIBS " ${OpenMP_C_FLAGS}")
+endif()
+soa_upper_library(soa_sim soa-sim sim "${SOA_WORLD}" SUNDIALS::arkode SUNDIALS::nvecserial ${SOA_OPENMP})
 
 # The program: main.c and a library of the rest, which the fuzzers use too.
 file(GLOB SOA_APP CONFIGURE_DEPENDS apps/soa/*.c)

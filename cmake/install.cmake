@@ -30,7 +30,7 @@ soa_install(soa soa "${PROJECT_DESCRIPTION}" "" "" "-lm")
 if(SOA_APPS)
   soa_install(soa_io soa-io "libsoa's files: URDF, saved and shipped models, generated code" "soa" "libxml-2.0" "-lm")
   soa_install(soa_sim soa-sim "libsoa's world: machines that move in time, and pictures of it" "soa" ""
-              "-lsundials_arkode -lsundials_nvecserial -lm")
+              "-lsundials_arkode -lsundials_nvecserial${SOA_OPENMP_LIBS} -lm")
 endif()
 
 configure_package_config_file(cmake/soaConfig.cmake.in soaConfig.cmake INSTALL_DESTINATION ${SOA_PACKAGE_DIR})

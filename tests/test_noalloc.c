@@ -330,6 +330,18 @@ static void batches(const soa_model *m, soa_batch *b, arrays *x, long count, soa
     QUIET_VALUE(soa_batch_state(b) + soa_batch_body(b));
 }
 
+static void constraint_forms(const soa_model *m, soa_work *w, soa_divide *d, void *memory, arrays *x, const double *q,
+                             soa_status solving) {
+    const size_t size = soa_constraint_force_size(m);
+    if (!d) { /* exact rotors or mimic joints */
+        soa_fd_constraint_forces(m, w, memory, size, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL);
+        return;
+    }
+    QUIET(solving, soa_fd_constraint_forces(m, w, memory, size, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL));
+    QUIET(SOA_E_MEMORY, soa_fd_constraint_forces(m, w, memory, 8, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL));
+    QUIET_VALUE(soa_fd_tridiagonal(m, w, memory, size, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL));
+    QUIET(solving, soa_fd_divide(d, q, x->v, x->tau, NULL, 0, NULL, NULL, x->out));
+}
 static void every_call(const soa_model *m, soa_status solving) {
     const size_t nq = (size_t)soa_nq(m), nv = (size_t)soa_nv(m), n = (size_t)soa_body_count(m);
     arrays x = {.q = room(STATES * nq, 8),
@@ -398,6 +410,10 @@ static void every_call(const soa_model *m, soa_status solving) {
         soa_expr_free(e);
     }
 
+    soa_divide *divide = NULL;
+    if (machine) OK(soa_divide_create(m, 1, &divide));
+    void *constraint_memory = malloc(soa_constraint_force_size(m));
+
     catch_output();
     if (machine) {
         QUIET(SOA_OK, soa_machine_state(machine, x.q, x.v, x.a, x.tau, NULL, NULL, 0));
@@ -434,9 +450,12 @@ static void every_call(const soa_model *m, soa_status solving) {
     for (long count = 0; count <= STATES; count++) batches(m, b, &x, count, SOA_OK, count ? solving : SOA_OK);
     x.q[nq - 1] = NAN, x.qf[nq - 1] = NAN;
     batches(m, b, &x, STATES, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
+    constraint_forms(m, w, divide, constraint_memory, &x, NULL, solving);
+    constraint_forms(m, w, divide, constraint_memory, &x, bad, SOA_E_NOT_FINITE);
     const long bytes = give_back();
     if (bytes != 0) fail_msg("%s: %ld bytes were printed", soa_model_name(m), bytes);
 
+    soa_divide_free(divide), free(constraint_memory);
     soa_plan_free(forward), soa_plan_free(inverse), soa_machine_free(machine), free(linked);
     free(memory), free(batch_memory), free(tip_memory), free(copy), free(bad), free(bad_f);
     free(x.q), free(x.q1), free(x.v), free(x.a), free(x.tau), free(x.out), free(x.M), free(x.M2), free(x.wide),

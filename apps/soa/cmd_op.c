@@ -118,18 +118,28 @@ static int read_vars(op *o, json_t *vars) {
             return say(o, "vars.%.40s: its space is one of joint, link, edge, tip, base", name);
         if (count == MOST_VARS || strlen(name) >= sizeof o->names[0])
             return say(o, "vars: at most %d names of at most 31 letters", MOST_VARS);
-        const size_t n = (size_t)soa_machine_size(o->machine, (soa_space)space);
+        const char *begins = json_string_value(json_object_get(entry, "from")); /* an operator, row by row */
+        const soa_space from = !begins                   ? SOA_SPACE_ONE
+                               : !strcmp(begins, "tip")  ? SOA_SPACE_TIP
+                               : !strcmp(begins, "base") ? SOA_SPACE_BASE
+                                                         : SOA_SPACE_COUNT;
+        if (from == SOA_SPACE_COUNT || (begins && space != SOA_SPACE_TIP && space != SOA_SPACE_BASE))
+            return say(o, "vars.%.40s: an operator maps tip or base (\"from\") to tip or base (\"space\")", name);
+        const size_t n = (size_t)soa_machine_size(o->machine, (soa_space)space) *
+                         (begins ? (size_t)soa_machine_size(o->machine, from) : 1);
         double *x = malloc((n + 1) * sizeof *x);
         if (!x) return say(o, "out of memory");
         int bad = numbers(o, name, json_object_get(entry, "value"), x, n);
-        if (!bad && soa_machine_set(o->machine, name, (soa_space)space, x) != SOA_OK)
+        if (!bad && (begins ? soa_machine_set_matrix(o->machine, name, from, (soa_space)space, x)
+                            : soa_machine_set(o->machine, name, (soa_space)space, x)) != SOA_OK)
             bad = say(o, "vars.%.40s: not usable", name);
         free(x);
         if (bad) return bad;
-        if (count >= o->var_count || strcmp(o->names[count], name) != 0 || (int)o->vars[count].space != space)
+        if (count >= o->var_count || strcmp(o->names[count], name) != 0 || (int)o->vars[count].space != space ||
+            o->vars[count].from != from)
             changed = 1;
         snprintf(o->names[count], sizeof o->names[count], "%s", name);
-        o->vars[count] = (soa_variable){o->names[count], (soa_space)space};
+        o->vars[count] = (soa_variable){o->names[count], (soa_space)space, from};
         ++count;
     }
     if (changed || count != o->var_count) o->parsed = 0;
@@ -427,7 +437,8 @@ const app_command app_op = {
         "Algorithms  by name instead of an expression: FD1 FD2 FD2_tip FD3 FD3_link FD4 ID due_to_torque due_to_force\n"
         "            due_to_acceleration due_to_tip innovations filter compliance task_force\n"
         "Input lines are states as for soa compute (q v a tau fext), with f0 (6 numbers per tip) and\n"
-        "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", \"value\": [...]}}\n"
+        "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", \"value\": [...]}}; with\n"
+        "            \"from\": \"tip\"|\"base\" an operator between these two, row by row\n"
         "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular part first, each in its\n"
         "own frame.  Friction and springs are not part of T.  docs/operators.md is a tour.\n"
         "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or expression.\n",

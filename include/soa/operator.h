@@ -33,10 +33,11 @@ typedef enum soa_causality { SOA_MEMORYLESS, SOA_CAUSAL, SOA_ANTICAUSAL, SOA_MIX
 /* ---- expressions ------------------------------------------------------------------------------------------------ */
 typedef struct soa_expr soa_expr;
 
-/* A vector of the caller's, by name. */
+/* A vector of the caller's, by name; or, with `from` tip or base, an operator: a matrix between these two spaces. */
 typedef struct soa_variable {
     const char *name;
     soa_space space;
+    soa_space from; /* 0, SOA_SPACE_ONE: a vector */
 } soa_variable;
 
 /* From text.  A mistake is reported with a line that shows the text and one with a caret under the place. */
@@ -48,6 +49,7 @@ SOA_API soa_status soa_equation_parse(const char *text, const soa_expr **left, c
 /* By calls: each returns a new expression (release it) or NULL when spaces do not match or memory is short.          */
 SOA_API const soa_expr *soa_expr_leaf(const char *name);
 SOA_API const soa_expr *soa_expr_variable(const char *name, soa_space space);
+SOA_API const soa_expr *soa_expr_operator(const char *name, soa_space from, soa_space to); /* tip or base each */
 SOA_API const soa_expr *soa_expr_identity(soa_space space);
 SOA_API const soa_expr *soa_expr_sum(const soa_expr *a, const soa_expr *b);
 SOA_API const soa_expr *soa_expr_difference(const soa_expr *a, const soa_expr *b);
@@ -89,6 +91,10 @@ SOA_API int soa_machine_size(const soa_machine *machine, soa_space space);
 SOA_API soa_status soa_machine_state(soa_machine *machine, const double *q, const double *v, const double *a,
                                      const double *tau, const double *f0, const soa_wrench *wrenches, int wrench_count);
 SOA_API soa_status soa_machine_set(soa_machine *machine, const char *name, soa_space space, const double *value);
+/* An operator of the caller's between the tips and the base (either way, or within one of them), size(to) x size(from) row
+ * by row: which tips close a loop, how a load is shared.  Plans made before see the new numbers.                      */
+SOA_API soa_status soa_machine_set_matrix(soa_machine *machine, const char *name, soa_space from, soa_space to,
+                                          const double *matrix);
 
 /* A vector expression planned into sweeps. */
 typedef struct soa_plan soa_plan;
@@ -104,7 +110,8 @@ SOA_API size_t soa_plan_explain(const soa_plan *plan, char *text, size_t room);
 
 /* ---- a vector expression as scalar operations for one model ------------------------------------------------------ */
 /* Every product and sum that is left when known zeros and constants have been removed and equal results are computed
- * once; changes of sign are not counted.  Not for plans with a solve in tip space or vectors of the caller's.           */
+ * once; changes of sign are not counted.  Not for plans with a dense solve, or with vectors or operators of the
+ * caller's.           */
 typedef struct soa_graph soa_graph;
 typedef struct soa_graph_options {
     soa_axes axes; /* SOA_AXES_BODY: each body's own.  SOA_AXES_WORLD: those of the world at each body's origin; links'

@@ -5,7 +5,7 @@
 #ifndef SOA_WORLD_H
 #define SOA_WORLD_H
 
-#include "soa/model.h"
+#include "soa/forms.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,6 +68,12 @@ typedef struct soa_sim_result {
  * Status: SOA_E_ARGUMENT, SOA_E_MEMORY, SOA_E_NO_CONVERGENCE (integrator), or what the dynamics found.              */
 SOA_API soa_status soa_simulate(const soa_model *model, const double *q, const double *v,
                                 const soa_sim_options *options, soa_sim_result *result, soa_report *report);
+
+/* --- cores -------------------------------------------------------------------------------------------------------- */
+/* A soa_parallel_for (soa/forms.h) on OpenMP's threads.  user: NULL, or an int: how many threads at most.  Without OpenMP
+ * it runs one task after the other, and soa_openmp_threads is 1.                                                      */
+SOA_API void soa_openmp_parallel_for(void *user, int count, soa_parallel_task *task, void *data);
+SOA_API int soa_openmp_threads(void);
 
 /* --- pictures ---------------------------------------------------------------------------------------------------- */
 /* Curves over a common x axis, in one panel or several stacked ones, as an SVG file. */

@@ -340,6 +340,20 @@ soa_status soa_aba(const soa_model *m, soa_work *w, const double *q, const doubl
     return s;
 }
 
+soa_status soai_forward_inputs(const soa_model *m, soa_work *w, const double *q, const double *v, const double *tau,
+                               const soa_wrench *wrenches, int wrench_count, soai_inputs *in) {
+    soa_status s = begin(m, w, q, v, NULL, tau);
+    if (s || (s = check_wrenches(m, w, wrenches, wrench_count))) return s;
+    for (int i = 1; i <= m->nb; ++i) {
+        if (!w->view.body[i].rotor && soai_metas(m)[i].leader < 0) continue;
+        w->body = i;
+        return w->view.body[i].rotor ? SOA_E_JOINT : SOA_E_MIMIC;
+    }
+    *in = (soai_inputs){.q = tree_q(w, q), .v = tree_motion(w, v, w->tv), .tau = tree_torque(w, tau, w->ta)};
+    in->fext = body_wrenches(w, in->q, wrenches, wrench_count, 0);
+    return SOA_OK;
+}
+
 /* --- energy, momentum, identification ---------------------------------------------------------------------------- */
 soa_status soa_energy(const soa_model *m, soa_work *w, const double *q, const double *v, double *kinetic,
                       double *potential) {

@@ -15,6 +15,7 @@
 #include "../forms/diagonal.h"
 #include "operational.h"
 #if SOAI_NUMBER == SOAI_DOUBLE
+#include "../forms/segment.h"
 #include "../operator/exec.h"
 #endif
 #endif
@@ -103,6 +104,10 @@ static void k_inertia(const void *work, int body, void *P) {
 #endif
 
 #if SOAI_NUMBER == SOAI_DOUBLE
+static void k_segment(const void *view, void *work, const struct soai_segments *segments, int sweep, int n,
+                      const double *q, const double *v, const double *tau, const double *fext, double *vdot) {
+    segment_task(view, work, segments, sweep, n, q, v, tau, fext, vdot);
+}
 static void k_exec(const void *view, void *work, int inward, const struct soai_op *ops, int count,
                    const struct soai_tips *tips, const double *thd, const double *fext) {
     exec_sweep(view, work, inward, ops, count, tips, thd, fext);
@@ -157,6 +162,7 @@ const soai_kernels SOAI_TABLE = {
 #endif
 #if SOAI_NUMBER == SOAI_DOUBLE
     .exec = k_exec,
+    .segment = k_segment,
 #endif
     .pack = k_pack,
     .unpack = k_unpack,

@@ -9,6 +9,7 @@
 struct soai_op;
 struct soai_tips;
 struct soai_task_frames;
+struct soai_segments;
 
 typedef struct soai_kernels {
     const char *instruction_set;
@@ -46,6 +47,9 @@ typedef struct soai_kernels {
     /* double only: one sweep of a planned expression (src/operator/exec.h) */
     void (*exec)(const void *view, void *work, int inward, const struct soai_op *ops, int count,
                  const struct soai_tips *tips, const double *thd, const double *fext);
+    /* double only: one task of divide and conquer (src/forms/segment.h) */
+    void (*segment)(const void *view, void *work, const struct soai_segments *segments, int sweep, int n,
+                    const double *q, const double *v, const double *tau, const double *fext, double *vdot);
     /* lanes only: `count` numbers of each of up to `lanes` states (stride apart; states past `states` repeat the last);
      * returns 1 if all are finite */
     int (*pack)(const void *from, long stride, int count, int states, void *to);

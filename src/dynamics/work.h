@@ -55,5 +55,10 @@ soa_status soai_enter(const soa_model *m, soa_work *w, const double *q, const do
 void soai_user_motion(const soa_work *w, const double *tree, double *v);
 void soai_user_torque(const soa_work *w, const double *tree, double *tau);
 void soai_user_matrix(const soa_work *w, const double *tree, double *out);
+/* What soa_aba does before its sweep: checks, then the state as the sweeps take it (wrenches in body axes at body
+ * origins, NULL if there are none).  The arrays belong to the work space or to the caller.  For the forms that know
+ * plain trees only: SOA_E_MIMIC, SOA_E_JOINT (an exact rotor).                                                        */
+soa_status soai_forward_inputs(const soa_model *m, soa_work *w, const double *q, const double *v, const double *tau,
+                               const soa_wrench *wrenches, int wrench_count, soai_inputs *in);
 
 #endif

@@ -263,6 +263,12 @@ static matrix eval(oracle *o, const soa_expr *e) {
             if (v.x) memcpy(v.x, data + (links ? 6 : 0), (size_t)v.rows * sizeof(double));
             return v;
         }
+        if (e->leaf == LEAF_MATRIX) {
+            const double *numbers = soai_matrix(o->m, e);
+            matrix m = numbers ? make(o->m->size[e->to], o->m->size[e->from]) : (matrix){0};
+            if (m.x) memcpy(m.x, numbers, (size_t)m.rows * (size_t)m.columns * sizeof(double));
+            return m;
+        }
         return e->leaf == LEAF_VARIABLE ? (matrix){0} : copy(of(o, e->leaf));
     }
     if (e->kind == EXPR_ADJOINT) return turn(eval(o, e->arg[0]));

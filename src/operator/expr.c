@@ -182,7 +182,7 @@ const soa_expr *soai_settle(const soa_expr *e, int from, int to) {
 
 const soa_expr *soai_expand(const soa_expr *e) {
     if (e->kind == EXPR_LEAF) {
-        if (e->leaf == LEAF_VARIABLE || !soai_leaves[e->leaf].definition) return soai_hold(e);
+        if (soai_callers(e) || !soai_leaves[e->leaf].definition) return soai_hold(e);
         const soa_expr *d = NULL, *out;
         if (soa_expr_parse(soai_leaves[e->leaf].definition, NULL, 0, &d, NULL, 0) != SOA_OK) return NULL;
         out = soai_expand(d);
@@ -223,6 +223,13 @@ const soa_expr *soa_expr_variable(const char *name, soa_space space) {
     if (e) strcpy(e->name, name);
     return e;
 }
+const soa_expr *soa_expr_operator(const char *name, soa_space from, soa_space to) {
+    const int spaces =
+        (from == SOA_SPACE_TIP || from == SOA_SPACE_BASE) && (to == SOA_SPACE_TIP || to == SOA_SPACE_BASE);
+    soa_expr *e = spaces ? (soa_expr *)(uintptr_t)soa_expr_variable(name, to) : NULL;
+    if (e) e->leaf = LEAF_MATRIX, e->from = (int)from;
+    return e;
+}
 const soa_expr *soa_expr_identity(soa_space space) {
     return space > SOA_SPACE_ONE && space < SOA_SPACE_COUNT ? soai_leaf_new(LEAF_ID, (int)space) : NULL;
 }
@@ -255,6 +262,7 @@ static soa_causality both(soa_causality a, soa_causality b) {
 }
 soa_causality soa_expr_causality(const soa_expr *e) {
     if (!e) return SOA_MIXED;
+    if (e->kind == EXPR_LEAF && e->leaf == LEAF_MATRIX) return SOA_MIXED; /* from any tip to any other */
     if (e->kind == EXPR_LEAF) return e->leaf == LEAF_VARIABLE ? SOA_MEMORYLESS : soai_leaves[e->leaf].causality;
     soa_causality c = SOA_MEMORYLESS;
     for (int i = 0; i < e->count; ++i) c = both(c, soa_expr_causality(e->arg[i]));
@@ -275,7 +283,7 @@ static void put(writer *w, const char *s) {
 static void print(const soa_expr *e, int level, writer *w) {
     char number[32];
     switch (e->kind) {
-    case EXPR_LEAF: put(w, e->leaf == LEAF_VARIABLE ? e->name : soai_leaves[e->leaf].name); break;
+    case EXPR_LEAF: put(w, soai_callers(e) ? e->name : soai_leaves[e->leaf].name); break;
     case EXPR_SUM:
         if (level > 0) put(w, "(");
         for (int i = 0; i < e->count; ++i) {

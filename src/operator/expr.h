@@ -50,7 +50,8 @@ enum {
     SOAI_LEAVES(SOAI_LEAF_CODE_)
 #undef SOAI_LEAF_CODE_
         LEAF_COUNT,
-    LEAF_VARIABLE = LEAF_COUNT
+    LEAF_VARIABLE = LEAF_COUNT, /* a vector of the caller's   */
+    LEAF_MATRIX                 /* an operator of the caller's */
 };
 typedef struct soai_leaf {
     const char *name;
@@ -67,7 +68,7 @@ struct soa_expr {
     int leaf;      /* EXPR_LEAF: its code                 */
     int from, to;  /* spaces; ANY only inside a parse     */
     double factor; /* EXPR_SCALE                          */
-    char name[32]; /* of a variable                       */
+    char name[32]; /* of a variable or matrix             */
     int count;     /* arguments: sum and product any      */
     const soa_expr *arg[];
 };
@@ -76,6 +77,10 @@ const soa_expr *soai_hold(const soa_expr *e);
 /* All take over their arguments (also on failure); NULL arguments give NULL.  Sums, products are flattened, double
  * adjoints and scales of scales removed.                                                                            */
 const soa_expr *soai_leaf_new(int code, int space);
+/* Has the caller, not the table, its name and spaces? */
+static inline int soai_callers(const soa_expr *e) {
+    return e->leaf >= LEAF_COUNT;
+}
 const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count);
 const soa_expr *soai_two(expr_kind kind, const soa_expr *a, const soa_expr *b);
 const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a);

@@ -115,24 +115,43 @@ soa_status soa_machine_state(soa_machine *m, const double *q, const double *v, c
     return SOA_OK;
 }
 
+/* Its place among the caller's, made on first use with `room` numbers; NULL if there is no more. */
+static machine_variable *place_of(soa_machine *m, const char *name, soa_space from, soa_space space, size_t room) {
+    machine_variable *v = m->variable;
+    int i = 0;
+    while (i < m->variable_count && (strcmp(v[i].name, name) || v[i].space != (int)space || v[i].from != (int)from))
+        ++i;
+    if (i == m->variable_count) {
+        double *numbers = i < MOST_VARIABLES ? calloc(room + 1, sizeof *numbers) : NULL;
+        if (!numbers) return NULL;
+        strcpy(v[i].name, name);
+        v[i].space = (int)space, v[i].from = (int)from, v[i].value = numbers;
+        ++m->variable_count;
+    }
+    return v + i;
+}
 soa_status soa_machine_set(soa_machine *m, const char *name, soa_space space, const double *value) {
     if (!m || !name || !value || strlen(name) >= sizeof m->variable[0].name || space <= SOA_SPACE_ONE ||
         space >= SOA_SPACE_COUNT)
         return SOA_E_ARGUMENT;
     const size_t n = (size_t)m->size[space];
     if (!soai_all_finite(value, n)) return SOA_E_NOT_FINITE;
-    int i = 0;
-    while (i < m->variable_count && (strcmp(m->variable[i].name, name) || m->variable[i].space != (int)space)) ++i;
-    if (i == m->variable_count) {
-        if (i == MOST_VARIABLES) return SOA_E_MEMORY;
-        double *room = calloc(soai_slot_size(m, (int)space) + 1, sizeof *room);
-        if (!room) return SOA_E_MEMORY;
-        strcpy(m->variable[i].name, name);
-        m->variable[i].space = (int)space, m->variable[i].value = room;
-        ++m->variable_count;
-    }
+    machine_variable *v = place_of(m, name, SOA_SPACE_ONE, space, soai_slot_size(m, (int)space));
+    if (!v) return SOA_E_MEMORY;
     const int links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
-    memcpy(m->variable[i].value + (links ? 6 : 0), value, n * sizeof *value);
+    memcpy(v->value + (links ? 6 : 0), value, n * sizeof *value);
+    return SOA_OK;
+}
+soa_status soa_machine_set_matrix(soa_machine *m, const char *name, soa_space from, soa_space to,
+                                  const double *matrix) {
+    if (!m || !name || !matrix || strlen(name) >= sizeof m->variable[0].name ||
+        (from != SOA_SPACE_TIP && from != SOA_SPACE_BASE) || (to != SOA_SPACE_TIP && to != SOA_SPACE_BASE))
+        return SOA_E_ARGUMENT;
+    const size_t n = (size_t)m->size[from] * (size_t)m->size[to];
+    if (!soai_all_finite(matrix, n)) return SOA_E_NOT_FINITE;
+    machine_variable *v = place_of(m, name, from, to, n);
+    if (!v) return SOA_E_MEMORY;
+    memcpy(v->value, matrix, n * sizeof *matrix);
     return SOA_OK;
 }
 
@@ -166,6 +185,13 @@ void soai_compose(soa_machine *m) { /* R87 (32), (33): r(i) = M(i) + sum phi r p
     m->composed = 1;
 }
 
+static const double *named(const soa_machine *m, const soa_expr *leaf) {
+    for (int i = 0; i < m->variable_count; ++i)
+        if (!strcmp(m->variable[i].name, leaf->name) && m->variable[i].space == leaf->to &&
+            m->variable[i].from == leaf->from)
+            return m->variable[i].value;
+    return NULL;
+}
 const double *soai_vector(const soa_machine *m, const soa_expr *leaf) {
     switch (leaf->leaf) {
     case LEAF_TORQUE: return m->torque;
@@ -173,11 +199,10 @@ const double *soai_vector(const soa_machine *m, const soa_expr *leaf) {
     case LEAF_THDD: return m->thdd;
     case LEAF_TIPFORCE: return m->f0;
     case LEAF_BASEACC: return m->base;
-    case LEAF_VARIABLE:
-        for (int i = 0; i < m->variable_count; ++i)
-            if (!strcmp(m->variable[i].name, leaf->name) && m->variable[i].space == leaf->to)
-                return m->variable[i].value;
-        return NULL;
+    case LEAF_VARIABLE: return named(m, leaf);
     default: return NULL;
     }
+}
+const double *soai_matrix(const soa_machine *m, const soa_expr *leaf) {
+    return leaf->leaf == LEAF_MATRIX ? named(m, leaf) : NULL;
 }

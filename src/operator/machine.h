@@ -8,7 +8,7 @@
 enum { MOST_VARIABLES = 32 };
 typedef struct machine_variable {
     char name[32];
-    int space;
+    int space, from; /* from: SOA_SPACE_ONE, or where an operator starts */
     double *value;
 } machine_variable;
 
@@ -37,5 +37,7 @@ soa_status soai_articulate(soa_machine *m);
 void soai_compose(soa_machine *m);
 /* The value of a vector leaf that is data (T, thd, thdd, f0, g, variables), or NULL. */
 const double *soai_vector(const soa_machine *m, const soa_expr *leaf);
+/* The numbers of an operator of the caller's, or NULL. */
+const double *soai_matrix(const soa_machine *m, const soa_expr *leaf);
 
 #endif

@@ -63,7 +63,12 @@ static const soa_expr *name(parser *p) {
     word[n] = 0;
     if (!strcmp(word, "I")) return soai_leaf_new(LEAF_ID, ANY);
     for (int i = 0; i < p->variable_count; ++i)
-        if (!strcmp(word, p->variables[i].name)) return soa_expr_variable(word, p->variables[i].space);
+        if (!strcmp(word, p->variables[i].name)) {
+            const soa_variable *v = p->variables + i;
+            const soa_expr *own = v->from == SOA_SPACE_ONE ? soa_expr_variable(word, v->space)
+                                                           : soa_expr_operator(word, v->from, v->space);
+            return own ? own : fail(p, start, "an own operator maps tip or base to tip or base");
+        }
     const soa_expr *e = soa_expr_leaf(word);
     char text[160];
     snprintf(text, sizeof text, "'%s' is neither an operator nor a vector%s", word,

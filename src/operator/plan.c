@@ -17,6 +17,7 @@ static const struct {
 #undef SOAI_OP_ROW_
         {0},
     {0},
+    {0},
     {0}};
 static int uses_P(int code) {
     return code == OP_PSI || code == OP_PSI_T || code == OP_G || code == OP_G_T || code == OP_P || code == OP_D ||
@@ -59,6 +60,9 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
         [LEAF_RIGID] = {OP_M, OP_M},     [LEAF_COMPOSITE] = {OP_MC, OP_MC}, [LEAF_ROTOR] = {OP_JR, OP_JR},
         [LEAF_TIPS] = {OP_B, OP_B_T},    [LEAF_INJECT] = {OP_E, OP_E_T}};
     if (e->leaf == LEAF_ID) return x;
+    if (e->leaf == LEAF_MATRIX)
+        return value_of(b,
+                        (value){.code = OP_MATRIX, .space = turned ? e->from : e->to, .a = x, .b = turned, .leaf = e});
     if (e->from == SOA_SPACE_ONE) {
         if (turned) {
             b->why = "it multiplies by the adjoint of a vector", b->what = soai_hold(e);
@@ -129,8 +133,8 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
         int y = -2;
         if (wide) {
             y = apply(b, wide, turned, x);
-        } else if (e->to == SOA_SPACE_TIP) {
-            y = value_of(b, (value){.code = OP_SOLVE, .space = SOA_SPACE_TIP, .a = x, .b = turned, .leaf = e->arg[0]});
+        } else if (e->to == SOA_SPACE_TIP || e->to == SOA_SPACE_BASE) {
+            y = value_of(b, (value){.code = OP_SOLVE, .space = e->to, .a = x, .b = turned, .leaf = e->arg[0]});
         } else {
             b->why = "no O(n) form is known for this inverse", b->what = soai_hold(e);
         }
@@ -140,19 +144,23 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
     }
 }
 
-/* Levels: sweep numbers, alternately inward and outward from `first` (1 inward).  Returns how many. */
+/* Levels: sweep numbers, alternately inward and outward from `first` (1 inward).  Returns how many.  Dense operations come
+ * after the sweep of their level, one after the other; those on inputs alone before the first, at level -1. */
+static int dense_op(int code) {
+    return code == OP_SOLVE || code == OP_MATRIX;
+}
 static int level_all(builder *b, int first) {
     int most = -1;
 #define WAY_OF(level) ((level) % 2 == 0 ? first : -first)
     for (int i = 0; i < b->count; ++i) {
         value *v = b->v + i;
-        int level = 0;
+        int level = dense_op(v->code) ? -1 : 0;
         const int ab[2] = {v->a, v->b};
         for (int s = 0; s < (v->code == OP_SUM ? 2 : 1); ++s)
             if (ab[s] >= 0) {
                 const value *o = b->v + ab[s];
                 int after = o->level;
-                if ((o->space == SOA_SPACE_BASE && o->code != OP_INPUT) || o->code == OP_SOLVE)
+                if (!dense_op(v->code) && ((o->space == SOA_SPACE_BASE && o->code != OP_INPUT) || dense_op(o->code)))
                     ++after; /* known when the sweep is over */
                 if (after > level) level = after;
             }
@@ -195,7 +203,7 @@ int soai_plan_cost(const soa_expr *e, soai_cost *cost) {
         *cost = (soai_cost){.sweeps = sweeps_of(b, &first)};
         for (int i = 0; i < b->count; ++i) {
             cost->recursions += recursion(b->v[i].code);
-            cost->steps += b->v[i].code == OP_INPUT ? 0 : b->v[i].code == OP_SOLVE ? 100 : 1;
+            cost->steps += b->v[i].code == OP_INPUT ? 0 : dense_op(b->v[i].code) ? 100 : 1;
         }
     }
     builder_free(b);
@@ -275,10 +283,14 @@ static soa_status fill(soa_plan *p, char *message, size_t room) {
             if (room) snprintf(message, room, "the vector '%s' has no value", v->leaf->name);
             return SOA_E_NAME;
         }
+        if (v->code == OP_MATRIX && !soai_matrix(m, v->leaf)) {
+            if (room) snprintf(message, room, "the operator '%s' has no value", v->leaf->name);
+            return SOA_E_NAME;
+        }
         total += soai_slot_size(m, v->space);
         p->recursions += recursion(v->code);
         p->articulates |= uses_P(v->code);
-        solves += v->code == OP_SOLVE;
+        solves += dense_op(v->code);
     }
     p->memory = calloc(total + 1, sizeof(double));
     p->slot = calloc((size_t)b->count + 1, sizeof *p->slot);
@@ -298,16 +310,20 @@ static soa_status fill(soa_plan *p, char *message, size_t room) {
         if (v->code == OP_INPUT) p->input = p->slot[i];
     }
     int n = 0;
-    for (int level = 0; level < p->sweeps; ++level) {
-        p->start[level] = n;
+    for (int level = -1; level < p->sweeps; ++level) {
+        if (level >= 0) p->start[level] = n;
         for (int i = 0; i < b->count; ++i) {
             const value *v = b->v + i;
             if (v->level != level || v->code == OP_INPUT) continue;
-            if (v->code == OP_SOLVE) {
+            if (dense_op(v->code)) {
                 solve *s = p->solves + p->solve_count++;
-                const size_t nt = (size_t)m->size[SOA_SPACE_TIP];
                 s->level = level, s->turned = v->b, s->in = p->slot[v->a], s->out = p->slot[i];
-                s->matrix = calloc(nt * nt + 1, sizeof(double));
+                s->rows = m->size[v->leaf->to], s->columns = m->size[v->leaf->from];
+                if (v->code == OP_MATRIX) {
+                    s->given = soai_matrix(m, v->leaf);
+                    continue;
+                }
+                s->matrix = calloc((size_t)s->rows * (size_t)s->columns + 1, sizeof(double));
                 const soa_status st = s->matrix ? plan_any(m, v->leaf, &s->plan, message, room) : SOA_E_MEMORY;
                 if (st) return st;
                 continue;
@@ -329,7 +345,19 @@ static soa_status fill(soa_plan *p, char *message, size_t room) {
 }
 
 static soa_status run_all(soa_plan *p);
-static soa_status run_solve(const solve *s, int n) {
+static void run_matrix(const solve *s) {
+    const int rows = s->turned ? s->columns : s->rows, columns = s->turned ? s->rows : s->columns;
+    for (int r = 0; r < rows; ++r) {
+        s->out[r] = 0;
+        for (int c = 0; c < columns; ++c) s->out[r] += s->given[s->turned ? rows * c + r : columns * r + c] * s->in[c];
+    }
+}
+static soa_status run_solve(const solve *s) {
+    const int n = s->rows;
+    if (s->given) {
+        run_matrix(s);
+        return SOA_OK;
+    }
     memcpy(s->out, s->in, (size_t)n * sizeof(double));
     for (int c = 0; c < n; ++c) {
         memset(s->plan->input, 0, (size_t)n * sizeof(double));
@@ -367,9 +395,9 @@ static soa_status run_all(soa_plan *p) {
         if (s) return s;
     }
     if (p->composes) soai_compose(m);
-    for (int level = 0; level < p->sweeps; ++level) {
-        const soai_op *ops = p->ops + p->start[level];
-        const int count = p->start[level + 1] - p->start[level];
+    for (int level = -1; level < p->sweeps; ++level) {
+        const soai_op *ops = p->ops + (level < 0 ? 0 : p->start[level]);
+        const int count = level < 0 ? 0 : p->start[level + 1] - p->start[level];
         for (int o = 0; o < count; ++o) { /* sums begin at zero */
             if (ops[o].code == OP_PHI || ops[o].code == OP_PSI || ops[o].code == OP_SHIFT)
                 memset(ops[o].out, 0, 6 * ((size_t)m->model->nb + 1) * sizeof(double));
@@ -383,7 +411,7 @@ static soa_status run_all(soa_plan *p) {
                        m->fext);
         for (int i = 0; i < p->solve_count; ++i)
             if (p->solves[i].level == level) {
-                const soa_status s = run_solve(p->solves + i, m->size[SOA_SPACE_TIP]);
+                const soa_status s = run_solve(p->solves + i);
                 if (s) return s;
             }
     }
@@ -440,16 +468,16 @@ size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
     if (p->composes)
         SAY("\nfor k = n ... 1   (tips to base)\n"
             "    Mc(k)    = M(k) + sum phi(k,c) Mc(c) phi'(k,c)      Mc at a tip: M\n");
-    for (int level = 0; level < p->sweeps; ++level) {
-        const int inward = (level % 2 == 0 ? p->first : -p->first) > 0;
-        if (p->start[level] == p->start[level + 1]) continue;
-        SAY("\nfor k = %s\n", inward ? "n ... 1   (tips to base)" : "1 ... n   (base to tips)");
+    for (int level = -1; level < p->sweeps; ++level) {
+        const int inward = (level % 2 == 0 ? p->first : -p->first) > 0,
+                  runs = level >= 0 && p->start[level] != p->start[level + 1];
+        if (runs) SAY("\nfor k = %s\n", inward ? "n ... 1   (tips to base)" : "1 ... n   (base to tips)");
         for (int i = 0; i < b->count; ++i) {
             const value *v = b->v + i;
             if (v->level != level || v->code == OP_INPUT) continue;
             char out[32], x[32], y[32], left[48];
             value_name(b, i, out), value_name(b, v->a, x), value_name(b, v->b, y);
-            snprintf(left, sizeof left, "%s(k)", out);
+            snprintf(left, sizeof left, dense_op(v->code) ? "%s" : "%s(k)", out);
             SAY("    %-8s = ", left);
             switch (v->code) {
             case OP_PHI: SAY("%s(k) + sum phi(k,c) %s(c)\n", x, out); break;
@@ -466,7 +494,11 @@ size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
             case OP_E_T: SAY("sum phi(0,k) %s(k)         root links only\n", x); break;
             case OP_BIAS: SAY("%s(k) x H'(k) thd(k)       and the apparent rate of H'\n", x); break;
             case OP_FORCE: SAY("%s(k) x* M(k) %s(k) - external wrench\n", x, x); break;
-            case OP_SOLVE: SAY("inv(.) %s, a solve in the space of the tips, after the sweep\n", x); break;
+            case OP_SOLVE: SAY("inv(.) %s, a dense solve %s\n", x, runs ? "after the sweep" : "between sweeps"); break;
+            case OP_MATRIX:
+                SAY("%s%s %s, a matrix %s\n", v->leaf->name, v->b ? "'" : "", x,
+                    runs ? "after the sweep" : "between sweeps");
+                break;
             case OP_SUM:
                 if (v->x == 1)
                     SAY("%s(k)", x);

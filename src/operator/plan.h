@@ -8,7 +8,7 @@ enum { MOST_VALUES = 4000 };
 typedef struct value {
     int code, space, a, b; /* arguments, -1 none */
     double x, y;
-    const soa_expr *leaf; /* OP_INPUT: its data; OP_SOLVE: what is inverted */
+    const soa_expr *leaf; /* OP_INPUT, OP_MATRIX: its data; OP_SOLVE: what is inverted */
     int level;
 } value;
 typedef struct builder {
@@ -18,11 +18,12 @@ typedef struct builder {
     const soa_expr *what; /* at this */
 } builder;
 
-typedef struct solve { /* inv(E) x in tip space: E formed by runs of its own plan, once per state */
+typedef struct
+    solve { /* inv(E) x in tip or base space: E formed by runs of its own plan; or a matrix of the caller's */
     soa_plan *plan;
-    double *unit, *matrix, *out;
-    const double *in;
-    int level, turned;
+    double *matrix, *out;
+    const double *given, *in; /* given: the caller's, rows x columns */
+    int level, turned, rows, columns;
 } solve;
 struct soa_plan {
     soa_machine *machine;

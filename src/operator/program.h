@@ -33,7 +33,8 @@ enum {
     SOAI_OPS(SOAI_OP_CODE_)
 #undef SOAI_OP_CODE_
         OP_SUM, /* out = x a + y b, in any space */
-    OP_SOLVE,   /* tip space, dense, between sweeps */
+    OP_SOLVE,   /* tip or base space, dense, after a sweep */
+    OP_MATRIX,  /* the caller's operator, likewise         */
     OP_INPUT
 };
 

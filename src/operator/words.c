@@ -129,7 +129,7 @@ static poly words_of(const soa_expr *e, int ideal) {
     if (e->kind == EXPR_LEAF) {
         if (e->leaf == LEAF_RIGID && ideal) return of_text("P - E_phi P E_phi' + K D K'", 1);
         if (e->leaf == LEAF_ROTOR && ideal) return p;
-        if (e->leaf == LEAF_VARIABLE) {
+        if (soai_callers(e)) {
             p.broken = 1;
             return p;
         }

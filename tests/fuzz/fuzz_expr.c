@@ -30,13 +30,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char text[401], message[300], out[8000];
     memcpy(text, data, size);
     text[size] = 0;
-    const soa_variable variable = {"x", SOA_SPACE_LINK};
+    const soa_variable variable[2] = {{"x", SOA_SPACE_LINK, SOA_SPACE_ONE}, {"A", SOA_SPACE_BASE, SOA_SPACE_TIP}};
     const soa_expr *e = NULL, *again = NULL, *better = NULL, *left = NULL, *right = NULL;
-    const double zero[18] = {0};
+    const double zero[36] = {0};
     soa_machine_set(machine, "x", SOA_SPACE_LINK, zero);
-    if (soa_expr_parse(text, &variable, 1, &e, message, sizeof message) == SOA_OK) {
+    soa_machine_set_matrix(machine, "A", SOA_SPACE_TIP, SOA_SPACE_BASE, zero);
+    if (soa_expr_parse(text, variable, 2, &e, message, sizeof message) == SOA_OK) {
         if (soa_expr_print(e, out, sizeof out) < sizeof out)
-            demand(soa_expr_parse(out, &variable, 1, &again, message, sizeof message) == SOA_OK,
+            demand(soa_expr_parse(out, variable, 2, &again, message, sizeof message) == SOA_OK,
                    "what was printed cannot be read");
         soa_expr_causality(e);
         demand(soa_expr_improve(e, 30, NULL, NULL, &better) == SOA_OK, "no form at all");

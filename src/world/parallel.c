@@ -1,0 +1,26 @@
+/* parallel.c  an executor for libsoa's parallel calls, on OpenMP's threads. */
+#include "soa/world.h"
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+int soa_openmp_threads(void) {
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
+void soa_openmp_parallel_for(void *user, int count, soa_parallel_task *task, void *data) {
+#ifdef _OPENMP
+    int threads = user ? *(const int *)user : soa_openmp_threads();
+    if (threads > count) threads = count;
+    if (threads > 1) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int i = 0; i < count; ++i) task(data, i);
+        return;
+    }
+#endif
+    (void)user;
+    for (int i = 0; i < count; ++i) task(data, i);
+}
