@@ -263,7 +263,8 @@ static int explain(op *o, const app_args *args, app_out *out) {
         size_t length = 0;
         soa_count c;
         if (soa_plan_count(o->plan, 0, &c) != SOA_OK)
-            return app_fail(&app_op, "this plan has no scalar form: it solves densely, or uses vectors or operators of vars");
+            return app_fail(&app_op,
+                            "this plan has no scalar form: it solves densely, or uses vectors or operators of vars");
         if (args->value[EMIT]) {
             if (soa_plan_emit_c(o->plan, "soa_op", &text, &length) != SOA_OK) return app_fail(&app_op, "out of memory");
             char *shown = malloc(4000);
