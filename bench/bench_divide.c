@@ -1,5 +1,6 @@
-/* bench_divide.c  divide-and-conquer forward dynamics and the constraint-force forms against soa_aba: operations and wall
- *                 time, on one core and on all; best of several rounds, interleaved.  Arguments: the longest chain (4096). */
+/* bench_divide.c  divide-and-conquer forward dynamics and the constraint-force forms against soa_aba: operations, and
+ *                 wall time on one core and on all.  Best of 200 short rounds, interleaved, so that other work on the
+ *                 machine matters least.  Argument: the longest chain (4096). */
 #define _POSIX_C_SOURCE 200809L
 #include "flops.h"
 #include "soa/io.h"
@@ -20,7 +21,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-enum { ABA, ONE, ALL, COARSE_ONE, COARSE_ALL, TREE, TRIDIAGONAL, WAYS, ROUNDS = 25 };
+enum { ABA, ONE, ALL, COARSE_ONE, COARSE_ALL, TREE, TRIDIAGONAL, WAYS, ROUNDS = 200 };
 typedef struct job {
     const soa_model *m;
     soa_work *w;
@@ -47,7 +48,7 @@ static void call(void *p) {
 }
 static void measure(job *j, int links, double us[WAYS]) {
     static double times[WAYS][ROUNDS];
-    const int calls = 6000 / links + 1;
+    const int calls = 1000 / links + 1;
     for (int r = 0; r < ROUNDS; ++r)
         for (int way = 0; way < WAYS; ++way) {
             j->way = way;

@@ -481,6 +481,14 @@ static void refusals(void **state) {
     assert_true(qdd[0] == 77);
     soa_divide_free(d), soa_divide_free(NULL), free_tree_state(&s), soa_model_free(m), free(qdd);
 
+    const soa_body_def still = soa_body_default("still", 0, SOA_FIXED); /* nothing moves */
+    const soa_model_def none = soa_model_default("none", &still, 1);
+    double nothing[1];
+    assert_int_equal(soa_model_create(&none, &m, NULL), SOA_OK);
+    assert_int_equal(soa_divide_create(m, 1, &d), SOA_OK);
+    assert_int_equal(soa_fd_divide(d, NULL, NULL, NULL, NULL, 0, NULL, NULL, nothing), SOA_OK);
+    soa_divide_free(d), soa_model_free(m);
+
     soa_body_def b[2] = {soa_body_default("one", 0, SOA_REVOLUTE), soa_body_default("two", 1, SOA_REVOLUTE)};
     for (int how = 0; how < 3; ++how) { /* a massless tip, an exact rotor, a mimic joint */
         soa_body_box(b, 1, 0.1, 0.2, 0.3), soa_body_box(b + 1, 1, 0.1, 0.2, 0.3);

@@ -141,7 +141,7 @@ static int sort_levels(soa_divide *d) {
     d->levels = most + 1;
     d->start = calloc((size_t)d->levels + 2, sizeof *d->start);
     int *to = calloc((size_t)d->count + 1, sizeof *to);
-    soai_segment *sorted = calloc((size_t)d->count, sizeof *sorted);
+    soai_segment *sorted = calloc((size_t)d->count + 1, sizeof *sorted);
     if (!d->start || !to || !sorted) {
         free(to), free(sorted);
         return 0;
