@@ -68,7 +68,8 @@ SOA_API soa_status soa_constraint_add(soa_constraints *constraints, const soa_co
                                       soa_report *report);
 SOA_API soa_status soa_constraint_remove(soa_constraints *constraints, int number);
 SOA_API soa_status soa_constraint_switch(soa_constraints *constraints, int number, int on);
-/* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), and their rates of the last evaluation. */
+/* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), and their rates at the last state given with
+ * velocities.  The coordinates are those of a joint of the tree between place1 and place2 (docs/notation.md). */
 SOA_API soa_status soa_constraint_set_effort(soa_constraints *constraints, int number, const double *effort);
 SOA_API soa_status soa_constraint_rates(const soa_constraints *constraints, int number, double rates[6], int *count);
 /* Constraints in use, the rows they have now, and the rows of one (first row and count; count 0 while switched off). */

@@ -120,24 +120,18 @@ void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *op
     }
     s->rank = soai_cholesky_pivoted(rows, c->L, c->pivot, options->rank_tolerance);
     s->condition = condition_of(c, s);
+    for (int d = s->rank; d < rows; ++d)
+        if (c->L[rows * d + d] > s->left) s->left = c->L[rows * d + d];
     for (int i = 0; i < rows; ++i)
         if (c->scale[i] == 0) c->scale[i] = 1;
 }
-/* x with G M^-1 G' x = b, zero at redundant rows; gives back how far these disagree, relative. */
-double soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, double *x) {
-    double *y = c->part, size = 0, worst = 0;
-    for (int k = 0; k < s->rows; ++k) {
-        y[k] = b[c->pivot[k]] * c->scale[c->pivot[k]];
-        if (fabs(y[k]) > size) size = fabs(y[k]);
-    }
+/* x with G M^-1 G' x = b, zero at redundant rows. */
+void soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, double *x) {
+    double *y = c->part;
+    for (int k = 0; k < s->rank; ++k) y[k] = b[c->pivot[k]] * c->scale[c->pivot[k]];
     forward(c, s, y);
-    for (int d = s->rank; d < s->rows; ++d) {
-        const double off = fabs(y[d] - dot(s->rank, c->L + s->rows * d, y));
-        if (!(off <= worst)) worst = off;
-    }
     backward(c, s, y);
     unscale(c, s, y, x);
-    return size > 0 ? worst / size : 0;
 }
 
 /* The same factor from A = C^-1 G' (or G' itself), rows x nv scaled to unit length and given row by row in `rows_of_A`:
@@ -155,9 +149,28 @@ static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, dou
     for (int i = 0; i < rows; ++i)
         for (int k = 0; k <= i && k < nv; ++k) c->L[rows * i + k] = c->K[(size_t)rows * (size_t)k + (size_t)i];
     s->condition = condition_of(c, s);
+    if (s->rank < rows && s->rank < nv) s->left = c->L[rows * s->rank + s->rank] * c->L[rows * s->rank + s->rank];
 }
 
-/* --- the methods: from G, gamma (c->gamma), tau to vdot and lambda; each gives the disagreement of redundant rows -------- */
+/* How far redundant rows are from G vdot + gamma = 0, relative to the terms of that sum; below one unit (m/s^2, rad/s^2)
+ * to one unit, for at rest all terms may be rounding.  The others hold by construction. */
+static double disagreement(const soa_constraints *c, const gram *s) {
+    const int nv = c->model->nv;
+    double worst = 0;
+    for (int k = s->rank; k < s->rows; ++k) {
+        const int r = c->pivot[k];
+        double off = c->gamma[r], size = fabs(off);
+        for (int j = 0; j < nv; ++j) {
+            const double term = c->G[(size_t)r * (size_t)nv + (size_t)j] * c->vdot[j];
+            off += term, size += fabs(term);
+        }
+        off = fabs(off) / (size > 1 ? size : 1);
+        if (!(off <= worst)) worst = off;
+    }
+    return worst;
+}
+
+/* --- the methods: from G, gamma (c->gamma), tau to vdot and lambda; and a factor of the rows ------------------------- */
 typedef struct input {
     soa_constraints *c;
     soa_work *w;
@@ -168,20 +181,19 @@ typedef struct input {
 } input;
 
 /* method 2 */
-static soa_status by_forces(const input *in, gram *s, double *residual) {
+static soa_status by_forces(const input *in, gram *s) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv, rows = in->rows;
-    soa_status bad = soa_aba(c->model, in->w, in->q, in->v, c->torque, in->wrenches, in->wrench_count, c->vdot);
-    if (bad || (bad = soai_minv_prepare(c->model, in->w, in->q))) return bad;
+    const soa_status bad = soa_aba(c->model, in->w, in->q, in->v, c->torque, in->wrenches, in->wrench_count, c->vdot);
+    if (bad) return bad; /* the articulated inertias of soa_aba stand */
     for (int r = 0; r < rows; ++r) soai_minv_apply(in->w, c->G + (size_t)r * (size_t)nv, c->Y + (size_t)r * (size_t)nv);
     soai_gram_factor(c, rows, in->options, s);
     null_space(c, s, NULL);
     for (int r = 0; r < rows; ++r) c->lambda[r] = 0;
-    for (int pass = 0; pass < 2; ++pass) { /* the second takes back most of the first's rounding */
+    const int passes = s->damping > 0 ? 1 : 2;
+    for (int pass = 0; pass < passes; ++pass) { /* the second takes back most of the first's rounding */
         for (int r = 0; r < rows; ++r) c->right[r] = -(dot(nv, c->G + (size_t)r * (size_t)nv, c->vdot) + c->gamma[r]);
-        const double off = soai_gram_basic(c, s, c->right, c->g);
-        if (!pass) *residual = off;
-        if (pass && s->damping > 0) break;
+        soai_gram_basic(c, s, c->right, c->g);
         for (int r = 0; r < rows; ++r) {
             c->lambda[r] += c->g[r];
             for (int j = 0; j < nv; ++j) c->vdot[j] += c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->g[r];
@@ -200,25 +212,8 @@ static soa_status dense_start(const input *in) {
     for (int j = 0; j < nv; ++j) c->torque[j] -= c->vdot[j];
     return SOA_OK;
 }
-/* How far redundant rows are from G vdot + gamma = 0, relative to the gammas. */
-static double disagreement(const soa_constraints *c, const gram *s) {
-    const int nv = c->model->nv;
-    double worst = 0, size = 0;
-    for (int k = 0; k < s->rows; ++k) {
-        const int r = c->pivot[k];
-        const double free = fabs(c->gamma[r]) * c->scale[r];
-        if (free > size) size = free;
-        if (k < s->rank) continue;
-        const double off = fabs(dot(nv, c->G + (size_t)r * (size_t)nv, c->vdot) + c->gamma[r]) * c->scale[r];
-        if (!(off <= worst)) worst = off;
-    }
-    for (int j = 0; j < nv; ++j)
-        if (fabs(c->vdot[j]) > size) size = fabs(c->vdot[j]);
-    return size > 0 ? worst / size : 0;
-}
-
 /* method 1 */
-static soa_status by_kkt(const input *in, gram *s, double *residual) {
+static soa_status by_kkt(const input *in, gram *s) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv;
     soa_status bad = dense_start(in);
@@ -241,12 +236,11 @@ static soa_status by_kkt(const input *in, gram *s, double *residual) {
     for (int k = 0; k < s->rank; ++k) c->part[k] = -c->x[nv + k]; /* the unknown of (20) is -lambda */
     unscale(c, s, c->part, c->lambda);
     least_norm(c, s, c->lambda);
-    *residual = disagreement(c, s);
     return SOA_OK;
 }
 
 /* method 3 */
-static soa_status by_null_space(const input *in, gram *s, double *residual) {
+static soa_status by_null_space(const input *in, gram *s) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv, rows = in->rows;
     soa_status bad = dense_start(in);
@@ -284,12 +278,12 @@ static soa_status by_null_space(const input *in, gram *s, double *residual) {
         x[i] /= C[nv * i + i];
     }
     memcpy(c->vdot, x, (size_t)nv * sizeof *x);
-    *residual = disagreement(c, s);
     return SOA_OK;
 }
 
-static soa_closed_method choose(const soa_constraints *c, soa_closed_method asked, int rows) {
+static soa_closed_method choose(const soa_constraints *c, soa_closed_method asked, int damped, int rows) {
     if (asked != SOA_CLOSED_AUTO) return asked;
+    if (damped) return SOA_CLOSED_FORCES;
     const int nv = c->model->nv; /* few joints and many rows: the dense one, which does not square the condition */
     return c->capacity.dense && nv <= 32 && 2 * rows >= nv ? SOA_CLOSED_NULL_SPACE : SOA_CLOSED_FORCES;
 }
@@ -300,14 +294,16 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
     const soa_closed_options plain = soa_closed_default();
     if (!options) options = &plain;
     if (!c || !w || !qdd || w->model != c->model || (unsigned)options->method > SOA_CLOSED_NULL_SPACE ||
-        !(t - t == 0) || !(options->rank_tolerance >= 0) || !(options->damping >= 0))
+        !(t - t == 0) || !(options->rank_tolerance >= 0 && options->rank_tolerance < 1) ||
+        !(options->damping >= 0 && options->damping < 1e150) || !(options->most_condition > 0) ||
+        !(options->consistency >= 0) || !soai_all_finite(options->baumgarte, 2))
         return SOA_E_ARGUMENT;
     const soa_model *m = c->model;
     const int nv = m->nv;
     int rows = 0;
     soa_status s = soai_check_state(m, q, v, NULL, tau, &w->body);
-    if (s || (s = soai_constraint_evaluate(c, w, q, v, t, &rows))) return s;
-    const soa_closed_method method = choose(c, options->method, rows);
+    if (s || (s = soai_constraint_evaluate(c, w, q, v ? v : w->zero, t, &rows))) return s;
+    const soa_closed_method method = choose(c, options->method, options->damping > 0, rows);
     if (method != SOA_CLOSED_FORCES && !c->capacity.dense) return SOA_E_MEMORY;
     if (method != SOA_CLOSED_FORCES && options->damping > 0) return SOA_E_ARGUMENT;
     soai_constraint_form(c, w, rows, c->G);
@@ -318,10 +314,12 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
     for (int j = 0; j < nv; ++j) c->torque[j] = c->cut[j] + (tau ? tau[j] : 0);
     const input in = {c, w, options, q, v, wrenches, wrench_count, rows};
     gram g = {0};
-    double residual = 0;
-    s = method == SOA_CLOSED_KKT      ? by_kkt(&in, &g, &residual)
-        : method == SOA_CLOSED_FORCES ? by_forces(&in, &g, &residual)
-                                      : by_null_space(&in, &g, &residual);
+    s = method == SOA_CLOSED_KKT      ? by_kkt(&in, &g)
+        : method == SOA_CLOSED_FORCES ? by_forces(&in, &g)
+                                      : by_null_space(&in, &g);
+    const double residual = s ? 0 : disagreement(c, &g);
+    const int contradict = !(residual <= options->consistency), loose = contradict && g.left > 1e-14;
+    if (loose) g.condition = 1 / g.left; /* not rounding: rows that were taken to be redundant are nearly so only */
     if (report) {
         memset(report, 0, sizeof *report);
         report->rows = rows, report->rank = g.rank, report->redundant = rows - g.rank;
@@ -329,7 +327,7 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
         if (!s && g.rank < rows) null_space(c, &g, report);
     }
     if (s) return s;
-    if (!(residual <= options->consistency)) return SOA_E_INCONSISTENT;
+    if (contradict) return loose ? SOA_E_SINGULAR : SOA_E_INCONSISTENT;
     if (!(g.condition <= options->most_condition) && !(options->damping > 0)) return SOA_E_SINGULAR;
     memcpy(qdd, c->vdot, (size_t)nv * sizeof *qdd);
     if (lambda) memcpy(lambda, c->lambda, (size_t)rows * sizeof *lambda);
@@ -341,7 +339,7 @@ soa_status soa_constraint_rows_at(soa_constraints *c, soa_work *w, const double 
     if (!c || !w || w->model != c->model || !(t - t == 0)) return SOA_E_ARGUMENT;
     int rows = 0;
     const int nv = c->model->nv;
-    const soa_status s = soai_constraint_evaluate(c, w, q, v, t, &rows);
+    const soa_status s = soai_constraint_evaluate(c, w, q, v ? v : w->zero, t, &rows);
     if (s) return s;
     double *const into = G ? G : c->G;
     if (G || rate) soai_constraint_form(c, w, rows, into);

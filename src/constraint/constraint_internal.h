@@ -43,8 +43,9 @@ struct soa_constraints {
         *x; /* dense methods: nv^2, (nv + rows)^2, nv + rows                                         */
 };
 
-/* Rows at (q, v, t), with kinematics left in the work space; v NULL: zero, gamma and rates are then not of use.  Fills
- * row, owner, and cut: the torques of cut joints (efforts, friction).  Gives the number of rows, or a status. */
+/* Rows at (q, v, t), with kinematics left in the work space.  Fills row, owner, and cut: the torques of cut joints
+ * (efforts, friction).  v NULL: only positions are of interest; no gamma, no cut torques.  Gives the number of rows, or a
+ * status. */
 soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
                                     int *rows);
 /* Rows of G from those of `row`. */
@@ -54,9 +55,10 @@ void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G);
 typedef struct gram {
     int rows, rank;
     double condition, damping;
+    double left; /* largest pivot that was taken for zero */
 } gram;
 void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s);
-double soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, double *x);
+void soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, double *x);
 
 /* M^-1 x with the articulated inertias of soai_minv_prepare standing. */
 soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q);

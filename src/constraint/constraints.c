@@ -52,16 +52,17 @@ static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity
     }
     return at;
 }
-static int usable(const soa_constraint_capacity *c) {
-    return c && c->constraints >= 0 && c->rows >= 0 && c->constraints <= 1000000 && c->rows <= 20000;
+static int usable(const soa_model *m, const soa_constraint_capacity *c) {
+    return m && c && c->constraints >= 0 && c->rows >= 0 && c->constraints <= 1000000 && c->rows <= 20000 &&
+           !(c->dense && m->nv + c->rows > 30000); /* products of sizes stay within int */
 }
 
 size_t soa_constraints_size(const soa_model *model, const soa_constraint_capacity *capacity) {
-    return model && usable(capacity) ? layout(model, capacity, NULL) : 0;
+    return usable(model, capacity) ? layout(model, capacity, NULL) : 0;
 }
 soa_status soa_constraints_init(const soa_model *model, const soa_constraint_capacity *capacity, void *memory,
                                 size_t size, soa_constraints **constraints) {
-    if (!model || !usable(capacity) || !constraints) return SOA_E_ARGUMENT;
+    if (!usable(model, capacity) || !constraints) return SOA_E_ARGUMENT;
     if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, capacity, NULL)) return SOA_E_MEMORY;
     layout(model, capacity, memory);
     *constraints = memory;
@@ -69,7 +70,7 @@ soa_status soa_constraints_init(const soa_model *model, const soa_constraint_cap
 }
 soa_status soa_constraints_create(const soa_model *model, const soa_constraint_capacity *capacity,
                                   soa_constraints **constraints) {
-    if (!model || !usable(capacity) || !constraints) return SOA_E_ARGUMENT;
+    if (!usable(model, capacity) || !constraints) return SOA_E_ARGUMENT;
     const size_t size = (layout(model, capacity, NULL) + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
     void *memory = aligned_alloc(SOAI_ALIGN, size);
     if (!memory) return SOA_E_MEMORY;
@@ -165,6 +166,8 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
         if (!is_rotation(&def->place1) || !is_rotation(&def->place2))
             FAIL(SOA_E_FRAME, "\"%s\": a place in its frame is not a rotation and a finite shift", k.name);
     }
+    if (def->drive && def->kind != SOA_DISTANCE && def->kind != SOA_RATIO)
+        FAIL(SOA_E_ARGUMENT, "\"%s\": only a distance or a ratio can be driven in time", k.name);
     if (!(fabs(def->value) <= 1e300) || !(def->damping >= 0 && def->damping <= 1e300) ||
         !(def->friction >= 0 && def->friction <= 1e300) || !(fabs(def->pitch) <= 1e12))
         FAIL(SOA_E_NOT_FINITE, "\"%s\": value, damping, friction or pitch is not finite (or negative)", k.name);

@@ -28,11 +28,13 @@ static soa_status position_rows(soa_constraints *c, soa_work *w, const double *q
     return SOA_OK;
 }
 
-/* step = -M^-1 G' (G M^-1 G')^+ b at q, from the rows of G that stand. */
-static soa_status mass_step(soa_constraints *c, soa_work *w, const double *q, int rows, const double *b, double *step) {
+/* step = -M^-1 G' (G M^-1 G')^+ b at q, from the rows of G that stand; pivots below `tolerance` are redundant rows. */
+static soa_status mass_step(soa_constraints *c, soa_work *w, const double *q, int rows, const double *b,
+                            double tolerance, double *step) {
     const int nv = c->model->nv;
     soa_closed_options options = soa_closed_default();
     gram g;
+    options.rank_tolerance = tolerance;
     const soa_status s = soai_minv_prepare(c->model, w, q);
     if (s) return s;
     for (int r = 0; r < rows; ++r) soai_minv_apply(w, c->G + (size_t)r * (size_t)nv, c->Y + (size_t)r * (size_t)nv);
@@ -55,12 +57,19 @@ soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double 
     memcpy(c->q, q, q_bytes);
     if ((s = position_rows(c, w, c->q, t, 1, &rows))) return s;
     double now = largest(rows, c->g);
-    for (int pass = 0; pass < 30 && now > 0; ++pass) {
-        if ((s = mass_step(c, w, c->q, rows, c->g, c->vdot))) return s;
+    for (int pass = 0, coarse = 1; pass < 30 && now > 0; ++pass) {
+        /* off the constraints by g, redundant rows are so only up to g, their pivots up to g^2 */
+        const double tolerance = coarse && now > 1e-6 ? (now < 1e-3 ? now * now : 1e-6) : 1e-12;
+        if ((s = mass_step(c, w, c->q, rows, c->g, tolerance, c->vdot))) return s;
         if ((s = soa_integrate(m, c->q, c->vdot, 1, c->try_q))) return s;
         if ((s = position_rows(c, w, c->try_q, t, 1, &rows))) return s;
         const double next = largest(rows, c->g);
-        if (!(next < now)) break; /* nothing more to be gained */
+        if (!(next < now)) { /* nothing more to be gained, unless weak rows were taken for redundant ones */
+            if (tolerance <= 1e-12) break;
+            coarse = 0;
+            if ((s = position_rows(c, w, c->q, t, 1, &rows))) return s;
+            continue;
+        }
         memcpy(c->q, c->try_q, q_bytes);
         now = next;
     }
@@ -79,7 +88,7 @@ soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double 
                 c->rate[r] = c->row[r].drift;
                 for (int j = 0; j < nv; ++j) c->rate[r] += c->G[(size_t)r * (size_t)nv + (size_t)j] * c->torque[j];
             }
-            if ((s = mass_step(c, w, c->q, all, c->rate, c->vdot))) return s;
+            if ((s = mass_step(c, w, c->q, all, c->rate, 1e-12, c->vdot))) return s;
             for (int j = 0; j < nv; ++j) c->torque[j] += c->vdot[j];
             left = 0;
             for (int r = 0; r < all; ++r) {
@@ -162,7 +171,7 @@ soa_status soa_closed_id(soa_constraints *c, soa_work *w, const double *q, const
     const int nv = m->nv;
     int rows = 0, free = 0, driven = 0;
     soa_status s = soai_check_state(m, q, v, a, NULL, &w->body);
-    if (s || (s = soai_constraint_evaluate(c, w, q, v, t, &rows))) return s;
+    if (s || (s = soai_constraint_evaluate(c, w, q, v ? v : w->zero, t, &rows))) return s;
     soai_constraint_form(c, w, rows, c->G);
     double size = 1, off = 0;
     for (int r = 0; r < rows; ++r) { /* does a obey the constraints? */

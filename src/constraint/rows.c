@@ -5,6 +5,7 @@
  * an equation is r . w + n . p' (+ time) = 0, and its second rate r . w' + n . p'' + rest.  The kinds differ in r, n, rest:
  *     n . p   = 0                     r = 0,        n,  rest 0
  *     n . R a = 0                     r = R a x n,  0,  rest n . (w x (w x R a))
+ * and combinations of these for turns, chosen so that the residual is an angle: it then tells the way back from afar.
  * Rows are used with the opposite sign, so that their multiplier acts on body 1 (soa/constraint.h).                    */
 #include "constraint_internal.h"
 #include "../spatial/algebra.h"
@@ -92,69 +93,141 @@ static const double none[3] = {0, 0, 0};
 static constraint_row *put_point(constraint_row *row, const relative *s, const double n[3]) {
     return put(row, s, none, n, v3_dot(n, s->p), 0);
 }
-/* sum of weight * n . R a over two terms (the second may have weight 0), less `at` */
-static constraint_row *put_turn(constraint_row *row, const relative *s, const double n1[3], const double a1[3],
-                                double w1, const double n2[3], const double a2[3], double w2, double at) {
-    const double *n[2] = {n1, n2}, *a[2] = {a1, a2}, weight[2] = {w1, w2};
-    double r[3] = {0, 0, 0}, g = -at, rest = 0;
-    for (int i = 0; i < 2; ++i) {
-        double u[3], x[3], wu[3], wwu[3];
-        if (weight[i] == 0) continue;
-        rot_mul(s->R, a[i], u);
-        v3_cross(u, n[i], x);
-        v3_cross(s->w, u, wu);
-        v3_cross(s->w, wu, wwu);
-        for (int j = 0; j < 3; ++j) r[j] += weight[i] * x[j];
-        g += weight[i] * v3_dot(n[i], u);
-        rest += weight[i] * v3_dot(n[i], wwu);
+/* n . R a = at */
+static constraint_row *put_angle(constraint_row *row, const relative *s, const double n[3], const double a[3],
+                                 double at) {
+    double u[3], r[3], wu[3], wwu[3];
+    rot_mul(s->R, a, u);
+    v3_cross(u, n, r);
+    v3_cross(s->w, u, wu);
+    v3_cross(s->w, wu, wwu);
+    return put(row, s, r, none, v3_dot(n, u) - at, v3_dot(n, wwu));
+}
+
+/* The vector of a rotation, angle (at most half a turn) times axis. */
+static void rotation_vector(const double R[9], double g[3]) {
+    const double c = (R[0] + R[4] + R[8] - 1) / 2;
+    const double x[3] = {(R[7] - R[5]) / 2, (R[2] - R[6]) / 2, (R[3] - R[1]) / 2}; /* sine times axis */
+    const double sine = sqrt(v3_dot(x, x)), angle = atan2(sine, c);
+    if (c > -0.5) {
+        for (int j = 0; j < 3; ++j) g[j] = sine > 0 ? x[j] * (angle / sine) : 0;
+        return;
     }
-    return put(row, s, r, none, g, rest);
+    const int k = R[0] > R[4] ? (R[0] > R[8] ? 0 : 2) : (R[4] > R[8] ? 1 : 2); /* (R + R')/2 = c + (1 - c) u u' */
+    double u[3], size, sign;
+    for (int j = 0; j < 3; ++j) u[j] = (R[3 * j + k] + R[3 * k + j]) / 2 - (j == k ? c : 0);
+    size = sqrt(v3_dot(u, u)), sign = v3_dot(u, x) < 0 ? -1 : 1;
+    for (int j = 0; j < 3; ++j) g[j] = sign * angle * u[j] / size;
 }
-
-/* Angle of the turn about the axis, which R is close to. */
-static double turn_about(const constraint *c, const relative *s) {
-    double u[3];
+/* No turn at all: g = log R = 0, three rows.  With y = |g|^2,
+ *     g' = w - g x w / 2 + k(y) g x (g x w),     k = (1 - (|g|/2) cot(|g|/2)) / y,
+ * which is exact for any R short of half a turn, so that assembly finds its way from afar. */
+static constraint_row *put_no_turn(constraint_row *row, const relative *s) {
+    double g[3], gw[3], ggw[3], rate[3], x[3], rest[3];
+    rotation_vector(s->R, g);
+    const double y = v3_dot(g, g), half = sqrt(y) / 2;
+    double k = 1 / 12.0 + y * (1 / 720.0 + y * (1 / 30240.0 + y / 1209600.0));         /* k, and dk/dy */
+    double dk = 1 / 720.0 + y * (1 / 15120.0 + y * (1 / 403200.0 + y / 11975040.0)); /* for small turns */
+    if (y > 1e-2) {
+        const double cot = cos(half) / sin(half), sine = sin(half);
+        k = (1 - half * cot) / y;
+        dk = ((half / (sine * sine) - cot) / (8 * half) - k) / y;
+    }
+    v3_cross(g, s->w, gw);
+    v3_cross(g, gw, ggw);
+    for (int j = 0; j < 3; ++j) rate[j] = s->w[j] - gw[j] / 2 + k * ggw[j];
+    const double k_rate = dk * 2 * v3_dot(g, rate);
+    for (int j = 0; j < 3; ++j) rest[j] = k_rate * ggw[j];
+    v3_cross(rate, s->w, x);
+    for (int j = 0; j < 3; ++j) rest[j] -= x[j] / 2;
+    double t[3];
+    v3_cross(g, x, t);
+    for (int j = 0; j < 3; ++j) rest[j] += k * t[j];
+    v3_cross(rate, gw, x);
+    for (int j = 0; j < 3; ++j) rest[j] += k * x[j];
+    for (int i = 0; i < 3; ++i) { /* row i of g' is r . w, r = e + g x e / 2 + k g x (g x e) */
+        double e[3] = {i == 0, i == 1, i == 2}, ge[3], gge[3];
+        v3_cross(g, e, ge);
+        v3_cross(g, ge, gge);
+        for (int j = 0; j < 3; ++j) e[j] += ge[j] / 2 + k * gge[j];
+        row = put(row, s, e, none, g[i], rest[i]);
+    }
+    return row;
+}
+/* A turn about the axis a only, two rows: with u = R a, c = a . u = cos(angle between them), g = f(c) (b1 . u, b2 . u),
+ * f = angle / sine.  (1 - c^2) f' = c f - 1, (1 - c^2) f'' = f + 3 c f'.  Exact wherever u is not -a. */
+static constraint_row *put_about_axis(constraint_row *row, const relative *s, const constraint *c) {
+    double u[3], wu[3], wwu[3], ua[3];
+    rot_mul(s->R, c->a, u);
+    v3_cross(s->w, u, wu);
+    v3_cross(s->w, wu, wwu);
+    v3_cross(u, c->a, ua);
+    const double cosine = v3_dot(c->a, u), s1 = v3_dot(c->b1, u), s2 = v3_dot(c->b2, u), sine2 = s1 * s1 + s2 * s2;
+    if (cosine < 0 && sine2 < 1e-12) { /* upside down: any way round will do */
+        double r2[3];
+        for (int j = 0; j < 3; ++j) r2[j] = -c->b1[j];
+        row = put(row, s, c->b2, none, atan2(sqrt(sine2), cosine), 0);
+        return put(row, s, r2, none, 0, 0);
+    }
+    double f = 0, df = 0, ddf = 0;
+    if (cosine > 0.9) { /* powers of y = 1 - c: coefficients 1, 1/3, 2/15, ..., the n-th n/(2n + 1) of the one before */
+        const double y = sine2 / (1 + cosine);
+        double a[13] = {1};
+        for (int n = 1; n < 13; ++n) a[n] = a[n - 1] * n / (2 * n + 1);
+        for (int n = 12; n >= 0; --n) {
+            f = f * y + a[n];
+            if (n > 0) df = df * y - n * a[n];
+            if (n > 1) ddf = ddf * y + n * (n - 1) * a[n];
+        }
+    } else {
+        f = atan2(sqrt(sine2), cosine) / sqrt(sine2);
+        df = (cosine * f - 1) / sine2;
+        ddf = (f + 3 * cosine * df) / sine2;
+    }
+    const double rate = v3_dot(c->a, wu);
+    for (int i = 0; i < 2; ++i) {
+        const double *b = i ? c->b2 : c->b1, si = i ? s2 : s1;
+        double r[3];
+        v3_cross(u, b, r);
+        for (int j = 0; j < 3; ++j) r[j] = f * r[j] + si * df * ua[j];
+        const double rest = f * v3_dot(b, wwu) + df * (si * v3_dot(c->a, wwu) + 2 * rate * v3_dot(b, wu)) +
+                            ddf * rate * rate * si;
+        row = put(row, s, r, none, f * si, rest);
+    }
+    return row;
+}
+/* A screw: way along the axis = pitch * angle, up to whole turns.  The angle is that of u = R b1 about the axis; with
+ * x, y, z = u . b1, b2, a and h = (x b1 + y b2) / (x^2 + y^2) its rate is (a - z h) . w. */
+static constraint_row *put_screw(constraint_row *row, const relative *s, const constraint *c) {
+    double u[3], wu[3], r[3], rest = 0;
     rot_mul(s->R, c->b1, u);
-    return atan2(v3_dot(u, c->b2), v3_dot(u, c->b1));
-}
-
-/* The residuals of turns are sines; half a turn away they would vanish too.  So they are stretched to the angle itself,
- * which changes nothing where they are small. */
-static void stretch(constraint_row *first, constraint_row *end, double cosine) {
-    double sine = 0;
-    for (const constraint_row *r = first; r < end; ++r) sine += r->g * r->g;
-    sine = sqrt(sine);
-    const double angle = atan2(sine, cosine);
-    if (sine > 1e-9)
-        for (constraint_row *r = first; r < end; ++r) r->g *= angle / sine;
-    else if (cosine < 0)
-        first->g = angle;
+    v3_cross(s->w, u, wu);
+    const double x = v3_dot(u, c->b1), y = v3_dot(u, c->b2), z = v3_dot(u, c->a), size = x * x + y * y;
+    const double dx = v3_dot(wu, c->b1), dy = v3_dot(wu, c->b2), dz = v3_dot(wu, c->a), pitch = c->def.pitch;
+    const double lead = 2 * 3.14159265358979323846 * pitch, fall = size > 0 ? 2 * (x * dx + y * dy) / size : 0;
+    double g = v3_dot(c->a, s->p) - pitch * atan2(y, x);
+    if (lead != 0) g -= lead * floor(g / lead + 0.5);
+    for (int j = 0; j < 3; ++j) {
+        const double h = size > 0 ? (x * c->b1[j] + y * c->b2[j]) / size : 0;
+        const double dh = size > 0 ? (dx * c->b1[j] + dy * c->b2[j]) / size - fall * h : 0;
+        r[j] = -pitch * (c->a[j] - z * h);
+        rest += pitch * (dz * h + z * dh) * s->w[j];
+    }
+    return put(row, s, r, c->a, g, rest);
 }
 
 static constraint_row *loop_rows(const constraint *c, const relative *s, constraint_row *row) {
     static const double e[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     const soa_joint_type type = c->def.joint;
-    constraint_row *const first = row;
-    double u[3];
     switch (type) { /* how it may turn */
     case SOA_FIXED:
-    case SOA_PRISMATIC: /* not at all: (R - R')/2 = 0 */
-        for (int k = 0; k < 3; ++k) {
-            const double *ei = e[(k + 1) % 3], *ej = e[(k + 2) % 3];
-            row = put_turn(row, s, ej, ei, 0.5, ei, ej, -0.5, 0);
-        }
-        stretch(first, row, (s->R[0] + s->R[4] + s->R[8] - 1) / 2);
-        break;
+    case SOA_PRISMATIC: row = put_no_turn(row, s); break;
     case SOA_UNIVERSAL: /* the axes keep their angle */
-        row = put_turn(row, s, c->def.axis, c->def.axis2, 1, none, none, 0, v3_dot(c->def.axis, c->def.axis2));
+        row = put_angle(row, s, c->def.axis, c->def.axis2, v3_dot(c->def.axis, c->def.axis2));
         break;
     case SOA_SPHERICAL:
     case SOA_FREE: break;
-    default: /* about the axis only */
-        row = put_turn(row, s, c->b1, c->a, 1, none, none, 0, 0);
-        row = put_turn(row, s, c->b2, c->a, 1, none, none, 0, 0);
-        rot_mul(s->R, c->a, u);
-        stretch(first, row, v3_dot(c->a, u));
+    default: row = put_about_axis(row, s, c);
     }
     switch (type) { /* how it may shift */
     case SOA_FREE: break;
@@ -168,17 +241,11 @@ static constraint_row *loop_rows(const constraint *c, const relative *s, constra
     default:
         for (int k = 0; k < 3; ++k) row = put_point(row, s, e[k]);
     }
-    if (type == SOA_HELICAL) { /* along = pitch * angle, up to whole turns */
-        const double along = v3_dot(c->a, s->p), lead = 2 * 3.14159265358979323846 * c->def.pitch;
-        double g = along - c->def.pitch * turn_about(c, s), r[3];
-        if (lead != 0) g -= lead * floor(g / lead + 0.5);
-        for (int j = 0; j < 3; ++j) r[j] = -c->def.pitch * c->a[j];
-        row = put(row, s, r, c->a, g, 0);
-    }
-    return row;
+    return type == SOA_HELICAL ? put_screw(row, s, c) : row;
 }
 
-/* Rates of the free coordinates of a cut joint: r[i] . w + n[i] . p'. */
+/* Rates of the free coordinates of a cut joint, r[i] . w + n[i] . p': the same as those of a joint of the tree whose
+ * joint frame is place 1 and whose body's frame is place 2. */
 static int free_rows(const constraint *c, const relative *s, double r[MOST_FREE][3], double n[MOST_FREE][3]) {
     static const double e[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     int count = 0;
@@ -205,8 +272,8 @@ static int free_rows(const constraint *c, const relative *s, double r[MOST_FREE]
     }
     case SOA_SPHERICAL:
     case SOA_FREE:
-        for (int k = 0; k < 3; ++k) memcpy(r[count++], e[k], sizeof e[k]);
-        for (int k = 0; k < 3 && c->def.joint == SOA_FREE; ++k) memcpy(n[count++], e[k], sizeof e[k]);
+        for (int k = 0; k < 3; ++k) rot_mul(s->R, e[k], r[count++]);
+        for (int k = 0; k < 3 && c->def.joint == SOA_FREE; ++k) rot_mul(s->R, e[k], n[count++]);
         break;
     default: break;
     }
@@ -319,17 +386,46 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
     return SOA_OK;
 }
 
+/* How far the joints that carry a frame are from it, and how many bodies do: what rounding in a row is measured by. */
+static double reach_of(const soa_model *m, const soa_work *w, int frame, int *depth) {
+    const int body = SOAI_AT(m, soai_frame_row, frame)[frame].body;
+    soa_frame X;
+    double most = 0;
+    if (soa_pose(m, w, frame, &X)) return 0;
+    for (int i = body; i; i = w->view.body[i].parent, ++*depth) {
+        double arm[3];
+        for (int j = 0; j < 3; ++j) arm[j] = X.p[j] - w->w.pw[3 * i + j];
+        const double far = v3_dot(arm, arm);
+        if (far > most) most = far;
+    }
+    return sqrt(most);
+}
+
 void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) {
     const soa_model *m = c->model;
+    double reach[2] = {0, 0};
+    int depth = 0;
     for (int r = 0; r < rows; ++r) {
         const soa_constraint_def *def = &c->list[c->owner[r]].def;
+        const constraint_row *row = c->row + r;
         double *out = G + (size_t)r * (size_t)m->nv;
         for (int j = 0; j < m->nv; ++j) out[j] = 0;
-        if (def->kind != SOA_RATIO) {
-            add_torque(m, w, def, c->row[r].force1, c->row[r].force2, c->step, out);
+        if (def->kind == SOA_RATIO) {
+            for (int j = 0; j < SOA_RATIO_TERMS; ++j)
+                if (def->coordinate[j]) out[soai_metas(m)[def->coordinate[j]].user_v] += def->coefficient[j];
             continue;
         }
-        for (int j = 0; j < SOA_RATIO_TERMS; ++j)
-            if (def->coordinate[j]) out[soai_metas(m)[def->coordinate[j]].user_v] += def->coefficient[j];
+        if (!r || c->owner[r] != c->owner[r - 1]) {
+            depth = 4;
+            reach[0] = reach_of(m, w, def->frame1, &depth), reach[1] = reach_of(m, w, def->frame2, &depth);
+        }
+        add_torque(m, w, def, row->force1, row->force2, c->step, out);
+        /* Where only rounding is left of a number it is zero: else a row that always holds (of a planar loop, say) would
+         * look like a constraint. */
+        const double size = sqrt(v3_dot(row->force1, row->force1)) + sqrt(v3_dot(row->force2, row->force2)) +
+                            (reach[0] + reach[1]) * sqrt(v3_dot(row->force1 + 3, row->force1 + 3));
+        const double noise = 2.3e-16 * depth * size;
+        for (int j = 0; j < m->nv; ++j)
+            if (fabs(out[j]) < noise) out[j] = 0;
     }
 }
