@@ -106,6 +106,7 @@ static double condition_of(const soa_constraints *c, const gram *s) {
     return s->rank ? most / least * (most / least) : 1;
 }
 
+#define NO_ROW 1e-13 /* of the largest row */
 /* G M^-1 G' with unit diagonal, factored. */
 void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s) {
     const int nv = c->model->nv;
@@ -113,7 +114,11 @@ void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *op
     for (int i = 0; i < rows; ++i)
         for (int j = 0; j <= i; ++j)
             c->L[rows * i + j] = dot(nv, c->G + (size_t)i * (size_t)nv, c->Y + (size_t)j * (size_t)nv);
-    for (int i = 0; i < rows; ++i) c->scale[i] = c->L[rows * i + i] > 0 ? 1 / sqrt(c->L[rows * i + i]) : 0;
+    double most = 0; /* rows that are nothing beside it but rounding count as zero */
+    for (int i = 0; i < rows; ++i)
+        if (c->L[rows * i + i] > most) most = c->L[rows * i + i];
+    for (int i = 0; i < rows; ++i)
+        c->scale[i] = c->L[rows * i + i] > NO_ROW * NO_ROW * most ? 1 / sqrt(c->L[rows * i + i]) : 0;
     for (int i = 0; i < rows; ++i) {
         for (int j = 0; j <= i; ++j) c->L[rows * i + j] *= c->scale[i] * c->scale[j];
         c->L[rows * i + i] += options->damping * options->damping;
@@ -145,9 +150,14 @@ double soai_gram_basic(const soa_constraints *c, const gram *s, const double *b,
 static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, double tolerance, gram *s) {
     const int nv = c->model->nv;
     *s = (gram){.rows = rows};
+    double most = 0;
+    for (int r = 0; r < rows; ++r) {
+        const double *a = rows_of_A + (size_t)r * (size_t)nv;
+        most = fmax(most, sqrt(dot(nv, a, a)));
+    }
     for (int r = 0; r < rows; ++r) {
         const double *a = rows_of_A + (size_t)r * (size_t)nv, size = sqrt(dot(nv, a, a));
-        c->scale[r] = size > 0 ? 1 / size : 0;
+        c->scale[r] = size > NO_ROW * most ? 1 / size : 0;
         for (int j = 0; j < nv; ++j) c->K[(size_t)rows * (size_t)j + (size_t)r] = a[j] * c->scale[r];
         if (c->scale[r] == 0) c->scale[r] = 1;
     }
@@ -191,37 +201,42 @@ static soa_status by_forces(const input *in, gram *s, double *residual) {
     return SOA_OK;
 }
 
-/* torque = tau - bias, M */
-static soa_status dense_start(const input *in) {
+/* torque = tau - bias, M; alone: the largest torque / M on the diagonal */
+static soa_status dense_start(const input *in, double *alone) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv;
     soa_status bad = soa_rnea(c->model, in->w, in->q, in->v, NULL, in->wrenches, in->wrench_count, c->vdot);
     if (bad || (bad = soa_crba(c->model, in->w, in->q, c->M))) return bad;
-    for (int j = 0; j < nv; ++j) c->torque[j] -= c->vdot[j];
+    *alone = 0;
+    for (int j = 0; j < nv; ++j) {
+        c->torque[j] -= c->vdot[j];
+        const double M = c->M[(size_t)nv * (size_t)j + (size_t)j];
+        if (M > 0 && fabs(c->torque[j]) > *alone * M) *alone = fabs(c->torque[j]) / M;
+    }
     return SOA_OK;
 }
-/* How far redundant rows are from G vdot + gamma = 0, relative to the gammas. */
-static double disagreement(const soa_constraints *c, const gram *s) {
+/* How far redundant rows are from G vdot + gamma = 0, relative to the largest terms of any row; beside vdot counts what
+ * coordinates would do alone, for where the constraints hold the machine still vdot is nothing but rounding. */
+static double disagreement(const soa_constraints *c, const gram *s, double alone) {
     const int nv = c->model->nv;
-    double worst = 0, size = 0;
+    double worst = 0, most = 0;
     for (int k = 0; k < s->rows; ++k) {
         const int r = c->pivot[k];
-        const double free = fabs(c->gamma[r]) * c->scale[r];
-        if (free > size) size = free;
-        if (k < s->rank) continue;
-        const double off = fabs(dot(nv, c->G + (size_t)r * (size_t)nv, c->vdot) + c->gamma[r]) * c->scale[r];
-        if (!(off <= worst)) worst = off;
+        const double *G = c->G + (size_t)r * (size_t)nv;
+        double off = c->gamma[r], size = fabs(c->gamma[r]);
+        for (int j = 0; j < nv; ++j) off += G[j] * c->vdot[j], size += fabs(G[j]) * (fabs(c->vdot[j]) + alone);
+        if (size > most) most = size;
+        if (k >= s->rank && !(fabs(off) <= worst)) worst = fabs(off);
     }
-    for (int j = 0; j < nv; ++j)
-        if (fabs(c->vdot[j]) > size) size = fabs(c->vdot[j]);
-    return size > 0 ? worst / size : 0;
+    return most > 0 ? worst / most : 0;
 }
 
 /* method 1 */
 static soa_status by_kkt(const input *in, gram *s, double *residual) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv;
-    soa_status bad = dense_start(in);
+    double alone = 0;
+    soa_status bad = dense_start(in, &alone);
     if (bad) return bad;
     qr_factor(c, in->rows, c->G, sqrt(in->options->rank_tolerance), s);
     null_space(c, s, NULL);
@@ -241,7 +256,7 @@ static soa_status by_kkt(const input *in, gram *s, double *residual) {
     for (int k = 0; k < s->rank; ++k) c->part[k] = -c->x[nv + k]; /* the unknown of (20) is -lambda */
     unscale(c, s, c->part, c->lambda);
     least_norm(c, s, c->lambda);
-    *residual = disagreement(c, s);
+    *residual = disagreement(c, s, alone);
     return SOA_OK;
 }
 
@@ -249,7 +264,8 @@ static soa_status by_kkt(const input *in, gram *s, double *residual) {
 static soa_status by_null_space(const input *in, gram *s, double *residual) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv, rows = in->rows;
-    soa_status bad = dense_start(in);
+    double alone = 0;
+    soa_status bad = dense_start(in, &alone);
     if (bad) return bad;
     double *C = c->M; /* M = C C', in place, lower triangle */
     for (int j = 0; j < nv; ++j) {
@@ -284,7 +300,7 @@ static soa_status by_null_space(const input *in, gram *s, double *residual) {
         x[i] /= C[nv * i + i];
     }
     memcpy(c->vdot, x, (size_t)nv * sizeof *x);
-    *residual = disagreement(c, s);
+    *residual = disagreement(c, s, alone);
     return SOA_OK;
 }
 
