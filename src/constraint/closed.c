@@ -106,7 +106,6 @@ static double condition_of(const soa_constraints *c, const gram *s) {
     return s->rank ? most / least * (most / least) : 1;
 }
 
-#define NO_ROW 1e-13 /* of the largest row */
 /* G M^-1 G' with unit diagonal, factored. */
 void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s) {
     const int nv = c->model->nv;
@@ -114,11 +113,7 @@ void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *op
     for (int i = 0; i < rows; ++i)
         for (int j = 0; j <= i; ++j)
             c->L[rows * i + j] = dot(nv, c->G + (size_t)i * (size_t)nv, c->Y + (size_t)j * (size_t)nv);
-    double most = 0; /* rows that are nothing beside it but rounding count as zero */
-    for (int i = 0; i < rows; ++i)
-        if (c->L[rows * i + i] > most) most = c->L[rows * i + i];
-    for (int i = 0; i < rows; ++i)
-        c->scale[i] = c->L[rows * i + i] > NO_ROW * NO_ROW * most ? 1 / sqrt(c->L[rows * i + i]) : 0;
+    for (int i = 0; i < rows; ++i) c->scale[i] = c->L[rows * i + i] > 0 ? 1 / sqrt(c->L[rows * i + i]) : 0;
     for (int i = 0; i < rows; ++i) {
         for (int j = 0; j <= i; ++j) c->L[rows * i + j] *= c->scale[i] * c->scale[j];
         c->L[rows * i + i] += options->damping * options->damping;
@@ -150,14 +145,9 @@ double soai_gram_basic(const soa_constraints *c, const gram *s, const double *b,
 static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, double tolerance, gram *s) {
     const int nv = c->model->nv;
     *s = (gram){.rows = rows};
-    double most = 0;
-    for (int r = 0; r < rows; ++r) {
-        const double *a = rows_of_A + (size_t)r * (size_t)nv;
-        most = fmax(most, sqrt(dot(nv, a, a)));
-    }
     for (int r = 0; r < rows; ++r) {
         const double *a = rows_of_A + (size_t)r * (size_t)nv, size = sqrt(dot(nv, a, a));
-        c->scale[r] = size > NO_ROW * most ? 1 / size : 0;
+        c->scale[r] = size > 0 ? 1 / size : 0;
         for (int j = 0; j < nv; ++j) c->K[(size_t)rows * (size_t)j + (size_t)r] = a[j] * c->scale[r];
         if (c->scale[r] == 0) c->scale[r] = 1;
     }

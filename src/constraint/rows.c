@@ -9,6 +9,8 @@
 #include "constraint_internal.h"
 #include "../spatial/algebra.h"
 
+#define ROUNDING 1e-13 /* what is left of numbers that cancel, relative to them */
+
 /* Motion of a place: pose, velocity and classical acceleration at vdot = 0, world axes. */
 typedef struct place {
     double R[9], p[3], w[3], v[3], wd[3], vd[3];
@@ -40,6 +42,7 @@ typedef struct relative {
     place one, two;
     double R[9], p[3], w[3], v[3], wd[3], vd[3]; /* rates at vdot = 0 */
     double d[3];
+    double rates; /* the largest of the numbers that second rates are sums of */
 } relative;
 
 static soa_status relative_of(const soa_model *m, soa_work *work, const soa_constraint_def *def, relative *s) {
@@ -66,6 +69,12 @@ static soa_status relative_of(const soa_model *m, soa_work *work, const soa_cons
     v3_cross(a->wd, s->d, wdd);
     for (int j = 0; j < 3; ++j) x[j] = b->vd[j] - a->vd[j] - wdd[j] - 2 * wdv[j] + wwd[j]; /* p'' */
     rot_tmul(a->R, x, s->vd);
+    const double w2 = fmax(v3_dot(a->w, a->w), v3_dot(b->w, b->w)), v2 = fmax(v3_dot(a->v, a->v), v3_dot(b->v, b->v));
+    s->rates = fmax(w2, sqrt(w2 * v2));
+    for (int j = 0; j < 3; ++j) {
+        const double term[] = {a->wd[j], b->wd[j], a->vd[j], b->vd[j], wdd[j], 2 * wdv[j], wwd[j]};
+        for (size_t k = 0; k < sizeof term / sizeof *term; ++k) s->rates = fmax(s->rates, fabs(term[k]));
+    }
     return SOA_OK;
 }
 
@@ -84,6 +93,7 @@ static constraint_row *put(constraint_row *row, const relative *s, const double 
     *row = (constraint_row){.g = -g};
     to_forces(s, r, n, row->force1, row->force2);
     row->gamma = -(v3_dot(r, s->wd) + v3_dot(n, s->vd) + rest);
+    if (fabs(row->gamma) <= ROUNDING * s->rates) row->gamma = 0; /* see soai_constraint_form */
     return row + 1;
 }
 static const double none[3] = {0, 0, 0};
@@ -213,15 +223,18 @@ static int free_rows(const constraint *c, const relative *s, double r[MOST_FREE]
     return count;
 }
 
-/* tau += J1' force1 + J2' force2 */
-static void add_torque(const soa_model *m, soa_work *w, const soa_constraint_def *def, const double force1[6],
-                       const double force2[6], double *room, double *tau) {
+/* tau += J1' force1 + J2' force2; gives the largest of the numbers that went in. */
+static double add_torque(const soa_model *m, soa_work *w, const soa_constraint_def *def, const double force1[6],
+                         const double force2[6], double *room, double *tau) {
     const int frame[2] = {def->frame1, def->frame2};
     const double *force[2] = {force1, force2};
+    double most = 0;
     for (int i = 0; i < 2; ++i) {
         if (soa_jacobian_transpose_mul(m, w, frame[i], SOA_AXES_WORLD, force[i], room)) continue;
-        for (int j = 0; j < m->nv; ++j) tau[j] += room[j];
+        for (int j = 0; j < 6; ++j) most = fmax(most, fabs(force[i][j]));
+        for (int j = 0; j < m->nv; ++j) tau[j] += room[j], most = fmax(most, fabs(room[j]));
     }
+    return most;
 }
 
 /* Driven and rubbing cut joints. */
@@ -326,7 +339,11 @@ void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) 
         double *out = G + (size_t)r * (size_t)m->nv;
         for (int j = 0; j < m->nv; ++j) out[j] = 0;
         if (def->kind != SOA_RATIO) {
-            add_torque(m, w, def, c->row[r].force1, c->row[r].force2, c->step, out);
+            /* Where the two parts cancel, as in a row that always holds, nothing may be left: scaled to unit length, their
+             * rounding would count as a row of its own, and that of gamma as a contradiction. */
+            const double most = add_torque(m, w, def, c->row[r].force1, c->row[r].force2, c->step, out);
+            for (int j = 0; j < m->nv; ++j)
+                if (fabs(out[j]) <= ROUNDING * most) out[j] = 0;
             continue;
         }
         for (int j = 0; j < SOA_RATIO_TERMS; ++j)
