@@ -11,6 +11,7 @@
 /* Why a free joint under the root link makes no sense; NULL: it can be had, or the model has it already. */
 static const char flat[] = "a free joint would take it out of its plane";
 static const char forest[] = "it may have several roots, so no link is the one to put a free joint under";
+static const char loop[] = "its last joint ties it to the world";
 static const char object[] = "its object moves against the fixed base; use two-puma";
 
 typedef struct family {
@@ -51,6 +52,12 @@ static const family families[] = {
      soai_stock_random, 0, 2147483647, forest},
     {"random-ideal:SEED", "the same trees without rotors, friction and springs, mimic joints independent",
      soai_stock_random_ideal, 0, 2147483647, forest},
+    {"four-bar", "a crank, a coupler and a rocker, one loop, in the vertical x-z plane",
+     soai_stock_four_bar, 0, 0, flat},
+    {"andrews", "Andrews' squeezing mechanism, 7 bodies and 3 loops (REFERENCE R3), without its spring; no gravity",
+     soai_stock_andrews, 0, 0, flat},
+    {"bricard", "Bricard's mechanism, 5 rods and 6 revolute joints in one loop that moves (REFERENCE R6)",
+     soai_stock_bricard, 0, 0, loop},
 };
 /* clang-format on */
 enum { FAMILY_COUNT = (int)(sizeof families / sizeof families[0]) };
@@ -142,6 +149,22 @@ void soai_stock_frame(soai_stock *stock, const char *name, int link, const soa_f
     stock->frames[stock->frame_count++] = (soa_frame_def){.name = name, .link = link, .placement = *placement};
 }
 
+soa_constraint_def *soai_stock_constraint(soai_stock *stock, const char *name, soa_constraint_kind kind, int link1,
+                                          int link2) {
+    soa_constraint_def *place = &stock->spare_constraint;
+    void *larger =
+        grow(stock->constraints, &stock->constraint_room, stock->constraint_count + 1, sizeof *stock->constraints);
+    if (larger != NULL) {
+        stock->constraints = larger;
+        place = &stock->constraints[stock->constraint_count++];
+    } else {
+        stock->status = SOA_E_MEMORY;
+    }
+    *place = soa_constraint_default(kind, link1, link2);
+    place->name = name;
+    return place;
+}
+
 soa_frame soai_at(double x, double y, double z) {
     soa_frame frame = soa_frame_identity();
     frame.p[0] = x, frame.p[1] = y, frame.p[2] = z;
@@ -169,6 +192,7 @@ static void release(soai_stock *stock) {
     }
     free(stock->bodies);
     free(stock->frames);
+    free(stock->constraints);
 }
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
@@ -248,8 +272,31 @@ static soa_status parse_number(const family *f, const char *name, long *number, 
     return SOA_OK;
 }
 
+/* The constraints as the caller keeps them: definitions, and their names behind them. */
+static soa_status hand_over(const soai_stock *stock, soa_constraint_list *list) {
+    size_t count = (size_t)stock->constraint_count, text = 0;
+    *list = (soa_constraint_list){0, NULL};
+    if (count == 0) return SOA_OK;
+    for (size_t i = 0; i < count; i++) text += strlen(stock->constraints[i].name) + 1;
+    soa_constraint_def *defs = malloc(count * sizeof *defs + text);
+    if (defs == NULL) return SOA_E_MEMORY;
+    char *names = (char *)(defs + count);
+    for (size_t i = 0; i < count; i++) {
+        defs[i] = stock->constraints[i];
+        defs[i].name = strcpy(names, stock->constraints[i].name);
+        names += strlen(names) + 1;
+    }
+    *list = (soa_constraint_list){stock->constraint_count, defs};
+    return SOA_OK;
+}
+
 soa_status soa_stock_model(const char *name, const soa_read_options *options, const soa_model **model,
                            soa_report *report) {
+    return soai_stock_open(name, options, model, NULL, report);
+}
+
+soa_status soai_stock_open(const char *name, const soa_read_options *options, const soa_model **model,
+                           soa_constraint_list *list, soa_report *report) {
     if (name == NULL || model == NULL)
         return fail(report, SOA_E_ARGUMENT, "soa_stock_model: name and model are needed");
     const family *f = find(name);
@@ -274,7 +321,11 @@ soa_status soa_stock_model(const char *name, const soa_read_options *options, co
         def.frames = stock.frames;
         def.frame_count = stock.frame_count;
         def.ideal = stock.ideal;
-        status = soa_model_create(&def, model, report);
+        if (list != NULL && (status = hand_over(&stock, list)) != SOA_OK)
+            status = fail(report, status, "%s: %s", name, soa_status_text(status));
+        else
+            status = soa_model_create(&def, model, report);
+        if (status != SOA_OK && list != NULL) soa_constraint_list_free(list);
     }
     release(&stock);
     return status;

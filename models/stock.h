@@ -19,10 +19,12 @@ typedef struct soai_stock {
     int ideal;
     soa_status status;
 
-    int body_count, body_room, frame_count, frame_room;
+    int body_count, body_room, frame_count, frame_room, constraint_count, constraint_room;
     soa_body_def *bodies;
     soa_frame_def *frames;
+    soa_constraint_def *constraints; /* frames are link numbers */
     soai_name_block *names;
+    soa_constraint_def spare_constraint;
     soa_body_def spare; /* handed out when memory has run out */
 } soai_stock;
 
@@ -36,6 +38,10 @@ soa_body_def *soai_stock_body(soai_stock *stock, const char *name, int parent, s
 soa_body_def *soai_stock_base(soai_stock *stock);
 void soai_stock_frame(soai_stock *stock, const char *name, int link, const soa_frame *placement);
 
+/* Appends a default constraint between two links; the pointer is good until the next call. */
+soa_constraint_def *soai_stock_constraint(soai_stock *stock, const char *name, soa_constraint_kind kind, int link1,
+                                          int link2);
+
 soa_frame soai_at(double x, double y, double z);
 /* Sets the joint's axis. */
 void soai_axis(soa_body_def *body, double x, double y, double z);
@@ -46,10 +52,15 @@ void soai_limits(soa_body_def *body, double lower, double upper, double speed, d
 int soai_stock_is_name(const char *name);
 const char *soai_stock_nearest(const char *name);
 
+/* soa_stock_model, with the constraints of the model (list may be NULL). */
+soa_status soai_stock_open(const char *name, const soa_read_options *options, const soa_model **model,
+                           soa_constraint_list *list, soa_report *report);
+
 typedef void soai_stock_fn(soai_stock *stock);
 soai_stock_fn soai_stock_puma560, soai_stock_puma560_akb, soai_stock_two_puma, soai_stock_two_puma_object;
 soai_stock_fn soai_stock_arm7, soai_stock_satellite, soai_stock_quadruped, soai_stock_humanoid;
 soai_stock_fn soai_stock_planar_chain, soai_stock_chain, soai_stock_dh_arm, soai_stock_dh_arm_90;
 soai_stock_fn soai_stock_random, soai_stock_random_ideal;
+soai_stock_fn soai_stock_four_bar, soai_stock_andrews, soai_stock_bricard;
 
 #endif

@@ -63,8 +63,17 @@ int app_fail(const app_command *command, const char *format, ...)
 #endif
     ;
 
-/* Opens what args->word[0] names, with the model options; NULL after explaining why not. */
+/* Opens what args->word[0] names, with the model options; NULL after explaining why not.  app_open takes the tree alone
+ * and says so on standard error where the model brings constraints; app_open_closed hands them over. */
 const soa_model *app_open(const app_command *command, const app_args *args);
+const soa_model *app_open_closed(const app_command *command, const app_args *args, soa_constraint_list *constraints);
+void app_say_left_out(const app_command *command, const char *model, int constraints);
+
+/* The tree with its cut joints, and WD89's binary tree; -1 without memory. */
+int app_print_tree(app_out *out, const soa_model *model, const soa_constraint_list *constraints);
+/* The constraints as a table for people (nothing if there are none), and as a JSON list. */
+void app_print_constraints(app_out *out, const soa_model *model, const soa_constraint_list *constraints);
+void app_put_constraints(app_out *out, const soa_model *model, const soa_constraint_list *constraints);
 
 /* Ends a command that wrote to standard output through `out`: flushes, frees, reports what failed to be written. */
 int app_finish(const app_command *command, app_out *out, int code);

@@ -93,18 +93,34 @@ static int read_triple(const char *text, double value[3]) {
     return 0;
 }
 
+void app_say_left_out(const app_command *command, const char *model, int constraints) {
+    if (constraints > 0)
+        app_fail(command, "note: %s brings %d constraint%s (loops); they are left out here, the tree is taken alone",
+                 model, constraints, constraints == 1 ? "" : "s");
+}
+
 const soa_model *app_open(const app_command *command, const app_args *args) {
+    soa_constraint_list constraints;
+    const soa_model *model = app_open_closed(command, args, &constraints);
+    if (!model) return NULL;
+    app_say_left_out(command, args->word[0], constraints.count);
+    soa_constraint_list_free(&constraints);
+    return model;
+}
+
+const soa_model *app_open_closed(const app_command *command, const app_args *args, soa_constraint_list *constraints) {
     const char *spec = args->word[0];
     soa_read_options options = {args->value[APP_FLOATING] != NULL, args->value[APP_IDEAL] != NULL};
     const soa_model *model = NULL, *copy = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
     double gravity[3];
+    *constraints = (soa_constraint_list){0, NULL};
     if (args->value[APP_GRAVITY] && read_triple(args->value[APP_GRAVITY], gravity) != 0) {
         app_fail(command, "--gravity '%s' is not three numbers; write for example --gravity 0,0,-9.81",
                  args->value[APP_GRAVITY]);
         return NULL;
     }
-    soa_status status = soa_model_open(spec, &options, &model, &report);
+    soa_status status = soa_model_open_closed(spec, &options, &model, constraints, &report);
     if (status != SOA_OK) {
         /* the text mostly begins with the file */
         const char *text = report.text[0] ? report.text : soa_status_text(status);
@@ -118,6 +134,7 @@ const soa_model *app_open(const app_command *command, const app_args *args) {
         model = copy;
         if (status != SOA_OK) {
             app_fail(command, "--gravity %s: %s", args->value[APP_GRAVITY], soa_status_text(status));
+            soa_constraint_list_free(constraints);
             return NULL;
         }
     }

@@ -38,7 +38,8 @@ static void put_functions(app_out *out) {
 static void put_link_functions(app_out *out) {
     int count = 0;
     for (int i = 0; compute_functions[i].name; ++i)
-        if (compute_functions[i].takes_link) out_format(out, "%s%s:*", count++ ? " | " : "", compute_functions[i].name);
+        if (compute_functions[i].takes == TAKES_LINK)
+            out_format(out, "%s%s:*", count++ ? " | " : "", compute_functions[i].name);
 }
 
 static void put_shells(app_out *out) {
@@ -287,7 +288,8 @@ static const char fish_script[] =
 static void put_fish_link_functions(app_out *out) {
     int count = 0;
     for (int i = 0; compute_functions[i].name; ++i)
-        if (compute_functions[i].takes_link) out_format(out, "%s%s", count++ ? "|" : "", compute_functions[i].name);
+        if (compute_functions[i].takes == TAKES_LINK)
+            out_format(out, "%s%s", count++ ? "|" : "", compute_functions[i].name);
 }
 
 static void put_fish_lines(app_out *out) {

@@ -208,12 +208,14 @@ static int run(int argc, char **argv) {
     if (!args.value[FN])
         return app_fail(&app_compute, "--fn LIST is missing: say what to compute, for example --fn aba,mass "
                                       "(soa help compute lists all)");
-    const soa_model *model = app_open(&app_compute, &args);
+    soa_constraint_list constraints;
+    const soa_model *model = app_open_closed(&app_compute, &args, &constraints);
     if (!model) return APP_FAILED;
     char message[COMPUTE_MESSAGE];
-    compute *c = compute_create(model, args.value[FN], message);
+    compute *c = compute_create(model, &constraints, args.value[FN], message);
     code = c ? stream_all(c, &args) : app_fail(&app_compute, "%s", message);
     compute_free(c);
+    soa_constraint_list_free(&constraints);
     soa_model_free(model);
     return code;
 }
@@ -240,13 +242,19 @@ const app_command app_compute = {
             "  daba_dq daba_dv drnea_dq drnea_dv         derivatives, nv x nv, q in the tangent space\n"
             "pose:LINK, and the same for jacobian, jdot_v, compliance and operational, choose a link (default for\n"
             "all but pose: the link of the last joint in soa info).  Six-vectors are angular part first, in world\n"
-            "axes.  A line that cannot be answered gives {\"line\": n, \"error\": \"...\"} in its place.\n"
+            "axes.  With the constraints of the model (loops), an object each; all else takes the tree alone:\n"
+            "  closed      {qdd, lambda, rows, rank, condition, redundant, method, closure}; closed:METHOD with auto,\n"
+            "              kkt, forces or null_space; at the q and v given: closure tells [how far, how fast] open\n"
+            "  assemble    {q, v, closure}: q closed from the guess given, v fitted; what follows in LIST uses them\n"
+            "  closed_id   {tau, lambda} for a, least torques; closed_id:JOINT,... by these joints alone\n"
+            "A line that cannot be answered gives {\"line\": n, \"error\": \"...\"} in its place.\n"
             "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or file trouble.\n",
     .options = options,
     .examples =
         "  echo '{}' | soa compute puma560 --fn gravity\n"
         "  echo '{\"q\": [0,0.5,-1,0,0.3,0], \"v\": [1,0,0,0,0,0]}' | soa compute puma560 --fn aba,energy\n"
         "  soa compute arm.urdf --ideal --fn mass,pose:tool,jacobian:tool --in states.jsonl --out answers.jsonl\n"
+        "  echo '{}' | soa compute four-bar --fn assemble,closed\n"
         "  soa compute dog.urdf --floating --gravity 0,0,-1.62 --fn com,momentum < states.jsonl\n",
     .run = run,
 };

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JSON = APP_MODEL_OPTION_COUNT, LINKS };
+enum { JSON = APP_MODEL_OPTION_COUNT, LINKS, TREE };
 
 static const app_option options[] = {
     APP_MODEL_OPTIONS,
-    {"--json", NULL, NULL, "one JSON object: nq nv bodies joints mimic frames mass gravity"},
+    {"--json", NULL, NULL, "one JSON object: nq nv bodies joints mimic frames constraints mass gravity"},
     {"--links", NULL, NULL, "only the names of the links, one per line"},
+    {"--tree", NULL, NULL, "the spanning tree with its cut joints, and WD89's binary tree"},
     APP_OPTION_END,
 };
 
@@ -100,7 +101,7 @@ static void put_joints(app_out *out, const soa_model *model, const char *key, in
     out_text(out, "],\n ");
 }
 
-static void print_json(app_out *out, const soa_model *model) {
+static void print_json(app_out *out, const soa_model *model, const soa_constraint_list *constraints) {
     double gravity[3];
     soa_frame_info frame;
     soa_model_gravity(model, gravity);
@@ -125,7 +126,10 @@ static void print_json(app_out *out, const soa_model *model) {
         out_vector(out, frame.placement.p, 3);
         out_char(out, '}');
     }
-    out_text(out, "]}\n");
+    out_text(out, "],\n ");
+    put_key(out, "constraints");
+    app_put_constraints(out, model, constraints);
+    out_text(out, "}\n");
 }
 
 /* --- the tree --------------------------------------------------------------------------------------------------- */
@@ -356,18 +360,23 @@ static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_info, argc, argv, &args);
     if (code != APP_GO_ON) return code;
-    if (args.value[JSON] && args.value[LINKS]) return app_fail(&app_info, "--json and --links exclude each other");
-    const soa_model *model = app_open(&app_info, &args);
+    if ((args.value[JSON] != NULL) + (args.value[LINKS] != NULL) + (args.value[TREE] != NULL) > 1)
+        return app_fail(&app_info, "--json, --links and --tree exclude each other");
+    soa_constraint_list constraints;
+    const soa_model *model = app_open_closed(&app_info, &args, &constraints);
     if (!model) return APP_FAILED;
     app_out out;
     out_start(&out, 1);
     code = APP_OK;
     if (args.value[JSON])
-        print_json(&out, model);
+        print_json(&out, model, &constraints);
     else if (args.value[LINKS])
         print_links(&out, model);
-    else if (print_people(&out, model) != 0)
+    else if (args.value[TREE] ? app_print_tree(&out, model, &constraints) != 0 : print_people(&out, model) != 0)
         code = app_fail(&app_info, "out of memory");
+    else if (!args.value[TREE])
+        app_print_constraints(&out, model, &constraints);
+    soa_constraint_list_free(&constraints);
     soa_model_free(model);
     return app_finish(&app_info, &out, code);
 }
@@ -381,10 +390,13 @@ const app_command app_info = {
     .text =
         "The order of the joints here is the order of q, v and tau everywhere.  Columns q and v give the places of\n"
         "a joint's numbers, from 0: spherical joints have a quaternion (w x y z), free ones position and quaternion\n"
-        "in q, and angular before linear velocity, in the body's axes, in v.\n",
+        "in q, and angular before linear velocity, in the body's axes, in v.\n"
+        "--tree draws what is joined to what: the tree, with the joints at which loops were cut (~), then the same as\n"
+        "WD89's binary tree, with the loops' closure equations.\n",
     .options = options,
     .examples = "  soa info puma560\n"
                 "  soa info robot.urdf --floating\n"
+                "  soa info four-bar --tree\n"
                 "  soa info robot.urdf --json | python3 -m json.tool\n",
     .run = run,
 };

@@ -28,15 +28,22 @@ enum function {
     DABA_DV,
     DRNEA_DQ,
     DRNEA_DV,
+    CLOSED,
+    ASSEMBLE,
+    CLOSED_ID,
     FUNCTION_COUNT
 };
 
 const compute_function compute_functions[] = {
-    {"rnea", 0},        {"bias", 0},     {"gravity", 0},  {"aba", 0},      {"mass", 0},
-    {"mass_inv", 0},    {"pose", 1},     {"jacobian", 1}, {"jdot_v", 1},   {"compliance", 1},
-    {"operational", 1}, {"energy", 0},   {"com", 0},      {"momentum", 0}, {"daba_dq", 0},
-    {"daba_dv", 0},     {"drnea_dq", 0}, {"drnea_dv", 0}, {NULL, 0},
+    {"rnea", TAKES_NOTHING},     {"bias", TAKES_NOTHING},     {"gravity", TAKES_NOTHING},  {"aba", TAKES_NOTHING},
+    {"mass", TAKES_NOTHING},     {"mass_inv", TAKES_NOTHING}, {"pose", TAKES_LINK},        {"jacobian", TAKES_LINK},
+    {"jdot_v", TAKES_LINK},      {"compliance", TAKES_LINK},  {"operational", TAKES_LINK}, {"energy", TAKES_NOTHING},
+    {"com", TAKES_NOTHING},      {"momentum", TAKES_NOTHING}, {"daba_dq", TAKES_NOTHING},  {"daba_dv", TAKES_NOTHING},
+    {"drnea_dq", TAKES_NOTHING}, {"drnea_dv", TAKES_NOTHING}, {"closed", TAKES_METHOD},    {"assemble", TAKES_NOTHING},
+    {"closed_id", TAKES_JOINT},  {NULL, TAKES_NOTHING},
 };
+
+static const char *const methods[] = {"auto", "kkt", "forces", "null_space", NULL}; /* soa_closed_method */
 
 /* One function of the list, with the frames it is wanted for. */
 typedef struct item {
@@ -63,6 +70,10 @@ struct compute {
     double *vector, *matrix;                    /* nv; nv x nv or 6 x nv, whichever is needed */
     double *task;                               /* memory of soa_operational_space            */
     double *daba[2], *drnea[2];                 /* d/dq and d/dv                              */
+    soa_constraints *constraints;               /* where closed, assemble or closed_id are    */
+    int constraint_count, method;               /* method of closed, -1: not said             */
+    unsigned char *actuated;                    /* coordinates for closed_id, NULL: all       */
+    double *lambda, *residual;                  /* rows; residuals and their rates            */
     int have_kinematics, have_daba, have_drnea; /* for the line at hand                  */
 
     int full_only;
@@ -106,6 +117,46 @@ static int add_all_links(const soa_model *model, item *it) {
     return 0;
 }
 
+static int set_method(compute *c, const char *name, char message[COMPUTE_MESSAGE]) {
+    int m = 0;
+    app_nearest search = app_nearest_to(name);
+    for (; methods[m] && strcmp(methods[m], name) != 0; ++m) app_nearest_try(&search, methods[m]);
+    if (methods[m] && (c->method < 0 || c->method == m)) {
+        c->method = m;
+        return 0;
+    }
+    char hint[APP_HINT];
+    if (methods[m])
+        snprintf(message, COMPUTE_MESSAGE, "closed is asked for by two methods, %s and %s; one at a time",
+                 methods[c->method], name);
+    else
+        snprintf(message, COMPUTE_MESSAGE, "closed has no method '%.80s'%s", name,
+                 search.best ? app_nearest_hint(&search, hint) : "; there are auto, kkt, forces and null_space");
+    return -1;
+}
+
+/* One more joint whose motor closed_id may use. */
+static int add_actuated(compute *c, const char *joint, char message[COMPUTE_MESSAGE]) {
+    soa_body_info info;
+    const int body = soa_find_joint(c->model, joint);
+    if (body < 0 || soa_body(c->model, body, &info) != SOA_OK || info.nv == 0) {
+        char hint[APP_HINT];
+        app_nearest search = app_nearest_to(joint);
+        for (int b = 1; b <= soa_body_count(c->model); ++b)
+            if (soa_body(c->model, b, &info) == SOA_OK && info.nv > 0) app_nearest_try(&search, info.joint);
+        snprintf(message, COMPUTE_MESSAGE, "the model has no joint '%.80s' with coordinates%s", joint,
+                 app_nearest_hint(&search, hint));
+        return -1;
+    }
+    if (!c->actuated) c->actuated = calloc(c->nv ? c->nv : 1, 1);
+    if (!c->actuated) {
+        snprintf(message, COMPUTE_MESSAGE, "out of memory");
+        return -1;
+    }
+    memset(c->actuated + info.v_index, 1, (size_t)info.nv);
+    return 0;
+}
+
 static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
     char *link = strchr(entry, ':');
     if (link) *link++ = '\0';
@@ -119,10 +170,11 @@ static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
                  search.best ? app_nearest_hint(&search, hint) : " (soa help compute lists them)");
         return -1;
     }
-    if (link && !compute_functions[f].takes_link) {
+    const compute_suffix takes = compute_functions[f].takes;
+    if (link && takes == TAKES_NOTHING) {
         snprintf(message, COMPUTE_MESSAGE,
                  "%s is not of one link; only pose, jacobian, jdot_v, compliance and "
-                 "operational take ':LINK'",
+                 "operational take ':LINK' (closed ':METHOD', closed_id ':JOINT')",
                  entry);
         return -1;
     }
@@ -134,7 +186,9 @@ static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
         *it = (item){(enum function)f, NULL, 0};
         c->wanted[f] = 1;
     }
-    if (!compute_functions[f].takes_link) return 0;
+    if (takes == TAKES_METHOD) return link ? set_method(c, link, message) : 0;
+    if (takes == TAKES_JOINT) return link ? add_actuated(c, link, message) : 0;
+    if (takes != TAKES_LINK) return 0;
 
     int frame = -1, failed;
     if (link) {
@@ -205,14 +259,38 @@ static int allocate(compute *c) {
     return complete ? 0 : -1;
 }
 
-compute *compute_create(const soa_model *model, const char *list, char message[COMPUTE_MESSAGE]) {
+/* The constraints, where they are asked for; dense methods where those are of any size to speak of. */
+static int make_constraints(compute *c, const soa_constraint_list *list, char message[COMPUTE_MESSAGE]) {
+    enum { DENSE_MOST = 2000 };
+    static const soa_constraint_list none = {0, NULL};
+    soa_report report = {SOA_OK, -1, 0, ""};
+    if (!c->wanted[CLOSED] && !c->wanted[ASSEMBLE] && !c->wanted[CLOSED_ID]) return 0;
+    if (!list) list = &none;
+    const int dense = c->nv + 6 * (size_t)list->count <= DENSE_MOST;
+    soa_status status = soa_constraint_list_create(list, c->model, dense, &c->constraints, &report);
+    if (status != SOA_OK) {
+        snprintf(message, COMPUTE_MESSAGE, "%s", report.text[0] ? report.text : soa_status_text(status));
+        return -1;
+    }
+    c->constraint_count = list->count;
+    const size_t rows = (size_t)soa_constraint_rows(c->constraints);
+    c->lambda = numbers(1, rows);
+    c->residual = numbers(2, rows);
+    if (c->lambda && c->residual) return 0;
+    snprintf(message, COMPUTE_MESSAGE, "out of memory");
+    return -1;
+}
+
+compute *compute_create(const soa_model *model, const soa_constraint_list *constraints, const char *list,
+                        char message[COMPUTE_MESSAGE]) {
     compute *c = calloc(1, sizeof *c);
     snprintf(message, COMPUTE_MESSAGE, "out of memory");
     if (!c) return NULL;
     c->model = model;
     c->nq = (size_t)soa_nq(model);
     c->nv = (size_t)soa_nv(model);
-    if (read_list(c, list, message) != 0) {
+    c->method = -1;
+    if (read_list(c, list, message) != 0 || make_constraints(c, constraints, message) != 0) {
         compute_free(c);
         return NULL;
     }
@@ -238,6 +316,10 @@ void compute_free(compute *c) {
     free(c->vector);
     free(c->matrix);
     free(c->task);
+    soa_constraints_free(c->constraints);
+    free(c->actuated);
+    free(c->lambda);
+    free(c->residual);
     free(c);
 }
 
@@ -590,6 +672,86 @@ static int put_tasks(compute *c, app_out *out, const item *it) {
     return 0;
 }
 
+/* How far the loops are open at the state, and how fast they open: "closure": [g, rate], the largest of each. */
+static int put_closure(compute *c, app_out *out, const char *function) {
+    const int rows = soa_constraint_rows(c->constraints);
+    double most[2] = {0, 0};
+    soa_status status = soa_constraint_rows_at(c->constraints, c->work, c->in[IN_Q], c->in[IN_V], 0, c->residual,
+                                               c->residual + rows, NULL, NULL);
+    if (status != SOA_OK) return say_status(c, function, status);
+    for (int i = 0; i < 2 * rows; ++i) most[i >= rows] = fmax(most[i >= rows], fabs(c->residual[i]));
+    return put(c, out, "closure", most, 0, 2);
+}
+
+/* "lambda": {constraint: its rows, ...} */
+static int put_lambda(compute *c, app_out *out) {
+    out_text(out, "\"lambda\": {");
+    for (int i = 0; i < c->constraint_count; ++i) {
+        int first = 0, count = 0;
+        soa_constraint_span(c->constraints, i, &first, &count);
+        if (i) out_bytes(out, ", ", 2);
+        if (put(c, out, soa_constraint_name(c->constraints, i), c->lambda + first, 0, (size_t)count) != 0) return -1;
+    }
+    out_char(out, '}');
+    return 0;
+}
+
+/* closed, assemble and closed_id: an object each. */
+static int put_closed(compute *c, app_out *out, const item *it) {
+    const char *name = compute_functions[it->function].name;
+    double *q = c->in[IN_Q], *v = c->in[IN_V], *x = c->vector;
+    soa_status status = SOA_OK;
+    int failed = 0;
+    c->have_kinematics = 0;
+    out_format(out, "\"%s\": {", name);
+    if (it->function == CLOSED) {
+        soa_closed_options options = soa_closed_default();
+        soa_closed_report report = {.condition = 0};
+        options.method = (soa_closed_method)(c->method < 0 ? 0 : c->method);
+        status = soa_closed_fd(c->constraints, c->work, &options, q, v, c->in[IN_TAU], c->wrenches, c->wrench_count, 0,
+                               x, c->lambda, &report);
+        if (status == SOA_E_SINGULAR && report.condition > 0)
+            return say(c, "closed: near a singular position, the condition number is %.2g", report.condition);
+        if (status == SOA_E_INCONSISTENT) return say(c, "closed: %s: %s", soa_status_text(status), report.text);
+        if (status == SOA_E_MEMORY)
+            return say(c, "closed: %s is too large for this machine, use closed:forces", methods[options.method]);
+        if (status != SOA_OK) return say_status(c, name, status);
+        failed |= put(c, out, "qdd", x, 0, c->nv);
+        out_bytes(out, ", ", 2);
+        failed |= put_lambda(c, out);
+        out_format(out, ", \"rows\": %d, \"rank\": %d, ", report.rows, report.rank);
+        failed |= put_scalar(c, out, "condition", report.condition);
+        out_text(out, ", \"redundant\": ");
+        out_string(out, report.text);
+        out_format(out, ", \"method\": \"%s\", ", methods[report.method]);
+        failed |= put_closure(c, out, name);
+    } else if (it->function == ASSEMBLE) {
+        soa_report report = {SOA_OK, -1, 0, ""};
+        status = soa_closed_assemble(c->constraints, c->work, 0, q, &report);
+        if (status == SOA_E_NO_CONVERGENCE) return say(c, "assemble: %s", report.text);
+        if (status == SOA_OK) status = soa_closed_project(c->constraints, c->work, 0, q, v, NULL);
+        if (status != SOA_OK) return say_status(c, name, status);
+        failed |= put(c, out, "q", q, 0, c->nq);
+        out_bytes(out, ", ", 2);
+        failed |= put(c, out, "v", v, 0, c->nv);
+        out_bytes(out, ", ", 2);
+        failed |= put_closure(c, out, name);
+        c->have_daba = c->have_drnea = 0; /* of the state before */
+    } else {
+        status = soa_closed_id(c->constraints, c->work, q, v, c->in[IN_A], c->wrenches, c->wrench_count, 0, c->actuated,
+                               x, c->lambda);
+        if (status == SOA_E_INCONSISTENT)
+            return say(c, "closed_id: a does not obey the constraints, or the actuated joints cannot give it");
+        if (status == SOA_E_MEMORY) return say(c, "closed_id: too many coordinates and constraints");
+        if (status != SOA_OK) return say_status(c, name, status);
+        failed |= put(c, out, "tau", x, 0, c->nv);
+        out_bytes(out, ", ", 2);
+        failed |= put_lambda(c, out);
+    }
+    out_char(out, '}');
+    return failed ? -1 : 0;
+}
+
 static int put_item(compute *c, app_out *out, const item *it) {
     const soa_model *m = c->model;
     soa_work *w = c->work;
@@ -600,7 +762,8 @@ static int put_item(compute *c, app_out *out, const item *it) {
     soa_status status = SOA_OK;
 
     if (it->function == COMPLIANCE || it->function == OPERATIONAL) return put_tasks(c, out, it);
-    if (compute_functions[it->function].takes_link) return put_frames(c, out, it);
+    if (compute_functions[it->function].takes == TAKES_LINK) return put_frames(c, out, it);
+    if (it->function >= CLOSED) return put_closed(c, out, it);
     c->have_kinematics = 0; /* every call below takes q */
     switch (it->function) {
     case RNEA:

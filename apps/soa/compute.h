@@ -3,20 +3,23 @@
 #define SOA_COMPUTE_H
 
 #include "out.h"
-#include "soa/dynamics.h"
+#include "soa/io.h"
 
-/* The quantities: name (NULL past the end), and whether ":LINK" may follow. */
+/* The quantities: name (NULL past the end), and what may follow a colon. */
+typedef enum compute_suffix { TAKES_NOTHING, TAKES_LINK, TAKES_METHOD, TAKES_JOINT } compute_suffix;
 typedef struct compute_function {
     const char *name;
-    int takes_link;
+    compute_suffix takes;
 } compute_function;
 extern const compute_function compute_functions[];
 
 typedef struct compute compute;
 
-/* Prepares the comma-separated list for a model, which must outlive it.  NULL: message says why. */
+/* Prepares the comma-separated list for a model, which must outlive it, and its constraints (NULL: none).  NULL: message
+ * says why. */
 #define COMPUTE_MESSAGE 512
-compute *compute_create(const soa_model *model, const char *list, char message[COMPUTE_MESSAGE]);
+compute *compute_create(const soa_model *model, const soa_constraint_list *constraints, const char *list,
+                        char message[COMPUTE_MESSAGE]);
 void compute_free(compute *c);
 
 /* Answers one input line (without its newline) as one output line.  The outcome tells whether the answer is an error

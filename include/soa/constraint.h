@@ -11,6 +11,7 @@
 #define SOA_CONSTRAINT_H
 
 #include "soa/dynamics.h"
+#include "soa/graph.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +50,13 @@ typedef struct soa_constraint_def {
     void *user;
 } soa_constraint_def;
 SOA_API soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, int frame2);
+/* A cut joint of a graph as a constraint, with its damping and friction.  Frame 1 is on link 1, but for a spherical joint
+ * that rubs: its friction is counted in the axes of link 2, so there frame 1 is on link 2. */
+SOA_API soa_constraint_def soa_constraint_loop(const soa_loop_def *loop);
+/* Coordinates and rates of a cut joint (of WD89's terminating link), as it would have them in a tree; needs kinematics
+ * with v.  v and a with their rates may be NULL; a needs the kinematics of vdot too. */
+SOA_API soa_status soa_loop_coordinates(const soa_model *model, soa_work *work, const soa_loop_def *loop, double *q,
+                                        double *v, double *a);
 
 /* How many constraints and rows there may be at once.  dense: room for the dense methods too, O((nv + rows)^2). */
 typedef struct soa_constraint_capacity {

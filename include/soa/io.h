@@ -2,7 +2,7 @@
 #ifndef SOA_IO_H
 #define SOA_IO_H
 
-#include "soa/model.h"
+#include "soa/constraint.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +32,23 @@ SOA_API soa_status soa_urdf_parse(const char *text, size_t length, const char *n
 SOA_API soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *errors, int *warnings,
                                  soa_report *report);
 
+/* The constraints that a URDF file (<loop_joint>, <constraint>) or a shipped model brings along, as definitions over the
+ * frames and bodies of its model.  The calls above read the tree alone.  A saved model holds no constraints. */
+typedef struct soa_constraint_list {
+    int count;
+    soa_constraint_def *defs; /* the caller may change what they hold; names belong to the list */
+} soa_constraint_list;
+SOA_API soa_status soa_urdf_read_closed(const char *path, const soa_read_options *options, const soa_model **model,
+                                        soa_constraint_list *constraints, soa_report *report);
+SOA_API soa_status soa_urdf_parse_closed(const char *text, size_t length, const char *name,
+                                         const soa_read_options *options, const soa_model **model,
+                                         soa_constraint_list *constraints, soa_report *report);
+SOA_API void soa_constraint_list_free(soa_constraint_list *list); /* what it holds, not the struct */
+/* All of them in a soa_constraints of just that size.  dense: as in soa_constraint_capacity.  Release with
+ * soa_constraints_free. */
+SOA_API soa_status soa_constraint_list_create(const soa_constraint_list *list, const soa_model *model, int dense,
+                                              soa_constraints **constraints, soa_report *report);
+
 /* Shipped models: list names (NULL past the end), build by name. "chain:N" and "random:SEED" take a number. */
 SOA_API const char *soa_stock_name(int index);
 SOA_API const char *soa_stock_text(int index);
@@ -41,6 +58,10 @@ SOA_API soa_status soa_stock_model(const char *name, const soa_read_options *opt
 /* Whatever `spec` names: a shipped model, a saved model (.soam) or a URDF file. */
 SOA_API soa_status soa_model_open(const char *spec, const soa_read_options *options, const soa_model **model,
                                   soa_report *report);
+
+/* The same with the constraints it brings; none for a saved model. */
+SOA_API soa_status soa_model_open_closed(const char *spec, const soa_read_options *options, const soa_model **model,
+                                         soa_constraint_list *constraints, soa_report *report);
 
 /* Self-contained C for one model: tables as constants plus the library's own kernels. prefix names the functions. */
 SOA_API soa_status soa_generate_c(const soa_model *model, const char *prefix, const char *path, soa_report *report);

@@ -32,9 +32,16 @@ static int looks_like_file(const char *spec) {
 
 soa_status soa_model_open(const char *spec, const soa_read_options *options, const soa_model **model,
                           soa_report *report) {
+    return soa_model_open_closed(spec, options, model, NULL, report);
+}
+
+soa_status soa_model_open_closed(const char *spec, const soa_read_options *options, const soa_model **model,
+                                 soa_constraint_list *constraints, soa_report *report) {
+    if (constraints != NULL) *constraints = (soa_constraint_list){0, NULL};
     if (spec == NULL || model == NULL || *spec == '\0')
         return fail(report, SOA_E_ARGUMENT, "name a shipped model, a saved model (.soam) or a URDF file");
-    if (!looks_like_file(spec) && soai_stock_is_name(spec)) return soa_stock_model(spec, options, model, report);
+    if (!looks_like_file(spec) && soai_stock_is_name(spec))
+        return soai_stock_open(spec, options, model, constraints, report);
 
     struct stat about;
     errno = 0;
@@ -58,7 +65,7 @@ soa_status soa_model_open(const char *spec, const soa_read_options *options, con
     if (first == EOF) return fail(report, SOA_E_FORMAT, "%.150s is empty", spec);
     /* XML starts with '<' or a byte order mark; a saved model has its own first bytes, which load checks. */
     if (first == '<' || first == 0xef || first == 0xfe || first == 0xff)
-        return soa_urdf_read(spec, options, model, report);
+        return soa_urdf_read_closed(spec, options, model, constraints, report);
 
     const soa_model *saved;
     soa_status status = soa_model_load(spec, &saved, report);

@@ -8,7 +8,7 @@
  * Extension, inside a <joint>, for what URDF cannot say:
  *   <soa axis2="x y z" pitch="m/rad" rotor_inertia="Jm" gear_ratio="G" rotor_model="reflected|exact"
  *        rotor_axis="x y z" stiffness="k" rest="q0" friction_positive="f" friction_negative="f"/>
- * and the joint types spherical, universal, cylindrical and helical.                                                 */
+ * and the joint types spherical, universal, cylindrical and helical.  Loops: urdf_constraints.c.                      */
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -28,7 +28,7 @@
 #include "urdf_internal.h"
 
 #define MAX_BYTES ((size_t)64 << 20) /* PR2, a large robot, has 130 kB */
-#define SHOWN 48                     /* characters of a foreign text shown in a message */
+#define SHOWN SOAI_URDF_SHOWN
 
 /* --- reports --------------------------------------------------------------------------------------------------- */
 
@@ -317,7 +317,7 @@ bool soai_urdf_numbers(soai_urdf *u, const xmlNode *node, const char *name, doub
     return text != NULL && read_numbers(u, node, name, text, out, count, infinite);
 }
 
-static bool number_needed(soai_urdf *u, const xmlNode *node, const char *name, soa_status status, double *out) {
+bool soai_urdf_number_needed(soai_urdf *u, const xmlNode *node, const char *name, soa_status status, double *out) {
     if (soai_urdf_attribute(node, name) != NULL) return soai_urdf_numbers(u, node, name, out, 1, false);
     soai_urdf_say(u, SOA_LINT_ERROR, status, soai_urdf_line(node), "missing-attribute",
                   "%s '%.*s', <%s>: attribute '%s' is missing; write %s=\"number\"", u->kind, SHOWN, u->name,
@@ -354,6 +354,10 @@ static int compare_names(const void *a, const void *b) {
     const soai_urdf_name *x = a, *y = b;
     int order = strcmp(x->name, y->name);
     return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+void soai_urdf_sort(soai_urdf_name *names, int count) {
+    qsort(names, (size_t)count, sizeof *names, compare_names);
 }
 
 int soai_urdf_find(const soai_urdf_name *names, int count, const char *name) {
@@ -418,7 +422,7 @@ static void rotate_inertia(const double R[9], double I[6]) {
     I[3] = 0.5 * (C[1] + C[3]), I[4] = 0.5 * (C[2] + C[6]), I[5] = 0.5 * (C[5] + C[7]);
 }
 
-static void name_needed(soai_urdf *u, int line) {
+void soai_urdf_name_needed(soai_urdf *u, int line) {
     if (u->name[0] == 0)
         soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_NAME, line, "missing-name",
                       "a <%s> has no name; write <%s name=\"...\">", u->kind, u->kind);
@@ -429,7 +433,7 @@ static void read_link(soai_urdf *u, soai_urdf_link *link, const xmlNode *node) {
     *link = (soai_urdf_link){.node = node, .name = name != NULL ? name : "", .line = soai_urdf_line(node)};
     link->joint = link->first = link->last = -1;
     u->kind = "link", u->name = link->name;
-    name_needed(u, link->line);
+    soai_urdf_name_needed(u, link->line);
 
     const xmlNode *inertial = link->inertial = soai_urdf_child(node, "inertial", NULL);
     if (inertial == NULL) return;
@@ -439,7 +443,7 @@ static void read_link(soai_urdf *u, soai_urdf_link *link, const xmlNode *node) {
     soa_frame frame = soai_urdf_origin(u, origin);
     memcpy(link->com, frame.p, sizeof link->com);
     if (mass != NULL)
-        link->has_mass = number_needed(u, mass, "value", SOA_E_INERTIA, &link->mass);
+        link->has_mass = soai_urdf_number_needed(u, mass, "value", SOA_E_INERTIA, &link->mass);
     else if (inertia != NULL || origin != NULL)
         soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_INERTIA, soai_urdf_line(inertial), "inertial-incomplete",
                       "link '%.*s': <inertial> without <mass>; add <mass value=\"kg\"/> or remove <inertial>", SHOWN,
@@ -447,7 +451,7 @@ static void read_link(soai_urdf *u, soai_urdf_link *link, const xmlNode *node) {
     if (inertia == NULL) return;
     static const char *const names[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
     link->has_inertia = true;
-    for (int i = 0; i < 3; ++i) number_needed(u, inertia, names[i], SOA_E_INERTIA, &link->inertia[i]);
+    for (int i = 0; i < 3; ++i) soai_urdf_number_needed(u, inertia, names[i], SOA_E_INERTIA, &link->inertia[i]);
     for (int i = 3; i < 6; ++i) soai_urdf_numbers(u, inertia, names[i], &link->inertia[i], 1, false);
     const char *rpy = soai_urdf_attribute(origin, "rpy"), *quat = soai_urdf_attribute(origin, "quat_xyzw");
     if (rpy != NULL || quat != NULL) rotate_inertia(frame.R, link->inertia);
@@ -471,12 +475,19 @@ bool soai_urdf_one_dof(soa_joint_type type) {
     return type == SOA_REVOLUTE || type == SOA_PRISMATIC || type == SOA_HELICAL;
 }
 
-static void read_type(soai_urdf *u, soai_urdf_joint *joint) {
+bool soai_urdf_type(const char *name, soa_joint_type *type) {
     for (int i = 0; i < JOINT_TYPES; ++i)
-        if (strcmp(joint->type, joint_types[i].name) == 0) {
-            joint->known = true;
-            joint->def = soa_joint_default(joint_types[i].type);
+        if (strcmp(name, joint_types[i].name) == 0) {
+            *type = joint_types[i].type;
+            return true;
         }
+    return false;
+}
+
+static void read_type(soai_urdf *u, soai_urdf_joint *joint) {
+    soa_joint_type type;
+    joint->known = soai_urdf_type(joint->type, &type);
+    if (joint->known) joint->def = soa_joint_default(type);
     joint->continuous = strcmp(joint->type, "continuous") == 0;
     if (joint->known) return;
     const char *nearest = soai_urdf_nearest(joint->type, soai_urdf_joint_types);
@@ -512,8 +523,7 @@ static int read_end(soai_urdf *u, const soai_urdf_joint *joint, const char *whic
     return link;
 }
 
-/* Scales to unit length without overflow; returns the length, 0 if it is zero or tiny. */
-static double normalize(double a[3]) {
+double soai_urdf_normalize(double a[3]) {
     double most = fmax(fabs(a[0]), fmax(fabs(a[1]), fabs(a[2])));
     if (!(most >= 1e-150)) return 0;
     for (int i = 0; i < 3; ++i) a[i] /= most;
@@ -524,13 +534,13 @@ static double normalize(double a[3]) {
 
 /* Direction in the plane with normal n: the coordinate axis after n's largest one (z -> x, x -> y, y -> z), made
  * perpendicular to n.  (axis2, n x axis2, n) is right-handed.                                                        */
-static void plane_direction(const double n[3], double axis2[3]) {
+void soai_urdf_plane_direction(const double n[3], double axis2[3]) {
     int k = 0;
     for (int i = 1; i < 3; ++i)
         if (fabs(n[i]) > fabs(n[k])) k = i;
     int e = (k + 1) % 3;
     for (int i = 0; i < 3; ++i) axis2[i] = (i == e ? 1.0 : 0.0) - n[e] * n[i];
-    normalize(axis2);
+    soai_urdf_normalize(axis2);
 }
 
 static void read_axis(soai_urdf *u, soai_urdf_joint *joint) {
@@ -542,7 +552,7 @@ static void read_axis(soai_urdf *u, soai_urdf_joint *joint) {
     if (soai_urdf_numbers(u, node, "xyz", axis, 3, false)) {
         double written[3];
         memcpy(written, axis, sizeof axis);
-        joint->axis_length = normalize(axis);
+        joint->axis_length = soai_urdf_normalize(axis);
         if (joint->axis_length > 0)
             memcpy(def->axis, joint->axis_length == 1 ? written : axis, sizeof axis);
         else
@@ -550,7 +560,7 @@ static void read_axis(soai_urdf *u, soai_urdf_joint *joint) {
                           "joint '%.*s': <axis xyz=\"%.*s\"> has no direction; write the joint's axis, e.g. \"0 0 1\"",
                           SHOWN, joint->name, SHOWN, soai_urdf_attribute(node, "xyz"));
     }
-    if (def->type == SOA_PLANAR) plane_direction(def->axis, def->axis2);
+    if (def->type == SOA_PLANAR) soai_urdf_plane_direction(def->axis, def->axis2);
 }
 
 static void read_extension(soai_urdf *u, soai_urdf_joint *joint) {
@@ -570,7 +580,7 @@ static void read_extension(soai_urdf *u, soai_urdf_joint *joint) {
 
     double axis2[3];
     if (soai_urdf_numbers(u, soa, "axis2", axis2, 3, false)) {
-        if (normalize(axis2) > 0)
+        if (soai_urdf_normalize(axis2) > 0)
             memcpy(def->axis2, axis2, sizeof axis2);
         else
             soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_JOINT, line, "axis-zero",
@@ -645,7 +655,7 @@ static void read_joint(soai_urdf *u, soai_urdf_joint *joint, const xmlNode *node
     joint->def = soa_joint_default(SOA_FIXED);
     joint->parent = joint->child = joint->next = joint->follows = -1;
     u->kind = "joint", u->name = joint->name;
-    name_needed(u, joint->line);
+    soai_urdf_name_needed(u, joint->line);
     read_type(u, joint);
     joint->parent = read_end(u, joint, "parent");
     joint->child = read_end(u, joint, "child");
@@ -740,7 +750,7 @@ static void connect(soai_urdf *u) {
         if (child->joint >= 0) {
             soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_TREE, joint->line, "two-parents",
                           "link '%.*s' is the child of joint '%.*s' and of joint '%.*s' (line %d); a tree allows one; "
-                          "remove a joint, loops are closed by constraints",
+                          "remove a joint, or make it a <loop_joint>",
                           SHOWN, child->name, SHOWN, joint->name, SHOWN, u->joints[child->joint].name,
                           u->joints[child->joint].line);
             continue;
@@ -805,8 +815,8 @@ static void plant(soai_urdf *u) {
         if (link < 0 || u->links[link].number != -1 - i) continue; /* unknown parent, or a tree or ring already named */
         const soai_urdf_joint *joint = &u->joints[u->links[link].joint];
         soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_TREE, joint->line, "cycle",
-                      "joint '%.*s' closes a ring of links through '%.*s'; remove a joint of the ring, loops are "
-                      "closed by constraints",
+                      "joint '%.*s' closes a ring of links through '%.*s'; remove a joint of the ring, or make it a "
+                      "<loop_joint>",
                       SHOWN, joint->name, SHOWN, u->links[link].name);
     }
     for (int i = 0; i < u->link_count; ++i)
@@ -819,7 +829,7 @@ static int count_children(const xmlNode *parent, const char *name) {
     return count;
 }
 
-static void *get_memory(size_t count, size_t size) {
+void *soai_urdf_memory(size_t count, size_t size) {
     return xmlMalloc((count > 0 ? count : 1) * size); /* counts are below MAX_BYTES / 7: no overflow */
 }
 
@@ -836,7 +846,7 @@ static void report_duplicates(soai_urdf *u, const soai_urdf_name *names, int cou
 
 static void sort_names(soai_urdf *u, soai_urdf_name *names, int count, bool links) {
     for (int i = 0; i < count; ++i) names[i] = (soai_urdf_name){links ? u->links[i].name : u->joints[i].name, i};
-    qsort(names, (size_t)count, sizeof *names, compare_names);
+    soai_urdf_sort(names, count);
     report_duplicates(u, names, count, links);
 }
 
@@ -855,13 +865,15 @@ soa_status soai_urdf_open(soai_urdf *u, const char *text, size_t length, const c
         return u->status;
     }
     int links = count_children(robot, "link"), joints = count_children(robot, "joint"), count = 0;
-    int *path = get_memory((size_t)joints, sizeof *path);
-    u->links = get_memory((size_t)links, sizeof *u->links);
-    u->joints = get_memory((size_t)joints, sizeof *u->joints);
-    u->link_names = get_memory((size_t)links, sizeof *u->link_names);
-    u->joint_names = get_memory((size_t)joints, sizeof *u->joint_names);
-    u->order = get_memory((size_t)links, sizeof *u->order);
-    if (!path || !u->links || !u->joints || !u->link_names || !u->joint_names || !u->order) {
+    int constraints = count_children(robot, "loop_joint") + count_children(robot, "constraint");
+    int *path = soai_urdf_memory((size_t)joints, sizeof *path);
+    u->links = soai_urdf_memory((size_t)links, sizeof *u->links);
+    u->joints = soai_urdf_memory((size_t)joints, sizeof *u->joints);
+    u->link_names = soai_urdf_memory((size_t)links, sizeof *u->link_names);
+    u->joint_names = soai_urdf_memory((size_t)joints, sizeof *u->joint_names);
+    u->order = soai_urdf_memory((size_t)links, sizeof *u->order);
+    u->constraints = soai_urdf_memory((size_t)constraints, sizeof *u->constraints);
+    if (!u->constraints || !path || !u->links || !u->joints || !u->link_names || !u->joint_names || !u->order) {
         if (path) xmlFree(path);
         soai_urdf_no_memory(u);
         return u->status;
@@ -879,15 +891,17 @@ soa_status soai_urdf_open(soai_urdf *u, const char *text, size_t length, const c
     plant(u);
     resolve_mimics(u, path);
     xmlFree(path);
+    if (constraints > 0) soai_urdf_read_constraints(u);
     return u->status;
 }
 
 void soai_urdf_close(soai_urdf *u) {
-    void *blocks[] = {u->links, u->joints, u->link_names, u->joint_names, u->order};
+    void *blocks[] = {u->links, u->joints, u->link_names, u->joint_names, u->order, u->constraints};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
         if (blocks[i] != NULL) xmlFree(blocks[i]);
     xmlFreeDoc(u->doc);
     u->links = NULL, u->joints = NULL, u->link_names = u->joint_names = NULL, u->order = NULL, u->doc = NULL;
+    u->constraints = NULL;
 }
 
 /* --- model ----------------------------------------------------------------------------------------------------- */
@@ -918,7 +932,7 @@ soa_status soai_urdf_build(soai_urdf *u, const soa_read_options *options, const 
                       "joint 'root' has the name of the floating base's own joint; rename it");
         return u->status;
     }
-    soa_body_def *bodies = get_memory((size_t)u->order_count, sizeof *bodies);
+    soa_body_def *bodies = soai_urdf_memory((size_t)u->order_count, sizeof *bodies);
     if (bodies == NULL) {
         soai_urdf_no_memory(u);
         return u->status;
@@ -952,8 +966,8 @@ soa_status soai_urdf_build(soai_urdf *u, const soa_read_options *options, const 
     return status;
 }
 
-soa_status soa_urdf_parse(const char *text, size_t length, const char *name, const soa_read_options *options,
-                          const soa_model **model, soa_report *report) {
+soa_status soai_urdf_parse(const char *text, size_t length, const char *name, const soa_read_options *options,
+                           const soa_model **model, soa_constraint_list *list, soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
     *report = (soa_report){.status = SOA_OK, .body = -1};
@@ -970,11 +984,26 @@ soa_status soa_urdf_parse(const char *text, size_t length, const char *name, con
     }
     soa_status status = soai_urdf_open(&u, text, length, name);
     if (status == SOA_OK) status = soai_urdf_build(&u, options, &made);
-    if (status == SOA_OK) *model = made;
+    if (status == SOA_OK && (list != NULL || u.constraint_count > 0))
+        status = soai_urdf_constraints(&u, options, made, list);
+    if (status == SOA_OK)
+        *model = made;
+    else
+        soa_model_free(made);
     *report = u.report;
     soai_urdf_close(&u);
     soai_urdf_leave(&saved);
     return status;
+}
+
+soa_status soa_urdf_parse(const char *text, size_t length, const char *name, const soa_read_options *options,
+                          const soa_model **model, soa_report *report) {
+    return soai_urdf_parse(text, length, name, options, model, NULL, report);
+}
+
+soa_status soa_urdf_parse_closed(const char *text, size_t length, const char *name, const soa_read_options *options,
+                                 const soa_model **model, soa_constraint_list *constraints, soa_report *report) {
+    return soai_urdf_parse(text, length, name, options, model, constraints, report);
 }
 
 soa_status soai_urdf_slurp(const char *path, char **text, size_t *length, soa_report *report) {
@@ -1022,6 +1051,11 @@ soa_status soai_urdf_slurp(const char *path, char **text, size_t *length, soa_re
 
 soa_status soa_urdf_read(const char *path, const soa_read_options *options, const soa_model **model,
                          soa_report *report) {
+    return soa_urdf_read_closed(path, options, model, NULL, report);
+}
+
+soa_status soa_urdf_read_closed(const char *path, const soa_read_options *options, const soa_model **model,
+                                soa_constraint_list *constraints, soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
     if (path == NULL || model == NULL) {
@@ -1032,7 +1066,7 @@ soa_status soa_urdf_read(const char *path, const soa_read_options *options, cons
     size_t length = 0;
     soa_status status = soai_urdf_slurp(path, &text, &length, report);
     if (status != SOA_OK) return status;
-    status = soa_urdf_parse(text, length, path, options, model, report);
+    status = soai_urdf_parse(text, length, path, options, model, constraints, report);
     xmlFree(text);
     return status;
 }

@@ -14,6 +14,8 @@
 
 #include "soa/io.h"
 
+#define SOAI_URDF_SHOWN 48 /* characters of a foreign text shown in a message */
+
 typedef struct soai_urdf_link {
     const xmlNode *node;
     const char *name;
@@ -46,6 +48,20 @@ typedef struct soai_urdf_joint {
     int mark;      /* 0 untouched, 1 on the path, 2 done: while mimic chains are resolved */
 } soai_urdf_joint;
 
+/* A <loop_joint> or <constraint>. */
+typedef struct soai_urdf_constraint {
+    const xmlNode *node;
+    const char *kind, *name; /* element, name */
+    int line;
+    bool known;         /* the type is one of ours                              */
+    bool has_axis;      /* <axis> or not, where the type has one                 */
+    double axis_length; /* of the axis as written                                */
+    int link[2];        /* indices of links; SOAI_URDF_WORLD, or -1: none        */
+    int joint[SOA_RATIO_TERMS];
+    soa_constraint_def def; /* frames and bodies are filled in when a model is built */
+} soai_urdf_constraint;
+#define SOAI_URDF_WORLD (-2)
+
 typedef struct soai_urdf_name {
     const char *name;
     int index;
@@ -59,7 +75,8 @@ typedef struct soai_urdf {
     const xmlNode *robot;
     soai_urdf_link *links;
     soai_urdf_joint *joints;
-    int link_count, joint_count;
+    soai_urdf_constraint *constraints;
+    int link_count, joint_count, constraint_count;
     soai_urdf_name *link_names, *joint_names; /* sorted; equal names in document order */
     int *order;                               /* links, depth first */
     int order_count;
@@ -87,6 +104,11 @@ soa_status soai_urdf_enter(soai_urdf_locale *saved);
 void soai_urdf_leave(soai_urdf_locale *saved);
 /* Definition and model of an opened document without errors. */
 soa_status soai_urdf_build(soai_urdf *u, const soa_read_options *options, const soa_model **model);
+/* Reads <loop_joint> and <constraint>, links and joints being known; then, for a model built from the document, their
+ * definitions, each of which a soa_constraints takes (list NULL: only tried). */
+void soai_urdf_read_constraints(soai_urdf *u);
+soa_status soai_urdf_constraints(soai_urdf *u, const soa_read_options *options, const soa_model *model,
+                                 soa_constraint_list *list);
 
 /* Says that something is wrong. level SOA_LINT_ERROR refuses the document with that status. */
 #if defined(__GNUC__)
@@ -111,8 +133,26 @@ int soai_urdf_find(const soai_urdf_name *names, int count, const char *name);
 /* Word of the NULL-ended list nearest to `word`, or NULL if none is near (two slips at most). */
 const char *soai_urdf_nearest(const char *word, const char *const *words);
 bool soai_urdf_one_dof(soa_joint_type type);
+/* xmlMalloc of at least one element. */
+void *soai_urdf_memory(size_t count, size_t size);
+/* The joint type of that name; false if there is none. */
+bool soai_urdf_type(const char *name, soa_joint_type *type);
+/* Scales to unit length without overflow; returns the length, 0 if it is zero or tiny. */
+double soai_urdf_normalize(double a[3]);
+/* First direction in the plane with normal n, where none is given. */
+void soai_urdf_plane_direction(const double n[3], double axis2[3]);
+/* Needed number of <node name="...">. */
+bool soai_urdf_number_needed(soai_urdf *u, const xmlNode *node, const char *name, soa_status status, double *out);
+/* u->name is missing. */
+void soai_urdf_name_needed(soai_urdf *u, int line);
+/* Sorts names for soai_urdf_find. */
+void soai_urdf_sort(soai_urdf_name *names, int count);
 /* Names of the joint types the reader knows, NULL-ended. */
 extern const char *const soai_urdf_joint_types[];
+
+/* Parses into a model and, if list is not NULL, its constraints. */
+soa_status soai_urdf_parse(const char *text, size_t length, const char *name, const soa_read_options *options,
+                           const soa_model **model, soa_constraint_list *list, soa_report *report);
 
 /* The linter on text; directory is where relative and package:// paths start from (NULL: not looked up). */
 soa_status soai_urdf_lint_text(const char *text, size_t length, const char *name, const char *directory,

@@ -102,7 +102,7 @@ typedef struct word {
     const char *element, *children, *attributes;
 } word;
 static const word words[] = {
-    {"robot", "link joint material transmission gazebo sensor", "name version"},
+    {"robot", "link joint material transmission gazebo sensor loop_joint constraint", "name version"},
     {"link", "inertial visual collision contact self_collision_checking collision_checking", "name type"},
     {"inertial", "origin mass inertia", ""},
     {"mass", "", "value"},
@@ -117,6 +117,12 @@ static const word words[] = {
     {"sphere", "verbose", "radius"},
     {"mesh", "", "filename scale"},
     {"joint", "origin parent child axis calibration dynamics limit mimic safety_controller soa", "name type"},
+    {"loop_joint", "link1 link2 axis dynamics soa", "name type"},
+    {"constraint", "link1 link2 term row", "name type value axes"},
+    {"link1", "", "link xyz rpy quat_xyzw"},
+    {"link2", "", "link xyz rpy quat_xyzw"},
+    {"term", "", "joint coefficient"},
+    {"row", "", "angular linear"},
     {"parent", "", "link"},
     {"child", "", "link"},
     {"axis", "", "xyz"},
@@ -180,7 +186,8 @@ static void check_attributes(lint *l, const xmlNode *node, const word *known) {
 
 /* Elements that may stand more than once. */
 static bool repeatable(const char *name) {
-    static const char *const many = " link joint material transmission gazebo sensor visual collision verbose ";
+    static const char *const many = " link joint material transmission gazebo sensor visual collision verbose "
+                                    "loop_joint constraint term row ";
     char padded[40];
     snprintf(padded, sizeof padded, " %s ", name);
     return strstr(many, padded) != NULL;
@@ -224,7 +231,8 @@ static void check_words(lint *l, const xmlNode *node, const word *known) {
                  "%s '%.*s': <%s> stands twice in <%s>; the first one is used, remove the other", l->u.kind, SHOWN,
                  l->u.name, name, (const char *)node->name);
         const word *next = word_of(name);
-        bool own = strcmp(name, "link") == 0 || strcmp(name, "joint") == 0; /* met with their names known */
+        bool own = strcmp(name, "link") == 0 || strcmp(name, "joint") == 0 || strcmp(name, "loop_joint") == 0 ||
+                   strcmp(name, "constraint") == 0; /* met with their names known */
         if (next != NULL && !own) check_words(l, child, next);
     }
 }
@@ -606,6 +614,118 @@ static void check_joint(lint *l, const soai_urdf_joint *joint) {
              SHOWN, joint->name, def->mimic_offset);
 }
 
+/* --- loops ----------------------------------------------------------------------------------------------------- */
+
+static void check_constraint(lint *l, const soai_urdf_constraint *c) {
+    const soa_constraint_def *def = &c->def;
+    for (int i = 0; i < 2; ++i) check_origin(l, soai_urdf_child(c->node, i ? "link2" : "link1", NULL));
+    if (c->axis_length > 0 && fabs(c->axis_length - 1) > 1e-6)
+        WARN(soai_urdf_line(soai_urdf_child(c->node, "axis", NULL)), "axis-not-unit",
+             "%s '%.*s': the axis has length %.9g and is used as (%.9g %.9g %.9g); write that", c->kind, SHOWN, c->name,
+             c->axis_length, def->axis[0], def->axis[1], def->axis[2]);
+    if (!c->has_axis)
+        NOTE(c->line, "axis-missing", "%s '%.*s' has no <axis>: \"1 0 0\" is taken; write it", c->kind, SHOWN, c->name);
+    if (c->known && def->kind == SOA_LOOP && def->joint == SOA_FREE)
+        WARN(c->line, "loop-free", "loop_joint '%.*s' is floating and restricts nothing; remove it", SHOWN, c->name);
+}
+
+/* The largest residual of each constraint, and of all. */
+static double open_by(const soa_constraints *all, const double *g, int constraint, int count, int *worst) {
+    double most = 0;
+    for (int i = constraint < 0 ? 0 : constraint; i < (constraint < 0 ? count : constraint + 1); ++i) {
+        int first = 0, rows = 0;
+        soa_constraint_span(all, i, &first, &rows);
+        for (int r = first; r < first + rows; ++r)
+            if (!(fabs(g[r]) <= most)) most = fabs(g[r]), *worst = i;
+    }
+    return most;
+}
+
+/* What the numbers say: do the loops close at q = 0, or from there; what is redundant; can anything move. */
+static void check_closure(lint *l, const soa_model *model, soa_constraints *all, soa_work *work, double *q, double *g) {
+    const soai_urdf *u = &l->u;
+    soa_closed_report closed;
+    soa_report report;
+    double *qdd = g + soa_constraint_rows(all);
+    int count = u->constraint_count, worst = 0;
+    soa_neutral(model, q);
+    if (soa_constraint_rows_at(all, work, q, NULL, 0, g, NULL, NULL, NULL) != SOA_OK) {
+        NOTE(soai_urdf_line(u->robot), "loop-unchecked", "at q = 0 the constraints have no directions; not looked at");
+        return;
+    }
+    if (open_by(all, g, -1, count, &worst) > 1e-9) {
+        double before = open_by(all, g, -1, count, &worst);
+        const soai_urdf_constraint *c = &u->constraints[worst];
+        if (soa_closed_assemble(all, work, 0, q, &report) != SOA_OK) {
+            WARN(c->line, "loop-not-closable",
+                 "%s '%.*s' is open by %.3g (m or rad) at q = 0, and the loops do not close from there (%s); correct "
+                 "the "
+                 "places, or start elsewhere",
+                 c->kind, SHOWN, c->name, before, report.text);
+            return;
+        }
+        for (int i = 0; i < count; ++i) {
+            int own = 0;
+            double by = open_by(all, g, i, count, &own);
+            if (by > 1e-9)
+                NOTE(u->constraints[i].line, "loop-open",
+                     "%s '%.*s' is open by %.3g (m or rad) at q = 0; the loops close from there (soa compute --fn "
+                     "assemble)",
+                     u->constraints[i].kind, SHOWN, u->constraints[i].name, by);
+        }
+    }
+    soa_status status = soa_closed_fd(all, work, NULL, q, NULL, NULL, NULL, 0, 0, qdd, NULL, &closed);
+    if (status == SOA_E_SINGULAR)
+        NOTE(u->constraints[0].line, "loop-singular",
+             "closed as at q = 0, the machine is near a singular position (condition %.2g)", closed.condition);
+    else if (status == SOA_E_INCONSISTENT)
+        WARN(u->constraints[closed.redundant > 0 ? closed.redundant_constraint[0] : 0].line, "loop-contradiction",
+             "closed as at q = 0, constraints contradict each other: %s", closed.text);
+    if (status != SOA_OK) return;
+    if (closed.redundant > 0)
+        NOTE(u->constraints[closed.redundant_constraint[0]].line, "loop-redundant",
+             "%d of %d rows of the constraints are redundant: %s; their forces are not determined, the motion is",
+             closed.redundant, closed.rows, closed.text);
+    if (closed.rank == soa_nv(model) && closed.rank > 0)
+        WARN(u->constraints[0].line, "loop-locked",
+             "the constraints have rank %d, as many as nv: closed as at q = 0 nothing can move", closed.rank);
+}
+
+static soa_status check_loops(lint *l, const soa_model *model) {
+    soai_urdf *u = &l->u;
+    if (u->constraint_count == 0) return SOA_OK;
+    soa_constraint_list list = {0, NULL};
+    soa_constraints *all = NULL;
+    soa_work *work = NULL;
+    soa_report report;
+    double *q = NULL, *g = NULL;
+    soa_status status = soai_urdf_constraints(u, NULL, model, &list);
+    const size_t rows = 6 * (size_t)u->constraint_count, nv = (size_t)soa_nv(model), nq = (size_t)soa_nq(model);
+    if (status == SOA_OK && (nv == 0 || rows > 3000 || rows * rows > 20000000 / nv)) { /* a step costs rows^2 nv */
+        soa_constraint_list_free(&list);
+        NOTE(u->constraints[0].line, "loop-unchecked", "%s; whether the loops close was not looked at",
+             nv == 0 ? "nothing moves" : "too many constraints and coordinates");
+        return SOA_OK;
+    }
+    if (status == SOA_OK) status = soa_constraint_list_create(&list, model, 0, &all, &report);
+    if (status == SOA_OK) status = soa_work_create(model, &work);
+    if (status == SOA_OK) {
+        q = xmlMalloc((nq + 1) * sizeof *q);
+        g = xmlMalloc((rows + nv + 1) * sizeof *g);
+        if (q == NULL || g == NULL)
+            status = SOA_E_MEMORY;
+        else
+            check_closure(l, model, all, work, q, g);
+    }
+    if (status == SOA_E_MEMORY) l->no_memory = true;
+    if (q != NULL) xmlFree(q);
+    if (g != NULL) xmlFree(g);
+    soa_work_free(work);
+    soa_constraints_free(all);
+    soa_constraint_list_free(&list);
+    return status;
+}
+
 /* --- files ----------------------------------------------------------------------------------------------------- */
 
 static bool exists(const char *path, bool directory) {
@@ -792,6 +912,12 @@ static void check_all(lint *l) {
         check_words(l, u->joints[j].node, word_of("joint"));
         check_joint(l, &u->joints[j]);
     }
+    for (int i = 0; i < u->constraint_count; ++i) {
+        u->kind = u->constraints[i].kind, u->name = u->constraints[i].name;
+        check_name(l, u->constraints[i].line);
+        check_words(l, u->constraints[i].node, word_of(u->kind));
+        check_constraint(l, &u->constraints[i]);
+    }
     check_bodies(l);
     report_packages(l);
 }
@@ -804,10 +930,12 @@ static bool ask_builder(lint *l, bool floating) {
     u->sink = NULL;
     u->status = SOA_OK;
     soa_status status = soai_urdf_build(u, &(soa_read_options){.floating = floating}, &model);
+    if (status == SOA_OK && floating && u->constraint_count > 0) status = soai_urdf_constraints(u, NULL, model, NULL);
     u->sink = sink;
-    if (status == SOA_OK)
-        soa_model_free(model);
-    else if (status == SOA_E_MEMORY)
+    bool loops = status != SOA_OK || floating || check_loops(l, model) == SOA_OK; /* it tells by itself */
+    soa_model_free(model);
+    if (status == SOA_OK) return loops;
+    if (status == SOA_E_MEMORY)
         l->no_memory = true;
     else if (status != SOA_E_INERTIA || !l->unphysical) {
         soa_report report = u->report;

@@ -62,7 +62,7 @@ typedef struct builder {
 
 #define FAIL(code, i, ...) return soai_report(b->report, code, i, 0, __VA_ARGS__)
 
-static int rotation_fits(const soa_frame *f) {
+int soai_rotation_fits(const soa_frame *f) {
     if (!soai_all_finite(f->R, 9) || !soai_all_finite(f->p, 3)) return 0;
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) {
@@ -83,8 +83,7 @@ static int unit(const double a[3], double out[3]) {
     return 1;
 }
 
-/* Unit axes of a joint; axis2 made what its type needs. */
-static int joint_axes(const soa_joint_def *j, double u[3], double u2[3]) {
+int soai_joint_axes(const soa_joint_def *j, double u[3], double u2[3]) {
     static const double z[3] = {0, 0, 1}, x[3] = {1, 0, 0};
     memcpy(u, z, sizeof z), memcpy(u2, x, sizeof x);
     if (j->type == SOA_FIXED || j->type == SOA_SPHERICAL || j->type == SOA_FREE) return 1;
@@ -162,7 +161,7 @@ static soa_status check_joint(builder *b, int i, const soa_body_def *d) {
         isnan(j->max_speed) || isnan(j->max_effort))
         FAIL(SOA_E_NOT_FINITE, i,
              "joint of \"%s\": an axis, pitch, rotor, friction, spring, limit or mimic number is not finite", d->name);
-    if (!joint_axes(j, u, u2))
+    if (!soai_joint_axes(j, u, u2))
         FAIL(SOA_E_JOINT, i, "joint of \"%s\" (%s): axis (%g %g %g) and axis2 (%g %g %g) do not define it%s", d->name,
              soa_joint_type_name(j->type), j->axis[0], j->axis[1], j->axis[2], j->axis2[0], j->axis2[1], j->axis2[2],
              j->type == SOA_PLANAR ? "; axis2 must lie in the plane" : "");
@@ -229,7 +228,7 @@ static soa_status survey(builder *b) {
         if (d->parent < 0 || d->parent >= i)
             FAIL(SOA_E_TREE, i, "link %d \"%s\": parent %d must be 0 (the world) or an earlier link", i, d->name,
                  d->parent);
-        if (!rotation_fits(&d->placement))
+        if (!soai_rotation_fits(&d->placement))
             FAIL(SOA_E_FRAME, i, "link \"%s\": the placement of its joint is not a rotation and a finite translation",
                  d->name);
         if ((s = check_joint(b, i, d)) || (s = check_inertia(b, i, d)) || (s = resolve_mimic(b, i))) return s;
@@ -253,7 +252,7 @@ static soa_status survey(builder *b) {
         const soa_frame_def *f = def->frames + i;
         if (!f->name || !*f->name) FAIL(SOA_E_NAME, -1, "frame %d has no name", i);
         if (f->link < 0 || f->link > n) FAIL(SOA_E_TREE, -1, "frame \"%s\": link %d does not exist", f->name, f->link);
-        if (!rotation_fits(&f->placement))
+        if (!soai_rotation_fits(&f->placement))
             FAIL(SOA_E_FRAME, -1, "frame \"%s\": not a rotation and a finite translation", f->name);
         text += strlen(f->name) + 1;
     }
@@ -363,7 +362,7 @@ static void fill(const builder *b, soa_model *m) {
         const link_row *p = b->link + d->parent;
         const soa_frame place = soa_frame_compose(&p->place, &d->placement);
         double u[3], u2[3];
-        joint_axes(j, u, u2);
+        soai_joint_axes(j, u, u2);
         const int nv = soai_nv_of(j->type), nq = soai_nq_of(j->type), follows = l->leader >= 0;
         t->parent = p->body, t->type = (int)j->type, t->nv = nv;
         t->iq = iq, t->iv = iv, t->id = id;

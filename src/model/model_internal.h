@@ -71,6 +71,10 @@ int soai_kind_of(soa_joint_type type, const double axis[3], int has_rotor);
 void soai_inertia_packs(const double M[10], double P[24]);
 int soai_nq_of(soa_joint_type type);
 int soai_nv_of(soa_joint_type type);
+/* A right-handed rotation and a finite shift. */
+int soai_rotation_fits(const soa_frame *frame);
+/* Unit axes of a joint, those its type does not use at their default; 0 where they do not define it. */
+int soai_joint_axes(const soa_joint_def *joint, double axis[3], double axis2[3]);
 
 /* Offsets of all sections for given counts; returns the size. */
 uint64_t soai_model_place(soa_model *header);

@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static compute *c;
     if (c == NULL) {
         char message[COMPUTE_MESSAGE];
-        c = compute_create(make_model(), functions, message);
+        c = compute_create(make_model(), NULL, functions, message);
         demand(c != NULL, message);
     }
     const uint8_t *stop = size > 0 ? memchr(data, '\n', size) : NULL;
