@@ -111,7 +111,7 @@ SOA_API soa_closed_options soa_closed_default(void);
 enum { SOA_REDUNDANT_MOST = 16 };
 typedef struct soa_closed_report {
     int rows, rank;
-    double condition; /* estimate, of the scaled G M^-1 G' on its independent rows                                   */
+    double condition; /* estimate, of the scaled G M^-1 G' on its independent rows (KKT: of G G'): 1 / least pivot    */
     int redundant;    /* rows found dependent; the first ones by number of constraint and row within it              */
     int redundant_constraint[SOA_REDUNDANT_MOST], redundant_row[SOA_REDUNDANT_MOST];
     double residual; /* largest disagreement of a redundant row, relative                                           */

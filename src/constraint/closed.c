@@ -97,28 +97,30 @@ static void unscale(const soa_constraints *c, const gram *s, const double *x, do
     for (int k = 0; k < s->rank; ++k) lambda[c->pivot[k]] = x[k] * c->scale[c->pivot[k]];
 }
 static double condition_of(const soa_constraints *c, const gram *s) {
-    double least = INFINITY, most = 0;
+    double least = 1, most = 1;
     for (int k = 0; k < s->rank; ++k) {
         const double d = fabs(c->L[s->rows * k + k]);
         if (d < least) least = d;
         if (d > most) most = d;
     }
-    return s->rank ? most / least * (most / least) : 1;
+    return most / least * (most / least);
 }
 
-/* G M^-1 G' with unit diagonal, factored. */
+/* G M^-1 G' scaled, factored. */
 void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s) {
     const int nv = c->model->nv;
     *s = (gram){.rows = rows, .damping = options->damping};
     for (int i = 0; i < rows; ++i)
         for (int j = 0; j <= i; ++j)
             c->L[rows * i + j] = dot(nv, c->G + (size_t)i * (size_t)nv, c->Y + (size_t)j * (size_t)nv);
-    for (int i = 0; i < rows; ++i) c->scale[i] = c->L[rows * i + i] > 0 ? 1 / sqrt(c->L[rows * i + i]) : 0;
+    for (int i = 0; i < rows; ++i) c->scale[i] = c->L[rows * i + i] > 0 ? c->natural[i] / sqrt(c->L[rows * i + i]) : 0;
+    double most = 0;
     for (int i = 0; i < rows; ++i) {
         for (int j = 0; j <= i; ++j) c->L[rows * i + j] *= c->scale[i] * c->scale[j];
         c->L[rows * i + i] += options->damping * options->damping;
+        if (c->L[rows * i + i] > most) most = c->L[rows * i + i];
     }
-    s->rank = soai_cholesky_pivoted(rows, c->L, c->pivot, options->rank_tolerance);
+    s->rank = soai_cholesky_pivoted(rows, c->L, c->pivot, most > 0 ? options->rank_tolerance / most : 0);
     s->condition = condition_of(c, s);
     for (int d = s->rank; d < rows; ++d)
         if (c->L[rows * d + d] > s->left) s->left = c->L[rows * d + d];
@@ -134,18 +136,20 @@ void soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, d
     unscale(c, s, y, x);
 }
 
-/* The same factor from A = C^-1 G' (or G' itself), rows x nv scaled to unit length and given row by row in `rows_of_A`:
- * A' P = Q R; c->L = R'.  K keeps the reflectors. */
+/* The same factor from A = C^-1 G' (or G' itself), given row by row in `rows_of_A`: A' P = Q R; c->L = R'.  K keeps the
+ * reflectors. */
 static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, double tolerance, gram *s) {
     const int nv = c->model->nv;
+    double most = 0;
     *s = (gram){.rows = rows};
     for (int r = 0; r < rows; ++r) {
         const double *a = rows_of_A + (size_t)r * (size_t)nv, size = sqrt(dot(nv, a, a));
-        c->scale[r] = size > 0 ? 1 / size : 0;
+        c->scale[r] = size > 0 ? c->natural[r] / size : 0;
+        if (size > 0 && c->natural[r] > most) most = c->natural[r];
         for (int j = 0; j < nv; ++j) c->K[(size_t)rows * (size_t)j + (size_t)r] = a[j] * c->scale[r];
         if (c->scale[r] == 0) c->scale[r] = 1;
     }
-    s->rank = soai_qr(nv, rows, c->K, c->beta, c->pivot, tolerance);
+    s->rank = soai_qr(nv, rows, c->K, c->beta, c->pivot, most > 0 ? sqrt(tolerance) / most : 0);
     for (int i = 0; i < rows; ++i)
         for (int k = 0; k <= i && k < nv; ++k) c->L[rows * i + k] = c->K[(size_t)rows * (size_t)k + (size_t)i];
     s->condition = condition_of(c, s);
@@ -218,7 +222,7 @@ static soa_status by_kkt(const input *in, gram *s) {
     const int nv = c->model->nv;
     soa_status bad = dense_start(in);
     if (bad) return bad;
-    qr_factor(c, in->rows, c->G, sqrt(in->options->rank_tolerance), s);
+    qr_factor(c, in->rows, c->G, in->options->rank_tolerance, s);
     null_space(c, s, NULL);
     const int n = nv + s->rank;
     for (int i = 0; i < nv; ++i) {
@@ -258,7 +262,7 @@ static soa_status by_null_space(const input *in, gram *s) {
         double *x = r < 0 ? c->torque : c->Y + (size_t)r * (size_t)nv;
         for (int i = 0; i < nv; ++i) x[i] = (x[i] - dot(i, C + nv * i, x)) / C[nv * i + i];
     }
-    qr_factor(c, rows, c->Y, sqrt(in->options->rank_tolerance), s);
+    qr_factor(c, rows, c->Y, in->options->rank_tolerance, s);
     null_space(c, s, NULL);
     double *x = c->torque, *y = c->right;
     soai_qr_apply(nv, rows, c->K, c->beta, 1, x); /* Q'x0: the first rank numbers are held, the rest is free */

@@ -36,6 +36,7 @@ struct soa_constraints {
     int *pivot, *order;  /* rows; rows + nv                                                                       */
     double *G, *Y;       /* rows x nv: G, and M^-1 G' row by row                                                  */
     double *L, *N;       /* rows x rows: factor of G M^-1 G'; combinations of dependent rows                      */
+    double *natural; /* rows: largest number of the row of G over what it may be in other poses, at most 1          */
     double *scale, *right, *lambda, *gamma, *rate, *g,
         *part;                                      /* rows                                                  */
     double *cut, *vdot, *torque, *step, *q, *try_q; /* nv, and nq for the last two                           */
@@ -48,10 +49,12 @@ struct soa_constraints {
  * status. */
 soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
                                     int *rows);
-/* Rows of G from those of `row`. */
+/* Rows of G from those of `row`, and their natural sizes. */
 void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G);
 
-/* G M^-1 G' from G and Y, factored with its rank; then x with G M^-1 G' x = b, zero at redundant rows. */
+/* G M^-1 G' from G and Y, factored with its rank; then x with G M^-1 G' x = b, zero at redundant rows.  Rows are scaled to
+ * their natural size, so that pivots are pure numbers, 1 at best: a row that fades away is seen as well as one that becomes
+ * like others. */
 typedef struct gram {
     int rows, rank;
     double condition, damping;

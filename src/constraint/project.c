@@ -221,6 +221,7 @@ soa_status soa_closed_id(soa_constraints *c, soa_work *w, const double *q, const
         ++k;
     }
     if (extra && driven) {
+        const double noise = 1e-11 * largest(rows * nv, c->G);
         if ((size_t)driven * (size_t)extra > (size_t)nv * (size_t)nv) B = c->Y; /* rows x nv */
         for (int e = 0; e < extra; ++e) {
             double *z = c->right;
@@ -231,7 +232,7 @@ soa_status soa_closed_id(soa_constraints *c, soa_work *w, const double *q, const
                 if (actuated && !actuated[j]) continue;
                 double x = 0;
                 for (int r = 0; r < rows; ++r) x += c->G[(size_t)r * (size_t)nv + (size_t)j] * z[r];
-                B[extra * k++ + e] = x;
+                B[extra * k++ + e] = fabs(x) > noise ? x : 0; /* redundant rows move nothing */
             }
         }
         const int bound = soai_qr(driven, extra, B, c->beta, c->pivot, 1e-10);

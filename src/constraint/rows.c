@@ -126,7 +126,7 @@ static constraint_row *put_no_turn(constraint_row *row, const relative *s) {
     double g[3], gw[3], ggw[3], rate[3], x[3], rest[3];
     rotation_vector(s->R, g);
     const double y = v3_dot(g, g), half = sqrt(y) / 2;
-    double k = 1 / 12.0 + y * (1 / 720.0 + y * (1 / 30240.0 + y / 1209600.0));         /* k, and dk/dy */
+    double k = 1 / 12.0 + y * (1 / 720.0 + y * (1 / 30240.0 + y / 1209600.0));       /* k, and dk/dy */
     double dk = 1 / 720.0 + y * (1 / 15120.0 + y * (1 / 403200.0 + y / 11975040.0)); /* for small turns */
     if (y > 1e-2) {
         const double cot = cos(half) / sin(half), sine = sin(half);
@@ -190,8 +190,8 @@ static constraint_row *put_about_axis(constraint_row *row, const relative *s, co
         double r[3];
         v3_cross(u, b, r);
         for (int j = 0; j < 3; ++j) r[j] = f * r[j] + si * df * ua[j];
-        const double rest = f * v3_dot(b, wwu) + df * (si * v3_dot(c->a, wwu) + 2 * rate * v3_dot(b, wu)) +
-                            ddf * rate * rate * si;
+        const double rest =
+            f * v3_dot(b, wwu) + df * (si * v3_dot(c->a, wwu) + 2 * rate * v3_dot(b, wu)) + ddf * rate * rate * si;
         row = put(row, s, r, none, f * si, rest);
     }
     return row;
@@ -349,10 +349,12 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
             if (v) cut_torques(c, w, k, &x);
             break;
         case SOA_DISTANCE: {
-            const double length = sqrt(v3_dot(x.p, x.p));
-            if (!(length > 0)) return SOA_E_SINGULAR; /* no direction */
-            double e[3];
-            for (int j = 0; j < 3; ++j) e[j] = x.p[j] / length;
+            const double length = sqrt(v3_dot(x.p, x.p)), far = sqrt(v3_dot(x.one.p, x.one.p));
+            const int together =
+                !(length > 1e-14 * far) || !(length > 0); /* no direction: to begin with, any will do */
+            double e[3] = {1, 0, 0};
+            if (together && v) return SOA_E_SINGULAR;
+            for (int j = 0; j < 3 && !together; ++j) e[j] = x.p[j] / length;
             const double along = v3_dot(e, x.v);
             row = put(row, &x, none, e, length - value[0], (v3_dot(x.v, x.v) - along * along) / length);
             row[-1].drift = value[1], row[-1].gamma += value[2];
@@ -386,46 +388,66 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
     return SOA_OK;
 }
 
-/* How far the joints that carry a frame are from it, and how many bodies do: what rounding in a row is measured by. */
-static double reach_of(const soa_model *m, const soa_work *w, int frame, int *depth) {
-    const int body = SOAI_AT(m, soai_frame_row, frame)[frame].body;
-    soa_frame X;
-    double most = 0;
-    if (soa_pose(m, w, frame, &X)) return 0;
-    for (int i = body; i; i = w->view.body[i].parent, ++*depth) {
-        double arm[3];
-        for (int j = 0; j < 3; ++j) arm[j] = X.p[j] - w->w.pw[3 * i + j];
-        const double far = v3_dot(arm, arm);
-        if (far > most) most = far;
+/* What the numbers of a row are measured by, from the joints that carry its two frames: how far they are from the frame,
+ * those that move both frames alike left out (own) or not (all). */
+typedef struct reach {
+    double own[2], all;
+    int depth, moved[2];
+} reach;
+static reach reach_of(const soa_model *m, const soa_work *w, const soa_constraint_def *def) {
+    const soai_frame_row *row = SOAI_AT(m, soai_frame_row, frame);
+    const int frame[2] = {def->frame1, def->frame2};
+    int body[2] = {row[def->frame1].body, row[def->frame2].body}, meet[2] = {body[0], body[1]};
+    while (meet[0] != meet[1]) { /* parents have smaller numbers */
+        const int i = meet[0] < meet[1];
+        meet[i] = w->view.body[meet[i]].parent;
     }
-    return sqrt(most);
+    reach x = {{0, 0}, 0, 4, {0, 0}};
+    for (int i = 0; i < 2; ++i) {
+        soa_frame X;
+        int own = 1;
+        if (soa_pose(m, w, frame[i], &X)) continue;
+        x.all = fmax(x.all, sqrt(v3_dot(X.p, X.p)));
+        for (int b = body[i]; b; b = w->view.body[b].parent, ++x.depth) {
+            double arm[3];
+            for (int j = 0; j < 3; ++j) arm[j] = X.p[j] - w->w.pw[3 * b + j];
+            const double far = sqrt(v3_dot(arm, arm));
+            if (b == meet[0]) own = 0;
+            if (own) x.own[i] = fmax(x.own[i], far), x.moved[i] = 1;
+            x.all = fmax(x.all, far);
+        }
+    }
+    return x;
 }
 
 void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) {
     const soa_model *m = c->model;
-    double reach[2] = {0, 0};
-    int depth = 0;
+    reach x = {{0, 0}, 0, 0, {0, 0}};
     for (int r = 0; r < rows; ++r) {
         const soa_constraint_def *def = &c->list[c->owner[r]].def;
         const constraint_row *row = c->row + r;
-        double *out = G + (size_t)r * (size_t)m->nv;
+        double *out = G + (size_t)r * (size_t)m->nv, most = 0, natural = 0, size = 0;
         for (int j = 0; j < m->nv; ++j) out[j] = 0;
+        c->natural[r] = 1;
         if (def->kind == SOA_RATIO) {
             for (int j = 0; j < SOA_RATIO_TERMS; ++j)
                 if (def->coordinate[j]) out[soai_metas(m)[def->coordinate[j]].user_v] += def->coefficient[j];
             continue;
         }
-        if (!r || c->owner[r] != c->owner[r - 1]) {
-            depth = 4;
-            reach[0] = reach_of(m, w, def->frame1, &depth), reach[1] = reach_of(m, w, def->frame2, &depth);
-        }
+        if (!r || c->owner[r] != c->owner[r - 1]) x = reach_of(m, w, def);
         add_torque(m, w, def, row->force1, row->force2, c->step, out);
+        for (int i = 0; i < 2; ++i) { /* |moment| + |force| * arm: what a number of the row may be at most */
+            const double *f = i ? row->force2 : row->force1, n = sqrt(v3_dot(f, f)), p = sqrt(v3_dot(f + 3, f + 3));
+            size = fmax(size, n + p * x.all);
+            if (x.moved[i]) natural = fmax(natural, n + p * x.own[i]);
+        }
         /* Where only rounding is left of a number it is zero: else a row that always holds (of a planar loop, say) would
          * look like a constraint. */
-        const double size = sqrt(v3_dot(row->force1, row->force1)) + sqrt(v3_dot(row->force2, row->force2)) +
-                            (reach[0] + reach[1]) * sqrt(v3_dot(row->force1 + 3, row->force1 + 3));
-        const double noise = 2.3e-16 * depth * size;
-        for (int j = 0; j < m->nv; ++j)
+        const double noise = 2.3e-16 * x.depth * size;
+        for (int j = 0; j < m->nv; ++j) {
             if (fabs(out[j]) < noise) out[j] = 0;
+            if (fabs(out[j]) > most) most = fabs(out[j]);
+        }
+        if (most < natural) c->natural[r] = most / natural;
     }
 }
