@@ -424,7 +424,7 @@ static void check_binary(machine *k, worst_case *closure, long seed) {
 static void any_cut(void **unused) {
     (void)unused;
     worst_case joints = {0}, links = {0}, closed = {0}, start = {0};
-    const long cases = getenv("SOA_GRAPHS") ? strtol(getenv("SOA_GRAPHS"), NULL, 10) : 300;
+    const long cases = getenv("SOA_GRAPHS") ? strtol(getenv("SOA_GRAPHS"), NULL, 10) : 1000;
     long bad_condition = 0, reversed = 0, compared = 0, mobile = 0, redundant = 0;
     for (long seed = first_seed(); seed < first_seed() + cases; ++seed) {
         dice d = {(uint64_t)seed};
