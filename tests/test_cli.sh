@@ -222,6 +222,115 @@ run info gripper.urdf --json --ideal
 has "mimic set free" out '"nq": 4, "nv": 4, "bodies": 4'
 has_not "mimic set free" out '"follows"'
 
+# --- loops ---------------------------------------------------------------------------------------------------------
+run info four-bar --tree
+expect "info --tree" 0
+for text in '|- crank  (A, revolute)' '`~ rocker  (C, revolute, cut)' 'rank 2 of 5 rows, 1 degree of freedom' \
+    '|o 1  crank  (A, revolute)' '`x 4  terminating link of C' '`* 6  connector on rocker, where C arrives' \
+    'C: T0_1(A) T1_2(B) T2_4(C) = T0_5 T5_3(D) T3_6'; do has "info --tree" out "$text"; done
+run info chain:40 --tree
+expect "info --tree of a chain" 0
+has "info --tree of a chain" out '(+28) link40'
+run info four-bar --tree --json
+expect "--tree --json" 2
+run info four-bar
+has "info of a loop" out 'C  revolute  5 rows  coupler - rocker  axis 0 -1 0'
+run info four-bar --json
+has "info --json of a loop" out '"constraints": ['
+has "info --json of a loop" out '"name": "C", "kind": "loop", "rows": 5, "type": "revolute"'
+run info puma560 --json
+has "info --json without loops" out '"constraints": []'
+# two arms in a square, closed by a pin
+cat >square.urdf <<'X'
+<robot name="square">
+  <link name="base"/>
+  <link name="a"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>
+    <inertia ixx="0.01" iyy="0.09" izz="0.09" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="b"><inertial><origin xyz="0 0.5 0"/><mass value="1"/>
+    <inertia ixx="0.09" iyy="0.01" izz="0.09" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="c"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>
+    <inertia ixx="0.01" iyy="0.09" izz="0.09" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="ja" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint>
+  <joint name="jb" type="continuous"><origin xyz="1 0 0"/><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>
+  <joint name="jc" type="continuous"><origin xyz="0 1 0"/><parent link="base"/><child link="c"/><axis xyz="0 0 1"/></joint>
+  <loop_joint name="pin" type="revolute">
+    <link1 link="b" xyz="0 1 0"/><link2 link="c" xyz="1 0 0"/><axis xyz="0 0 1"/>
+  </loop_joint>
+</robot>
+X
+run check square.urdf
+expect "check of a loop" 0
+has "check of a loop" out "square.urdf:12: note: [loop-redundant] 3 of 5 rows"
+has "check of a loop" out "0 errors, 0 warnings, 1 note; nq 3, nv 3, 3 moving bodies, 3 kg, 1 constraint"
+run check bricard
+expect "check of a shipped loop" 0
+has "check of a shipped loop" out "note: [loop-redundant] 1 of 5 rows"
+sed 's/<link1 link="b" xyz="0 1 0"/<link1 link="b" xyz="0 7 0"/' square.urdf >apart.urdf
+run check apart.urdf
+has "loop that does not close" out "apart.urdf:12: warning: [loop-not-closable] loop_joint 'pin' is open by 6"
+# a parallelogram: a and c turn alike, b does not turn.  Its inertia about ja is 2 (0.09 + 0.25) + 1 = 1.68 kg m^2
+row() { sed "s/.*\"$1\": \[\([^]]*\)\].*/\1/" out | tr -d ' ' | tr ',' '\n'; }
+ask "square.urdf --gravity 0,0,0" closed '{"tau": [1.68, 0, 0]}'
+expect "closed" 0
+row qdd >got
+printf '%s\n' 1 -1 1 >want
+close_to "closed" got want 1e-13
+for text in '"rows": 5, "rank": 2' '"redundant": "pin has a row that always holds"' '"closure": [0, 0]' \
+    '"lambda": {"pin": ['; do has "closed" out "$text"; done
+for method in kkt forces null_space; do
+    ask "square.urdf --gravity 0,0,0" closed:$method '{"tau": [1.68, 0, 0]}'
+    row qdd >got
+    close_to "closed:$method" got want 1e-13
+    has "closed:$method" out "\"method\": \"$method\""
+done
+ask square.urdf closed_id:ja '{"a": [1, -1, 1]}'
+expect "closed_id" 0
+row tau >got
+printf '%s\n' 1.68 0 0 >want
+close_to "closed_id of one motor" got want 1e-13
+ask square.urdf closed_id:ja,closed_id:jc '{"a": [1, -1, 1]}'
+row tau >got
+printf '%s\n' 0.84 0 0.84 >want
+close_to "closed_id of two motors: the least" got want 1e-13
+ask square.urdf closed_id '{"a": [1, 1, 1]}'
+expect "closed_id of a motion that is not" 1
+has "closed_id of a motion that is not" out "a does not obey the constraints"
+ask square.urdf assemble,closed,pose:b '{"q": [0.4, 0, 0.3], "v": [1, 0, 0]}'
+expect assemble 0
+if [ "$python" ]; then
+    if $python - <<'X'
+import json
+d = json.load(open('out')); q = d['assemble']['q']; v = d['assemble']['v']
+assert max(d['assemble']['closure']) < 1e-9 and max(d['closed']['closure']) < 1e-9, d
+assert abs(q[0] - q[2]) < 1e-8 and abs(q[0] + q[1]) < 1e-8 and abs(v[0] - v[2]) < 1e-8, q
+R = d['pose']['b']['R'] # at the q that was found
+assert abs(R[0] - 1) < 1e-12, R
+X
+    then ok; else bad "assemble: $(cat out)"; fi
+fi
+ask apart.urdf assemble '{}'
+expect "assemble that fails" 1
+has "assemble that fails" out 'the loops do not close from this guess: \"pin\" is left open'
+ask square.urdf closed '{"q": [0.4, 0, 0.3]}'
+expect "closed where the loop is open" 0
+has_not "closed where the loop is open" out '"closure": [0, 0]'
+run compute square.urdf --fn closed:kkkt
+expect "unknown method" 2
+has "unknown method" err "did you mean 'kkt'?"
+run compute square.urdf --fn closed:kkt,closed:forces
+expect "two methods" 2
+run compute square.urdf --fn closed_id:jz
+expect "unknown joint" 2
+has "unknown joint" err "no joint 'jz'"
+ask puma560 aba,closed '{}'
+expect "closed without loops" 0
+has "closed without loops" out '"rows": 0, "rank": 0'
+run save square.urdf -o square.soam
+expect "save of a loop" 0
+has "save of a loop" err "brings 1 constraint"
+run info square.soam --json
+has "a saved model has no loops" out '"constraints": []'
+
 # --- compute: numbers known in closed form -------------------------------------------------------------------------
 # pendulum: I = 0.02 + 2 * 0.25 = 0.52, weight moment 9.81, about y with the mass at -z: gravity torque 9.81 sin q
 ask "pendulum.urdf --ideal" rnea,gravity,bias,mass,mass_inv,energy,com '{"q": [0.5], "v": [2], "a": [3]}'

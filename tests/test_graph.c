@@ -424,7 +424,7 @@ static void check_binary(machine *k, worst_case *closure, long seed) {
 static void any_cut(void **unused) {
     (void)unused;
     worst_case joints = {0}, links = {0}, closed = {0}, start = {0};
-    const long cases = getenv("SOA_GRAPHS") ? strtol(getenv("SOA_GRAPHS"), NULL, 10) : 300;
+    const long cases = getenv("SOA_GRAPHS") ? strtol(getenv("SOA_GRAPHS"), NULL, 10) : 1000;
     long bad_condition = 0, reversed = 0, compared = 0, mobile = 0, redundant = 0;
     for (long seed = first_seed(); seed < first_seed() + cases; ++seed) {
         dice d = {(uint64_t)seed};
@@ -634,7 +634,7 @@ static void the_rule(void **unused) {
     /* a platform on six legs: of universal, prismatic and spherical joints the spherical ones are cut, but one */
     soa_link_def link[13];
     soa_edge_def edge[18];
-    static char name[31][8];
+    static char name[31][16];
     for (int i = 0; i < 13; ++i) {
         snprintf(name[i], sizeof name[0], "l%d", i + 1);
         link[i] = soa_link_default(name[i]);
@@ -642,7 +642,7 @@ static void the_rule(void **unused) {
     }
     for (int i = 0; i < 6; ++i) {
         for (int k = 0; k < 3; ++k) snprintf(name[13 + 3 * i + k], sizeof name[0], "%c%d", "upb"[k], i + 1);
-        char(*n)[8] = name + 13 + 3 * i;
+        char(*n)[16] = name + 13 + 3 * i;
         edge[3 * i] = soa_edge_default(n[2], 13, 2 * i + 2, SOA_SPHERICAL); /* from the platform down */
         edge[3 * i + 1] = soa_edge_default(n[1], 2 * i + 1, 2 * i + 2, SOA_PRISMATIC);
         edge[3 * i + 2] = soa_edge_default(n[0], 0, 2 * i + 1, SOA_UNIVERSAL);

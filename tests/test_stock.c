@@ -162,7 +162,7 @@ static void whole_list(void **state) {
             soa_model_free(model);
         }
     }
-    assert_int_equal(count, 14);
+    assert_int_equal(count, 17);
     assert_null(soa_stock_text(count));
     unlink(path);
 }

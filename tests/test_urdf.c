@@ -806,7 +806,10 @@ static void test_allocation_failures(void **state) {
     xmlMallocFunc old_malloc;
     xmlReallocFunc old_realloc;
     xmlStrdupFunc old_strdup;
-    const char *text = ROBOT(THREE GEAR("<joint name='j1'/>") "<!-- c -->");
+    const char *text = ROBOT(THREE GEAR(
+        "<joint name='j1'/>") "<!-- c --><loop_joint name='l' type='spherical'>"
+                              "<link1 link='l1'/><link2 link='l3'/></loop_joint><constraint name='g' type='gear'>"
+                              "<term joint='j3' coefficient='1'/></constraint>");
     const soa_model *model = load(text, NULL); /* libxml2's own start-up */
     soa_model_free(model);
     write_file("m.urdf", text);

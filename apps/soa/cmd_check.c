@@ -81,6 +81,44 @@ static void check_loaded(remarks *all, const soa_model *model) {
     free(q);
 }
 
+/* Closes the loops from the neutral position and looks at what is found there; URDF files: by the linter. */
+static void check_closed(remarks *all, const soa_model *model, const soa_constraint_list *list) {
+    char text[512];
+    soa_constraints *constraints = NULL;
+    soa_work *work = NULL;
+    soa_report report = {SOA_OK, -1, 0, ""};
+    soa_closed_report closed = {.rank = 0};
+    size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model);
+    if (list->count == 0) return;
+    double *q = calloc(nq + nv + 1, sizeof *q);
+    soa_status status = q ? soa_constraint_list_create(list, model, 0, &constraints, &report) : SOA_E_MEMORY;
+    if (status == SOA_OK) status = soa_work_create(model, &work);
+    if (status == SOA_OK) {
+        soa_neutral(model, q);
+        status = soa_closed_assemble(constraints, work, 0, q, &report);
+    }
+    if (status == SOA_E_NO_CONVERGENCE) {
+        add(all, SOA_LINT_WARNING, 0, "loop-not-closable", report.text);
+    } else {
+        if (status == SOA_OK)
+            status = soa_closed_fd(constraints, work, NULL, q, NULL, NULL, NULL, 0, 0, q + nq, NULL, &closed);
+        if (status != SOA_OK) {
+            snprintf(text, sizeof text, "forward dynamics with its loops closed: %s",
+                     report.text[0] ? report.text : soa_status_text(status));
+            add(all, SOA_LINT_ERROR, 0, "dynamics", text);
+        } else if (closed.redundant > 0) {
+            snprintf(
+                text, sizeof text,
+                "%d of %d rows of the constraints are redundant: %s; their forces are not determined, the motion is",
+                closed.redundant, closed.rows, closed.text);
+            add(all, SOA_LINT_NOTE, 0, "loop-redundant", text);
+        }
+    }
+    soa_work_free(work);
+    soa_constraints_free(constraints);
+    free(q);
+}
+
 static void print_remarks(app_out *out, const char *name, remarks *all) {
     static const char *const words[] = {"note", "warning", "error"}, *const colours[] = {"36", "35", "31"};
     const char *terminal = getenv("TERM"), *plain = getenv("NO_COLOR");
@@ -125,6 +163,7 @@ static int run(int argc, char **argv) {
     remarks all = {NULL, 0, 0, 0};
     int count[3] = {0, 0, 0};
     const soa_model *model = NULL;
+    soa_constraint_list constraints = {0, NULL};
     soa_report report = {SOA_OK, -1, 0, ""};
     app_out out;
     out_start(&out, 1);
@@ -137,13 +176,14 @@ static int run(int argc, char **argv) {
                 report.text[0] ? report.text : soa_status_text(status));
         if (status != SOA_OK) code = APP_FAILED;
     } else {
-        model = app_open(&app_check, &args); /* explains itself */
+        model = app_open_closed(&app_check, &args, &constraints); /* explains itself */
         if (!model) return APP_FAILED;
         check_loaded(&all, model);
+        check_closed(&all, model, &constraints);
     }
     for (int i = 0; i < all.count; ++i) ++count[all.list[i].level];
     if (is_urdf && code == APP_OK && count[SOA_LINT_ERROR] == 0) { /* the reader has the last word */
-        soa_status status = soa_urdf_read(name, NULL, &model, &report);
+        soa_status status = soa_urdf_read_closed(name, NULL, &model, &constraints, &report);
         if (status != SOA_OK) {
             add(&all, SOA_LINT_ERROR, report.line, "load", report.text[0] ? report.text : soa_status_text(status));
             ++count[SOA_LINT_ERROR];
@@ -155,6 +195,7 @@ static int run(int argc, char **argv) {
     if (model)
         out_format(&out, "; nq %d, nv %d, %d moving bod%s, %.6g kg", soa_nq(model), soa_nv(model),
                    soa_body_count(model), soa_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model));
+    if (constraints.count) out_format(&out, ", %d constraint%s", constraints.count, constraints.count == 1 ? "" : "s");
     out_char(&out, '\n');
     if (code == APP_OK && count[SOA_LINT_ERROR] > 0) code = APP_SOME_BAD;
     if (all.failed) code = app_fail(&app_check, "out of memory");
@@ -163,6 +204,7 @@ static int run(int argc, char **argv) {
         free(all.list[i].text);
     }
     free(all.list);
+    soa_constraint_list_free(&constraints);
     soa_model_free(model);
     return app_finish(&app_check, &out, code);
 }
@@ -175,7 +217,7 @@ const app_command app_check = {
     .summary = "Looks for everything doubtful in a model",
     .text = "For a URDF file, one line per finding: file:line: level: [rule] what was found and what to do.\n"
             "Errors make the dynamics wrong or impossible, warnings probably were not meant, notes are to know.\n"
-            "Other models are loaded, and their forward dynamics tried.\n"
+            "Other models are loaded, and their forward dynamics tried; loops are closed and looked at.\n"
             "Exit status: 0 no errors, 1 errors found, 2 not readable.\n",
     .options = none,
     .examples = "  soa check robot.urdf\n"

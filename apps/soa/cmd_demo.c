@@ -341,9 +341,12 @@ static int run(int argc, char **argv) {
     }
     const soa_model *model = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
-    soa_status status = soa_model_open(name, NULL, &model, &report);
+    soa_constraint_list constraints;
+    soa_status status = soa_model_open_closed(name, NULL, &model, &constraints, &report);
     if (status != SOA_OK)
         return app_fail(&app_demo, "--model: %s", report.text[0] != '\0' ? report.text : soa_status_text(status));
+    app_say_left_out(&app_demo, name, constraints.count);
+    soa_constraint_list_free(&constraints);
     code = drop(model, name, &args, &r);
     soa_model_free(model);
     free(r.rows);

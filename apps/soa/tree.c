@@ -21,13 +21,6 @@ static int body_of(const soa_model *model, int frame) {
     soa_frame_info info;
     return soa_frame_get(model, frame, &info) == SOA_OK ? info.body : 0;
 }
-static int rows_of(const soa_constraint_def *d) {
-    static const int loop[SOA_JOINT_TYPE_COUNT] = {6, 5, 5, 5, 4, 4, 3, 3, 0};
-    return d->kind == SOA_LOOP       ? loop[d->joint]
-           : d->kind == SOA_ROLLING  ? 3
-           : d->kind == SOA_VELOCITY ? d->row_count
-                                     : 1;
-}
 static int has_axis(soa_joint_type type) {
     return type != SOA_FIXED && type != SOA_SPHERICAL && type != SOA_FREE;
 }
@@ -47,8 +40,8 @@ void app_print_constraints(app_out *out, const soa_model *model, const soa_const
     for (int i = 0; i < list->count; ++i) {
         const soa_constraint_def *d = &list->defs[i];
         const char *kind = d->kind == SOA_LOOP ? soa_joint_type_name(d->joint) : kinds[d->kind];
-        out_format(out, "%-*s  %-*s  %d row%s  ", width[0], d->name, width[1], kind, rows_of(d),
-                   rows_of(d) == 1 ? " " : "s");
+        out_format(out, "%-*s  %-*s  %d row%s  ", width[0], d->name, width[1], kind, soa_constraint_def_rows(d),
+                   soa_constraint_def_rows(d) == 1 ? " " : "s");
         if (d->kind == SOA_RATIO) {
             int terms = 0;
             for (int k = 0; k < SOA_RATIO_TERMS; ++k)
@@ -80,7 +73,7 @@ void app_put_constraints(app_out *out, const soa_model *model, const soa_constra
         const soa_constraint_def *d = &list->defs[i];
         out_text(out, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
         out_string(out, d->name);
-        out_format(out, ", \"kind\": \"%s\", \"rows\": %d", kinds[d->kind], rows_of(d));
+        out_format(out, ", \"kind\": \"%s\", \"rows\": %d", kinds[d->kind], soa_constraint_def_rows(d));
         if (d->kind == SOA_LOOP) {
             out_format(out, ", \"type\": \"%s\"", soa_joint_type_name(d->joint));
             if (has_axis(d->joint)) put_numbers(out, "axis", d->axis, 3);

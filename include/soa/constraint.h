@@ -50,6 +50,8 @@ typedef struct soa_constraint_def {
     void *user;
 } soa_constraint_def;
 SOA_API soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, int frame2);
+/* Rows that a constraint of this definition has; -1: no such kind or joint. */
+SOA_API int soa_constraint_def_rows(const soa_constraint_def *def);
 /* A cut joint of a graph as a constraint, with its damping and friction.  Frame 1 is on link 1, but for a spherical joint
  * that rubs: its friction is counted in the axes of link 2, so there frame 1 is on link 2. */
 SOA_API soa_constraint_def soa_constraint_loop(const soa_loop_def *loop);

@@ -96,13 +96,16 @@ static int is_rotation(const soa_frame *X) {
     v3_cross(X->R, X->R + 3, x);
     return v3_dot(x, X->R + 6) > 0;
 }
-static int rows_of(const soa_constraint_def *d) {
+int soa_constraint_def_rows(const soa_constraint_def *d) {
     static const int loop[SOA_JOINT_TYPE_COUNT] = {6, 5, 5, 5, 4, 4, 3, 3, 0};
+    if (!d) return -1;
     switch (d->kind) {
-    case SOA_LOOP: return loop[d->joint];
+    case SOA_LOOP: return (unsigned)d->joint < SOA_JOINT_TYPE_COUNT ? loop[d->joint] : -1;
     case SOA_ROLLING: return 3;
     case SOA_VELOCITY: return d->row_count;
-    default: return 1;
+    case SOA_DISTANCE:
+    case SOA_RATIO: return 1;
+    default: return -1;
     }
 }
 int soa_constraint_rows(const soa_constraints *c) {
@@ -196,7 +199,7 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
     if (def->kind == SOA_VELOCITY &&
         (def->row_count < 1 || def->row_count > 6 || !soai_all_finite(&def->rows[0][0], 36)))
         FAIL(SOA_E_ARGUMENT, "\"%s\": %d rows; 1 to 6, all finite", k.name, def->row_count);
-    k.rows = rows_of(&k.def);
+    k.rows = soa_constraint_def_rows(&k.def);
     const int rows = soa_constraint_rows(c);
     for (int i = 0, all = k.rows; i < c->capacity.constraints; ++i) { /* also those switched off must fit */
         if (c->list[i].used) all += c->list[i].rows;

@@ -974,6 +974,7 @@ soa_status soai_urdf_parse(const char *text, size_t length, const char *name, co
     soai_urdf u = {0};
     soai_urdf_locale saved;
     const soa_model *made = NULL;
+    if (list != NULL) *list = (soa_constraint_list){0, NULL};
     if (text == NULL || model == NULL) {
         fill_report(report, SOA_E_ARGUMENT, "soa_urdf_parse", 0, "text or model is NULL");
         return SOA_E_ARGUMENT;

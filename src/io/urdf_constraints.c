@@ -285,14 +285,10 @@ soa_status soa_constraint_list_create(const soa_constraint_list *list, const soa
     if (report == NULL) report = &ignored;
     *report = (soa_report){SOA_E_ARGUMENT, -1, 0, "no list, no model, or no place for the constraints"};
     if (list == NULL || model == NULL || constraints == NULL) return SOA_E_ARGUMENT;
-    static const int of_joint[SOA_JOINT_TYPE_COUNT] = {6, 5, 5, 5, 4, 4, 3, 3, 0};
     soa_constraint_capacity room = {list->count, 0, dense};
     for (int i = 0; i < list->count; ++i) {
-        const soa_constraint_def *d = &list->defs[i];
-        room.rows += d->kind == SOA_LOOP && (unsigned)d->joint < SOA_JOINT_TYPE_COUNT ? of_joint[d->joint]
-                     : d->kind == SOA_ROLLING                                         ? 3
-                     : d->kind == SOA_VELOCITY                                        ? d->row_count
-                                                                                      : 1;
+        const int rows = soa_constraint_def_rows(&list->defs[i]);
+        if (rows > 0 && rows <= 6) room.rows += rows; /* what is wrong is told when it is added */
     }
     soa_constraints *made = NULL;
     soa_status status = soa_constraints_create(model, &room, &made);

@@ -15,10 +15,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char functions[] =
     "rnea,bias,gravity,aba,mass,mass_inv,pose,jacobian,jdot_v,compliance,operational,energy,"
-    "com,momentum,daba_dq,daba_dv,drnea_dq,drnea_dv,jacobian:camera";
-static const char *const keys[] = {
-    "tau", "bias",     "gravity", "qdd",     "mass",     "mass_inv", "pose",      "jacobian",   "jdot_v",     "kinetic",
-    "com", "momentum", "daba_dq", "daba_dv", "drnea_dq", "drnea_dv", "potential", "compliance", "operational"};
+    "com,momentum,daba_dq,daba_dv,drnea_dq,drnea_dv,jacobian:camera,closed:forces,closed_id,assemble";
+static const char *const keys[] = {"tau",         "bias",     "gravity",   "qdd",      "mass",      "mass_inv",
+                                   "pose",        "jacobian", "jdot_v",    "kinetic",  "com",       "momentum",
+                                   "daba_dq",     "daba_dv",  "drnea_dq",  "drnea_dv", "potential", "compliance",
+                                   "operational", "closed",   "closed_id", "assemble"};
 
 static void demand(int condition, const char *what) {
     if (condition) return;

@@ -19,10 +19,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         const soa_read_options options = {.floating = i & 1, .ideal = i >> 1};
         const soa_model *model = NULL;
         soa_report report;
-        soa_status status = soa_urdf_parse((const char *)data, size, "fuzz.urdf", &options, &model, &report);
+        soa_constraint_list list;
+        soa_status status =
+            soa_urdf_parse_closed((const char *)data, size, "fuzz.urdf", &options, &model, &list, &report);
         if (status != report.status || (status == SOA_OK) != (model != NULL)) abort();
         if (status == SOA_OK && (soa_nq(model) < soa_nv(model) || soa_frame_count(model) < 1)) abort();
         if (status != SOA_OK && (report.text[0] == 0 || memchr(report.text, 0, sizeof report.text) == NULL)) abort();
+        if (list.count < 0 || (list.count > 0) != (list.defs != NULL) || (status != SOA_OK && list.count > 0)) abort();
+        soa_constraints *all = NULL;
+        if (status == SOA_OK && list.count > 0 && list.count < 50 && soa_nv(model) < 50) { /* each was tried alone */
+            if (soa_constraint_list_create(&list, model, 0, &all, &report) != SOA_OK) abort();
+            soa_constraints_free(all);
+        }
+        soa_constraint_list_free(&list);
         soa_model_free(model);
     }
     return 0;

@@ -54,12 +54,12 @@ _soa() {
     done
     case $prev in
     --in | --out | --output | -o) _soa_files; return ;;
-    --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv; return ;;
+    --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv closed assemble closed_id; return ;;
     --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --seconds | --q) return ;;
     esac
     case ${words[1]} in
     info)
-        options=(--floating --ideal --gravity --json --links)
+        options=(--floating --ideal --gravity --json --links --tree)
         [[ $cur != -* && -z $model ]] && _soa_models ;;
     check)
         options=()

@@ -10,7 +10,7 @@ function __soa_list
     set -l token (commandline -ct)
     set -l head (string match -r '^.*,' -- $token)
     set -l tail (string replace -r '^.*,' '' -- $token)
-    set -l names rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv
+    set -l names rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv closed assemble closed_id
     if string match -qr '^(pose|jacobian|jdot_v|compliance|operational):' -- $tail
         set -l words (commandline -opc)
         set head "$head"(string replace -r ':.*' ':' -- $tail)
@@ -36,8 +36,9 @@ complete -c soa -n __fish_use_subcommand -a help -d 'Explains a command, with ex
 complete -c soa -n '__fish_seen_subcommand_from info' -l floating -d 'put a free joint named \'root\' under the root link'
 complete -c soa -n '__fish_seen_subcommand_from info' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
 complete -c soa -n '__fish_seen_subcommand_from info' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
-complete -c soa -n '__fish_seen_subcommand_from info' -l json -d 'one JSON object: nq nv bodies joints mimic frames mass gravity'
+complete -c soa -n '__fish_seen_subcommand_from info' -l json -d 'one JSON object: nq nv bodies joints mimic frames constraints mass gravity'
 complete -c soa -n '__fish_seen_subcommand_from info' -l links -d 'only the names of the links, one per line'
+complete -c soa -n '__fish_seen_subcommand_from info' -l tree -d 'the spanning tree with its cut joints, and WD89\'s binary tree'
 complete -c soa -n '__fish_seen_subcommand_from info' -F -a '(__soa_models)'
 complete -c soa -n '__fish_seen_subcommand_from check' -F -a '(__soa_models)'
 complete -c soa -n '__fish_seen_subcommand_from compute' -l floating -d 'put a free joint named \'root\' under the root link'
