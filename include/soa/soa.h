@@ -5,6 +5,7 @@
 #include "soa/constraint.h"
 #include "soa/dynamics.h"
 #include "soa/forms.h"
+#include "soa/grasp.h"
 #include "soa/model.h"
 #include "soa/operator.h"
 #include "soa/spatial.h"
