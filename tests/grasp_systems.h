@@ -105,10 +105,10 @@ static inline soa_contact_def random_contact(grasp_system *s, const recipe *r, i
     soa_frame arm_pose, object_pose, back;
     OK(soa_pose(s->m, s->w, arm, &arm_pose));
     OK(soa_pose(s->m, s->w, object, &object_pose));
-    soa_frame here = soa_frame_compose(&arm_pose, &c.place_arm);
-    here = soa_frame_compose(&here, &turn);
-    for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) here.p[i] -= here.R[3 * i + j] * shift[j];
+    const soa_frame there = soa_frame_compose(&arm_pose, &c.place_arm);
+    soa_frame here = soa_frame_compose(&there, &turn);
+    for (int i = 0; i < 3; ++i) /* within the plane, which is the axes' */
+        for (int j = 0; j < 3; ++j) here.p[i] -= (c.axes_on_arm ? &there : &here)->R[3 * i + j] * shift[j];
     back = soa_frame_inverse(&object_pose);
     c.place_object = soa_frame_compose(&back, &here);
     return c;
@@ -263,39 +263,45 @@ static inline void dense_form(const grasp_system *s, const double *q, const doub
     OK(soa_kinematics(s->m, s->w, q, v, NULL));
     for (int a = 0; a < s->arms; ++a) {
         const soa_contact_def *c = &s->contact[a];
-        soa_frame one, two;
-        double V1[6], V2[6], A1[6], A2[6], arm1[3], arm2[3], r[3], t[3], V[6], A[6], dv[3];
-        end_motion(s, c->arm, &c->place_arm, &one, V1, A1, arm1);
-        end_motion(s, c->object, &c->place_object, &two, V2, A2, arm2);
-        memcpy(D->R[a], c->axes_on_arm ? one.R : two.R, sizeof D->R[a]);
-        const double *turning = c->axes_on_arm ? V1 : V2;
-        for (int j = 0; j < 3; ++j) r[j] = one.p[j] - two.p[j], dv[j] = V1[3 + j] - V2[3 + j];
-        for (int j = 0; j < 6; ++j) V[j] = V2[j] - V1[j], A[j] = A2[j] - A1[j];
-        cross(V2, r, t);
-        for (int j = 0; j < 3; ++j) V[3 + j] += t[j];
-        cross(A2, r, t);
-        for (int j = 0; j < 3; ++j) A[3 + j] += t[j];
-        cross(V2, dv, t);
-        for (int j = 0; j < 3; ++j) A[3 + j] += t[j];
-        for (int h = 0; h < 6; h += 3) {
-            cross(turning, V + h, t);
-            for (int j = 0; j < 3; ++j) A[h + j] -= t[j];
-            turn_back(D->R[a], V + h, D->V + 6 * a + h), turn_back(D->R[a], A + h, D->bias + 6 * a + h);
-        }
-        for (int side = 0; side < 2; ++side) { /* J of the ends, shifted to the contact point */
+        soa_frame pose[2];
+        double V[2][6], A[2][6], arm[2][3], t[3];
+        end_motion(s, c->arm, &c->place_arm, &pose[0], V[0], A[0], arm[0]);
+        end_motion(s, c->object, &c->place_object, &pose[1], V[1], A[1], arm[1]);
+        const int axes = c->axes_on_arm ? 0 : 1, point = 1 - axes;
+        memcpy(D->R[a], pose[axes].R, sizeof D->R[a]);
+        for (int side = 0; side < 2; ++side) { /* at the contact point */
+            double r[3], dv[3], reach[3], x[6], y[6];
+            for (int j = 0; j < 3; ++j) {
+                r[j] = pose[point].p[j] - pose[side].p[j], dv[j] = V[point][3 + j] - V[side][3 + j];
+                reach[j] = arm[side][j] + r[j];
+            }
+            memcpy(x, V[side], sizeof x), memcpy(y, A[side], sizeof y);
+            cross(V[side], r, t);
+            for (int j = 0; j < 3; ++j) x[3 + j] += t[j];
+            cross(A[side], r, t);
+            for (int j = 0; j < 3; ++j) y[3 + j] += t[j];
+            cross(V[side], dv, t);
+            for (int j = 0; j < 3; ++j) y[3 + j] += t[j];
+            for (int h = 0; h < 6; h += 3) {
+                double local[3];
+                cross(V[axes], x + h, t);
+                for (int j = 0; j < 3; ++j) y[h + j] -= t[j];
+                turn_back(D->R[a], x + h, local);
+                for (int j = 0; j < 3; ++j) D->V[6 * a + h + j] += side ? local[j] : -local[j];
+                turn_back(D->R[a], y + h, local);
+                for (int j = 0; j < 3; ++j) D->bias[6 * a + h + j] += side ? local[j] : -local[j];
+            }
             static double J[6 * MOST_V];
             OK(soa_jacobian(s->m, s->w, side ? c->object : c->arm, SOA_AXES_WORLD, J));
-            double reach[3];
-            for (int j = 0; j < 3; ++j) reach[j] = side ? arm2[j] + r[j] : arm1[j];
             for (int k = 0; k < s->nv; ++k) {
-                double w[3], u[3], x[3], y[6];
+                double w[3], u[3], z[6];
                 for (int j = 0; j < 3; ++j) w[j] = J[s->nv * j + k], u[j] = J[s->nv * (3 + j) + k];
-                cross(w, reach, x);
-                for (int j = 0; j < 3; ++j) u[j] += x[j];
-                turn_back(D->R[a], w, y), turn_back(D->R[a], u, y + 3);
+                cross(w, reach, t);
+                for (int j = 0; j < 3; ++j) u[j] += t[j];
+                turn_back(D->R[a], w, z), turn_back(D->R[a], u, z + 3);
                 for (int j = 0; j < 6; ++j) {
-                    D->J[6 * a + j][k] += side ? y[j] : -y[j];
-                    if (!side) D->Ja[6 * a + j][k] = y[j];
+                    D->J[6 * a + j][k] += side ? z[j] : -z[j];
+                    if (!side) D->Ja[6 * a + j][k] = z[j];
                 }
             }
         }

@@ -5,8 +5,9 @@
  * object; contacts may be added, removed and switched during motion.  Contact axes: z is the normal, into the object.
  *     V(object) - V(arm) = H* W             the free directions of the contact and their rates        RK88-II (a.6)
  *     H f = 0,  f = T y                     what the contact bears; T is the complement of H*         (a.7)
- * both at the contact point, the origin of the arm's place.  f(0) is the force [n; f] of the arm *on the object* there,
- * in world axes; the opposite acts on the arm.  docs/theory/grasps.md.                                               */
+ * both at the contact point.  Contact axes turn with the place on the object, the contact point is the origin of the place
+ * on the arm (or the converse, axes_on_arm).  f(0) is the force [n; f] of the arm *on the object* at that point, in world
+ * axes; the opposite acts on the arm.  docs/theory/grasps.md.                                               */
 #ifndef SOA_GRASP_H
 #define SOA_GRASP_H
 
@@ -32,7 +33,7 @@ typedef struct soa_contact_def {
     int arm, object;                   /* frames of the model; 0, the world, may stand for either                    */
     soa_frame place_arm, place_object; /* the contact in those frames; where it is closed their axes agree but for
                                            the free directions.  Default identity                                     */
-    int axes_on_arm;                   /* nonzero: contact axes turn with the arm's place, else with the object's    */
+    int axes_on_arm;                   /* nonzero: axes of the arm's place, point of the object's */
     int one_sided;                     /* nonzero: holds only while pressed together (soa_grasp_check)               */
     double friction;                   /* tangential force <= friction * normal force; default infinity              */
     double torsion;                    /* m: moment about the normal <= torsion * normal force; default infinity     */
@@ -63,7 +64,7 @@ SOA_API soa_status soa_grasp_constraint(const soa_grasp *grasp, int number, soa_
  * and W.  gap, rate: what should be zero, in position (m and rad; directions that have one) and T'(V - V).           */
 typedef struct soa_contact_motion {
     double theta[4], theta_rate[4]; /* w x y z, of the turn from the arm's place to the object's                     */
-    double shift[3], shift_rate[3]; /* of the contact point along the object's place (sliding)                       */
+    double shift[3], shift_rate[3]; /* from the object's place to the arm's, in the object's (sliding)                */
     int free;
     double W[6];
     double gap, rate;

@@ -1,8 +1,9 @@
 /* grasp.c  the object that holds contacts: room, adding, switching; contacts at a state.
  *
- * At a contact the object moves relative to the arm by V = [w2 - w1; v2 + w2 x r - v1], r from the object's place to the
- * contact point, which moves with the arm.  In contact axes, which turn with w, V = H* W with H* constant, so that
- *     rate of V = [w2' - w1'; v2' + w2' x r + w2 x (v1 - v2) - v1'] - w x V = H* W'
+ * With the contact point o, which is the origin of one place while the axes turn with the other, the object moves relative
+ * to the arm by V = [w2 - w1; v2 + w2 x (o - p2) - v1 - w1 x (o - p1)].  In contact axes, which turn with w, V = H* W with
+ * H* constant, so that
+ *     (rate of V) - w x V = H* W',      rate of v + w x (o - p):  v' + w' x (o - p) + w x (o' - v)
  * is (a.8) with its H*' W: no direction has to be differentiated.  Accelerations are classical, both sides.          */
 #include "grasp_internal.h"
 #include "../spatial/algebra.h"
@@ -207,7 +208,11 @@ soa_status soa_grasp_constraint(const soa_grasp *g, int number, soa_constraint_d
     soa_constraint_def loop = soa_constraint_default(SOA_LOOP, d->object, d->arm);
     loop.place1 = d->place_object, loop.place2 = d->place_arm;
     soa_constraint_def rates = loop;
-    rates.kind = SOA_VELOCITY, rates.rows_in_frame2 = d->axes_on_arm != 0;
+    rates.kind = SOA_VELOCITY;
+    if (d->axes_on_arm) { /* rows measure the origin of frame 2 in the axes of frame 1 */
+        rates.frame1 = d->arm, rates.place1 = d->place_arm;
+        rates.frame2 = d->object, rates.place2 = d->place_object;
+    }
     const double x[3] = {1, 0, 0};
     int has_loop = 1;
     switch (d->type) {
@@ -229,29 +234,35 @@ soa_status soa_grasp_constraint(const soa_grasp *g, int number, soa_constraint_d
 
 /* --- at a state ----------------------------------------------------------------------------------------------------- */
 static void evaluate(const soa_model *m, const soa_work *w, contact *k, double rate[6], double *size) {
-    const place *one = &k->end[0], *two = &k->end[1], *turning = k->def.axes_on_arm ? one : two;
-    double r[3], V[6], A[6], t[6], dv[3], large[6];
+    const place *turning = &k->end[k->def.axes_on_arm ? 0 : 1], *point = &k->end[k->def.axes_on_arm ? 1 : 0];
+    double V[6] = {0}, A[6] = {0}, large[6] = {0}, t[3];
     memcpy(k->R, turning->R, sizeof k->R);
-    for (int j = 0; j < 3; ++j) r[j] = one->p[j] - two->p[j], dv[j] = one->v[j] - two->v[j];
-    for (int j = 0; j < 3; ++j) {
-        V[j] = two->w[j] - one->w[j], V[3 + j] = two->v[j] - one->v[j];
-        A[j] = two->wd[j] - one->wd[j], A[3 + j] = two->vd[j] - one->vd[j];
-        large[j] = fabs(two->wd[j]) + fabs(one->wd[j]), large[3 + j] = fabs(two->vd[j]) + fabs(one->vd[j]);
+    memcpy(k->p, point->p, sizeof k->p);
+    for (int i = 0; i < 2; ++i) {
+        const place *e = &k->end[i];
+        double r[3], dv[3], x[6], y[6];
+        for (int j = 0; j < 3; ++j) {
+            r[j] = point->p[j] - e->p[j], dv[j] = point->v[j] - e->v[j];
+            x[j] = e->w[j], x[3 + j] = e->v[j], y[j] = e->wd[j], y[3 + j] = e->vd[j];
+        }
+        v3_cross_add(e->w, r, x + 3);
+        v3_cross_add(e->wd, r, y + 3);
+        v3_cross_add(e->w, dv, y + 3);
+        for (int j = 0; j < 6; ++j) V[j] += i ? x[j] : -x[j], A[j] += i ? y[j] : -y[j], large[j] += fabs(y[j]);
     }
-    v3_cross_add(two->w, r, V + 3);
-    v3_cross_add(two->wd, r, A + 3);
-    v3_cross_add(two->w, dv, A + 3);
-    v3_cross(turning->w, V, t);
-    v3_cross(turning->w, V + 3, t + 3);
-    for (int j = 0; j < 6; ++j) A[j] -= t[j], large[j] += fabs(t[j]);
+    for (int h = 0; h < 6; h += 3) {
+        v3_cross(turning->w, V + h, t);
+        for (int j = 0; j < 3; ++j) A[h + j] -= t[j], large[h + j] += fabs(t[j]);
+    }
     for (int h = 0; h < 6; h += 3) {
         rot_tmul(k->R, V + h, k->V + h);
         rot_tmul(k->R, A + h, rate + h);
         const double norm = sqrt(v3_dot(large + h, large + h));
         for (int j = 0; size && j < 3; ++j) size[h + j] = norm;
     }
-    soa_frame here = {.p = {one->p[0], one->p[1], one->p[2]}};
+    soa_frame here;
     memcpy(here.R, k->R, sizeof here.R);
+    memcpy(here.p, k->p, sizeof here.p);
     for (int i = 0; i < 2; ++i) {
         soa_frame body = soa_frame_identity();
         if (k->body[i]) soa_pose(m, w, k->frame[i], &body);
@@ -423,7 +434,7 @@ soa_status soa_grasp_motion(soa_grasp *g, soa_work *w, const double *q, const do
         for (int j = 0; j < 3; ++j)
             R[3 * i + j] = one->R[i] * two->R[j] + one->R[3 + i] * two->R[3 + j] + one->R[6 + i] * two->R[6 + j];
     quaternion_of(R, out->theta);
-    double dw[3], world[3];
+    double dw[3];
     for (int j = 0; j < 3; ++j) dw[j] = two->w[j] - one->w[j], d[j] = one->p[j] - two->p[j];
     rot_tmul(two->R, dw, turn); /* angular velocity in the object's place: theta' = theta turn / 2 */
     const double *e = out->theta;
@@ -444,23 +455,17 @@ soa_status soa_grasp_motion(soa_grasp *g, soa_work *w, const double *q, const do
     }
     if (k->free && !soai_solve(k->free, HH, out->W)) return SOA_E_SINGULAR;
     for (int r = 0; r < k->held; ++r) out->rate = fmax(out->rate, fabs(v6_dot(k->T[r], k->V)));
-    /* turns and shifts that are not free, contact axes; a turn vector has the sine of the half angle twice */
-    const double sign = e[0] < 0 ? -2 : 2;
-    double gap[6];
-    for (int j = 0; j < 3; ++j) gap[j] = sign * e[1 + j], world[j] = -d[j];
-    rot_tmul(k->R, world, gap + 3);
-    if (k->def.type == SOA_CONTACT_SOFT_FINGER || k->def.type == SOA_CONTACT_OWN) v6_zero(gap); /* any attitude */
-    if (k->def.type == SOA_CONTACT_SOFT_FINGER) rot_tmul(k->R, world, gap + 3);
-    if (k->def.type == SOA_CONTACT_SLIDING_FACE) { /* normals: the product of the turns' first parts */
-        double n1[3] = {one->R[2], one->R[5], one->R[8]}, n2[3] = {two->R[2], two->R[5], two->R[8]}, x[3];
+    /* turns and shifts that are not free, contact axes; a soft finger may come to any attitude, OWN to any place */
+    double gap[6] = {0}, x[3];
+    const int axis = k->def.type == SOA_CONTACT_LINE ? 0 : k->def.type == SOA_CONTACT_SLIDING_FACE ? 2 : -1;
+    if (axis >= 0) { /* the axes agree */
+        const double n1[3] = {one->R[axis], one->R[3 + axis], one->R[6 + axis]};
+        const double n2[3] = {two->R[axis], two->R[3 + axis], two->R[6 + axis]};
         v3_cross(n1, n2, x);
         rot_tmul(k->R, x, gap);
     }
-    if (k->def.type == SOA_CONTACT_LINE) {
-        double n1[3] = {one->R[0], one->R[3], one->R[6]}, n2[3] = {two->R[0], two->R[3], two->R[6]}, x[3];
-        v3_cross(n1, n2, x);
-        rot_tmul(k->R, x, gap);
-    }
+    for (int j = 0; j < 3 && k->def.type == SOA_CONTACT_RIGID; ++j) gap[j] = 2 * e[1 + j];
+    if (k->def.type != SOA_CONTACT_OWN) rot_tmul(k->R, d, gap + 3);
     for (int r = 0; r < k->held; ++r) out->gap = fmax(out->gap, fabs(v6_dot(k->T[r], gap)));
     return SOA_OK;
 }

@@ -358,7 +358,7 @@ static void through_A(const soa_grasp *g, const double C[3], const double *x, do
     v6_zero(out);
     for (int i = 0; i < g->count; ++i) {
         double l[3];
-        for (int j = 0; j < 3; ++j) l[j] = g->list[g->on[i]].end[0].p[j] - C[j];
+        for (int j = 0; j < 3; ++j) l[j] = g->list[g->on[i]].p[j] - C[j];
         v6_add_scaled(1, x + 6 * i, out);
         v3_cross_add(l, x + 6 * i + 3, out);
     }
@@ -369,7 +369,7 @@ static soa_status fit_A(const soa_grasp *g, const double C[3], const double *x, 
         const double e[6] = {c == 0, c == 1, c == 2, c == 3, c == 4, c == 5};
         for (int i = 0; i < g->count; ++i) { /* A e */
             double l[3];
-            for (int j = 0; j < 3; ++j) l[j] = g->list[g->on[i]].end[0].p[j] - C[j];
+            for (int j = 0; j < 3; ++j) l[j] = g->list[g->on[i]].p[j] - C[j];
             v6_copy(e, room + 6 * i);
             v3_cross_add(e, l, room + 6 * i + 3);
         }
@@ -388,8 +388,22 @@ static void free_part(const contact *k, const double x[6], double out[6]) {
     rot_mul(k->R, y + 3, out + 3);
 }
 
-/* (2.8), (2.9).  Across a loose contact V- = V+ + H* W (a.6) and, for the point of the object that is at the contact now,
- * alpha- = alpha+ + H* W' + w(axes) x H* W + [0; w x slip] (a.8). */
+/* Velocity and classical acceleration of the arm's own point at the contact. */
+static void arm_at_contact(const contact *k, double V[6], double A[6]) {
+    const place *e = &k->end[0];
+    double r[3], t[3];
+    for (int j = 0; j < 3; ++j) {
+        r[j] = k->p[j] - e->p[j];
+        V[j] = e->w[j], V[3 + j] = e->v[j], A[j] = e->wd[j], A[3 + j] = e->vd[j];
+    }
+    v3_cross(e->w, r, t);
+    v3_cross_add(e->w, r, V + 3);
+    v3_cross_add(e->wd, r, A + 3);
+    v3_cross_add(e->w, t, A + 3);
+}
+
+/* (2.8), (2.9).  Across a loose contact V- = V+ + H* W (a.6) and, for the points of arm and object that are at the contact
+ * now, alpha- = alpha+ + H* W' + w x H* W + [0; w x slip], w that of the axes (a.8). */
 soa_status soa_grasp_object_state(soa_grasp *g, soa_work *w, const double *q, const double *v, const double *qdd,
                                   const double *force, int frame_C, soa_grasp_object *object, double *alpha0) {
     if (!g || !w || w->model != g->model || !object || frame_C < 0 || frame_C >= g->model->frames || !g->count)
@@ -403,27 +417,28 @@ soa_status soa_grasp_object_state(soa_grasp *g, soa_work *w, const double *q, co
     if (s || (s = soai_grasp_evaluate(g, w, q, v, qdd, g->rate, NULL)) || (s = soa_pose(g->model, w, frame_C, &C)))
         return s;
     if (force && !soai_all_finite(force, 6 * (size_t)g->count)) return SOA_E_NOT_FINITE;
-    double *x = g->more, slip[6];
+    double *x = g->more, V[6], A[6], slip[6];
     for (int i = 0; i < g->count; ++i) {
         const contact *k = g->list + g->on[i];
+        arm_at_contact(k, V, A);
         free_part(k, k->V, x + 6 * i);
-        for (int j = 0; j < 3; ++j) x[6 * i + j] += k->end[0].w[j], x[6 * i + 3 + j] += k->end[0].v[j];
+        v6_add_scaled(1, V, x + 6 * i);
     }
     if ((s = fit_A(g, C.p, x, g->part, out.V))) return s; /* (2.8a) */
     for (int i = 0; i < g->count; ++i) {
         const contact *k = g->list + g->on[i];
-        const place *arm = &k->end[0];
-        const double *turning = k->def.axes_on_arm ? arm->w : out.V;
+        const double *turning = k->def.axes_on_arm ? k->end[0].w : out.V;
         double *a = x + 6 * i, away[3], t[3];
+        arm_at_contact(k, V, A);
         free_part(k, k->V, slip);
         free_part(k, g->rate + 6 * i, a);
+        v6_add_scaled(1, A, a);
         v3_cross_add(turning, slip, a);
-        v3_cross_add(turning, slip + 3, a + 3);
-        v3_cross_add(out.V, slip + 3, a + 3);
-        for (int j = 0; j < 3; ++j) a[j] += arm->wd[j], a[3 + j] += arm->vd[j], away[j] = C.p[j] - arm->p[j];
+        for (int twice = 0; twice < 2; ++twice) v3_cross_add(turning, slip + 3, a + 3);
+        for (int j = 0; j < 3; ++j) away[j] = C.p[j] - k->p[j];
         v3_cross(out.V, away, t);
         v3_cross_add(out.V, t, a + 3); /* less a(C) */
-        for (int j = 0; alpha0 && j < 3; ++j) alpha0[6 * i + j] = arm->wd[j], alpha0[6 * i + 3 + j] = arm->vd[j];
+        if (alpha0) v6_copy(A, alpha0 + 6 * i);
     }
     if ((s = fit_A(g, C.p, x, g->part, out.alpha))) return s; /* (2.8b) */
     if (force) through_A(g, C.p, force, out.f);               /* (2.9) */

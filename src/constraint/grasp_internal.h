@@ -13,6 +13,7 @@ typedef struct contact {
     int body[2], frame[2]; /* of the arm, of the object; the bodies' own frames                                      */
     /* at the state last evaluated */
     place end[2];    /* of the arm, of the object                                                                     */
+    double p[3];     /* contact point, world axes                                                                     */
     double R[9];     /* contact axes to world axes                                                                    */
     soa_frame at[2]; /* contact axes at the contact point, seen from the two bodies                                   */
     double V[6];     /* of the object less that of the arm, at the contact point, contact axes                        */

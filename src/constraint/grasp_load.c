@@ -32,7 +32,7 @@ static soa_status begin(soa_grasp *g, soa_work *w, const double *q, int frame_C,
 /* The wrench at C of a force at contact i, both in world axes. */
 static void at_C(const load *s, int i, const double f[6], double out[6]) {
     double l[3];
-    for (int j = 0; j < 3; ++j) l[j] = s->g->list[s->g->on[i]].end[0].p[j] - s->C[j];
+    for (int j = 0; j < 3; ++j) l[j] = s->g->list[s->g->on[i]].p[j] - s->C[j];
     v6_copy(f, out);
     v3_cross_add(l, f + 3, out);
 }
