@@ -137,6 +137,11 @@ SOA_API soa_status soa_closed_id(soa_constraints *constraints, soa_work *work, c
  * failure nothing is changed.  error (may be NULL): what is left, largest |g| and |rate|. */
 SOA_API soa_status soa_closed_project(soa_constraints *constraints, soa_work *work, double t, double *q, double *v,
                                       double error[2]);
+/* v just after the constraints that are on have closed at q: v_after = v + M^-1 G' P with G v_after + dg/dt = 0.  P (rows;
+ * may be NULL): the impulses, signs as of lambda, of least norm where rows are redundant.  v_after may be v.  Loops that
+ * were closed before stay closed and take their share. */
+SOA_API soa_status soa_closed_impulse(soa_constraints *constraints, soa_work *work, double t, const double *q,
+                                      const double *v, double *v_after, double *P);
 /* Closes the loops from a guess, by damped Gauss-Newton steps; SOA_E_NO_CONVERGENCE leaves q and the report says how far it
  * came and which constraint is worst. */
 SOA_API soa_status soa_closed_assemble(soa_constraints *constraints, soa_work *work, double t, double *q,

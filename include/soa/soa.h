@@ -6,6 +6,7 @@
 #include "soa/dynamics.h"
 #include "soa/forms.h"
 #include "soa/graph.h"
+#include "soa/grasp.h"
 #include "soa/model.h"
 #include "soa/operator.h"
 #include "soa/spatial.h"

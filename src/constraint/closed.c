@@ -91,6 +91,10 @@ static void least_norm(const soa_constraints *c, const gram *s, double *lambda) 
         for (int k = 0; k < s->rows; ++k) lambda[k] -= along * n[k];
     }
 }
+void soai_gram_least(soa_constraints *c, const gram *s, double *lambda) {
+    null_space(c, s, NULL);
+    least_norm(c, s, lambda);
+}
 /* Multipliers from the scaled ones of the independent rows, in pivot order; the others are zero. */
 static void unscale(const soa_constraints *c, const gram *s, const double *x, double *lambda) {
     for (int k = 0; k < s->rows; ++k) lambda[k] = 0;

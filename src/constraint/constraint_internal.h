@@ -44,6 +44,8 @@ struct soa_constraints {
         *x; /* dense methods: nv^2, (nv + rows)^2, nv + rows                                         */
 };
 
+int soai_is_rotation(const soa_frame *X); /* and a finite shift */
+
 /* Rows at (q, v, t), with kinematics left in the work space.  Fills row, owner, and cut: the torques of cut joints
  * (efforts, friction).  v NULL: only positions are of interest; no gamma, no cut torques.  Gives the number of rows, or a
  * status. */
@@ -62,6 +64,16 @@ typedef struct gram {
 } gram;
 void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s);
 void soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, double *x);
+
+/* Of the multipliers that do the same, those of least norm. */
+void soai_gram_least(soa_constraints *c, const gram *s, double *lambda);
+
+/* Motion of a place in a frame: pose, velocity and classical acceleration, world axes, from the kinematics that stand. */
+typedef struct place {
+    double R[9], p[3], w[3], v[3], wd[3], vd[3];
+    double arm[3]; /* from the frame's origin, world axes */
+} place;
+soa_status soai_place_of(const soa_model *m, soa_work *work, int frame, const soa_frame *in, place *out);
 
 /* M^-1 x with the articulated inertias of soai_minv_prepare standing. */
 soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q);

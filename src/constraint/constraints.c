@@ -87,7 +87,7 @@ static int unit(double a[3]) {
     for (int j = 0; j < 3; ++j) a[j] /= size;
     return 1;
 }
-static int is_rotation(const soa_frame *X) {
+int soai_is_rotation(const soa_frame *X) {
     if (!soai_all_finite(X->R, 9) || !soai_all_finite(X->p, 3)) return 0;
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j)
@@ -166,7 +166,7 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
         if (row[def->frame1].body == row[def->frame2].body)
             FAIL(SOA_E_ARGUMENT, "\"%s\": both frames are on body %d; a constraint needs two bodies", k.name,
                  row[def->frame1].body);
-        if (!is_rotation(&def->place1) || !is_rotation(&def->place2))
+        if (!soai_is_rotation(&def->place1) || !soai_is_rotation(&def->place2))
             FAIL(SOA_E_FRAME, "\"%s\": a place in its frame is not a rotation and a finite shift", k.name);
     }
     if (def->drive && def->kind != SOA_DISTANCE && def->kind != SOA_RATIO)

@@ -10,13 +10,7 @@
 #include "constraint_internal.h"
 #include "../spatial/algebra.h"
 
-/* Motion of a place: pose, velocity and classical acceleration at vdot = 0, world axes. */
-typedef struct place {
-    double R[9], p[3], w[3], v[3], wd[3], vd[3];
-    double arm[3]; /* from the frame's origin, world axes */
-} place;
-
-static soa_status place_of(const soa_model *m, soa_work *work, int frame, const soa_frame *in, place *out) {
+soa_status soai_place_of(const soa_model *m, soa_work *work, int frame, const soa_frame *in, place *out) {
     soa_frame X;
     double V[6], A[6], t[3];
     soa_status s = soa_pose(m, work, frame, &X);
@@ -44,8 +38,8 @@ typedef struct relative {
 } relative;
 
 static soa_status relative_of(const soa_model *m, soa_work *work, const soa_constraint_def *def, relative *s) {
-    soa_status bad = place_of(m, work, def->frame1, &def->place1, &s->one);
-    if (bad || (bad = place_of(m, work, def->frame2, &def->place2, &s->two))) return bad;
+    soa_status bad = soai_place_of(m, work, def->frame1, &def->place1, &s->one);
+    if (bad || (bad = soai_place_of(m, work, def->frame2, &def->place2, &s->two))) return bad;
     const place *a = &s->one, *b = &s->two;
     double t[3], x[3], dv[3];
     for (int i = 0; i < 3; ++i)

@@ -8,22 +8,30 @@
 #define SOAI_ABA_H
 #include "steps.h"
 
-/* Joints' innovations and accelerations for a right-hand side x, with P, U, D standing: y = M^-1 x. */
-SOAI_SWEEP void minv_mul(const view_table *k, kernel_work *w, const real *x, real *y) {
-    for (int i = 0; i <= k->nb; ++i) v6_zero(w->b[i].f);
-    for (int i = k->nb; i >= 1; --i) { /* (I - H psi K) x */
+/* The two halves of M^-1, with P, U, D standing.  Innovations e = x - H psi (K x + z), z standing in f (forces on the
+ * bodies' surroundings); then y = (I - H psi K)* D^-1 e, with A = psi* H* D^-1 e. */
+SOAI_SWEEP void minv_filter(const view_table *k, kernel_work *w, const real *x) {
+    for (int i = k->nb; i >= 1; --i) {
         const body_table *b = k->body + i;
 #define SOAI_STEP_(kind, n) step_filter(k, w, b, i, kind, n, INNOVATE, 0, x)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
+}
+SOAI_SWEEP void minv_smooth(const view_table *k, kernel_work *w, real *y) {
     v6_zero(w->b[0].A);
-    for (int i = 1; i <= k->nb; ++i) { /* (I - H psi K)* D^-1 */
+    for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
 #define SOAI_STEP_(kind, n) step_smooth(k, w, b, i, kind, n, 0, 0, y)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
+}
+/* y = M^-1 x */
+SOAI_SWEEP void minv_mul(const view_table *k, kernel_work *w, const real *x, real *y) {
+    for (int i = 0; i <= k->nb; ++i) v6_zero(w->b[i].f);
+    minv_filter(k, w, x);
+    minv_smooth(k, w, y);
 }
 
 /* Poses and articulated inertias at q; q NULL: the poses stand. */

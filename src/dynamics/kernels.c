@@ -52,6 +52,12 @@ static void k_minv_mul(const void *view, void *work, const void *x, void *y) {
     minv_mul(k, work, x, y);
     if (k->nm) mimic_project(k, work, y);
 }
+static void k_minv_filter(const void *view, void *work, const void *x) {
+    minv_filter(view, work, x);
+}
+static void k_minv_smooth(const void *view, void *work, void *y) {
+    minv_smooth(view, work, y);
+}
 static void k_minv_form(const void *view, void *work, void *M) {
     minv_form(view, work, M);
 }
@@ -144,6 +150,8 @@ const soai_kernels SOAI_TABLE = {
     .mass_r87 = k_mass_r87,
     .articulate = k_articulate,
     .minv_mul = k_minv_mul,
+    .minv_filter = k_minv_filter,
+    .minv_smooth = k_minv_smooth,
     .minv_form = k_minv_form,
     .compliance = k_compliance,
     .positions = k_positions,

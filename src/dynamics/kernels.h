@@ -27,6 +27,8 @@ typedef struct soai_kernels {
     int (*mass_r87)(const void *view, void *work, const void *q, void *M);
     int (*articulate)(const void *view, void *work, const void *q); /* with the mimic joints' part */
     void (*minv_mul)(const void *view, void *work, const void *x, void *y);
+    void (*minv_filter)(const void *view, void *work, const void *x); /* the halves of minv_mul, without mimic joints */
+    void (*minv_smooth)(const void *view, void *work, void *y);
     void (*minv_form)(const void *view, void *work, void *M);
     void (*compliance)(const void *view, void *work, const struct soai_task_frames *frames, void *Omega);
     void (*positions)(const void *view, void *work, const void *q);

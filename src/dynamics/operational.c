@@ -23,6 +23,11 @@ static void use_lists(const soa_model *m, const soa_work *w, soai_task_frames *t
 static int is_axes(soa_axes axes) {
     return axes == SOA_AXES_WORLD || axes == SOA_AXES_BODY;
 }
+void soai_compliance(soa_work *w, const int *frames, int count, soa_axes axes, double *Omega) {
+    soai_task_frames t = {.count = count, .frame = frames, .frame_step = sizeof *frames, .axes = &axes};
+    use_lists(w->model, w, &t);
+    w->k->compliance(&w->view, &w->w, &t, Omega);
+}
 static soa_status articulate(soa_work *w, const double *tq) {
     const int bad = w->k->articulate(&w->view, &w->w, tq);
     if (!bad) return SOA_OK;
@@ -39,9 +44,7 @@ soa_status soa_compliance(const soa_model *m, soa_work *w, const double *q, cons
     if (s) return s;
     w->has_kinematics = w->has_forces = 0;
     if ((s = articulate(w, tree_q(w, q)))) return s;
-    soai_task_frames t = {.count = count, .frame = frames, .frame_step = sizeof *frames, .axes = &axes};
-    use_lists(m, w, &t);
-    w->k->compliance(&w->view, &w->w, &t, Omega);
+    soai_compliance(w, frames, count, axes, Omega);
     return SOA_OK;
 }
 

@@ -51,6 +51,8 @@ typedef struct soai_inputs {
 } soai_inputs;
 soa_status soai_enter(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a,
                       const double *tau, const soa_wrench *wrenches, int wrench_count, soai_inputs *in);
+/* soa_compliance with articulated inertias standing; U and D still stand afterwards. */
+void soai_compliance(soa_work *w, const int *frames, int count, soa_axes axes, double *Omega);
 /* Back to the caller's coordinates: accelerations, torques, Gamma' X Gamma. */
 void soai_user_motion(const soa_work *w, const double *tree, double *v);
 void soai_user_torque(const soa_work *w, const double *tree, double *tau);
