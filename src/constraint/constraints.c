@@ -254,3 +254,12 @@ const char *soa_constraint_name(const soa_constraints *c, int number) {
     const constraint *k = find(c, number);
     return k ? k->name : NULL;
 }
+const soa_model *soa_constraint_model(const soa_constraints *c) {
+    return c ? c->model : NULL;
+}
+soa_status soa_constraint_get(const soa_constraints *c, int number, soa_constraint_def *def) {
+    const constraint *k = find(c, number);
+    if (!k || !def) return SOA_E_ARGUMENT;
+    *def = k->def, def->name = k->name;
+    return SOA_OK;
+}
