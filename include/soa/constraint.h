@@ -99,6 +99,8 @@ typedef struct soa_closed_options {
     double damping;        /* > 0: adds damping^2 to the scaled diagonal instead; default 0                           */
     double consistency;    /* redundant rows whose right sides differ by more, relative: SOA_E_INCONSISTENT; 1e-7     */
     double baumgarte[2];   /* gamma += b[0] * rate + b[1] * g; default 0, 0                                           */
+    int rank_most;         /* > 0: rows beyond this rank count as redundant; for states off the constraints, where rows
+                              that repeat others no longer quite do.  default 0: no bound                             */
     int brief;             /* nonzero: the report names no redundant rows, which saves time; default 0                */
 } soa_closed_options;
 SOA_API soa_closed_options soa_closed_default(void);
@@ -109,7 +111,8 @@ typedef struct soa_closed_report {
     double condition; /* estimate, of the scaled G M^-1 G' on its independent rows                                   */
     int redundant;    /* rows found dependent; the first ones by number of constraint and row within it              */
     int redundant_constraint[SOA_REDUNDANT_MOST], redundant_row[SOA_REDUNDANT_MOST];
-    int weakest;     /* constraint of the row nearest to redundancy among the independent ones, -1: none             */
+    double strength; /* of the weakest independent row, 1 or less; falls to 0 where a row is lost                     */
+    int weakest;     /* the constraint of that row, -1: none                                                         */
     double residual; /* largest disagreement of a redundant row, relative                                           */
     soa_closed_method
         method;     /* that was used                                                                         */

@@ -106,7 +106,9 @@ SOA_API soa_closed_sim_options soa_closed_sim_default(void);
 typedef struct soa_closed_sim_result {
     double t;                          /* time reached */
     long steps, rejected, evaluations; /* accepted and rejected steps, soa_closed_fd */
-    long projections, retries;         /* projections; steps taken again because theirs failed */
+    long projections, retries;         /* projections; steps taken again because theirs, or a stage, failed */
+    long passages;                     /* steps over a singular configuration, chosen so that no stage meets it */
+    double relief;                     /* largest factor by which the tolerance was raised over a passage; 1: never */
     double wall_time;                  /* s */
     double kinetic_start, potential_start, kinetic, potential;
     double supplied, dissipated;
@@ -114,7 +116,7 @@ typedef struct soa_closed_sim_result {
     double energy_scale;               /* J, largest of kinetic, |potential - start|, dissipated, |supplied| */
     double drift_worst;                /* largest |g| that a projection found, m or rad */
     double position_error, rate_error; /* largest after projection */
-    int rows, rank_least, rank_most;   /* over all evaluations */
+    int rows, rank_least, rank_most;   /* over all accepted states */
     double condition_worst;            /* of the independent rows, over all evaluations */
     char redundancy[256];              /* the first redundancy found, in words; empty: none */
 } soa_closed_sim_result;

@@ -120,6 +120,9 @@ static double condition_of(const soa_constraints *c, const gram *s) {
     return s->rank ? most / least * (most / least) : 1;
 }
 
+static int bounded(int rank, const soa_closed_options *options) {
+    return options->rank_most > 0 && rank > options->rank_most ? options->rank_most : rank;
+}
 /* G M^-1 G' with unit diagonal, factored. */
 void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s) {
     const int nv = c->model->nv;
@@ -141,31 +144,37 @@ void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *op
         for (int j = 0; j <= i; ++j) c->L[rows * i + j] *= c->scale[i] * c->scale[j];
         c->L[rows * i + i] += options->damping * options->damping;
     }
-    s->rank = soai_cholesky_pivoted(rows, c->L, c->pivot, options->rank_tolerance);
+    s->rank = bounded(soai_cholesky_pivoted(rows, c->L, c->pivot, options->rank_tolerance), options);
     s->condition = condition_of(c, s);
     for (int i = 0; i < rows; ++i)
         if (c->scale[i] == 0) c->scale[i] = 1;
 }
-/* x with G M^-1 G' x = b, zero at redundant rows; gives back how far these disagree, relative. */
+/* x with G M^-1 G' x = b, zero at redundant rows; gives back how far these disagree, in units of b. */
 double soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, double *x) {
-    double *y = c->part, size = 0, worst = 0;
-    for (int k = 0; k < s->rows; ++k) {
-        y[k] = b[c->pivot[k]] * c->scale[c->pivot[k]];
-        if (fabs(y[k]) > size) size = fabs(y[k]);
-    }
+    double *y = c->part, worst = 0;
+    for (int k = 0; k < s->rows; ++k) y[k] = b[c->pivot[k]] * c->scale[c->pivot[k]];
     forward(c, s, y);
     for (int d = s->rank; d < s->rows; ++d) {
-        const double off = fabs(y[d] - dot(s->rank, c->L + s->rows * d, y));
+        const double off = fabs(y[d] - dot(s->rank, c->L + s->rows * d, y)) / c->scale[c->pivot[d]];
         if (!(off <= worst)) worst = off;
     }
     backward(c, s, y);
     unscale(c, s, y, x);
-    return size > 0 ? worst / size : 0;
+    return worst;
+}
+/* Accelerations that are about, to measure disagreement by: of gravity, of turning, of the constraints as they stand. */
+static double usual(const soa_constraints *c, const double *v) {
+    const double *g = c->model->gravity;
+    double size = 1e-6 + sqrt(dot(3, g, g));
+    for (int j = 0; v && j < c->model->nv; ++j)
+        if (v[j] * v[j] > size) size = v[j] * v[j];
+    return size;
 }
 
 /* The same factor from A = C^-1 G' (or G' itself), rows x nv scaled to unit length and given row by row in `rows_of_A`:
  * A' P = Q R; c->L = R'.  K keeps the reflectors. */
-static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, double tolerance, gram *s) {
+static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, const soa_closed_options *options,
+                      gram *s) {
     const int nv = c->model->nv;
     *s = (gram){.rows = rows};
     for (int r = 0; r < rows; ++r) {
@@ -174,7 +183,7 @@ static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, dou
         for (int j = 0; j < nv; ++j) c->K[(size_t)rows * (size_t)j + (size_t)r] = a[j] * c->scale[r];
         if (c->scale[r] == 0) c->scale[r] = 1;
     }
-    s->rank = soai_qr(nv, rows, c->K, c->beta, c->pivot, tolerance);
+    s->rank = bounded(soai_qr(nv, rows, c->K, c->beta, c->pivot, sqrt(options->rank_tolerance)), options);
     for (int i = 0; i < rows; ++i)
         for (int k = 0; k <= i && k < nv; ++k) c->L[rows * i + k] = c->K[(size_t)rows * (size_t)k + (size_t)i];
     s->condition = condition_of(c, s);
@@ -203,7 +212,10 @@ static soa_status by_forces(const input *in, gram *s, double *residual) {
     for (int pass = 0; pass < 2; ++pass) { /* the second takes back most of the first's rounding */
         for (int r = 0; r < rows; ++r) c->right[r] = -(dot(nv, c->G + (size_t)r * (size_t)nv, c->vdot) + c->gamma[r]);
         const double off = soai_gram_basic(c, s, c->right, c->g);
-        if (!pass) *residual = off;
+        double size = usual(c, in->v);
+        for (int r = 0; r < rows; ++r)
+            if (fabs(c->right[r]) > size) size = fabs(c->right[r]);
+        if (!pass) *residual = off / size;
         if (pass && s->damping > 0) break;
         for (int r = 0; r < rows; ++r) {
             c->lambda[r] += c->g[r];
@@ -223,21 +235,19 @@ static soa_status dense_start(const input *in) {
     for (int j = 0; j < nv; ++j) c->torque[j] -= c->vdot[j];
     return SOA_OK;
 }
-/* How far redundant rows are from G vdot + gamma = 0, relative to the gammas. */
-static double disagreement(const soa_constraints *c, const gram *s) {
+/* How far redundant rows are from G vdot + gamma = 0, relative to what is added up there. */
+static double disagreement(const soa_constraints *c, const gram *s, const double *v) {
     const int nv = c->model->nv;
-    double worst = 0, size = 0;
+    double worst = 0, size = usual(c, v);
     for (int k = 0; k < s->rows; ++k) {
         const int r = c->pivot[k];
-        const double free = fabs(c->gamma[r]) * c->scale[r];
-        if (free > size) size = free;
+        const double *g = c->G + (size_t)r * (size_t)nv;
+        if (fabs(c->gamma[r]) > size) size = fabs(c->gamma[r]);
         if (k < s->rank) continue;
-        const double off = fabs(dot(nv, c->G + (size_t)r * (size_t)nv, c->vdot) + c->gamma[r]) * c->scale[r];
+        const double off = fabs(dot(nv, g, c->vdot) + c->gamma[r]);
         if (!(off <= worst)) worst = off;
     }
-    for (int j = 0; j < nv; ++j)
-        if (fabs(c->vdot[j]) > size) size = fabs(c->vdot[j]);
-    return size > 0 ? worst / size : 0;
+    return worst / size;
 }
 
 /* method 1 */
@@ -246,7 +256,7 @@ static soa_status by_kkt(const input *in, gram *s, double *residual) {
     const int nv = c->model->nv;
     soa_status bad = dense_start(in);
     if (bad) return bad;
-    qr_factor(c, in->rows, c->G, sqrt(in->options->rank_tolerance), s);
+    qr_factor(c, in->rows, c->G, in->options, s);
     const int n = nv + s->rank;
     for (int i = 0; i < nv; ++i) {
         c->x[i] = c->torque[i];
@@ -263,7 +273,7 @@ static soa_status by_kkt(const input *in, gram *s, double *residual) {
     for (int k = 0; k < s->rank; ++k) c->part[k] = -c->x[nv + k]; /* the unknown of (20) is -lambda */
     unscale(c, s, c->part, c->lambda);
     if (in->least) least_norm(c, s, c->lambda);
-    *residual = disagreement(c, s);
+    *residual = disagreement(c, s, in->v);
     return SOA_OK;
 }
 
@@ -286,7 +296,7 @@ static soa_status by_null_space(const input *in, gram *s, double *residual) {
         double *x = r < 0 ? c->torque : c->Y + (size_t)r * (size_t)nv;
         for (int i = 0; i < nv; ++i) x[i] = (x[i] - dot(i, C + nv * i, x)) / C[nv * i + i];
     }
-    qr_factor(c, rows, c->Y, sqrt(in->options->rank_tolerance), s);
+    qr_factor(c, rows, c->Y, in->options, s);
     double *x = c->torque, *y = c->right;
     soai_qr_apply(nv, rows, c->K, c->beta, 1, x); /* Q'x0: the first rank numbers are held, the rest is free */
     for (int k = 0; k < s->rank; ++k) y[k] = -c->gamma[c->pivot[k]] * c->scale[c->pivot[k]];
@@ -305,7 +315,7 @@ static soa_status by_null_space(const input *in, gram *s, double *residual) {
         x[i] /= C[nv * i + i];
     }
     memcpy(c->vdot, x, (size_t)nv * sizeof *x);
-    *residual = disagreement(c, s);
+    *residual = disagreement(c, s, in->v);
     return SOA_OK;
 }
 
@@ -347,7 +357,11 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
         memset(report, 0, sizeof *report);
         report->rows = rows, report->rank = g.rank, report->redundant = rows - g.rank;
         report->condition = g.condition, report->residual = residual, report->method = method;
-        report->weakest = !s && g.rank > 0 ? c->owner[c->pivot[g.rank - 1]] : -1;
+        report->strength = 1, report->weakest = -1;
+        for (int k = 0; !s && k < g.rank; ++k) {
+            const double strength = fabs(c->L[rows * k + k]) * c->strength[c->pivot[k]];
+            if (!(strength >= report->strength)) report->strength = strength, report->weakest = c->owner[c->pivot[k]];
+        }
         if (!s && g.rank < rows && !options->brief) null_space(c, &g, report);
     }
     if (s) return s;

@@ -40,6 +40,7 @@ struct soa_constraints {
         *part;                                      /* rows                                                  */
     double *cut, *vdot, *torque, *step, *q, *try_q; /* nv, and nq for the last two                           */
     double drift;                                   /* largest |g| that the last projection found */
+    double *strength; /* of rows of G: size over what it would be without cancellation, 0 to 1 */
     double *M, *K, *beta,
         *x; /* dense methods: nv^2, (nv + rows)^2, nv + rows                                         */
 };

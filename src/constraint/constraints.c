@@ -33,7 +33,7 @@ static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity
     c->owner = take(memory, &at, rows * sizeof *c->owner);
     c->pivot = take(memory, &at, both * sizeof *c->pivot);
     c->order = take(memory, &at, both * sizeof *c->order);
-    double **const by_rows[] = {&c->scale, &c->right, &c->lambda, &c->gamma, &c->rate, &c->g, &c->part};
+    double **const by_rows[] = {&c->scale, &c->right, &c->lambda, &c->gamma, &c->rate, &c->g, &c->part, &c->strength};
     double **const by_nv[] = {&c->cut, &c->vdot, &c->torque, &c->step};
     double **const by_nq[] = {&c->q, &c->try_q};
     for (size_t i = 0; i < sizeof by_rows / sizeof *by_rows; ++i)

@@ -364,6 +364,7 @@ void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) 
         if (def->kind == SOA_RATIO) {
             for (int j = 0; j < SOA_RATIO_TERMS; ++j)
                 if (def->coordinate[j]) out[soai_metas(m)[def->coordinate[j]].user_v] += def->coefficient[j];
+            c->strength[first] = 1;
             continue;
         }
         const int frame[2] = {def->frame1, def->frame2};
@@ -378,8 +379,10 @@ void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) 
             if (body[side] != stop[side] && !soa_pose(m, w, frame[side], &X))
                 walk(m, w, body[side], stop[side], X.p, side, count, c->row + first, out, sum, bound);
         }
-        for (int r = 0; r < count; ++r) /* a row of rounding errors only is no row: out of a planar loop's plane, say */
-            if (sum[r] <= NOTHING * NOTHING * bound[r])
+        for (int r = 0; r < count; ++r) {
+            c->strength[first + r] = bound[r] > 0 ? sqrt(sum[r] / bound[r]) : 0;
+            if (c->strength[first + r] <= NOTHING) /* rounding errors only: out of a planar loop's plane, say */
                 memset(out + (size_t)r * (size_t)m->nv, 0, (size_t)m->nv * sizeof *out);
+        }
     }
 }

@@ -6,10 +6,14 @@
  * project  in ARKODE's post-process hook, after the error test: the step's error in g is of the size of the tolerance, and
  *          the least mass-weighted change removes it, so the order stays (Hairer, Lubich, Wanner, Geometric Numerical
  *          Integration, IV.4) and the controller keeps its history, which a restart after each step would lose
- * failure  a projection that fails throws the step away: the last good state, a quarter of the step.  Evaluations that
- *          fail within a step (a singular stage) make ARKODE itself try a shorter one.                                */
+ * failure  a projection or a stage that fails (ARKODE gives up there) throws the step away: the last good state again, a
+ *          quarter of the step
+ * passages of singular configurations: passage.h
+ * stages   are off the constraints by the error of the step, so rows that repeat others hardly do there: the rank is that
+ *          of the states accepted so far, and consistency is asked of accepted states only                           */
 #include "../base/base_internal.h"
 #include "erk_table.h"
+#include "passage.h"
 #include "soa/world.h"
 
 #include <arkode/arkode_arkstep.h>
@@ -20,7 +24,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { RETRIES = 12 };
+enum { RETRIES = 12, LOOK_BACK = 10000 };
+/* The tolerance over a passage is never raised beyond this. */
+static const double RAISED = 1e-5;
 
 typedef struct sim {
     soa_constraints *constraints;
@@ -28,17 +34,23 @@ typedef struct sim {
     soa_work *work;
     const soa_closed_sim_options *options;
     int nq, nv;
-    double *damping, *tau, *qdd, *q, *y_before; /* nv, nv, nv, nq, all of y */
-    char *angle;                                /* of each q: it turns */
+    double *damping, *tau, *qdd, *guess, *q, *y_before; /* four of nv, nq, all of y */
+    char *angle;                                        /* of each q: it turns */
     double *numbers;
 
     SUNContext context;
     N_Vector y;
     void *ark;
     double *data; /* of y */
-    double t, t_before;
+    double t, t_before, t_mark;
+    double relief;  /* factor of the tolerances, 1 but over a passage */
+    double mercy;   /* a factor of that, where the step over a passage failed before */
+    double planned; /* length of the next step where we choose it, else 0 */
+    double usual;   /* length of the next step but for the passage ahead, which cut the last one short; else 0 */
 
-    soa_status status; /* of the last evaluation or projection */
+    double strength[2], strength_time[2]; /* at the last accepted states, this and the one before */
+    int fresh;                            /* the next evaluation is at an accepted state, just projected */
+    soa_status status;                    /* of the last evaluation or projection */
     int body;
     int projecting; /* the failure was a projection's, at this constraint, which was off by so much */
     const char *culprit;
@@ -63,7 +75,12 @@ soa_closed_sim_options soa_closed_sim_default(void) {
 static soa_status evaluate(sim *s, double t, const double *y) {
     const double *v = y + s->nq;
     soa_closed_options o = s->options->closed;
-    o.brief = 1;
+    const int accepted = s->fresh;
+    o.brief = 1, s->fresh = 0;
+    if (!accepted) { /* a stage, off the constraints by the tolerance or so: redundant rows differ a little there */
+        o.rank_most = s->result->rank_most;
+        o.consistency = fmax(o.consistency, 1e-2);
+    }
     memcpy(s->q, y, (size_t)s->nq * sizeof *y);
     soa_status status = soa_normalize(s->model, s->q);
     if (status) return status;
@@ -79,8 +96,12 @@ static soa_status evaluate(sim *s, double t, const double *y) {
         if (!r->redundancy[0]) memcpy(r->redundancy, s->last.text, sizeof r->redundancy);
     }
     if (status) return status;
-    if (first || s->last.rank < r->rank_least) r->rank_least = s->last.rank;
-    if (s->last.rank > r->rank_most) r->rank_most = s->last.rank;
+    if (accepted && (first || s->last.rank < r->rank_least)) r->rank_least = s->last.rank;
+    if (accepted && s->last.rank > r->rank_most) r->rank_most = s->last.rank;
+    if (accepted) {
+        if (t > s->strength_time[0]) s->strength[1] = s->strength[0], s->strength_time[1] = s->strength_time[0];
+        s->strength[0] = s->last.strength, s->strength_time[0] = t;
+    }
     if (s->last.condition > r->condition_worst) r->condition_worst = s->last.condition;
     return SOA_OK;
 }
@@ -95,7 +116,7 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
     if (!s->status) s->status = soa_closed_power(s->constraints, energy, energy + 1);
     if (s->status) {
         s->body = soa_work_body(s->work);
-        return s->status == SOA_E_ARGUMENT ? -1 : 1; /* elsewhere it may be well: try a shorter step */
+        return s->status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may do */
     }
     memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
     for (int i = 0; i < s->nv; ++i) energy[0] += s->tau[i] * v[i], energy[1] += s->damping[i] * v[i] * v[i];
@@ -107,12 +128,13 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
     const sim *s = user;
     const double *y = N_VGetArrayPointer(y_vector);
     double *w = N_VGetArrayPointer(weight_vector);
-    const double relative = s->options->relative_tolerance, absolute = s->options->absolute_tolerance;
+    const double relative = s->options->relative_tolerance * s->relief,
+                 absolute = s->options->absolute_tolerance * s->relief;
     for (int i = 0; i < s->nq + s->nv + 2; ++i) {
         double size = fabs(y[i]);
         if (i < s->nq && s->angle[i] && size > 1) size = 1;
         if (i >= s->nq + s->nv && size < s->result->energy_scale) size = s->result->energy_scale;
-        w[i] = 1 / (relative * size + absolute);
+        w[i] = 1 / (relative * size + absolute + 1e-15 * fabs(y[i])); /* the last: rounding of many turns */
         if (!(w[i] > 0)) return -1;
     }
     return 0;
@@ -224,36 +246,102 @@ static void tell(sim *s, int *stop) {
 }
 
 /* --- the whole motion ---------------------------------------------------------------------------------------------- */
+/* Strength of the constraints some time ahead, on the path of constant acceleration; 0 where rows are lost. */
+static double ahead(void *user, double time) {
+    sim *s = user;
+    soa_closed_options o = s->options->closed;
+    soa_closed_report report;
+    const double *v = s->y_before + s->nq;
+    o.brief = 1, o.consistency = INFINITY, o.most_condition = INFINITY, o.rank_most = s->result->rank_most;
+    for (int i = 0; i < s->nv; ++i) s->tau[i] = v[i] + 0.5 * time * s->guess[i];
+    ++s->result->evaluations;
+    if (soa_integrate(s->model, s->y_before, s->tau, time, s->q) ||
+        soa_closed_fd(s->constraints, s->work, &o, s->q, v, NULL, NULL, 0, s->t + time, s->qdd, NULL, &report) ||
+        report.rank < s->result->rank_most)
+        return 0;
+    return report.strength;
+}
+/* Looks for a singular configuration on the way of the next step, which would be h long.  Gives the time where the step
+ * should end at the latest; if it passes, also the step to take. */
+static double passage_stop(sim *s, double h, double end, double *length) {
+    double longer = h, relief = 1;
+    *length = 0, s->relief = 1;
+    for (int look = 0; look < 2; ++look) { /* not soon, at the rate of the last steps; then at the present one */
+        const double gone = s->strength_time[0] - s->strength_time[1], fall = s->strength[1] - s->strength[0];
+        if (!(gone > 0 && fall > 0)) return end;
+        longer = h,
+        relief = soai_passage_relief(s->options->order, s->options->relative_tolerance, fall / gone, &longer);
+        if (s->strength[0] * gone > (3 * longer + s->t - s->strength_time[0]) * fall) return end;
+        s->fresh = !look;
+        if (!look && evaluate(s, s->t, s->y_before)) return end;
+    }
+    memcpy(s->guess, s->qdd, (size_t)s->nv * sizeof *s->guess);
+    const double passage = soai_passage_find(s->strength[0], 1.7 * longer, ahead, s);
+    if (!(passage > 0)) return end;
+    int passes;
+    const double step = soai_passage_step(s->options->order, longer, end - s->t, passage, &passes);
+    if (passes) *length = step, s->relief = fmin(relief * s->mercy, fmax(1, RAISED / s->options->relative_tolerance));
+    return passes || step < h ? s->t + step : end;
+}
+
+/* The last good state again, with a step of h; 0 where that is no step. */
+static int again(sim *s, double h) {
+    memcpy(s->data, s->y_before, (size_t)(s->nq + s->nv + 2) * sizeof *s->data);
+    s->t = s->t_before, s->planned = h;
+    return h > 1e-12 * (1 + fabs(s->t)) && ARKStepReset(s->ark, s->t, s->y) == ARK_SUCCESS &&
+           ARKStepSetInitStep(s->ark, h) == ARK_SUCCESS;
+}
+
 /* From s->t to `end`, showing steps if no samples are asked for. */
 static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
-    const size_t bytes = (size_t)(s->nq + s->nv + 2) * sizeof(double);
     int tries = 0;
     while (!*stop && end - s->t > 1e-14 * (1 + fabs(end))) {
-        memcpy(s->y_before, s->data, bytes);
+        memcpy(s->y_before, s->data, (size_t)(s->nq + s->nv + 2) * sizeof *s->data);
         s->t_before = s->t;
-        int flag = ARKStepSetStopTime(s->ark, end);
-        if (flag == ARK_SUCCESS) flag = ARKStepEvolve(s->ark, end, s->y, &s->t, ARK_ONE_STEP);
-        if (flag == ARK_POSTPROCESS_STEP_FAIL && ++tries <= RETRIES) {
-            double tried = 0;
-            ARKStepGetCurrentStep(s->ark, &tried);
-            memcpy(s->data, s->y_before, bytes);
-            s->t = s->t_before;
+        double h = s->planned, limit = end, passing = 0;
+        if (h > 0 || (ARKStepGetCurrentStep(s->ark, &h) == ARK_SUCCESS && h > 0))
+            limit = passage_stop(s, h, end, &passing);
+        s->fresh = 1;
+        int flag = passing > 0 && !again(s, passing) ? ARK_ERR_FAILURE : ARKStepSetStopTime(s->ark, limit);
+        if (flag == ARK_SUCCESS) flag = ARKStepSetMaxErrTestFails(s->ark, passing > 0 ? 1 : 7); /* then we choose */
+        if (flag == ARK_SUCCESS) flag = ARKStepEvolve(s->ark, limit, s->y, &s->t, ARK_ONE_STEP);
+        const int failed = flag == ARK_POSTPROCESS_STEP_FAIL || flag == ARK_UNREC_RHSFUNC_ERR;
+        if ((failed || (flag == ARK_ERR_FAILURE && passing > 0)) && ++tries <= RETRIES) {
+            const double length = passing > 0 ? passing : fmin(h > 0 ? h : INFINITY, limit - s->t_before);
             ++s->result->retries;
-            const double smallest = 1e-12 * (1 + fabs(s->t));
-            tried = fmin(fabs(tried), end - s->t) * pow(0.25, tries);
-            if (tried > smallest && ARKStepReset(s->ark, s->t, s->y) == ARK_SUCCESS &&
-                ARKStepSetInitStep(s->ark, tried) == ARK_SUCCESS)
+            if (!failed) s->mercy *= 8; /* a shorter step would only come closer to the singularity */
+            if (s->mercy * s->options->relative_tolerance < RAISED &&
+                again(s, length * (failed ? pow(0.25, tries) : 1)))
                 continue;
         }
         if (flag < 0) return explain(s, SOA_OK, flag, report);
-        tries = 0;
-        ++s->result->steps;
-        if (s->result->steps > s->options->max_steps)
+        if (s->relief > s->result->relief) s->result->relief = s->relief;
+        tries = 0, s->planned = 0, s->mercy = 1;
+        s->result->passages += passing > 0;
+        if (++s->result->steps > s->options->max_steps)
             return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
                                "simulation stopped at t = %.9g s: more than %ld steps", s->t, s->options->max_steps);
+        if (s->result->steps % LOOK_BACK == 0) { /* creeping towards a singularity, say */
+            if (s->t - s->t_mark < 1e-7 * s->options->duration)
+                return soai_report(
+                    report, SOA_E_NO_CONVERGENCE, -1, 0,
+                    "simulation stopped at t = %.9g s: the last %d steps went only %.2g s (\"%s\" is the "
+                    "weakest constraint)",
+                    s->t, LOOK_BACK, s->t - s->t_mark,
+                    s->last.weakest >= 0 ? soa_constraint_name(s->constraints, s->last.weakest) : "none");
+            s->t_mark = s->t;
+        }
         if (end - s->t <= 1e-14 * (1 + fabs(end))) s->t = end;
         soa_status status = show(s);
         if (status) return explain(s, status, 0, report);
+        const double off = fabs(s->result->balance), scale = s->result->energy_scale;
+        if (off > fmax(1e-3, 1e5 * s->options->relative_tolerance) * scale &&
+            off > 1e-12 * fabs(s->result->potential) + 1e-10 * soa_model_mass(s->model)) /* at rest: nothing */
+            return soai_report(
+                report, SOA_E_NO_CONVERGENCE, -1, 0,
+                "simulation stopped at t = %.9g s: the energy balance is off by %.2g of %.2g J (a singular "
+                "configuration lost, or torques that jump)",
+                s->t, off, scale);
         if (!(s->options->sample_time > 0)) tell(s, stop);
     }
     return SOA_OK;
@@ -309,7 +397,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     if (status) return status;
     memcpy(s->data, q, (size_t)s->nq * sizeof *q);
     if (v) memcpy(s->data + s->nq, v, (size_t)s->nv * sizeof *v);
-    s->t = o->start;
+    s->t = s->t_mark = o->start;
     status = soa_kinematics(s->model, s->work, q, v, NULL); /* NaN and wrong quaternions are not for repair */
     if (status) {
         s->body = soa_work_body(s->work);
@@ -322,6 +410,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
                            "the start does not obey \"%s\", which is off by %.3g: assemble it first", name, off);
     s->status = status = project(s, s->t, s->data);
     if (!status) status = show(s);
+    s->fresh = 1;
     if (!status && (s->status = status = evaluate(s, s->t, s->data))) s->projecting = 0;
     if (status) return explain(s, status, 0, report);
     tell(s, &stop);
@@ -366,6 +455,7 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     memset(result, 0, sizeof *result);
+    result->relief = 1;
     const soa_model *model = soa_constraint_model(constraints);
     sim s = {.constraints = constraints,
              .model = model,
@@ -373,15 +463,17 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
              .nq = soa_nq(model),
              .nv = soa_nv(model),
              .result = result,
+             .relief = 1,
+             .mercy = 1,
              .body = -1};
     result->rows = soa_constraint_rows(constraints);
     const size_t nq = (size_t)s.nq, nv = (size_t)s.nv;
-    s.numbers = calloc(4 * nv + 2 * nq + 4, sizeof *s.numbers);
+    s.numbers = calloc(5 * nv + 2 * nq + 4, sizeof *s.numbers);
     s.angle = calloc(nq + 1, 1);
     if (!s.numbers || !s.angle) status = SOA_E_MEMORY;
     if (!status) {
         s.damping = s.numbers, s.tau = s.damping + nv, s.qdd = s.tau + nv;
-        s.q = s.qdd + nv, s.y_before = s.q + nq;
+        s.guess = s.qdd + nv, s.q = s.guess + nv, s.y_before = s.q + nq;
         status = soa_work_create(model, &s.work);
     }
     if (!status && SUNContext_Create(NULL, &s.context)) status = SOA_E_MEMORY;
