@@ -388,6 +388,12 @@ soa_status soa_closed_power(const soa_constraints *c, double *supplied, double *
     return SOA_OK;
 }
 
+soa_status soa_constraint_strengths(const soa_constraints *c, double *strengths) {
+    if (!c || !strengths) return SOA_E_ARGUMENT;
+    memcpy(strengths, c->strength, (size_t)soa_constraint_rows(c) * sizeof *strengths);
+    return SOA_OK;
+}
+
 soa_status soa_constraint_rows_at(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
                                   double *g, double *rate, double *G, double *gamma) {
     if (!c || !w || w->model != c->model || !(t - t == 0)) return SOA_E_ARGUMENT;

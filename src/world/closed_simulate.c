@@ -25,8 +25,6 @@
 #include <time.h>
 
 enum { RETRIES = 12, LOOK_BACK = 10000 };
-/* The tolerance over a passage is never raised beyond this. */
-static const double RAISED = 1e-5;
 
 typedef struct sim {
     soa_constraints *constraints;
@@ -48,9 +46,10 @@ typedef struct sim {
     double planned; /* length of the next step where we choose it, else 0 */
     double usual;   /* length of the next step but for the passage ahead, which cut the last one short; else 0 */
 
-    double strength[2], strength_time[2]; /* at the last accepted states, this and the one before */
-    int fresh;                            /* the next evaluation is at an accepted state, just projected */
-    soa_status status;                    /* of the last evaluation or projection */
+    double *strength[2],
+        strength_time[2]; /* of rows, and the weakest of all, at the last accepted states, latest first */
+    int fresh;            /* the next evaluation is at an accepted state, just projected */
+    soa_status status;    /* of the last evaluation or projection */
     int body;
     int projecting; /* the failure was a projection's, at this constraint, which was off by so much */
     const char *culprit;
@@ -99,8 +98,11 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     if (accepted && (first || s->last.rank < r->rank_least)) r->rank_least = s->last.rank;
     if (accepted && s->last.rank > r->rank_most) r->rank_most = s->last.rank;
     if (accepted) {
-        if (t > s->strength_time[0]) s->strength[1] = s->strength[0], s->strength_time[1] = s->strength_time[0];
-        s->strength[0] = s->last.strength, s->strength_time[0] = t;
+        double *const older = s->strength[1];
+        if (t > s->strength_time[0])
+            s->strength[1] = s->strength[0], s->strength[0] = older, s->strength_time[1] = s->strength_time[0];
+        s->strength[0][r->rows] = s->last.strength, s->strength_time[0] = t;
+        soa_constraint_strengths(s->constraints, s->strength[0]);
     }
     if (s->last.condition > r->condition_worst) r->condition_worst = s->last.condition;
     return SOA_OK;
@@ -261,26 +263,38 @@ static double ahead(void *user, double time) {
         return 0;
     return report.strength;
 }
+/* The tolerance over a passage is never raised beyond this. */
+static double raised(const sim *s) {
+    return fmax(1e-7, 64 * s->options->relative_tolerance);
+}
 /* Looks for a singular configuration on the way of the next step, which would be h long.  Gives the time where the step
  * should end at the latest; if it passes, also the step to take. */
 static double passage_stop(sim *s, double h, double end, double *length) {
     double longer = h, relief = 1;
     *length = 0, s->relief = 1;
     for (int look = 0; look < 2; ++look) { /* not soon, at the rate of the last steps; then at the present one */
-        const double gone = s->strength_time[0] - s->strength_time[1], fall = s->strength[1] - s->strength[0];
-        if (!(gone > 0 && fall > 0)) return end;
-        longer = h,
-        relief = soai_passage_relief(s->options->order, s->options->relative_tolerance, fall / gone, &longer);
-        if (s->strength[0] * gone > (3 * longer + s->t - s->strength_time[0]) * fall) return end;
+        const double gone = s->strength_time[0] - s->strength_time[1];
+        int soon = 0;
+        for (int r = 0; r <= s->result->rows && gone > 0; ++r) {
+            const double now = s->strength[0][r], fall = s->strength[1][r] - now;
+            if (!(fall > 0) || now < 1e-12) continue;
+            double most = h;
+            const double factor =
+                soai_passage_relief(s->options->order, s->options->relative_tolerance, fall / gone, &most);
+            if (now * gone > (3 * most + s->t - s->strength_time[0]) * fall) continue;
+            if (!soon || most > longer) longer = most, relief = factor;
+            soon = 1;
+        }
+        if (!soon) return end;
         s->fresh = !look;
         if (!look && evaluate(s, s->t, s->y_before)) return end;
     }
     memcpy(s->guess, s->qdd, (size_t)s->nv * sizeof *s->guess);
-    const double passage = soai_passage_find(s->strength[0], 1.7 * longer, ahead, s);
+    const double passage = soai_passage_find(s->strength[0][s->result->rows], 1.7 * longer, ahead, s);
     if (!(passage > 0)) return end;
     int passes;
     const double step = soai_passage_step(s->options->order, longer, end - s->t, passage, &passes);
-    if (passes) *length = step, s->relief = fmin(relief * s->mercy, fmax(1, RAISED / s->options->relative_tolerance));
+    if (passes) *length = step, s->relief = fmin(relief * s->mercy, raised(s) / s->options->relative_tolerance);
     return passes || step < h ? s->t + step : end;
 }
 
@@ -309,10 +323,9 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
         if ((failed || (flag == ARK_ERR_FAILURE && passing > 0)) && ++tries <= RETRIES) {
             const double length = passing > 0 ? passing : fmin(h > 0 ? h : INFINITY, limit - s->t_before);
             ++s->result->retries;
-            if (!failed) s->mercy *= 8; /* a shorter step would only come closer to the singularity */
-            if (s->mercy * s->options->relative_tolerance < RAISED &&
-                again(s, length * (failed ? pow(0.25, tries) : 1)))
-                continue;
+            double factor = failed ? pow(0.25, tries) : 0.7;
+            if (!failed && tries % 2 == 0) s->mercy *= 8, factor = 1; /* shorter ones only come closer to it */
+            if (s->mercy * s->options->relative_tolerance < raised(s) && again(s, length * factor)) continue;
         }
         if (flag < 0) return explain(s, SOA_OK, flag, report);
         if (s->relief > s->result->relief) s->result->relief = s->relief;
@@ -468,12 +481,13 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
              .body = -1};
     result->rows = soa_constraint_rows(constraints);
     const size_t nq = (size_t)s.nq, nv = (size_t)s.nv;
-    s.numbers = calloc(5 * nv + 2 * nq + 4, sizeof *s.numbers);
+    s.numbers = calloc(5 * nv + 2 * nq + 4 + 2 * ((size_t)result->rows + 1), sizeof *s.numbers);
     s.angle = calloc(nq + 1, 1);
     if (!s.numbers || !s.angle) status = SOA_E_MEMORY;
     if (!status) {
         s.damping = s.numbers, s.tau = s.damping + nv, s.qdd = s.tau + nv;
-        s.guess = s.qdd + nv, s.q = s.guess + nv, s.y_before = s.q + nq;
+        s.guess = s.qdd + nv, s.q = s.guess + nv, s.strength[0] = s.q + nq;
+        s.strength[1] = s.strength[0] + result->rows + 1, s.y_before = s.strength[1] + result->rows + 1;
         status = soa_work_create(model, &s.work);
     }
     if (!status && SUNContext_Create(NULL, &s.context)) status = SOA_E_MEMORY;

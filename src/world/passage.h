@@ -38,7 +38,7 @@ static inline double soai_passage_relief(int order, double tolerance, double slo
 
 /* When the next passage is, within `reach`; 0: there is none. */
 static inline double soai_passage_find(double now, double reach, soai_strength_fn *strength, void *user) {
-    enum { LOOKS = 12, REFINE = 30 };
+    enum { LOOKS = 8, REFINE = 30 };
     double before = now, at = strength(user, reach / LOOKS);
     for (int k = 1; k < LOOKS; ++k) {
         const double next = strength(user, reach * (k + 1) / LOOKS);
@@ -68,6 +68,10 @@ static inline double soai_passage_step(int order, double h, double room, double 
     const double *gap = soai_gaps(order, &count, &half), most = h < room ? h : room, middle = gap[count - 1];
     *passes = 0;
     if (passage >= room) return most;
+    if (passage < 0.1 * most) { /* too near to choose */
+        *passes = 1;
+        return most;
+    }
     for (int k = 0; k < count; ++k)
         if (passage <= 1.15 * h * gap[k] && passage <= room * gap[k] && passage / gap[k] > best)
             best = passage / gap[k];
