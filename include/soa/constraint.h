@@ -87,6 +87,9 @@ SOA_API int soa_constraint_count(const soa_constraints *constraints);
 SOA_API int soa_constraint_rows(const soa_constraints *constraints);
 SOA_API soa_status soa_constraint_span(const soa_constraints *constraints, int number, int *first, int *count);
 SOA_API const char *soa_constraint_name(const soa_constraints *constraints, int number);
+SOA_API const soa_model *soa_constraint_model(const soa_constraints *constraints);
+/* Its definition as it was given (name: as soa_constraint_name). */
+SOA_API soa_status soa_constraint_get(const soa_constraints *constraints, int number, soa_constraint_def *def);
 
 /* At (q, v, t): residuals g, rates G v + dg/dt, rows of G (rows x nv) and gamma; any may be NULL.  Velocity rows have
  * g = 0.  O(rows * depth). */
@@ -107,6 +110,9 @@ typedef struct soa_closed_options {
     double damping;        /* > 0: adds damping^2 to the scaled diagonal instead; default 0                           */
     double consistency;    /* redundant rows whose right sides differ by more, relative: SOA_E_INCONSISTENT; 1e-7     */
     double baumgarte[2];   /* gamma += b[0] * rate + b[1] * g; default 0, 0                                           */
+    int rank_most;         /* > 0: rows beyond this rank count as redundant; for states off the constraints, where rows
+                              that repeat others no longer quite do.  default 0: no bound  */
+    int brief;             /* nonzero: the report names no redundant rows, which saves time; default 0                */
 } soa_closed_options;
 SOA_API soa_closed_options soa_closed_default(void);
 
@@ -116,6 +122,8 @@ typedef struct soa_closed_report {
     double condition; /* estimate, of the scaled G M^-1 G' on its independent rows (KKT: of G G'): 1 / least pivot    */
     int redundant;    /* rows found dependent; the first ones by number of constraint and row within it              */
     int redundant_constraint[SOA_REDUNDANT_MOST], redundant_row[SOA_REDUNDANT_MOST];
+    double strength; /* of the weakest independent row, 1 or less; falls to 0 where a row is lost                     */
+    int weakest;     /* the constraint of that row, -1: none                                                         */
     double residual; /* largest disagreement of a redundant row, relative                                           */
     soa_closed_method
         method;     /* that was used                                                                         */
@@ -126,6 +134,11 @@ typedef struct soa_closed_report {
 SOA_API soa_status soa_closed_fd(soa_constraints *constraints, soa_work *work, const soa_closed_options *options,
                                  const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
                                  int wrench_count, double t, double *qdd, double *lambda, soa_closed_report *report);
+/* Power at the last soa_closed_fd, W: what drives and efforts of cut joints put in, what rubbing of cut joints takes. */
+SOA_API soa_status soa_closed_power(const soa_constraints *constraints, double *supplied, double *dissipated);
+/* How strong each row is, as of the last call that formed G: its size over what it would be if nothing cancelled, 0 to 1.
+ * It falls to 0 where the row is lost. */
+SOA_API soa_status soa_constraint_strengths(const soa_constraints *constraints, double *strengths);
 /* Joint torques that give vdot = a (which must obey the constraints), by the actuated coordinates alone (mask of nv
  * numbers, nonzero: actuated; NULL: all): of least norm where they are more than needed.  lambda may be NULL.  Dense,
  * O(nv rows^2).  SOA_E_INCONSISTENT where the actuated coordinates cannot do it. */
@@ -142,6 +155,8 @@ SOA_API soa_status soa_closed_project(soa_constraints *constraints, soa_work *wo
  * were closed before stay closed and take their share. */
 SOA_API soa_status soa_closed_impulse(soa_constraints *constraints, soa_work *work, double t, const double *q,
                                       const double *v, double *v_after, double *P);
+/* Largest |g| that the last projection found, before it moved anything. */
+SOA_API double soa_closed_drift(const soa_constraints *constraints);
 /* Closes the loops from a guess, by damped Gauss-Newton steps; SOA_E_NO_CONVERGENCE leaves q and the report says how far it
  * came and which constraint is worst. */
 SOA_API soa_status soa_closed_assemble(soa_constraints *constraints, soa_work *work, double t, double *q,

@@ -5,6 +5,7 @@
 #ifndef SOA_WORLD_H
 #define SOA_WORLD_H
 
+#include "soa/constraint.h"
 #include "soa/forms.h"
 
 #ifdef __cplusplus
@@ -74,6 +75,70 @@ SOA_API soa_status soa_simulate(const soa_model *model, const double *q, const d
  * it runs one task after the other, and soa_openmp_threads is 1.                                                      */
 SOA_API void soa_openmp_parallel_for(void *user, int count, soa_parallel_task *task, void *data);
 SOA_API int soa_openmp_threads(void);
+
+/* --- closed chains ------------------------------------------------------------------------------------------------ */
+/* One moment of a closed machine's motion; the arrays hold only during the call that shows them. */
+typedef struct soa_closed_sample {
+    double t;
+    const double *q, *v;
+    double kinetic, potential;     /* J */
+    double supplied, dissipated;   /* J since the start: torques, drives and efforts of cut joints; viscous friction */
+    double balance;                /* J, kinetic + potential + dissipated - supplied, less its first value           */
+    double position_error;         /* largest |g| after projection, m or rad                                         */
+    double rate_error;             /* largest |G v + dg/dt| after projection                                         */
+    const soa_closed_report *last; /* rank, condition and redundancy at this moment                                  */
+} soa_closed_sample;
+
+/* Shown after every step or sample; a nonzero answer ends the simulation there. */
+typedef int soa_closed_sample_fn(void *user, const soa_closed_sample *sample);
+
+typedef struct soa_closed_sim_options {
+    double start;              /* s, default 0: drives and torques may depend on time                             */
+    double duration;           /* s, default 1                                                                    */
+    double sample_time;        /* s; steps end on samples, and these are shown.  Default 0: every step is shown   */
+    double relative_tolerance; /* of the error per step, default 1e-8; turning angles count as at most 1 rad      */
+    double absolute_tolerance; /* default 1e-10, in every coordinate's own unit                                   */
+    int order;                 /* of the Runge-Kutta pair: 2, 3, 4, 5, 6 or 8; default 5                          */
+    double max_step;           /* s, default 0: none                                                              */
+    long max_steps;            /* default 10,000,000                                                              */
+    soa_closed_options closed; /* method, rank tolerance, consistency, damping; see soa_closed_fd                 */
+    int no_projection;         /* nonzero: none, so g drifts (or Baumgarte's terms in `closed` hold it)           */
+    soa_sim_torque_fn *torque; /* joint torques; default NULL                                                     */
+    void *torque_user;
+    soa_closed_sample_fn *sample; /* default NULL                                                                    */
+    void *sample_user;
+} soa_closed_sim_options;
+SOA_API soa_closed_sim_options soa_closed_sim_default(void);
+
+typedef struct soa_closed_sim_result {
+    double t;                          /* time reached */
+    long steps, rejected, evaluations; /* accepted and rejected steps, soa_closed_fd */
+    long projections, retries;         /* projections; steps taken again because theirs, or a stage, failed */
+    long passages;                     /* steps over a singular configuration, chosen so that no stage meets it */
+    double relief;                     /* largest factor by which the tolerance was raised over a passage; 1: never */
+    double wall_time;                  /* s */
+    double kinetic_start, potential_start, kinetic, potential;
+    double supplied, dissipated;
+    double balance, balance_worst;     /* J, at the end; largest */
+    double energy_scale;               /* J, largest of kinetic, |potential - start|, dissipated, |supplied| */
+    double drift_worst;                /* largest |g| that a projection found, m or rad */
+    double position_error, rate_error; /* largest after projection */
+    int rows, rank_least, rank_most;   /* over all accepted states */
+    double condition_worst;            /* of the independent rows, over all evaluations */
+    char redundancy[256];              /* the first redundancy found, in words; empty: none */
+} soa_closed_sim_result;
+
+/* Moves the machine with its constraints from (q, v) (projected first; a start that is open by more
+ * than 1e-3 is refused) under
+ * gravity, springs, viscous friction and the applied torques.  After every step q and v are projected back, by the least
+ * mass-weighted change; error control and order of the method are not touched by that.
+ * v NULL: at rest, or for drives the least motion that follows them.  q and v hold the last state when all went well.
+ * Coulomb friction (joints of the tree or cut) is refused: sticking is not modelled here.  Allocates.
+ * Status: SOA_E_ARGUMENT, SOA_E_MEMORY, SOA_E_NO_CONVERGENCE, or what the dynamics found; the report names time and
+ * constraint.  result is written as far as it went. */
+SOA_API soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *v,
+                                       const soa_closed_sim_options *options, soa_closed_sim_result *result,
+                                       soa_report *report);
 
 /* --- pictures ---------------------------------------------------------------------------------------------------- */
 /* Curves over a common x axis, in one panel or several stacked ones, as an SVG file. */

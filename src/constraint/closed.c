@@ -36,6 +36,19 @@ void soai_minv_apply(soa_work *w, const double *x, double *y) {
     if (w->model->nm) user_motion(w, out, y);
 }
 
+void soai_columns(soa_constraints *c, soa_work *w, int rows) {
+    const size_t nv = (size_t)c->model->nv;
+    for (int r = 0; r < rows; ++r) {
+        const double *g = c->G + (size_t)r * nv;
+        size_t k = 0;
+        while (k < nv && g[k] == 0) ++k;
+        if (k < nv)
+            soai_minv_apply(w, g, c->Y + (size_t)r * nv);
+        else
+            memset(c->Y + (size_t)r * nv, 0, nv * sizeof *c->Y);
+    }
+}
+
 /* --- the factor of the independent rows --------------------------------------------------------------------------- */
 /* L11 x = b and L11' x = b, in place; b and x in pivot order. */
 static void forward(const soa_constraints *c, const gram *s, double *x) {
@@ -85,15 +98,12 @@ static void null_space(soa_constraints *c, const gram *s, soa_closed_report *rep
         for (int k = 0; k < s->rows; ++k) n[k] = size > 0 ? n[k] / size : 0;
     }
 }
-static void least_norm(const soa_constraints *c, const gram *s, double *lambda) {
+void soai_gram_least(soa_constraints *c, const gram *s, double *lambda) {
+    null_space(c, s, NULL);
     for (int e = 0; e < s->rows - s->rank; ++e) {
         const double *n = c->N + s->rows * e, along = dot(s->rows, n, lambda);
         for (int k = 0; k < s->rows; ++k) lambda[k] -= along * n[k];
     }
-}
-void soai_gram_least(soa_constraints *c, const gram *s, double *lambda) {
-    null_space(c, s, NULL);
-    least_norm(c, s, lambda);
 }
 /* Multipliers from the scaled ones of the independent rows, in pivot order; the others are zero. */
 static void unscale(const soa_constraints *c, const gram *s, const double *x, double *lambda) {
@@ -110,13 +120,25 @@ static double condition_of(const soa_constraints *c, const gram *s) {
     return most / least * (most / least);
 }
 
+static int bounded(int rank, const soa_closed_options *options) {
+    return options->rank_most > 0 && rank > options->rank_most ? options->rank_most : rank;
+}
 /* G M^-1 G' scaled, factored. */
 void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s) {
     const int nv = c->model->nv;
     *s = (gram){.rows = rows, .damping = options->damping};
-    for (int i = 0; i < rows; ++i)
-        for (int j = 0; j <= i; ++j)
-            c->L[rows * i + j] = dot(nv, c->G + (size_t)i * (size_t)nv, c->Y + (size_t)j * (size_t)nv);
+    for (int i = 0; i < rows; ++i) { /* a row of G has few entries: those of its loop */
+        const double *g = c->G + (size_t)i * (size_t)nv;
+        int few = 0;
+        for (int k = 0; k < nv; ++k)
+            if (g[k] != 0) c->order[few++] = k;
+        for (int j = 0; j <= i; ++j) {
+            const double *y = c->Y + (size_t)j * (size_t)nv;
+            double sum = 0;
+            for (int k = 0; k < few; ++k) sum += g[c->order[k]] * y[c->order[k]];
+            c->L[rows * i + j] = sum;
+        }
+    }
     for (int i = 0; i < rows; ++i) c->scale[i] = c->L[rows * i + i] > 0 ? c->natural[i] / sqrt(c->L[rows * i + i]) : 0;
     double most = 0;
     for (int i = 0; i < rows; ++i) {
@@ -124,7 +146,8 @@ void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *op
         c->L[rows * i + i] += options->damping * options->damping;
         if (c->L[rows * i + i] > most) most = c->L[rows * i + i];
     }
-    s->rank = soai_cholesky_pivoted(rows, c->L, c->pivot, most > 0 ? options->rank_tolerance / most : 0);
+    s->rank =
+        bounded(soai_cholesky_pivoted(rows, c->L, c->pivot, most > 0 ? options->rank_tolerance / most : 0), options);
     s->condition = condition_of(c, s);
     for (int d = s->rank; d < rows; ++d)
         if (c->L[rows * d + d] > s->left) s->left = c->L[rows * d + d];
@@ -142,7 +165,8 @@ void soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, d
 
 /* The same factor from A = C^-1 G' (or G' itself), given row by row in `rows_of_A`: A' P = Q R; c->L = R'.  K keeps the
  * reflectors. */
-static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, double tolerance, gram *s) {
+static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, const soa_closed_options *options,
+                      gram *s) {
     const int nv = c->model->nv;
     double most = 0;
     *s = (gram){.rows = rows};
@@ -153,7 +177,8 @@ static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, dou
         for (int j = 0; j < nv; ++j) c->K[(size_t)rows * (size_t)j + (size_t)r] = a[j] * c->scale[r];
         if (c->scale[r] == 0) c->scale[r] = 1;
     }
-    s->rank = soai_qr(nv, rows, c->K, c->beta, c->pivot, most > 0 ? sqrt(tolerance) / most : 0);
+    s->rank = bounded(soai_qr(nv, rows, c->K, c->beta, c->pivot, most > 0 ? sqrt(options->rank_tolerance) / most : 0),
+                      options);
     for (int i = 0; i < rows; ++i)
         for (int k = 0; k <= i && k < nv; ++k) c->L[rows * i + k] = c->K[(size_t)rows * (size_t)k + (size_t)i];
     s->condition = condition_of(c, s);
@@ -186,6 +211,7 @@ typedef struct input {
     const double *q, *v;
     const soa_wrench *wrenches;
     int wrench_count, rows;
+    int least; /* multipliers of least norm are wanted */
 } input;
 
 /* method 2 */
@@ -193,10 +219,9 @@ static soa_status by_forces(const input *in, gram *s) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv, rows = in->rows;
     const soa_status bad = soa_aba(c->model, in->w, in->q, in->v, c->torque, in->wrenches, in->wrench_count, c->vdot);
-    if (bad) return bad; /* the articulated inertias of soa_aba stand */
-    for (int r = 0; r < rows; ++r) soai_minv_apply(in->w, c->G + (size_t)r * (size_t)nv, c->Y + (size_t)r * (size_t)nv);
+    if (bad) return bad;
+    soai_columns(c, in->w, rows); /* soa_aba has left the articulated inertias */
     soai_gram_factor(c, rows, in->options, s);
-    null_space(c, s, NULL);
     for (int r = 0; r < rows; ++r) c->lambda[r] = 0;
     const int passes = s->damping > 0 ? 1 : 2;
     for (int pass = 0; pass < passes; ++pass) { /* the second takes back most of the first's rounding */
@@ -207,7 +232,7 @@ static soa_status by_forces(const input *in, gram *s) {
             for (int j = 0; j < nv; ++j) c->vdot[j] += c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->g[r];
         }
     }
-    least_norm(c, s, c->lambda);
+    if (in->least) soai_gram_least(c, s, c->lambda);
     return SOA_OK;
 }
 
@@ -226,8 +251,7 @@ static soa_status by_kkt(const input *in, gram *s) {
     const int nv = c->model->nv;
     soa_status bad = dense_start(in);
     if (bad) return bad;
-    qr_factor(c, in->rows, c->G, in->options->rank_tolerance, s);
-    null_space(c, s, NULL);
+    qr_factor(c, in->rows, c->G, in->options, s);
     const int n = nv + s->rank;
     for (int i = 0; i < nv; ++i) {
         c->x[i] = c->torque[i];
@@ -243,7 +267,7 @@ static soa_status by_kkt(const input *in, gram *s) {
     for (int j = 0; j < nv; ++j) c->vdot[j] = c->x[j];
     for (int k = 0; k < s->rank; ++k) c->part[k] = -c->x[nv + k]; /* the unknown of (20) is -lambda */
     unscale(c, s, c->part, c->lambda);
-    least_norm(c, s, c->lambda);
+    if (in->least) soai_gram_least(c, s, c->lambda);
     return SOA_OK;
 }
 
@@ -266,8 +290,7 @@ static soa_status by_null_space(const input *in, gram *s) {
         double *x = r < 0 ? c->torque : c->Y + (size_t)r * (size_t)nv;
         for (int i = 0; i < nv; ++i) x[i] = (x[i] - dot(i, C + nv * i, x)) / C[nv * i + i];
     }
-    qr_factor(c, rows, c->Y, in->options->rank_tolerance, s);
-    null_space(c, s, NULL);
+    qr_factor(c, rows, c->Y, in->options, s);
     double *x = c->torque, *y = c->right;
     soai_qr_apply(nv, rows, c->K, c->beta, 1, x); /* Q'x0: the first rank numbers are held, the rest is free */
     for (int k = 0; k < s->rank; ++k) y[k] = -c->gamma[c->pivot[k]] * c->scale[c->pivot[k]];
@@ -279,7 +302,7 @@ static soa_status by_null_space(const input *in, gram *s) {
     backward(c, s, y);
     memcpy(c->part, y, (size_t)s->rank * sizeof *y);
     unscale(c, s, c->part, c->lambda);
-    least_norm(c, s, c->lambda);
+    if (in->least) soai_gram_least(c, s, c->lambda);
     soai_qr_apply(nv, rows, c->K, c->beta, 0, x);
     for (int i = nv - 1; i >= 0; --i) { /* vdot = C^-' x */
         for (int k = i + 1; k < nv; ++k) x[i] -= C[nv * k + i] * x[k];
@@ -320,7 +343,7 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
         c->gamma[r] = c->row[r].gamma + options->baumgarte[0] * rate + options->baumgarte[1] * c->row[r].g;
     }
     for (int j = 0; j < nv; ++j) c->torque[j] = c->cut[j] + (tau ? tau[j] : 0);
-    const input in = {c, w, options, q, v, wrenches, wrench_count, rows};
+    const input in = {c, w, options, q, v, wrenches, wrench_count, rows, lambda != NULL};
     gram g = {0};
     s = method == SOA_CLOSED_KKT      ? by_kkt(&in, &g)
         : method == SOA_CLOSED_FORCES ? by_forces(&in, &g)
@@ -332,13 +355,40 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
         memset(report, 0, sizeof *report);
         report->rows = rows, report->rank = g.rank, report->redundant = rows - g.rank;
         report->condition = g.condition, report->residual = residual, report->method = method;
-        if (!s && g.rank < rows) null_space(c, &g, report);
+        report->strength = 1, report->weakest = -1;
+        for (int k = 0; !s && k < g.rank; ++k) {
+            const double strength = fabs(c->L[rows * k + k]) * c->strength[c->pivot[k]];
+            if (!(strength >= report->strength)) report->strength = strength, report->weakest = c->owner[c->pivot[k]];
+        }
+        if (!s && g.rank < rows && !options->brief) null_space(c, &g, report);
     }
     if (s) return s;
     if (contradict) return loose ? SOA_E_SINGULAR : SOA_E_INCONSISTENT;
     if (!(g.condition <= options->most_condition) && !(options->damping > 0)) return SOA_E_SINGULAR;
     memcpy(qdd, c->vdot, (size_t)nv * sizeof *qdd);
     if (lambda) memcpy(lambda, c->lambda, (size_t)rows * sizeof *lambda);
+    return SOA_OK;
+}
+
+soa_status soa_closed_power(const soa_constraints *c, double *supplied, double *dissipated) {
+    if (!c || !supplied || !dissipated) return SOA_E_ARGUMENT;
+    const int rows = soa_constraint_rows(c);
+    *supplied = *dissipated = 0;
+    for (int r = 0; r < rows; ++r) *supplied -= c->lambda[r] * c->row[r].drift; /* v'G'lambda, with G v = -drift */
+    for (int i = 0; i < c->capacity.constraints; ++i) {
+        const constraint *k = c->list + i;
+        if (!k->used || !k->on || k->def.kind != SOA_LOOP) continue;
+        for (int j = 0; j < 6 - k->rows; ++j) {
+            *supplied += k->effort[j] * k->rate[j];
+            *dissipated += k->def.damping * k->rate[j] * k->rate[j] + k->def.friction * fabs(k->rate[j]);
+        }
+    }
+    return SOA_OK;
+}
+
+soa_status soa_constraint_strengths(const soa_constraints *c, double *strengths) {
+    if (!c || !strengths) return SOA_E_ARGUMENT;
+    memcpy(strengths, c->strength, (size_t)soa_constraint_rows(c) * sizeof *strengths);
     return SOA_OK;
 }
 

@@ -40,6 +40,8 @@ struct soa_constraints {
     double *scale, *right, *lambda, *gamma, *rate, *g,
         *part;                                      /* rows                                                  */
     double *cut, *vdot, *torque, *step, *q, *try_q; /* nv, and nq for the last two                           */
+    double drift;                                   /* largest |g| that the last projection found */
+    double *strength; /* of rows of G: size over what it would be without cancellation, 0 to 1 */
     double *M, *K, *beta,
         *x; /* dense methods: nv^2, (nv + rows)^2, nv + rows                                         */
 };
@@ -78,5 +80,7 @@ soa_status soai_place_of(const soa_model *m, soa_work *work, int frame, const so
 /* M^-1 x with the articulated inertias of soai_minv_prepare standing. */
 soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q);
 void soai_minv_apply(soa_work *w, const double *x, double *y);
+/* Y = (M^-1 G')' row by row, articulated inertias standing. */
+void soai_columns(soa_constraints *c, soa_work *w, int rows);
 
 #endif

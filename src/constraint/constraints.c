@@ -33,7 +33,8 @@ static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity
     c->owner = take(memory, &at, rows * sizeof *c->owner);
     c->pivot = take(memory, &at, both * sizeof *c->pivot);
     c->order = take(memory, &at, both * sizeof *c->order);
-    double **const by_rows[] = {&c->natural, &c->scale, &c->right, &c->lambda, &c->gamma, &c->rate, &c->g, &c->part};
+    double **const by_rows[] = {&c->natural, &c->scale, &c->right, &c->lambda,  &c->gamma,
+                                &c->rate,    &c->g,     &c->part,  &c->strength};
     double **const by_nv[] = {&c->cut, &c->vdot, &c->torque, &c->step};
     double **const by_nq[] = {&c->q, &c->try_q};
     for (size_t i = 0; i < sizeof by_rows / sizeof *by_rows; ++i)
@@ -259,4 +260,13 @@ soa_status soa_constraint_span(const soa_constraints *c, int number, int *first,
 const char *soa_constraint_name(const soa_constraints *c, int number) {
     const constraint *k = find(c, number);
     return k ? k->name : NULL;
+}
+const soa_model *soa_constraint_model(const soa_constraints *c) {
+    return c ? c->model : NULL;
+}
+soa_status soa_constraint_get(const soa_constraints *c, int number, soa_constraint_def *def) {
+    const constraint *k = find(c, number);
+    if (!k || !def) return SOA_E_ARGUMENT;
+    *def = k->def, def->name = k->name;
+    return SOA_OK;
 }

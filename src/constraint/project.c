@@ -5,6 +5,9 @@
 #include "constraint_internal.h"
 #include <math.h>
 
+/* Residuals (m, rad) that are not worth another step. */
+#define ROUNDING 1e-15
+
 static double largest(int n, const double *x) {
     double most = 0;
     for (int i = 0; i < n; ++i)
@@ -28,24 +31,38 @@ static soa_status position_rows(soa_constraints *c, soa_work *w, const double *q
     return SOA_OK;
 }
 
-/* step = -M^-1 G' (G M^-1 G')^+ b at q, from the rows of G that stand; pivots below `tolerance` are redundant rows. */
-static soa_status mass_step(soa_constraints *c, soa_work *w, const double *q, int rows, const double *b,
-                            double tolerance, double *step) {
-    const int nv = c->model->nv;
+/* G M^-1 G' at q, from the rows of G that stand; pivots below `tolerance` are redundant rows. */
+static soa_status mass_factor(soa_constraints *c, soa_work *w, const double *q, int rows, double tolerance, gram *g) {
     soa_closed_options options = soa_closed_default();
-    gram g;
     options.rank_tolerance = tolerance;
     const soa_status s = soai_minv_prepare(c->model, w, q);
     if (s) return s;
-    for (int r = 0; r < rows; ++r) soai_minv_apply(w, c->G + (size_t)r * (size_t)nv, c->Y + (size_t)r * (size_t)nv);
-    soai_gram_factor(c, rows, &options, &g);
-    soai_gram_basic(c, &g, b, c->lambda);
-    for (int j = 0; j < nv; ++j) step[j] = 0;
-    for (int r = 0; r < rows; ++r)
-        for (int j = 0; j < nv; ++j) step[j] -= c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->lambda[r];
+    soai_columns(c, w, rows);
+    soai_gram_factor(c, rows, &options, g);
     return SOA_OK;
 }
+/* step = -M^-1 G' (G M^-1 G')^+ b */
+static void mass_step(soa_constraints *c, const gram *g, const double *b, double *step) {
+    const int nv = c->model->nv;
+    soai_gram_basic(c, g, b, c->lambda);
+    for (int j = 0; j < nv; ++j) step[j] = 0;
+    for (int r = 0; r < g->rows; ++r)
+        for (int j = 0; j < nv && c->lambda[r] != 0; ++j)
+            step[j] -= c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->lambda[r];
+}
+/* c->rate = G v + drift; gives back the largest */
+static double rates(soa_constraints *c, int rows, const double *v) {
+    const int nv = c->model->nv;
+    for (int r = 0; r < rows; ++r) {
+        c->rate[r] = c->row[r].drift;
+        for (int j = 0; j < nv; ++j) c->rate[r] += c->G[(size_t)r * (size_t)nv + (size_t)j] * v[j];
+    }
+    return largest(rows, c->rate);
+}
 
+double soa_closed_drift(const soa_constraints *c) {
+    return c ? c->drift : 0;
+}
 soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double *q, double *v, double error[2]) {
     if (!c || !w || w->model != c->model || !q || !(t - t == 0)) return SOA_E_ARGUMENT;
     const soa_model *m = c->model;
@@ -54,13 +71,15 @@ soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double 
     soa_status s = soai_check_state(m, q, v, NULL, NULL, &w->body);
     if (s) return s;
     int rows = 0;
+    gram g;
     memcpy(c->q, q, q_bytes);
     if ((s = position_rows(c, w, c->q, t, 1, &rows))) return s;
-    double now = largest(rows, c->g);
-    for (int pass = 0, coarse = 1; pass < 30 && now > 0; ++pass) {
+    double now = c->drift = largest(rows, c->g);
+    for (int pass = 0, coarse = 1; pass < 30 && now > ROUNDING; ++pass) {
         /* off the constraints by g, redundant rows are so only up to g, their pivots up to g^2 */
         const double tolerance = coarse && now > 1e-6 ? (now < 1e-3 ? now * now : 1e-6) : 1e-12;
-        if ((s = mass_step(c, w, c->q, rows, c->g, tolerance, c->vdot))) return s;
+        if ((s = mass_factor(c, w, c->q, rows, tolerance, &g))) return s;
+        mass_step(c, &g, c->g, c->vdot);
         if ((s = soa_integrate(m, c->q, c->vdot, 1, c->try_q))) return s;
         if ((s = position_rows(c, w, c->try_q, t, 1, &rows))) return s;
         const double next = largest(rows, c->g);
@@ -73,35 +92,26 @@ soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double 
         memcpy(c->q, c->try_q, q_bytes);
         now = next;
     }
-    if (!(now <= 1e-9)) {
-        if (error) error[0] = now, error[1] = 0;
-        return SOA_E_NO_CONVERGENCE;
-    }
-    double left = 0;
+    if (error) error[0] = now, error[1] = 0;
+    if (!(now <= 1e-9)) return SOA_E_NO_CONVERGENCE;
     if (v) {
+        int all = 0;
+        double left = 0;
         memcpy(c->torque, v, (size_t)nv * sizeof *v);
+        if ((s = soai_constraint_evaluate(c, w, c->q, v, t, &all))) return s;
+        soai_constraint_form(c, w, all, c->G);
+        if ((s = mass_factor(c, w, c->q, all, 1e-12, &g))) return s;
         for (int pass = 0; pass < 2; ++pass) { /* the second takes back the first's rounding */
-            int all = 0;
-            if ((s = soai_constraint_evaluate(c, w, c->q, c->torque, t, &all))) return s;
-            soai_constraint_form(c, w, all, c->G);
-            for (int r = 0; r < all; ++r) {
-                c->rate[r] = c->row[r].drift;
-                for (int j = 0; j < nv; ++j) c->rate[r] += c->G[(size_t)r * (size_t)nv + (size_t)j] * c->torque[j];
-            }
-            if ((s = mass_step(c, w, c->q, all, c->rate, 1e-12, c->vdot))) return s;
+            rates(c, all, c->torque);
+            mass_step(c, &g, c->rate, c->vdot);
             for (int j = 0; j < nv; ++j) c->torque[j] += c->vdot[j];
-            left = 0;
-            for (int r = 0; r < all; ++r) {
-                double rate = c->row[r].drift;
-                for (int j = 0; j < nv; ++j) rate += c->G[(size_t)r * (size_t)nv + (size_t)j] * c->torque[j];
-                if (!(fabs(rate) <= left)) left = fabs(rate);
-            }
         }
+        left = rates(c, all, c->torque);
+        if (error) error[1] = left;
         if (!(left <= 1e-6 * (1 + largest(nv, v)))) return SOA_E_INCONSISTENT;
         memcpy(v, c->torque, (size_t)nv * sizeof *v);
     }
     memcpy(q, c->q, q_bytes);
-    if (error) error[0] = now, error[1] = left;
     return SOA_OK;
 }
 

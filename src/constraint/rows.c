@@ -414,34 +414,81 @@ static reach reach_of(const soa_model *m, const soa_work *w, const soa_constrain
     return x;
 }
 
+/* Entries of G for all rows of one constraint: the bodies on the two ways to the nearest common ancestor, whose joints
+ * (and all before it) move both frames alike.  A joint moves the frame's origin by u = v + w x arm and turns it by w, so
+ * the entry is w . n + u . f.  `sum` and `bound`: squares of the entries and of what they would be without cancellation. */
+static void walk(const soa_model *m, const soa_work *w, int body, int stop, const double point[3], int side, int rows,
+                 const constraint_row *row, double *G, double *sum, double *bound) {
+    const soai_map *map = SOAI_AT(m, soai_map, map_v);
+    for (int i = body; i != stop; i = w->view.body[i].parent) {
+        const soai_body_double *b = w->view.body + i;
+        const int varies = b->type == SOA_UNIVERSAL || b->type == SOA_PLANAR;
+        double arm[3];
+        for (int j = 0; j < 3; ++j) arm[j] = point[j] - w->w.pw[3 * i + j];
+        const double far = sqrt(v3_dot(arm, arm));
+        for (int c = 0; c < b->nv; ++c) {
+            const double *H = varies ? w->w.H + 6 * (b->iv + c) : w->view.dof[b->iv + c].H;
+            const int to = m->nm ? map[b->iv + c].user : b->iv + c;
+            const double ratio = m->nm ? map[b->iv + c].ratio : 1;
+            double turn[3], shift[3];
+            rot_mul(w->w.Rw + 9 * i, H, turn);
+            rot_mul(w->w.Rw + 9 * i, H + 3, shift);
+            const double turning = v3_dot(turn, turn) * (1 + far * far) + v3_dot(shift, shift);
+            v3_cross_add(turn, arm, shift);
+            for (int r = 0; r < rows; ++r) {
+                const double *f = side ? row[r].force2 : row[r].force1;
+                const double x = ratio * (v3_dot(turn, f) + v3_dot(shift, f + 3));
+                G[(size_t)r * (size_t)m->nv + (size_t)to] += x;
+                sum[r] += x * x, bound[r] += ratio * ratio * turning * v6_dot(f, f);
+            }
+        }
+    }
+}
 void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) {
     const soa_model *m = c->model;
-    reach x = {{0, 0}, 0, 0, {0, 0}};
-    for (int r = 0; r < rows; ++r) {
-        const soa_constraint_def *def = &c->list[c->owner[r]].def;
-        const constraint_row *row = c->row + r;
-        double *out = G + (size_t)r * (size_t)m->nv, most = 0, natural = 0, size = 0;
-        for (int j = 0; j < m->nv; ++j) out[j] = 0;
-        c->natural[r] = 1;
+    const soai_frame_row *frames = SOAI_AT(m, soai_frame_row, frame);
+    for (int first = 0, next; first < rows; first = next) {
+        const soa_constraint_def *def = &c->list[c->owner[first]].def;
+        double *const out = G + (size_t)first * (size_t)m->nv;
+        for (next = first + 1; next < rows && c->owner[next] == c->owner[first];) ++next;
+        const int count = next - first;
+        memset(out, 0, (size_t)count * (size_t)m->nv * sizeof *out);
         if (def->kind == SOA_RATIO) {
             for (int j = 0; j < SOA_RATIO_TERMS; ++j)
                 if (def->coordinate[j]) out[soai_metas(m)[def->coordinate[j]].user_v] += def->coefficient[j];
+            c->strength[first] = c->natural[first] = 1;
             continue;
         }
-        if (!r || c->owner[r] != c->owner[r - 1]) x = reach_of(m, w, def);
-        add_torque(m, w, def, row->force1, row->force2, c->step, out);
-        for (int i = 0; i < 2; ++i) { /* |moment| + |force| * arm: what a number of the row may be at most */
-            const double *f = i ? row->force2 : row->force1, n = sqrt(v3_dot(f, f)), p = sqrt(v3_dot(f + 3, f + 3));
-            size = fmax(size, n + p * x.all);
-            if (x.moved[i]) natural = fmax(natural, n + p * x.own[i]);
+        const int frame[2] = {def->frame1, def->frame2};
+        int body[2] = {frames[frame[0]].body, frames[frame[1]].body}, stop[2] = {body[0], body[1]};
+        while (stop[0] != stop[1]) { /* parents have smaller numbers */
+            const int deeper = stop[1] > stop[0];
+            stop[deeper] = w->view.body[stop[deeper]].parent;
         }
-        /* Where only rounding is left of a number it is zero: else a row that always holds (of a planar loop, say) would
-         * look like a constraint. */
-        const double noise = 2.3e-16 * x.depth * size;
-        for (int j = 0; j < m->nv; ++j) {
-            if (fabs(out[j]) < noise) out[j] = 0;
-            if (fabs(out[j]) > most) most = fabs(out[j]);
+        double sum[6] = {0}, bound[6] = {0};
+        for (int side = 0; side < 2; ++side) {
+            soa_frame X;
+            if (body[side] != stop[side] && !soa_pose(m, w, frame[side], &X))
+                walk(m, w, body[side], stop[side], X.p, side, count, c->row + first, out, sum, bound);
         }
-        if (most < natural) c->natural[r] = most / natural;
+        const reach x = reach_of(m, w, def);
+        for (int r = 0; r < count; ++r) {
+            const constraint_row *row = c->row + first + r;
+            double *g = out + (size_t)r * (size_t)m->nv, most = 0, natural = 0, size = 0;
+            for (int i = 0; i < 2; ++i) { /* |moment| + |force| * arm: what a number of the row may be at most */
+                const double *f = i ? row->force2 : row->force1, n = sqrt(v3_dot(f, f)), p = sqrt(v3_dot(f + 3, f + 3));
+                size = fmax(size, n + p * x.all);
+                if (x.moved[i]) natural = fmax(natural, n + p * x.own[i]);
+            }
+            /* Where only rounding is left of a number it is zero: else a row that always holds (of a planar loop, say)
+             * would look like a constraint. */
+            const double noise = 2.3e-16 * x.depth * size;
+            for (int j = 0; j < m->nv; ++j) {
+                if (fabs(g[j]) < noise) g[j] = 0;
+                if (fabs(g[j]) > most) most = fabs(g[j]);
+            }
+            c->natural[first + r] = most < natural ? most / natural : 1;
+            c->strength[first + r] = bound[r] > 0 && most > 0 ? sqrt(sum[r] / bound[r]) : 0;
+        }
     }
 }

@@ -13,6 +13,7 @@
 #include "soa/dynamics.h"
 
 #include "box_lcp.h"
+#include "erk_table.h"
 
 #include <arkode/arkode_arkstep.h>
 #include <nvector/nvector_serial.h>
@@ -445,18 +446,6 @@ static soa_status allot_coulomb(sim *s) {
     return SOA_OK;
 }
 
-static ARKODE_ERKTableID table_of(int order) {
-    switch (order) {
-    case 2: return ARKODE_HEUN_EULER_2_1_2;
-    case 3: return ARKODE_BOGACKI_SHAMPINE_4_2_3;
-    case 4: return ARKODE_ZONNEVELD_5_3_4;
-    case 5: return ARKODE_DORMAND_PRINCE_7_4_5;
-    case 6: return ARKODE_VERNER_8_5_6;
-    case 8: return ARKODE_FEHLBERG_13_7_8;
-    default: return ARKODE_ERK_NONE;
-    }
-}
-
 static soa_status check_options(const soa_sim_options *o, soa_report *report) {
     if (!(o->duration >= 0 && o->duration <= 1e9))
         return fail(report, SOA_E_ARGUMENT, -1, "duration is %g s; it must be from 0 to 1e9", o->duration);
@@ -469,7 +458,7 @@ static soa_status check_options(const soa_sim_options *o, soa_report *report) {
     if (!(o->absolute_tolerance > 0 && o->absolute_tolerance < 1))
         return fail(report, SOA_E_ARGUMENT, -1, "absolute_tolerance is %g; it must be between 0 and 1",
                     o->absolute_tolerance);
-    if (table_of(o->order) == ARKODE_ERK_NONE)
+    if (soai_erk_table(o->order) == ARKODE_ERK_NONE)
         return fail(report, SOA_E_ARGUMENT, -1, "order is %d; it must be 2, 3, 4, 5, 6 or 8", o->order);
     return SOA_OK;
 }
@@ -481,7 +470,7 @@ static int start_integrator(sim *s) {
     if (s->ark == NULL) return ARK_MEM_FAIL;
     if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) != ARK_SUCCESS) return flag;
     if ((flag = ARKStepSetUserData(s->ark, s)) != ARK_SUCCESS) return flag;
-    if ((flag = ARKStepSetTableNum(s->ark, ARKODE_DIRK_NONE, table_of(o->order))) != ARK_SUCCESS) return flag;
+    if ((flag = ARKStepSetTableNum(s->ark, ARKODE_DIRK_NONE, soai_erk_table(o->order))) != ARK_SUCCESS) return flag;
     if ((flag = ARKStepSStolerances(s->ark, o->relative_tolerance, o->absolute_tolerance)) != ARK_SUCCESS) return flag;
     if (s->coulomb_count == 0) return flag;
     if ((flag = ARKStepRootInit(s->ark, 2 * s->coulomb_count, watch)) != ARK_SUCCESS) return flag;

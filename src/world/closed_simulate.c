@@ -1,0 +1,522 @@
+/* closed_simulate.c  a closed machine in time: explicit Runge-Kutta steps with error control, each followed by projection.
+ *
+ * state    y = [q, v, supplied, dissipated]; the energies are integrated with the motion.  Quaternions: q' by soa_q_rate,
+ *          made unit after every step and before every evaluation.
+ * step     one of ARKODE's, of vdot by soa_closed_fd (acceleration level, so the exact flow stays on g = 0, G v = 0)
+ * project  in ARKODE's post-process hook, after the error test: the step's error in g is of the size of the tolerance, and
+ *          the least mass-weighted change removes it, so the order stays (Hairer, Lubich, Wanner, Geometric Numerical
+ *          Integration, IV.4) and the controller keeps its history, which a restart after each step would lose
+ * failure  a projection or a stage that fails (ARKODE gives up there) throws the step away: the last good state again, a
+ *          quarter of the step
+ * passages of singular configurations: passage.h
+ * stages   are off the constraints by the error of the step, so rows that repeat others hardly do there: the rank is that
+ *          of the states accepted so far, and consistency is asked of accepted states only                           */
+#include "../base/base_internal.h"
+#include "erk_table.h"
+#include "passage.h"
+#include "soa/world.h"
+
+#include <arkode/arkode_arkstep.h>
+#include <nvector/nvector_serial.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { RETRIES = 12, LOOK_BACK = 10000 };
+
+typedef struct sim {
+    soa_constraints *constraints;
+    const soa_model *model;
+    soa_work *work;
+    const soa_closed_sim_options *options;
+    int nq, nv;
+    double *damping, *tau, *qdd, *guess, *q, *y_before; /* four of nv, nq, all of y */
+    char *angle;                                        /* of each q: it turns */
+    double *numbers;
+
+    SUNContext context;
+    N_Vector y;
+    void *ark;
+    double *data; /* of y */
+    double t, t_before, t_mark;
+    double relief;  /* factor of the tolerances, 1 but over a passage */
+    double mercy;   /* a factor of that, where the step over a passage failed before */
+    double planned; /* length of the next step where we choose it, else 0 */
+    double usual;   /* length of the next step but for the passage ahead, which cut the last one short; else 0 */
+
+    double *strength[2],
+        strength_time[2]; /* of rows, and the weakest of all, at the last accepted states, latest first */
+    int fresh;            /* the next evaluation is at an accepted state, just projected */
+    soa_status status;    /* of the last evaluation or projection */
+    int body;
+    int projecting; /* the failure was a projection's, at this constraint, which was off by so much */
+    const char *culprit;
+    double off;
+    double error[2];
+    soa_closed_report last;
+    char message[160];
+    soa_closed_sim_result *result;
+} sim;
+
+soa_closed_sim_options soa_closed_sim_default(void) {
+    soa_closed_sim_options o = {.duration = 1,
+                                .relative_tolerance = 1e-8,
+                                .absolute_tolerance = 1e-10,
+                                .order = 5,
+                                .max_steps = 10000000,
+                                .closed = soa_closed_default()};
+    /* near singular positions the error control of the steps judges, and passages help */
+    o.closed.most_condition = 1e16, o.closed.rank_tolerance = 1e-14;
+    return o;
+}
+
+/* --- what the integrator calls ------------------------------------------------------------------------------------ */
+/* vdot at (t, y) with the statistics; the torques stay in s->tau. */
+static soa_status evaluate(sim *s, double t, const double *y) {
+    const double *v = y + s->nq;
+    soa_closed_options o = s->options->closed;
+    const int accepted = s->fresh;
+    o.brief = 1, s->fresh = 0;
+    if (!accepted) { /* a stage, off the constraints by the tolerance or so: redundant rows differ a little there */
+        o.rank_most = s->result->rank_most;
+        o.consistency = fmax(o.consistency, 1e-2);
+    }
+    memcpy(s->q, y, (size_t)s->nq * sizeof *y);
+    soa_status status = soa_normalize(s->model, s->q);
+    if (status) return status;
+    memset(s->tau, 0, (size_t)s->nv * sizeof *s->tau);
+    if (s->options->torque && (status = s->options->torque(s->options->torque_user, t, s->q, v, s->tau))) return status;
+    soa_closed_sim_result *r = s->result;
+    const int rank = s->last.rank, first = !r->evaluations++;
+    status = soa_closed_fd(s->constraints, s->work, &o, s->q, v, s->tau, NULL, 0, t, s->qdd, NULL, &s->last);
+    if (status == SOA_E_SINGULAR || status == SOA_E_INCONSISTENT ||
+        (!status && s->last.redundant && !r->redundancy[0] && (first || s->last.rank != rank))) { /* in words */
+        o.brief = 0;
+        status = soa_closed_fd(s->constraints, s->work, &o, s->q, v, s->tau, NULL, 0, t, s->qdd, NULL, &s->last);
+        if (!r->redundancy[0]) memcpy(r->redundancy, s->last.text, sizeof r->redundancy);
+    }
+    if (status) return status;
+    if (accepted && (first || s->last.rank < r->rank_least)) r->rank_least = s->last.rank;
+    if (accepted && s->last.rank > r->rank_most) r->rank_most = s->last.rank;
+    if (accepted) {
+        double *const older = s->strength[1];
+        if (t > s->strength_time[0])
+            s->strength[1] = s->strength[0], s->strength[0] = older, s->strength_time[1] = s->strength_time[0];
+        s->strength[0][r->rows] = s->last.strength, s->strength_time[0] = t;
+        soa_constraint_strengths(s->constraints, s->strength[0]);
+    }
+    if (s->last.condition > r->condition_worst) r->condition_worst = s->last.condition;
+    return SOA_OK;
+}
+
+static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void *user) {
+    sim *s = user;
+    const double *y = N_VGetArrayPointer(y_vector), *v = y + s->nq;
+    double *rate = N_VGetArrayPointer(rate_vector), *energy = rate + s->nq + s->nv;
+    s->projecting = 0;
+    s->status = evaluate(s, t, y);
+    if (!s->status) s->status = soa_q_rate(s->model, s->q, v, rate);
+    if (!s->status) s->status = soa_closed_power(s->constraints, energy, energy + 1);
+    if (s->status) {
+        s->body = soa_work_body(s->work);
+        return s->status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may do */
+    }
+    memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
+    for (int i = 0; i < s->nv; ++i) energy[0] += s->tau[i] * v[i], energy[1] += s->damping[i] * v[i] * v[i];
+    return 0;
+}
+
+/* Errors are measured against |q| (an angle: 1 rad at most), |v|, and the largest energy so far. */
+static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
+    const sim *s = user;
+    const double *y = N_VGetArrayPointer(y_vector);
+    double *w = N_VGetArrayPointer(weight_vector);
+    const double relative = s->options->relative_tolerance * s->relief,
+                 absolute = s->options->absolute_tolerance * s->relief;
+    for (int i = 0; i < s->nq + s->nv + 2; ++i) {
+        double size = fabs(y[i]);
+        if (i < s->nq && s->angle[i] && size > 1) size = 1;
+        if (i >= s->nq + s->nv && size < s->result->energy_scale) size = s->result->energy_scale;
+        w[i] = 1 / (relative * size + absolute + 1e-15 * fabs(y[i])); /* the last: rounding of many turns */
+        if (!(w[i] > 0)) return -1;
+    }
+    return 0;
+}
+
+/* The constraint that is farthest from being met at y, and by how much; NULL where none can be told. */
+static const char *worst(sim *s, double t, const double *y, int with_rates, double *off) {
+    const char *name = NULL;
+    const int rows = soa_constraint_rows(s->constraints);
+    double *g = malloc(2 * (size_t)(rows + 1) * sizeof *g), *rate = g + rows;
+    *off = 0;
+    if (g && !soa_constraint_rows_at(s->constraints, s->work, y, y + s->nq, t, g, rate, NULL, NULL))
+        for (int i = 0, seen = 0; seen < soa_constraint_count(s->constraints); ++i) {
+            int first = 0, count = 0;
+            if (soa_constraint_span(s->constraints, i, &first, &count)) continue;
+            ++seen;
+            for (int r = first; r < first + count; ++r) {
+                const double miss = with_rates ? fmax(fabs(g[r]), fabs(rate[r])) : fabs(g[r]);
+                if (miss > *off || !name) *off = miss, name = soa_constraint_name(s->constraints, i);
+            }
+        }
+    free(g);
+    return name;
+}
+
+static soa_status project(sim *s, double t, double *y) {
+    soa_closed_sim_result *r = s->result;
+    soa_status status = soa_normalize(s->model, y);
+    s->projecting = 1, s->body = -1;
+    if (status || s->options->no_projection) return status;
+    ++r->projections;
+    status = soa_closed_project(s->constraints, s->work, t, y, y + s->nq, s->error);
+    if (status) return status;
+    r->drift_worst = fmax(r->drift_worst, soa_closed_drift(s->constraints));
+    if (s->error[0] > r->position_error) r->position_error = s->error[0];
+    if (s->error[1] > r->rate_error) r->rate_error = s->error[1];
+    return SOA_OK;
+}
+static int after_step(realtype t, N_Vector y, void *user) {
+    sim *s = user;
+    s->status = project(s, t, N_VGetArrayPointer(y));
+    if (s->status) s->culprit = worst(s, t, N_VGetArrayPointer(y), 1, &s->off);
+    return s->status ? -1 : 0;
+}
+
+static void keep_message(int code, const char *module, const char *function, char *message, void *user) {
+    sim *s = user;
+    (void)module, (void)function;
+    if (code < 0) snprintf(s->message, sizeof s->message, "%s", message);
+}
+
+/* --- reports ------------------------------------------------------------------------------------------------------ */
+static soa_status explain(sim *s, soa_status status, int flag, soa_report *report) {
+    if (!status && flag >= 0) return SOA_OK;
+    if (!status) status = s->status;
+    if (!status) status = flag == ARK_MEM_FAIL ? SOA_E_MEMORY : SOA_E_NO_CONVERGENCE;
+    soa_body_info info;
+    if (s->body > 0 && !soa_body(s->model, s->body, &info))
+        return soai_report(report, status, s->body, 0, "simulation stopped at t = %.9g s, link %.60s: %s", s->t,
+                           info.link, soa_status_text(status));
+    if (status == s->status && s->projecting && s->culprit)
+        return soai_report(report, status, -1, 0,
+                           "simulation stopped at t = %.9g s: no projection; \"%s\" is off by %.3g: %s", s->t,
+                           s->culprit, s->off, soa_status_text(status));
+    if (s->last.weakest >= 0 &&
+        (status == SOA_E_SINGULAR ? status == s->status : status == SOA_E_NO_CONVERGENCE && s->last.condition > 1e6))
+        return soai_report(
+            report, status, -1, 0, "simulation stopped near t = %.9g s: condition %.2g, \"%s\" the weakest: %s", s->t,
+            s->last.condition, soa_constraint_name(s->constraints, s->last.weakest), soa_status_text(status));
+    if (status == SOA_E_INCONSISTENT && status == s->status)
+        return soai_report(report, status, -1, 0, "simulation stopped near t = %.9g s: %.90s, but disagrees by %.2g",
+                           s->t, s->last.text, s->last.residual);
+    return soai_report(report, status, -1, 0, "simulation stopped at t = %.9g s: %s%s%s", s->t, soa_status_text(status),
+                       s->message[0] ? "; " : "", s->message);
+}
+
+static soa_status show(sim *s) {
+    soa_closed_sim_result *r = s->result;
+    const double *v = s->data + s->nq, *energy = v + s->nv;
+    const int first = !r->steps && s->t == s->options->start;
+    memcpy(s->q, s->data, (size_t)s->nq * sizeof *s->q);
+    soa_status status = soa_normalize(s->model, s->q);
+    if (!status) status = soa_energy(s->model, s->work, s->q, v, &r->kinetic, &r->potential);
+    if (status) return status;
+    r->t = s->t;
+    if (first) r->kinetic_start = r->kinetic, r->potential_start = r->potential;
+    r->supplied = energy[0], r->dissipated = energy[1];
+    r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) + r->dissipated - r->supplied;
+    r->balance_worst = fmax(r->balance_worst, fabs(r->balance));
+    r->energy_scale = fmax(fmax(r->energy_scale, r->kinetic), fabs(r->potential - r->potential_start));
+    r->energy_scale = fmax(fmax(r->energy_scale, r->dissipated), fabs(r->supplied));
+    return SOA_OK;
+}
+
+static void tell(sim *s, int *stop) {
+    const soa_closed_sim_result *r = s->result;
+    if (!s->options->sample) return;
+    const soa_closed_sample sample = {.t = s->t,
+                                      .q = s->q,
+                                      .v = s->data + s->nq,
+                                      .kinetic = r->kinetic,
+                                      .potential = r->potential,
+                                      .supplied = r->supplied,
+                                      .dissipated = r->dissipated,
+                                      .balance = r->balance,
+                                      .position_error = s->error[0],
+                                      .rate_error = s->error[1],
+                                      .last = &s->last};
+    *stop = s->options->sample(s->options->sample_user, &sample) != 0;
+}
+
+/* --- the whole motion ---------------------------------------------------------------------------------------------- */
+/* Strength of the constraints some time ahead, on the path of constant acceleration; 0 where rows are lost. */
+static double ahead(void *user, double time) {
+    sim *s = user;
+    soa_closed_options o = s->options->closed;
+    soa_closed_report report;
+    const double *v = s->y_before + s->nq;
+    o.brief = 1, o.consistency = INFINITY, o.most_condition = INFINITY, o.rank_most = s->result->rank_most;
+    for (int i = 0; i < s->nv; ++i) s->tau[i] = v[i] + 0.5 * time * s->guess[i];
+    ++s->result->evaluations;
+    if (soa_integrate(s->model, s->y_before, s->tau, time, s->q) ||
+        soa_closed_fd(s->constraints, s->work, &o, s->q, v, NULL, NULL, 0, s->t + time, s->qdd, NULL, &report) ||
+        report.rank < s->result->rank_most)
+        return 0;
+    return report.strength;
+}
+/* The tolerance over a passage is never raised beyond this. */
+static double raised(const sim *s) {
+    return fmax(1e-7, 64 * s->options->relative_tolerance);
+}
+/* Looks for a singular configuration on the way of the next step, which would be h long.  Gives the time where the step
+ * should end at the latest; if it passes, also the step to take. */
+static double passage_stop(sim *s, double h, double end, double *length) {
+    double longer = h, relief = 1;
+    *length = 0, s->relief = 1;
+    for (int look = 0; look < 2; ++look) { /* not soon, at the rate of the last steps; then at the present one */
+        const double gone = s->strength_time[0] - s->strength_time[1];
+        int soon = 0;
+        for (int r = 0; r <= s->result->rows && gone > 0; ++r) {
+            const double now = s->strength[0][r], fall = s->strength[1][r] - now;
+            if (!(fall > 0) || now < 1e-12) continue;
+            double most = h;
+            const double factor =
+                soai_passage_relief(s->options->order, s->options->relative_tolerance, fall / gone, &most);
+            if (now * gone > (3 * most + s->t - s->strength_time[0]) * fall) continue;
+            if (!soon || most > longer) longer = most, relief = factor;
+            soon = 1;
+        }
+        if (!soon) return end;
+        s->fresh = !look;
+        if (!look && evaluate(s, s->t, s->y_before)) return end;
+    }
+    memcpy(s->guess, s->qdd, (size_t)s->nv * sizeof *s->guess);
+    const double passage = soai_passage_find(s->strength[0][s->result->rows], 1.7 * longer, ahead, s);
+    if (!(passage > 0)) return end;
+    int passes;
+    const double step = soai_passage_step(s->options->order, longer, end - s->t, passage, &passes);
+    if (passes) *length = step, s->relief = fmin(relief * s->mercy, raised(s) / s->options->relative_tolerance);
+    return passes || step < h ? s->t + step : end;
+}
+
+/* The last good state again, with a step of h; 0 where that is no step. */
+static int again(sim *s, double h) {
+    memcpy(s->data, s->y_before, (size_t)(s->nq + s->nv + 2) * sizeof *s->data);
+    s->t = s->t_before, s->planned = h;
+    return h > 1e-12 * (1 + fabs(s->t)) && ARKStepReset(s->ark, s->t, s->y) == ARK_SUCCESS &&
+           ARKStepSetInitStep(s->ark, h) == ARK_SUCCESS;
+}
+
+/* From s->t to `end`, showing steps if no samples are asked for. */
+static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
+    int tries = 0;
+    while (!*stop && end - s->t > 1e-14 * (1 + fabs(end))) {
+        memcpy(s->y_before, s->data, (size_t)(s->nq + s->nv + 2) * sizeof *s->data);
+        s->t_before = s->t;
+        double h = s->planned, limit = end, passing = 0;
+        if (h > 0 || (ARKStepGetCurrentStep(s->ark, &h) == ARK_SUCCESS && h > 0))
+            limit = passage_stop(s, h, end, &passing);
+        s->fresh = 1;
+        int flag = passing > 0 && !again(s, passing) ? ARK_ERR_FAILURE : ARKStepSetStopTime(s->ark, limit);
+        if (flag == ARK_SUCCESS) flag = ARKStepSetMaxErrTestFails(s->ark, passing > 0 ? 1 : 7); /* then we choose */
+        if (flag == ARK_SUCCESS) flag = ARKStepEvolve(s->ark, limit, s->y, &s->t, ARK_ONE_STEP);
+        const int failed = flag == ARK_POSTPROCESS_STEP_FAIL || flag == ARK_UNREC_RHSFUNC_ERR;
+        if ((failed || (flag == ARK_ERR_FAILURE && passing > 0)) && ++tries <= RETRIES) {
+            const double length = passing > 0 ? passing : fmin(h > 0 ? h : INFINITY, limit - s->t_before);
+            ++s->result->retries;
+            double factor = failed ? pow(0.25, tries) : 0.7;
+            if (!failed && tries % 2 == 0) s->mercy *= 8, factor = 1; /* shorter ones only come closer to it */
+            if (s->mercy * s->options->relative_tolerance < raised(s) && again(s, length * factor)) continue;
+        }
+        if (flag < 0) return explain(s, SOA_OK, flag, report);
+        if (s->relief > s->result->relief) s->result->relief = s->relief;
+        tries = 0, s->planned = 0, s->mercy = 1;
+        s->result->passages += passing > 0;
+        if (++s->result->steps > s->options->max_steps)
+            return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                               "simulation stopped at t = %.9g s: more than %ld steps", s->t, s->options->max_steps);
+        if (s->result->steps % LOOK_BACK == 0) { /* creeping towards a singularity, say */
+            if (s->t - s->t_mark < 1e-7 * s->options->duration)
+                return soai_report(
+                    report, SOA_E_NO_CONVERGENCE, -1, 0,
+                    "simulation stopped at t = %.9g s: the last %d steps went only %.2g s (\"%s\" is the "
+                    "weakest constraint)",
+                    s->t, LOOK_BACK, s->t - s->t_mark,
+                    s->last.weakest >= 0 ? soa_constraint_name(s->constraints, s->last.weakest) : "none");
+            s->t_mark = s->t;
+        }
+        if (end - s->t <= 1e-14 * (1 + fabs(end))) s->t = end;
+        soa_status status = show(s);
+        if (status) return explain(s, status, 0, report);
+        const double off = fabs(s->result->balance), scale = s->result->energy_scale;
+        if (off > fmax(1e-3, 1e5 * s->options->relative_tolerance) * scale &&
+            off > 1e-12 * fabs(s->result->potential) + 1e-10 * soa_model_mass(s->model)) /* at rest: nothing */
+            return soai_report(
+                report, SOA_E_NO_CONVERGENCE, -1, 0,
+                "simulation stopped at t = %.9g s: the energy balance is off by %.2g of %.2g J (a singular "
+                "configuration lost, or torques that jump)",
+                s->t, off, scale);
+        if (!(s->options->sample_time > 0)) tell(s, stop);
+    }
+    return SOA_OK;
+}
+
+static int start_integrator(sim *s) {
+    const soa_closed_sim_options *o = s->options;
+    int flag;
+    s->ark = ARKStepCreate(derivative, NULL, s->t, s->y, s->context);
+    if (!s->ark) return ARK_MEM_FAIL;
+    if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) || (flag = ARKStepSetUserData(s->ark, s)) ||
+        (flag = ARKStepSetInterpolantType(s->ark, ARK_INTERP_LAGRANGE)) || /* the other kind costs evaluations */
+        (flag = ARKStepSetTableNum(s->ark, ARKODE_DIRK_NONE, soai_erk_table(o->order))) ||
+        (flag = ARKStepWFtolerances(s->ark, weights)) || (flag = ARKStepSetPostprocessStepFn(s->ark, after_step)))
+        return flag;
+    return o->max_step > 0 ? ARKStepSetMaxStep(s->ark, o->max_step) : ARK_SUCCESS;
+}
+
+/* Damping of each degree of freedom, and which coordinates turn; Coulomb friction is refused. */
+static soa_status survey(sim *s, soa_report *report) {
+    soa_body_info info, leader;
+    for (int b = 1; b <= soa_body_count(s->model); ++b) {
+        soa_status status = soa_body(s->model, b, &info);
+        if (status) return soai_report(report, status, b, 0, "%s", soa_status_text(status));
+        if (info.friction_positive > 0 || info.friction_negative > 0)
+            return soai_report(report, SOA_E_ARGUMENT, b, 0,
+                               "joint %.60s has Coulomb friction; sticking is not modelled in closed chains",
+                               info.joint);
+        if (info.mimic > 0 && !soa_body(s->model, info.mimic, &leader))
+            s->damping[leader.v_index] += info.mimic_ratio * info.mimic_ratio * info.damping;
+        for (int i = info.v_index; i < info.v_index + info.nv; ++i) s->damping[i] += info.damping;
+        for (int i = 0; i < info.nq; ++i)
+            s->angle[info.q_index + i] =
+                (char)(info.type == SOA_REVOLUTE || info.type == SOA_HELICAL || info.type == SOA_UNIVERSAL ||
+                       (info.type == SOA_CYLINDRICAL && i == 0) || (info.type == SOA_PLANAR && i == 2));
+    }
+    for (int i = 0, seen = 0; seen < soa_constraint_count(s->constraints); ++i) {
+        soa_constraint_def def;
+        if (soa_constraint_get(s->constraints, i, &def)) continue;
+        ++seen;
+        if (def.friction > 0)
+            return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                               "\"%s\" has Coulomb friction; sticking is not modelled in closed chains", def.name);
+    }
+    return SOA_OK;
+}
+
+static soa_status run(sim *s, const double *q, const double *v, soa_report *report) {
+    const soa_closed_sim_options *o = s->options;
+    int stop = 0;
+    double off = 0;
+    soa_status status = survey(s, report);
+    if (status) return status;
+    memcpy(s->data, q, (size_t)s->nq * sizeof *q);
+    if (v) memcpy(s->data + s->nq, v, (size_t)s->nv * sizeof *v);
+    s->t = s->t_mark = o->start;
+    status = soa_kinematics(s->model, s->work, q, v, NULL); /* NaN and wrong quaternions are not for repair */
+    if (status) {
+        s->body = soa_work_body(s->work);
+        return explain(s, status, 0, report);
+    }
+    memcpy(s->y_before, s->data, (size_t)s->nq * sizeof *q); /* at zero speed: how far it is open */
+    const char *name = worst(s, s->t, s->y_before, 0, &off);
+    if (off > 1e-3)
+        return soai_report(report, SOA_E_INCONSISTENT, -1, 0,
+                           "the start does not obey \"%s\", which is off by %.3g: assemble it first", name, off);
+    s->status = status = project(s, s->t, s->data);
+    if (!status) status = show(s);
+    s->fresh = 1;
+    if (!status && (s->status = status = evaluate(s, s->t, s->data))) s->projecting = 0;
+    if (status) return explain(s, status, 0, report);
+    tell(s, &stop);
+    s->result->drift_worst = 0; /* the caller's, not ours */
+    const int flag = start_integrator(s);
+    if (flag != ARK_SUCCESS) return explain(s, SOA_OK, flag, report);
+    const double last = o->start + o->duration;
+    for (long k = 1; !stop && last - s->t > 1e-14 * (1 + fabs(last)); ++k) {
+        double end = o->sample_time > 0 ? o->start + (double)k * o->sample_time : last;
+        if (end > last - 1e-12 * o->duration) end = last;
+        if ((status = advance(s, end, &stop, report))) return status;
+        if (o->sample_time > 0) tell(s, &stop);
+    }
+    return SOA_OK;
+}
+
+static soa_status check(const soa_closed_sim_options *o, soa_report *report) {
+#define REFUSE(...) return soai_report(report, SOA_E_ARGUMENT, -1, 0, __VA_ARGS__)
+    if (!(fabs(o->start) <= 1e9)) REFUSE("start is %g s", o->start);
+    if (!(o->duration >= 0 && o->duration <= 1e9)) REFUSE("duration is %g s; it must be from 0 to 1e9", o->duration);
+    if (!(o->sample_time >= 0) || (o->sample_time > 0 && !(o->sample_time * 1e9 >= o->duration)))
+        REFUSE("sample_time is %g s; it must be 0, or positive with at most 1e9 samples", o->sample_time);
+    if (!(o->relative_tolerance >= 1e-15 && o->relative_tolerance < 1))
+        REFUSE("relative_tolerance is %g; it must be from 1e-15 to 1", o->relative_tolerance);
+    if (!(o->absolute_tolerance > 0 && o->absolute_tolerance < 1))
+        REFUSE("absolute_tolerance is %g; it must be between 0 and 1", o->absolute_tolerance);
+    if (soai_erk_table(o->order) == ARKODE_ERK_NONE) REFUSE("order is %d; it must be 2, 3, 4, 5, 6 or 8", o->order);
+    if (!(o->max_step >= 0)) REFUSE("max_step is %g s", o->max_step);
+#undef REFUSE
+    return SOA_OK;
+}
+
+soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *v,
+                               const soa_closed_sim_options *options, soa_closed_sim_result *result,
+                               soa_report *report) {
+    const soa_closed_sim_options plain = soa_closed_sim_default();
+    if (!options) options = &plain;
+    if (!constraints || !q || !result)
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "soa_closed_simulate: constraints, q and result are needed");
+    soa_status status = check(options, report);
+    if (status) return status;
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    memset(result, 0, sizeof *result);
+    result->relief = 1;
+    const soa_model *model = soa_constraint_model(constraints);
+    sim s = {.constraints = constraints,
+             .model = model,
+             .options = options,
+             .nq = soa_nq(model),
+             .nv = soa_nv(model),
+             .result = result,
+             .relief = 1,
+             .mercy = 1,
+             .body = -1};
+    result->rows = soa_constraint_rows(constraints);
+    const size_t nq = (size_t)s.nq, nv = (size_t)s.nv;
+    s.numbers = calloc(5 * nv + 2 * nq + 4 + 2 * ((size_t)result->rows + 1), sizeof *s.numbers);
+    s.angle = calloc(nq + 1, 1);
+    if (!s.numbers || !s.angle) status = SOA_E_MEMORY;
+    if (!status) {
+        s.damping = s.numbers, s.tau = s.damping + nv, s.qdd = s.tau + nv;
+        s.guess = s.qdd + nv, s.q = s.guess + nv, s.strength[0] = s.q + nq;
+        s.strength[1] = s.strength[0] + result->rows + 1, s.y_before = s.strength[1] + result->rows + 1;
+        status = soa_work_create(model, &s.work);
+    }
+    if (!status && SUNContext_Create(NULL, &s.context)) status = SOA_E_MEMORY;
+    if (!status && !(s.y = N_VNew_Serial((sunindextype)(nq + nv + 2), s.context))) status = SOA_E_MEMORY;
+    if (status) {
+        soai_report(report, status, -1, 0, "soa_closed_simulate: %s", soa_status_text(status));
+    } else {
+        s.data = N_VGetArrayPointer(s.y);
+        N_VConst(0, s.y);
+        status = run(&s, q, v, report);
+        if (!status) {
+            memcpy(q, s.data, nq * sizeof *q);
+            if (v) memcpy(v, s.data + nq, nv * sizeof *v);
+        }
+    }
+    if (s.ark) {
+        ARKStepGetNumErrTestFails(s.ark, &result->rejected);
+        ARKStepFree(&s.ark);
+    }
+    if (s.y) N_VDestroy(s.y);
+    if (s.context) SUNContext_Free(&s.context);
+    soa_work_free(s.work);
+    free(s.numbers);
+    free(s.angle);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    result->wall_time = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    return status;
+}
