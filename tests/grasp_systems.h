@@ -20,6 +20,8 @@ typedef struct recipe {
     int mechanism; /* the object has a lid; contacts on either body; -1: seldom       */
     int no_gravity, no_losses;
     int turning_only; /* revolute joints only                                            */
+    int planar;       /* their axes parallel                                             */
+    int mimic;        /* some joints follow others                                       */
 } recipe;
 
 typedef struct grasp_system {
@@ -135,8 +137,19 @@ static inline grasp_system grasp_system_open(long seed, const recipe *r) {
         const int joints = r->joints ? r->joints : 3 + pick(d, 7);
         int parent = s.floating ? 1 : 0;
         for (int j = 0; j < joints; ++j, ++n) {
-            body[n] = random_body(d, name[n], parent, r->turning_only ? SOA_REVOLUTE : types[pick(d, 13)], r);
+            body[n] =
+                random_body(d, name[n], parent, r->turning_only || r->planar ? SOA_REVOLUTE : types[pick(d, 13)], r);
             if (j == 0) body[n].placement = random_frame(d, 1);
+            const double z[3] = {0, 0, 1};
+            if (r->planar) {
+                memcpy(body[n].joint.axis, z, sizeof z);
+                body[n].placement = soa_frame_axis_angle(z, roll(d, -3, 3), body[n].placement.p);
+            }
+            if (r->mimic && j > 1 && body[n].joint.type == SOA_REVOLUTE && body[n - 1].joint.type == SOA_REVOLUTE &&
+                body[n - 1].joint.mimic < 0 && pick(d, 2)) {
+                body[n].joint.mimic = n; /* the link before */
+                body[n].joint.mimic_ratio = roll(d, -2, 2), body[n].joint.mimic_offset = 0.1;
+            }
             parent = n + 1;
         }
         tip[a] = n;

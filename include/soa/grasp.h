@@ -74,7 +74,7 @@ SOA_API soa_status soa_grasp_motion(soa_grasp *grasp, soa_work *work, const doub
 
 /* --- forward dynamics --------------------------------------------------------------------------------------------- */
 typedef enum soa_grasp_method {
-    SOA_GRASP_AUTO,     /* RCCFD2; with mimic joints LOOSE                                                            */
+    SOA_GRASP_AUTO,     /* RCCFD2, WOODBURY from 8 contacts on where it applies; with mimic joints LOOSE */
     SOA_GRASP_GENERAL,  /* (4.9): four steps over any open-chain solver; O(rows) calls of it                          */
     SOA_GRASP_RCCFD1,   /* (6.11): free motion, forces, correction.  O(n) + O(contacts^3), as the next three          */
     SOA_GRASP_RCCFD2,   /* (6.18): forces from the filtered torques, then one filter of torques and forces together   */
@@ -107,7 +107,8 @@ typedef struct soa_grasp_report {
     double residual;  /* part of the right side of (4.9d) outside the image of Omega, relative                 */
 } soa_grasp_report;
 
-/* qdd; force: f(0), 6 per contact that is on; W_rate: W'(0).  The last two, options and report may be NULL. */
+/* qdd; force: f(0), 6 per contact that is on; W_rate: W'(0).  The last two, options and report may be NULL; the report is
+ * written whatever the status.  Mimic joints: GENERAL and LOOSE only, else SOA_E_MIMIC. */
 SOA_API soa_status soa_grasp_fd(soa_grasp *grasp, soa_work *work, const soa_grasp_options *options, const double *q,
                                 const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count,
                                 double *qdd, double *force, double *W_rate, soa_grasp_report *report);

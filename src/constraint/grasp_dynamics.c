@@ -266,6 +266,8 @@ static soa_status free_rates(const input *in, double *W_rate) {
     return SOA_OK;
 }
 
+enum { MANY = 8 }; /* contacts from which the O(contacts) form is faster, measured in tests/test_rccfd.c */
+
 soa_status soa_grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *options, const double *q, const double *v,
                         const double *tau, const soa_wrench *wrenches, int wrench_count, double *qdd, double *force,
                         double *W_rate, soa_grasp_report *report) {
@@ -275,15 +277,23 @@ soa_status soa_grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *opti
         !(options->rank_tolerance >= 0))
         return SOA_E_ARGUMENT;
     const soa_model *m = g->model;
-    soa_grasp_method method = options->method;
-    if (method == SOA_GRASP_AUTO) method = m->nm ? SOA_GRASP_LOOSE : SOA_GRASP_RCCFD2;
+    const int is_auto = options->method == SOA_GRASP_AUTO;
+    soa_grasp_method method = !is_auto           ? options->method
+                              : m->nm            ? SOA_GRASP_LOOSE
+                              : g->count >= MANY ? SOA_GRASP_WOODBURY
+                                                 : SOA_GRASP_RCCFD2;
     if (m->nm && method != SOA_GRASP_LOOSE && method != SOA_GRASP_GENERAL) return SOA_E_MIMIC;
     soa_status s = soai_check_state(m, q, v, NULL, tau, &w->body);
     if (s) return s;
-    soa_grasp_report found = {.method = method, .rows = g->rows, .rank = g->rows, .condition = 1};
-    const input in = {g, w, options, method, q, v, tau, wrenches, wrench_count, g->qdd, &found};
     static soa_status (*const by_method[])(const input *) = {NULL, general, rccfd1, rccfd2, rccfd3, loose, rccfd2};
+    soa_grasp_report found = {.method = method, .rows = g->rows, .rank = g->rows, .condition = 1};
+    input in = {g, w, options, method, q, v, tau, wrenches, wrench_count, g->qdd, &found};
     s = by_method[method](&in);
+    if (is_auto && method == SOA_GRASP_WOODBURY && (s || !(found.condition <= 1e6))) { /* not a case for it */
+        in.method = SOA_GRASP_RCCFD2;
+        found = (soa_grasp_report){.method = SOA_GRASP_RCCFD2, .rows = g->rows, .rank = g->rows, .condition = 1};
+        s = rccfd2(&in);
+    }
     found.least_norm = found.rank < found.rows;
     if (report) *report = found;
     if (s) return s;

@@ -8,7 +8,7 @@
 #include "grasp_internal.h"
 #include "../spatial/algebra.h"
 
-/* D = C C' (6 x 6) by eigenvectors: C (6 x 6, columns of falling size), and C^+' with C C^+' ... = projector; rank. */
+/* D = C C' (6 x 6): C = U s^1/2 and C^+' = U s^-1/2 by eigenvectors, the columns of size zero left out; gives their number. */
 static int root_of(const double D[36], double C[36], double Cinv[36]) {
     double U[36], V[36], s[6];
     memcpy(U, D, sizeof U);
@@ -71,45 +71,43 @@ soa_status soai_woodbury_prepare(soa_grasp *g, soa_work *w, double tolerance, do
         if (g->list[g->on[i]].body[1] != object || !g->list[g->on[i]].body[0]) return SOA_E_ARGUMENT;
     const int base = junction(g, object);
     if (base < 0) return SOA_E_ARGUMENT;
-    double D[36] = {0}, C[36], C_base[36] = {0}, none[36];
-    if (object) soai_compliance(w, &first->frame[1], 1, SOA_AXES_BODY, D);
-    const int width = root_of(D, C, none);
-    s->shared = object ? width : 0;
+    const int base_frame = base ? soai_metas(m)[base].frame : 0;
+    double D[36], C[36], C_base[36], none[36];
+    int of_object = 0, of_base = 0; /* columns of K */
+    if (object) {
+        soai_compliance(w, &first->frame[1], 1, SOA_AXES_BODY, D);
+        of_object = root_of(D, C, none);
+    }
+    if (base) {
+        soai_compliance(w, &base_frame, 1, SOA_AXES_BODY, D);
+        of_base = root_of(D, none, C_base);
+    }
+    s->shared = of_object + of_base;
     for (int i = 0; i < g->count; ++i) {
         const contact *k = g->list + g->on[i];
         double O[144], S[36], factor[36], inverse[36], *L = s->Lambda + 36 * i, *Pi = s->Pi + 36 * i,
                                                        *K = s->K + 6 * MOST_SHARED * i;
-        const int frames[2] = {k->frame[0], base ? soai_metas(m)[base].frame : 0}, sides = base ? 2 : 1;
+        const int frames[2] = {k->frame[0], base_frame}, sides = base ? 2 : 1;
         soai_compliance(w, frames, sides, SOA_AXES_BODY, O);
         const size_t n = 6 * (size_t)sides;
         double size[6], floor[6], before[6], lost = 1;
         to_contact(&k->at[0], O, n, L);
         diagonal(k, L, before);
         soai_grasp_floor(k, w, L, 6, floor);
-        for (int c = 0; c < s->shared && c < width; ++c) { /* A_i C, the object's columns */
+        for (int c = 0; c < of_object; ++c) { /* A_i C */
             double column[6], x[6];
             for (int r = 0; r < 6; ++r) column[r] = C[6 * r + c];
             soa_motion_to_child(&k->at[1], column, x);
             for (int r = 0; r < 6; ++r) K[MOST_SHARED * r + c] = x[r];
         }
-        if (base) { /* B_i */
-            int rank = 0;
-            double Db[36];
+        for (int c = 0; c < of_base; ++c) { /* B_i */
+            double column[6] = {0}, x[6];
             for (int r = 0; r < 6; ++r)
-                for (int c = 0; c < 6; ++c) Db[6 * r + c] = O[12 * (6 + r) + 6 + c];
-            rank = root_of(Db, none, C_base);
-            for (int c = 0; c < rank; ++c) {
-                double column[6], x[6];
-                for (int r = 0; r < 6; ++r) {
-                    column[r] = 0;
-                    for (int j = 0; j < 6; ++j) column[r] += O[12 * r + 6 + j] * C_base[6 * j + c];
-                }
-                soa_motion_to_child(&k->at[0], column, x);
-                for (int r = 0; r < 6; ++r) K[MOST_SHARED * r + s->shared + c] = x[r];
-                for (int r = 0; r < 6; ++r) /* Lambda_i: the arm on a base held still */
-                    for (int j = 0; j < 6; ++j) L[6 * r + j] -= x[r] * x[j];
-            }
-            if (i + 1 == g->count) s->shared += rank;
+                for (int j = 0; j < 6; ++j) column[r] += O[12 * r + 6 + j] * C_base[6 * j + c];
+            soa_motion_to_child(&k->at[0], column, x);
+            for (int r = 0; r < 6; ++r) K[MOST_SHARED * r + of_object + c] = x[r];
+            for (int r = 0; r < 6; ++r) /* Lambda_i: the arm on a base held still */
+                for (int j = 0; j < 6; ++j) L[6 * r + j] -= x[r] * x[j];
         }
         for (int r = 0; r < k->held; ++r) /* T'Lambda T */
             for (int c = 0; c < k->held; ++c) {
