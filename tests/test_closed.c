@@ -110,7 +110,7 @@ static void rows_by_differences(void **state) {
                         note(&velocity, fabs(s->rate[r] - expected_rate(s->def + k, &X, w, p, i)) / fastest, seed);
                         continue;
                     }
-                    if (away && may_jump(s->def + k, s->g[r])) continue;
+                    if (may_jump(s->def + k, s->g[r])) continue;
                     for (int j = 0; j < 4; ++j) f[j] = at[j][r];
                     note(away ? &far : &rates, fabs(slope(f, h) - s->rate[r]) / fmax(fastest, fabs(s->rate[r])), seed);
                 }
@@ -125,7 +125,7 @@ static void rows_by_differences(void **state) {
                 int n;
                 OK(soa_constraint_span(s->c, k, NULL, &n));
                 for (int i = 0; i < n; ++i, ++r) {
-                    if (on_velocity(s->def + k, i) || (away && may_jump(s->def + k, s->g[r]))) continue;
+                    if (on_velocity(s->def + k, i) || may_jump(s->def + k, s->g[r])) continue;
                     for (int j = 0; j < 4; ++j) f[j] = at[j][r];
                     const double along = dot(nv, s->G + nv * r, s->v1);
                     note(away ? &far : &matrix, fabs(slope(f, h) - along) / fmax(1, fabs(along)), seed);

@@ -225,19 +225,25 @@ static soa_status by_kkt(const input *in, gram *s) {
     qr_factor(c, in->rows, c->G, in->options->rank_tolerance, s);
     null_space(c, s, NULL);
     const int n = nv + s->rank;
-    for (int i = 0; i < nv; ++i) {
-        c->x[i] = c->torque[i];
-        for (int j = 0; j <= i; ++j) c->K[n * i + j] = c->M[nv * i + j];
+    double *sum = c->beta; /* vdot, then the unknowns of (20), which are -lambda, scaled */
+    for (int i = 0; i < n; ++i) sum[i] = 0;
+    for (int pass = 0; pass < 2; ++pass) { /* the second, with what the first left, takes back most of its rounding */
+        for (int i = 0; i < nv; ++i) {
+            c->x[i] = c->torque[i] - dot(nv, c->M + nv * i, sum);
+            for (int j = 0; j <= i; ++j) c->K[n * i + j] = c->M[nv * i + j];
+        }
+        for (int k = 0; k < s->rank; ++k) {
+            const int r = c->pivot[k], i = nv + k;
+            const double *row = c->G + (size_t)r * (size_t)nv;
+            c->x[i] = -(c->gamma[r] + dot(nv, row, sum)) * c->scale[r];
+            for (int j = 0; j < nv; ++j) c->K[n * i + j] = row[j] * c->scale[r], c->x[j] -= c->K[n * i + j] * sum[i];
+            for (int j = nv; j <= i; ++j) c->K[n * i + j] = 0;
+        }
+        if (!soai_ldl_solve(n, c->K, c->x, c->order)) return SOA_E_SINGULAR;
+        for (int i = 0; i < n; ++i) sum[i] += c->x[i];
     }
-    for (int k = 0; k < s->rank; ++k) {
-        const int r = c->pivot[k], i = nv + k;
-        c->x[i] = -c->gamma[r] * c->scale[r];
-        for (int j = 0; j < nv; ++j) c->K[n * i + j] = c->G[(size_t)r * (size_t)nv + (size_t)j] * c->scale[r];
-        for (int j = nv; j <= i; ++j) c->K[n * i + j] = 0;
-    }
-    if (!soai_ldl_solve(n, c->K, c->x, c->order)) return SOA_E_SINGULAR;
-    for (int j = 0; j < nv; ++j) c->vdot[j] = c->x[j];
-    for (int k = 0; k < s->rank; ++k) c->part[k] = -c->x[nv + k]; /* the unknown of (20) is -lambda */
+    for (int j = 0; j < nv; ++j) c->vdot[j] = sum[j];
+    for (int k = 0; k < s->rank; ++k) c->part[k] = -sum[nv + k];
     unscale(c, s, c->part, c->lambda);
     least_norm(c, s, c->lambda);
     return SOA_OK;

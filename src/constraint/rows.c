@@ -286,6 +286,7 @@ static void add_torque(const soa_model *m, soa_work *w, const soa_constraint_def
     const int frame[2] = {def->frame1, def->frame2};
     const double *force[2] = {force1, force2};
     for (int i = 0; i < 2; ++i) {
+        if (!SOAI_AT(m, soai_frame_row, frame)[frame[i]].body) continue; /* the world does not move */
         if (soa_jacobian_transpose_mul(m, w, frame[i], SOA_AXES_WORLD, force[i], room)) continue;
         for (int j = 0; j < m->nv; ++j) tau[j] += room[j];
     }
