@@ -316,13 +316,13 @@ static int rank_of(const double *G, int rows, int nv, const int *columns, int co
         for (int k = 0; k < count; ++k) A[count * r + k] = G[nv * r + columns[k]];
     LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'N', 'N', rows, count, A, count, S, NULL, rows, NULL, count, super);
     int rank = 0;
-    for (int k = 0; k < (rows < count ? rows : count); ++k) rank += S[k] > 1e-3 * S[0];
+    for (int k = 0; k < (rows < count ? rows : count); ++k) rank += S[k] > 1e-2 * S[0]; /* a good choice, not any */
     return rank;
 }
 static void random_systems(void **unused) {
     (void)unused;
     worst_case forward = {0}, back = {0}, state = {0};
-    long done = 0, quaternions = 0, driven = 0, mimics = 0;
+    long done = 0, quaternions = 0, driven = 0, mimics = 0, compared[2] = {0};
     for (long seed = first_seed(); seed < first_seed() + systems() / 2; ++seed) {
         closed *s = open_closed(seed, 3);
         const int nv = s->nv, nq = s->nq;
@@ -331,7 +331,7 @@ static void random_systems(void **unused) {
             nonholonomic |= s->def[k].kind == SOA_ROLLING || s->def[k].kind == SOA_VELOCITY;
         answer a = make_answer(s);
         solve_dense(s, s->tau, &a);
-        if (nonholonomic || !(a.condition < 1e6 && a.gap < 1e-26) || a.rank != s->rows || a.rank > 60) {
+        if (nonholonomic || !(a.condition < 1e4 && a.gap < 1e-26) || a.rank != s->rows || a.rank > 60) {
             free_answer(&a), close_closed(s);
             continue;
         }
@@ -385,21 +385,28 @@ static void random_systems(void **unused) {
         OK(soa_embedding_state(e, s->w, Q, V, NULL, s->t, s->q1, v, NULL, NULL));
         note(&state, relative(s->q1, s->q, (size_t)nq), seed), note(&state, relative(v, s->v, (size_t)nv), seed);
         OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, full, s->f, 2, s->t, s->qdd, NULL, NULL));
-        double scale = 1e-3 * fmax(1, a.free), worst = 0;
+        double scale = 1e-3 * fmax(1, a.free), worst = 0, effort = 1;
         for (int k = 0; k < nv; ++k) scale = fmax(scale, fabs(s->qdd[k]));
+        for (int j = 0; j < nv; ++j) { /* sizes of the torques that make up tau */
+            double sum = 0;
+            for (int k = 0; k < nv; ++k) sum += fabs(s->M[nv * j + k] * s->qdd[k]);
+            effort = fmax(effort, sum);
+        }
+        double *values = s->U, *copy = s->A; /* a mass matrix of wide range is no task for dense columns */
+        memcpy(copy, s->M, (size_t)(nv * nv) * sizeof *copy);
+        assert_int_equal(LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'L', nv, copy, nv, values), 0);
+        const int wide = values[nv - 1] > 1e5 * values[0];
         for (int method = 0; method < 2; ++method) {
             OK(soa_embedding_fd(e, s->w, (soa_embedding_method)method, Q, V, tau, s->f, 2, s->t, s->q1, Qdd));
+            OK(soa_embedding_state(e, s->w, Q, V, Qdd, s->t, s->q1, NULL, acc, NULL));
             worst = 0;
-            for (int k = 0, at = 0; k < nv; ++k)
-                if (mask[k]) worst = fmax(worst, fabs(Qdd[at++] - s->qdd[k]));
-            note(&forward, worst / scale, seed);
+            for (int k = 0; k < nv; ++k) worst = fmax(worst, fabs(acc[k] - s->qdd[k]));
+            if (method == SOA_EMBEDDING_SWEEPS || !wide) note(&forward, worst / scale, seed), ++compared[method];
+            OK(soa_embedding_id(e, s->w, Q, V, Qdd, s->f, 2, s->t, s->q1, ref));
+            worst = 0;
+            for (int k = 0; k < n; ++k) worst = fmax(worst, fabs(ref[k] - tau[k]));
+            note(&back, worst / effort, seed);
         }
-        OK(soa_embedding_state(e, s->w, Q, V, Qdd, s->t, s->q1, NULL, acc, NULL));
-        worst = 0;
-        for (int k = 0; k < nv; ++k) worst = fmax(worst, fabs(acc[k] - s->qdd[k]));
-        note(&forward, worst / scale, seed);
-        OK(soa_embedding_id(e, s->w, Q, V, Qdd, s->f, 2, s->t, s->q1, ref));
-        note(&back, relative(ref, tau, (size_t)n), seed);
         for (int k = 0; k < s->count; ++k) driven += s->def[k].drive != NULL;
         ++done, quaternions += with_quaternion;
         free(owner), free(Q), free(V), free(tau), free(full), free(Qdd), free(ref), free(v), free(acc), free(mask);
@@ -407,10 +414,11 @@ static void random_systems(void **unused) {
     }
     printf("  %ld systems; secondary joints with quaternions %ld, driven constraints %ld, mimic joints %ld\n", done,
            quaternions, driven, mimics);
+    printf("  forward dynamics compared: columns %ld, sweeps %ld\n", compared[0], compared[1]);
     assert_true(done > systems() / 10);
     conclude("q, v from primary ones", &state, 1e-9);
     conclude("Qddot, two methods = closed tree", &forward, 1e-9);
-    conclude("inverse(forward(tau)) = tau", &back, 1e-8);
+    conclude("inverse(forward(tau)) = tau, to the torques within", &back, 1e-11);
 }
 
 /* ---- quaternions by function; statuses ----------------------------------------------------------------------------------- */
