@@ -189,9 +189,12 @@ static void dynamics(void **state) {
                 refused += got != SOA_OK;
                 if (got == SOA_OK) {
                     for (int r = 0; r < rows; ++r) {
-                        double sum = s->gamma[r], size = 1;
-                        for (int j = 0; j < nv; ++j)
-                            sum += s->G[nv * r + j] * s->qdd[j], size = fmax(size, fabs(s->G[nv * r + j] * s->qdd[j]));
+                        double sum = s->gamma[r], most = 0, fastest = 0;
+                        for (int j = 0; j < nv; ++j) {
+                            sum += s->G[nv * r + j] * s->qdd[j];
+                            most = fmax(most, fabs(s->G[nv * r + j])), fastest = fmax(fastest, fabs(s->qdd[j]));
+                        }
+                        const double size = fmax(1, fmax(fabs(s->gamma[r]), most * fastest));
                         note(&dull, fabs(sum) / size, seed);
                     }
                 } else if (got == SOA_E_SINGULAR) {
