@@ -92,7 +92,7 @@ typedef enum soa_closed_method {
 
 typedef struct soa_closed_options {
     soa_closed_method method;
-    double rank_tolerance; /* pivots of the scaled G M^-1 G' below this are redundant rows; default 1e-12             */
+    double rank_tolerance; /* pivots of the scaled G M^-1 G' (1 at best) below this are redundant rows; default 1e-12 */
     double most_condition; /* beyond this estimate of the condition: SOA_E_SINGULAR; default 1e11                     */
     double damping;        /* > 0: adds damping^2 to the scaled diagonal instead; default 0                           */
     double consistency;    /* redundant rows whose right sides differ by more, relative: SOA_E_INCONSISTENT; 1e-7     */
