@@ -1,5 +1,5 @@
-/* test_closed.c  closed chains on 1,000 random systems: rows by differences; forward dynamics by four methods, projection,
- * assembly and inverse dynamics against LAPACK.
+/* test_closed.c  closed chains on 1,000 random systems: rows by differences; forward dynamics by four methods,
+ * projection, assembly and inverse dynamics against LAPACK.
  *
  * SOA_SEED=n chooses other systems, SOA_TREES their number.                                                          */
 #include "closed_systems.h"
@@ -9,7 +9,7 @@ static int on_velocity(const soa_constraint_def *def, int row) {
     return def->kind == SOA_VELOCITY || (def->kind == SOA_ROLLING && row > 0);
 }
 
-/* ---- residuals, rows and gamma by differences ---------------------------------------------------------------------- */
+/* ---- residuals, rows and gamma by differences -------------------------------------------------------------------- */
 /* Fourth-order differences of the values at -2h, -h, h, 2h. */
 static double slope(const double f[4], double h) {
     return (8 * (f[2] - f[1]) - (f[3] - f[0])) / (12 * h);
@@ -220,7 +220,7 @@ static void dynamics(void **state) {
     if (hidden.count) conclude("beyond 1e8, singular: 1e9 / condition told", &hidden, 1);
 }
 
-/* ---- projection and assembly ----------------------------------------------------------------------------------------- */
+/* ---- projection and assembly ------------------------------------------------------------------------------------- */
 /* step = -M^-1 G' (G M^-1 G')^+ b by LAPACK, from s->G and M at q. */
 static void mass_step(closed *s, const double *q, const double *G, int rows, const double *b, double *step) {
     const int nv = s->nv, k = rows < nv ? rows : nv;
@@ -344,7 +344,7 @@ static void assembly(void **state) {
     conclude("|g| after assembly", &shut, 1e-10);
 }
 
-/* ---- inverse dynamics -------------------------------------------------------------------------------------------------- */
+/* ---- inverse dynamics -------------------------------------------------------------------------------------------- */
 static void inverse(void **state) {
     (void)state;
     worst_case back = {0}, part = {0}, least = {0}, zero = {0}, multipliers = {0};

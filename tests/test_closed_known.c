@@ -4,15 +4,15 @@
 #include <lapacke.h>
 #include <time.h>
 
-/* ---- known mechanisms ---------------------------------------------------------------------------------------------------- */
+/* ---- known mechanisms -------------------------------------------------------------------------------------------- */
 static soa_body_def rod(const char *name, int parent, double length) {
     soa_body_def b = soa_body_default(name, parent, SOA_REVOLUTE);
     soa_body_box(&b, 1 + length, length, 0.05, 0.08);
     b.com[0] = length / 2;
     return b;
 }
-/* Ground L[0] along x, crank L[1], coupler L[2], rocker L[3], axes z, the whole turned any way in space.  The loop between
- * coupler and rocker is not closed yet; q is, for the crank's angle, on the branch given. */
+/* Ground L[0] along x, crank L[1], coupler L[2], rocker L[3], axes z, the whole turned any way in space.  The loop
+ * between coupler and rocker is not closed yet; q is, for the crank's angle, on the branch given. */
 static closed *four_bar(const double L[4], const soa_frame *base, double angle, int branch, double rate) {
     soa_body_def b[3] = {rod("crank", 0, L[1]), rod("coupler", 1, L[2]), rod("rocker", 0, L[3])};
     const double at[3] = {L[0], 0, 0}, z[3] = {0, 0, 1};
@@ -246,7 +246,7 @@ static void near_singular(void **state) {
     conclude("damped by 1e-2 anywhere: sizes of vdot, lambda", &bounded, 1e5);
 }
 
-/* ---- the same ring cut at one joint or at its neighbour ------------------------------------------------------------------ */
+/* ---- the same ring cut at one joint or at its neighbour ---------------------------------------------------------- */
 typedef struct ring {
     int links;               /* moving; the last two joints are those of interest */
     soa_joint_type type[10]; /* of joint i, before link i; type[links]: between the last link and the world */
@@ -261,8 +261,8 @@ static void set_joint(soa_joint_def *j, const ring *r, int i, int which) {
     if (which < 0) return;
     j->damping = r->damping[which], j->friction_positive = j->friction_negative = r->friction[which];
 }
-/* As a tree: cut = 0 opens joint `links` (the last link hangs on the one before), cut = 1 the joint before (it hangs on the
- * world by joint `links`). */
+/* As a tree: cut = 0 opens joint `links` (the last link hangs on the one before), cut = 1 the joint before (it hangs on
+ * the world by joint `links`). */
 static const soa_model *ring_model(const ring *r, int cut) {
     static char names[10][24];
     soa_body_def b[10];
@@ -415,7 +415,7 @@ static void cut_elsewhere(void **state) {
     conclude("acceleration of the link that hangs elsewhere", &accel, 1e-9);
 }
 
-/* ---- switching, and what is refused ---------------------------------------------------------------------------------------- */
+/* ---- switching, and what is refused ------------------------------------------------------------------------------ */
 static void switching(void **state) {
     (void)state;
     worst_case same = {0};
@@ -674,7 +674,7 @@ static void odds(void **state) {
     conclude("assembly from any attitude", &turned, 1e-10);
 }
 
-/* ---- cost: about one sweep for each row, and three ---------------------------------------------------------------------- */
+/* ---- cost: about one sweep for each row, and three --------------------------------------------------------------- */
 static double seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

@@ -1,10 +1,10 @@
 /* test_embedding.c  closed chains in primary joints (WD89): truncated Taylor arithmetic against known derivatives; a
- * four-bar and a planar machine with two loops like WD89's Figure 1, by explicit U and by the loop equations, against the
- * dynamics of the closed tree; random closed systems.                                                                */
+ * four-bar and a planar machine with two loops like WD89's Figure 1, by explicit U and by the loop equations, against
+ * the dynamics of the closed tree; random closed systems.                                                            */
 #include "closed_systems.h"
 #include <lapacke.h>
 
-/* ---- Taylor arithmetic ------------------------------------------------------------------------------------------------ */
+/* ---- Taylor arithmetic ------------------------------------------------------------------------------------------- */
 typedef soa_taylor T;
 #define ADD soa_taylor_add
 #define SUB soa_taylor_sub
@@ -90,7 +90,7 @@ static void known_derivatives(void **state) {
     assert_true(soa_taylor_derivative(soa_taylor_line(2, 1, 3), 5) == 0);
 }
 
-/* ---- machines ------------------------------------------------------------------------------------------------------------ */
+/* ---- machines ---------------------------------------------------------------------------------------------------- */
 static soa_body_def bar(const char *name, int parent, soa_joint_type type, double length, double x, double y) {
     soa_body_def b = soa_body_default(name, parent, type);
     soa_body_box(&b, 1 + length, length, 0.05, 0.08);
@@ -130,8 +130,9 @@ static void four_bar_loop(soa_constraints *c, const soa_model *m, int rubbing) {
     OK(soa_constraint_set_effort(c, 0, effort));
 }
 
-/* WD89's Figure 1, dimensions ours: links 1, 2, 3 on each other; cylinders 4-5 from the base to link 1 (loop (8), cut at the
- * pin 8) and 6-7 from the base to link 2 (loop (9), cut at the pin 9).  Q = q5, q7, q3.  Order of q: 1, 2, 3, 4, 5, 6, 7. */
+/* WD89's Figure 1, dimensions ours: links 1, 2, 3 on each other; cylinders 4-5 from the base to link 1 (loop (8), cut
+ * at the pin 8) and 6-7 from the base to link 2 (loop (9), cut at the pin 9).  Q = q5, q7, q3.  Order of q: 1, 2, 3, 4,
+ * 5, 6, 7. */
 static const double B1[2] = {0.4, -0.3}, B2[2] = {-0.3, 0.5}, P1[2] = {0.9, 0.1}, P2[2] = {0.5, 0.15}, LINK1 = 1.2;
 /* Angle about `pivot` at which a point at (px, py) of the link is `length` from `from`; `side` chooses the triangle. */
 static T lift(T fx, T fy, const double p[2], T length, double side) { /* fx, fy: from the pivot to `from` */
@@ -182,8 +183,8 @@ static void figure_1_loops(soa_constraints *c, const soa_model *m, int rubbing) 
     }
 }
 
-/* One machine, three embeddings of it: by function, by function with the constraints (whose cut joints then act), and by the
- * constraints; against soa_closed_fd and soa_closed_id. */
+/* One machine, three embeddings of it: by function, by function with the constraints (whose cut joints then act), and
+ * by the constraints; against soa_closed_fd and soa_closed_id. */
 typedef struct machine {
     const soa_model *m;
     soa_work *w;
@@ -237,7 +238,8 @@ static void one_state(machine *s, dice *d, const double *Q, const double *guess,
     for (int r = 0; r < soa_constraint_rows(s->c); ++r) note(state, fabs(g[r]), seed), note(state, fabs(rate[r]), seed);
     for (int j = 0; j < nv; ++j) Ev[j] = dot(n, E[0] + n * j, V);
     note(state, relative(Ev, v[0], (size_t)nv), seed);
-    /* forward: torques on the primary joints, accelerations of the closed tree.  By function alone the pins are ideal. */
+    /* forward: torques on the primary joints, accelerations of the closed tree.  By function alone the pins are ideal.
+     * */
     for (int k = 0; k < n; ++k) full[s->primary[k]] = tau[k];
     for (int i = 0; i < 3; ++i) {
         double Qdd[MOST], x[MOST], all[MOST], want[MOST];
@@ -307,7 +309,7 @@ static void four_bar_and_figure_1(void **unused) {
     unmake(&bars), unmake(&figure);
 }
 
-/* ---- random closed systems ----------------------------------------------------------------------------------------------- */
+/* ---- random closed systems --------------------------------------------------------------------------------------- */
 static int rank_of(const double *G, int rows, int nv, const int *columns, int count) {
     double A[MOST_ROWS * 64], S[64], super[64];
     if (!count || !rows) return 0;
@@ -421,9 +423,9 @@ static void random_systems(void **unused) {
     conclude("inverse(forward(tau)) = tau, to the torques within", &back, 1e-11);
 }
 
-/* ---- quaternions by function; statuses ----------------------------------------------------------------------------------- */
-/* A free base (primary) that carries a wheel (revolute, primary) and a ball (spherical) geared to the wheel: the ball turns
- * by half the wheel's angle about z, after a fixed turn about x. */
+/* ---- quaternions by function; statuses --------------------------------------------------------------------------- */
+/* A free base (primary) that carries a wheel (revolute, primary) and a ball (spherical) geared to the wheel: the ball
+ * turns by half the wheel's angle about z, after a fixed turn about x. */
 static int geared_ball(void *user, T *q) {
     (void)user;
     const T half = LIN(0.25, q[7], 0), c = COS(half), s = SIN(half);

@@ -1,12 +1,12 @@
 /* soa/constraint.h  closed chains: loops and other constraints beside an immutable model.
  *
- * A soa_constraints holds up to a fixed number of constraints over one model.  They may be switched on and off, added and
- * removed during motion; nothing is rebuilt.  The machine obeys
+ * A soa_constraints holds up to a fixed number of constraints over one model.  They may be switched on and off, added
+ * and removed during motion; nothing is rebuilt.  The machine obeys
  *     M vdot + bias = tau + G' lambda,        G vdot + gamma = 0,
  * with one row of G for each constraint equation g(q, t) = 0 (or velocity equation), gamma its rest at vdot = 0.
- * Sign: rows measure frame 1 relative to frame 2, in the axes of frame 1, so lambda is the wrench that the constraint puts
- * *on the body of frame 1* (angular rows first), at the origin of frame 2; the opposite acts on the body of frame 2.
- * Redundant rows are found and named; lambda is then the answer of least norm.  docs/theory/closed-chains.md.          */
+ * Sign: rows measure frame 1 relative to frame 2, in the axes of frame 1, so lambda is the wrench that the constraint
+ * puts *on the body of frame 1* (angular rows first), at the origin of frame 2; the opposite acts on the body of frame
+ * 2. Redundant rows are found and named; lambda is then the answer of least norm.  docs/theory/closed-chains.md.     */
 #ifndef SOA_CONSTRAINT_H
 #define SOA_CONSTRAINT_H
 
@@ -18,10 +18,10 @@ extern "C" {
 
 typedef enum soa_constraint_kind {
     SOA_LOOP, /* the two frames are joined by a joint of any type: 6 - nv rows                                     */
-    SOA_DISTANCE, /* the origins of the frames keep the distance `value`: 1 row                                        */
+    SOA_DISTANCE, /* the origins of the frames keep the distance `value`: 1 row                                       */
     SOA_RATIO,   /* sum of coefficient[i] * (joint coordinate[i]) = value: gears, driven joints: 1 row                */
     SOA_ROLLING, /* a ball of radius `value` about frame 2 rolls on the plane z = 0 of frame 1: 1 row on the position,
-                     2 on the velocity (nonholonomic)                                                                  */
+                     2 on the velocity (nonholonomic)                                                                 */
     SOA_VELOCITY /* rows[i] . [w; v] = 0 for the velocity of frame 2 relative to frame 1: nonholonomic                */
 } soa_constraint_kind;
 
@@ -68,8 +68,8 @@ SOA_API soa_status soa_constraint_add(soa_constraints *constraints, const soa_co
                                       soa_report *report);
 SOA_API soa_status soa_constraint_remove(soa_constraints *constraints, int number);
 SOA_API soa_status soa_constraint_switch(soa_constraints *constraints, int number, int on);
-/* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), and their rates at the last state given with
- * velocities.  The coordinates are those of a joint of the tree between place1 and place2 (docs/notation.md). */
+/* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), and their rates at the last state given
+ * with velocities.  The coordinates are those of a joint of the tree between place1 and place2 (docs/notation.md). */
 SOA_API soa_status soa_constraint_set_effort(soa_constraints *constraints, int number, const double *effort);
 SOA_API soa_status soa_constraint_rates(const soa_constraints *constraints, int number, double rates[6], int *count);
 /* Constraints in use, the rows they have now, and the rows of one (first row and count; count 0 while switched off). */
@@ -127,8 +127,8 @@ SOA_API soa_status soa_closed_id(soa_constraints *constraints, soa_work *work, c
  * failure nothing is changed.  error (may be NULL): what is left, largest |g| and |rate|. */
 SOA_API soa_status soa_closed_project(soa_constraints *constraints, soa_work *work, double t, double *q, double *v,
                                       double error[2]);
-/* Closes the loops from a guess, by damped Gauss-Newton steps; SOA_E_NO_CONVERGENCE leaves q and the report says how far it
- * came and which constraint is worst. */
+/* Closes the loops from a guess, by damped Gauss-Newton steps; SOA_E_NO_CONVERGENCE leaves q and the report says how
+ * far it came and which constraint is worst. */
 SOA_API soa_status soa_closed_assemble(soa_constraints *constraints, soa_work *work, double t, double *q,
                                        soa_report *report);
 

@@ -3,10 +3,10 @@
  * Of the coordinates of a model some are primary, Q; the loops give the others:
  *     q = U(Q),   v = E(Q) Qdot,   vdot = E Qddot + Edot Qdot                                   WD89 (4) to (7)
  *     tau = H(Q) Qddot + C(Q, Qdot) Qdot + G(Q),   tau = E' rho,   rho the torques of the tree   WD89 section 2.4
- * U is a function that the caller writes over soa_taylor, or follows from a soa_constraints by Newton's method.  Q holds
- * the positions and Qdot the velocities of the primary coordinates in the model's order; a spherical or free joint is
- * primary or not as a whole, and then has its quaternion in Q.  What acts at the cut joints of the constraints (efforts,
- * friction) is part of it all.  Nothing allocates but create.  docs/theory/embedding.md.                              */
+ * U is a function that the caller writes over soa_taylor, or follows from a soa_constraints by Newton's method.  Q
+ * holds the positions and Qdot the velocities of the primary coordinates in the model's order; a spherical or free
+ * joint is primary or not as a whole, and then has its quaternion in Q.  What acts at the cut joints of the constraints
+ * (efforts, friction) is part of it all.  Nothing allocates but create.  docs/theory/embedding.md.                   */
 #ifndef SOA_EMBEDDING_H
 #define SOA_EMBEDDING_H
 
@@ -17,8 +17,9 @@
 extern "C" {
 #endif
 
-/* q arrives with its primary numbers filled in (nq numbers, the model's order); the function writes the others.  Nonzero:
- * there is no such position.  Numbers that are not finite mean the same.  It knows no time: drives need constraints. */
+/* q arrives with its primary numbers filled in (nq numbers, the model's order); the function writes the others.
+ * Nonzero: there is no such position.  Numbers that are not finite mean the same.  It knows no time: drives need
+ * constraints. */
 typedef int soa_embedding_fn(void *user, soa_taylor *q);
 
 typedef struct soa_embedding_def {
@@ -42,18 +43,19 @@ SOA_API void soa_embedding_free(soa_embedding *embedding); /* only for create */
 SOA_API int soa_embedding_nq(const soa_embedding *embedding);
 SOA_API int soa_embedding_nv(const soa_embedding *embedding);
 
-/* All calls: q (nq numbers) is in and out.  Without a function its secondary numbers are the guess that chooses the branch;
- * it leaves closed.  On any status but SOA_OK nothing is written.
+/* All calls: q (nq numbers) is in and out.  Without a function its secondary numbers are the guess that chooses the
+ * branch; it leaves closed.  On any status but SOA_OK nothing is written.
  *   SOA_E_SINGULAR         E is not defined here: a dead point, a branch point, or the wrong choice of primary joints
  *   SOA_E_NO_CONVERGENCE   the loops do not close for this Q from this guess (or not on its branch)
- *   SOA_E_INCONSISTENT     the function does not close the constraints given beside it; or drives contradict           */
+ *   SOA_E_INCONSISTENT     the function does not close the constraints given beside it; or drives contradict         */
 
-/* q, v, vdot of the tree; V, A NULL: zero; v, a NULL: not wanted.  E (nv x n) may be NULL.  A function is called once with
- * order 2, and n times with order 1 if E is wanted. */
+/* q, v, vdot of the tree; V, A NULL: zero; v, a NULL: not wanted.  E (nv x n) may be NULL.  A function is called once
+ * with order 2, and n times with order 1 if E is wanted. */
 SOA_API soa_status soa_embedding_state(soa_embedding *embedding, soa_work *work, const double *Q, const double *V,
                                        const double *A, double t, double *q, double *v, double *a, double *E);
-/* H (n x n) by WD89's way: one inverse dynamics of the tree for each column (Walker & Orin's first method); C (n): friction,
- * centrifugal and Coriolis terms, already times Qdot; G (n): gravity, springs and external forces.  Any may be NULL. */
+/* H (n x n) by WD89's way: one inverse dynamics of the tree for each column (Walker & Orin's first method); C (n):
+ * friction, centrifugal and Coriolis terms, already times Qdot; G (n): gravity, springs and external forces.  Any may
+ * be NULL. */
 SOA_API soa_status soa_embedding_terms(soa_embedding *embedding, soa_work *work, const double *Q, const double *V,
                                        const soa_wrench *wrenches, int wrench_count, double t, double *q, double *H,
                                        double *C, double *G);

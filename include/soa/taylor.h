@@ -3,8 +3,8 @@
  *
  * x = c[0] + c[1] e + ... + c[order] e^order, e^(order + 1) = 0.  Write a function once over soa_taylor, put in
  * Q + Qdot e + Qddot e^2 / 2, and its value, rate and second rate come out, exact to rounding.  Plain values: no work
- * space, no status.  Where a function has no such series (1/0, the square root of 0, log of a negative) coefficients are
- * NaN or infinite.  The result of two numbers has the larger order.                                                  */
+ * space, no status.  Where a function has no such series (1/0, the square root of 0, log of a negative) coefficients
+ * are NaN or infinite.  The result of two numbers has the larger order.                                              */
 #ifndef SOA_TAYLOR_H
 #define SOA_TAYLOR_H
 

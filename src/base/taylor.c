@@ -1,5 +1,5 @@
-/* taylor.c  truncated Taylor arithmetic by the usual recurrences (Griewank & Walther, Evaluating Derivatives, table 13.2):
- * each coefficient from those before it, O(order^2) for each operation. */
+/* taylor.c  truncated Taylor arithmetic by the usual recurrences (Griewank & Walther, Evaluating Derivatives, table
+ * 13.2): each coefficient from those before it, O(order^2) for each operation. */
 #include "soa/taylor.h"
 #include <math.h>
 

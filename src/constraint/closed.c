@@ -5,8 +5,8 @@
  * method 2  (21): G M^-1 G' lambda = -(G vdot0 + gamma), vdot0 by soa_aba, columns M^-1 G' by O(n) sweeps.  O(n rows)
  * method 3  (22): independent motions.  With M = C C' and Q R = C^-1 G' P, vdot = C^-' (Y y + Z Z'C^-1(tau - bias)),
  *           R'y = -gamma; Q = [Y Z] is orthonormal, so the motions Z need no further solve.
- * All three end with the same triangular factor of the independent rows (c->L: Cholesky of the scaled G M^-1 G', or R'),
- * which tells the rank, expresses redundant rows by the others, and gives the multipliers of least norm.              */
+ * All three end with the same triangular factor of the independent rows (c->L: Cholesky of the scaled G M^-1 G', or
+ * R'), which tells the rank, expresses redundant rows by the others, and gives the multipliers of least norm.        */
 #include "constraint_internal.h"
 #include "../dynamics/coordinates.h"
 #include <math.h>
@@ -156,8 +156,8 @@ static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, dou
     if (s->rank < rows && s->rank < nv) s->left = c->L[rows * s->rank + s->rank] * c->L[rows * s->rank + s->rank];
 }
 
-/* How far redundant rows are from G vdot + gamma = 0, relative to the terms of that sum; below one unit (m/s^2, rad/s^2)
- * to one unit, for at rest all terms may be rounding.  The others hold by construction. */
+/* How far redundant rows are from G vdot + gamma = 0, relative to the terms of that sum; below one unit (m/s^2,
+ * rad/s^2) to one unit, for at rest all terms may be rounding.  The others hold by construction. */
 static double disagreement(const soa_constraints *c, const gram *s) {
     const int nv = c->model->nv;
     double worst = 0;
@@ -174,7 +174,7 @@ static double disagreement(const soa_constraints *c, const gram *s) {
     return worst;
 }
 
-/* --- the methods: from G, gamma (c->gamma), tau to vdot and lambda; and a factor of the rows ------------------------- */
+/* --- the methods: from G, gamma (c->gamma), tau to vdot and lambda; and a factor of the rows ---------------------- */
 typedef struct input {
     soa_constraints *c;
     soa_work *w;

@@ -1,12 +1,13 @@
 /* embedding.c  closed chains in primary joints: WD89 (4) to (7) and section 2.4.
  *
  * With p the primary and s the secondary coordinates, v = E V + e (e: drives in time), E = [1; Es]:
- *   function     one evaluation of order 2 along Q(t) = Q + V t + A t^2/2 gives q, v, a; one of order 1 along each primary
- *                direction a column of E
+ *   function     one evaluation of order 2 along Q(t) = Q + V t + A t^2/2 gives q, v, a; one of order 1 along each
+ *                primary direction a column of E
  *   constraints  Newton's steps G_s dq_s = -g from the guess, then Es = -G_s^-1 G_p, v_s = Es V - G_s^-1 dg/dt,
  *                a_s = Es A - G_s^-1 gamma.  G_s^-1 is by QR with pivots: rows may be redundant, columns may not.
- * Then tau = E' rho with rho by soa_rnea, H = E' M E by one soa_mass_mul for each column (Walker & Orin's first method), and
- * forward dynamics by H, or by articulated bodies with the rows [-Es 1] on vdot: O(nv) for each secondary coordinate. */
+ * Then tau = E' rho with rho by soa_rnea, H = E' M E by one soa_mass_mul for each column (Walker & Orin's first
+ * method), and forward dynamics by H, or by articulated bodies with the rows [-Es 1] on vdot: O(nv) for each secondary
+ * coordinate. */
 #include "soa/embedding.h"
 #include "constraint_internal.h"
 #include <math.h>
@@ -73,7 +74,7 @@ static size_t layout(const soa_model *m, const soa_embedding_def *def, char *mem
     return at;
 }
 
-/* --- coordinates ---------------------------------------------------------------------------------------------------- */
+/* --- coordinates -------------------------------------------------------------------------------------------------- */
 static int has_quaternion(const soa_model *m, int body) {
     const int type = soai_bodies(m)[body].type;
     return type == SOA_SPHERICAL || type == SOA_FREE;
@@ -151,7 +152,7 @@ int soa_embedding_nv(const soa_embedding *e) {
     return e ? e->n : 0;
 }
 
-/* --- quaternions and the rates of q ----------------------------------------------------------------------------------- */
+/* --- quaternions and the rates of q ------------------------------------------------------------------------------- */
 static void quaternion_mul(const double a[4], const double b[4], double out[4]) {
     const double w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
     const double x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
@@ -220,8 +221,9 @@ static int rates_of(const soa_model *m, int body, const soa_taylor *q, double *v
     return 1;
 }
 
-/* --- U by a function ---------------------------------------------------------------------------------------------------- */
-/* Series of all q along primary rates V, A (n each; NULL: zero) at the positions in e->base; rates of all joints into v, a. */
+/* --- U by a function ---------------------------------------------------------------------------------------------- */
+/* Series of all q along primary rates V, A (n each; NULL: zero) at the positions in e->base; rates of all joints into
+ * v, a. */
 static soa_status evaluate(soa_embedding *e, int order, const double *V, const double *A, double *v, double *a) {
     const soa_model *m = e->model;
     memset(e->step, 0, (size_t)m->nv * sizeof *e->step);
@@ -297,7 +299,7 @@ static soa_status by_function(soa_embedding *e, soa_work *w, const double *V, co
     return SOA_OK;
 }
 
-/* --- U by constraints ----------------------------------------------------------------------------------------------------- */
+/* --- U by constraints --------------------------------------------------------------------------------------------- */
 /* Rows at e->q and QR of their secondary columns.  Velocity rows are refused. */
 static soa_status factor(soa_embedding *e, soa_work *w, const double *v, double t, int *rows, int *rank) {
     soa_constraints *c = e->def.constraints;
@@ -514,7 +516,8 @@ static int cholesky_solve(int n, double *W, double *b) {
     }
     return 1;
 }
-/* vdot = E Qdd + a, a = Edot V, is vdot_s - Es vdot_p = a_s: m rows [-Es 1] on vdot = M^-1 (tau - bias + rows' lambda). */
+/* vdot = E Qdd + a, a = Edot V, is vdot_s - Es vdot_p = a_s: m rows [-Es 1] on vdot = M^-1 (tau - bias + rows'
+ * lambda). */
 static soa_status by_sweeps(soa_embedding *e, soa_work *w, const double *tau, const soa_wrench *wrenches,
                             int wrench_count, double *Qdd) {
     const soa_model *mo = e->model;

@@ -2,11 +2,12 @@
  *
  * Everything is said in the axes of place 1.  With R, p the pose of place 2 there, w and p' their rates,
  *     w = R1'(w2 - w1),   p' = R1'(v2 - v1 - w1 x d),   d = p2 - p1,
- * an equation is r . w + n . p' (+ time) = 0, and its second rate r . w' + n . p'' + rest.  The kinds differ in r, n, rest:
+ * an equation is r . w + n . p' (+ time) = 0, and its second rate r . w' + n . p'' + rest.  The kinds
+ * differ in r, n, rest:
  *     n . p   = 0                     r = 0,        n,  rest 0
  *     n . R a = 0                     r = R a x n,  0,  rest n . (w x (w x R a))
  * and combinations of these for turns, chosen so that the residual is an angle: it then tells the way back from afar.
- * Rows are used with the opposite sign, so that their multiplier acts on body 1 (soa/constraint.h).                    */
+ * Rows are used with the opposite sign, so that their multiplier acts on body 1 (soa/constraint.h).                  */
 #include "constraint_internal.h"
 #include "../spatial/algebra.h"
 
@@ -389,8 +390,8 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
     return SOA_OK;
 }
 
-/* What the numbers of a row are measured by, from the joints that carry its two frames: how far they are from the frame,
- * those that move both frames alike left out (own) or not (all). */
+/* What the numbers of a row are measured by, from the joints that carry its two frames: how far they are from the
+ * frame, those that move both frames alike left out (own) or not (all). */
 typedef struct reach {
     double own[2], all;
     int depth, moved[2];
@@ -442,8 +443,8 @@ void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) 
             size = fmax(size, n + p * x.all);
             if (x.moved[i]) natural = fmax(natural, n + p * x.own[i]);
         }
-        /* Where only rounding is left of a number it is zero: else a row that always holds (of a planar loop, say) would
-         * look like a constraint. */
+        /* Where only rounding is left of a number it is zero: else a row that always holds (of a planar loop, say)
+         * would look like a constraint. */
         const double noise = 2.3e-16 * x.depth * size;
         for (int j = 0; j < m->nv; ++j) {
             if (fabs(out[j]) < noise) out[j] = 0;
