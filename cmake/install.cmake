@@ -1,7 +1,7 @@
 # What `make install` gives; everything can be moved together afterwards.
 include(CMakePackageConfigHelpers)
 set(SOA_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/soa)
-set(SOA_HEADERS base.h spatial.h model.h dynamics.h operator.h forms.h constraint.h grasp.h soa.h)
+set(SOA_HEADERS base.h spatial.h model.h graph.h dynamics.h operator.h forms.h constraint.h grasp.h taylor.h embedding.h soa.h)
 if(SOA_APPS)
   list(APPEND SOA_HEADERS io.h world.h)
 endif()

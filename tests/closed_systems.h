@@ -1,8 +1,8 @@
-/* closed_systems.h  closed chains for tests: random trees (fixed and floating bases, mimic joints, rotors, friction, springs)
- * closed by random constraints of every kind, and a dense oracle for them.
+/* closed_systems.h  closed chains for tests: random trees (fixed and floating bases, mimic joints, rotors, friction,
+ * springs) closed by random constraints of every kind, and a dense oracle for them.
  *
- * The oracle is the dense system FO00 (20), RK88-II (2.11):  [M G'; G 0] [vdot; -lambda] = [tau - bias; -gamma], and for
- * redundant rows the singular values of C^-1 G', M = C C', by LAPACK.                                                 */
+ * The oracle is the dense system FO00 (20), RK88-II (2.11):  [M G'; G 0] [vdot; -lambda] = [tau - bias; -gamma], and
+ * for redundant rows the singular values of C^-1 G', M = C C', by LAPACK.                                            */
 #ifndef SOA_TESTS_CLOSED_SYSTEMS_H
 #define SOA_TESTS_CLOSED_SYSTEMS_H
 #include "check.h"
@@ -28,7 +28,7 @@ static inline double dot(int n, const double *a, const double *b) {
     return sum;
 }
 
-/* ---- random places and motions ------------------------------------------------------------------------------------ */
+/* ---- random places and motions ----------------------------------------------------------------------------------- */
 static inline void direction(dice *d, double a[3]) {
     double size;
     do {
@@ -102,7 +102,7 @@ static inline void any_axes(dice *d, soa_joint_type type, double u[3], double u2
     for (int j = 0; j < 3; ++j) u2[j] /= size;
 }
 
-/* ---- a random closed system ---------------------------------------------------------------------------------------- */
+/* ---- a random closed system -------------------------------------------------------------------------------------- */
 typedef struct wave {
     double middle, size, speed, phase;
 } wave;
@@ -280,7 +280,7 @@ static inline void close_closed(closed *s) {
     free(s);
 }
 
-/* ---- the dense oracle ------------------------------------------------------------------------------------------------ */
+/* ---- the dense oracle -------------------------------------------------------------------------------------------- */
 /* Torques of cut joints by virtual work: their rates are linear in v. */
 static inline void cut_torques(closed *s, double *torque) {
     const int nv = s->nv;
@@ -399,8 +399,8 @@ static inline void pull_of(const closed *s, const double *lambda, double *pull) 
         for (int r = 0; r < s->rows; ++r) pull[j] += s->G[s->nv * r + j] * lambda[r];
     }
 }
-/* Relative to the answer, or to a thousandth of the acceleration without constraints: what cannot move at all has vdot = 0
- * up to the rounding of what is held back. */
+/* Relative to the answer, or to a thousandth of the acceleration without constraints: what cannot move at all has vdot
+ * = 0 up to the rounding of what is held back. */
 static inline double vdot_error(const double *got, const answer *a, int nv) {
     double scale = 1e-3 * fmax(1, a->free), worst = 0;
     for (int j = 0; j < nv; ++j) {

@@ -2,16 +2,17 @@
  * positions, one ring cut at either of two joints, switching, what is refused.                                       */
 #include "closed_systems.h"
 #include <lapacke.h>
+#include <time.h>
 
-/* ---- known mechanisms ---------------------------------------------------------------------------------------------------- */
+/* ---- known mechanisms -------------------------------------------------------------------------------------------- */
 static soa_body_def rod(const char *name, int parent, double length) {
     soa_body_def b = soa_body_default(name, parent, SOA_REVOLUTE);
     soa_body_box(&b, 1 + length, length, 0.05, 0.08);
     b.com[0] = length / 2;
     return b;
 }
-/* Ground L[0] along x, crank L[1], coupler L[2], rocker L[3], axes z, the whole turned any way in space.  The loop between
- * coupler and rocker is not closed yet; q is, for the crank's angle, on the branch given. */
+/* Ground L[0] along x, crank L[1], coupler L[2], rocker L[3], axes z, the whole turned any way in space.  The loop
+ * between coupler and rocker is not closed yet; q is, for the crank's angle, on the branch given. */
 static closed *four_bar(const double L[4], const soa_frame *base, double angle, int branch, double rate) {
     soa_body_def b[3] = {rod("crank", 0, L[1]), rod("coupler", 1, L[2]), rod("rocker", 0, L[3])};
     const double at[3] = {L[0], 0, 0}, z[3] = {0, 0, 1};
@@ -245,7 +246,7 @@ static void near_singular(void **state) {
     conclude("damped by 1e-2 anywhere: sizes of vdot, lambda", &bounded, 1e5);
 }
 
-/* ---- the same ring cut at one joint or at its neighbour ------------------------------------------------------------------ */
+/* ---- the same ring cut at one joint or at its neighbour ---------------------------------------------------------- */
 typedef struct ring {
     int links;               /* moving; the last two joints are those of interest */
     soa_joint_type type[10]; /* of joint i, before link i; type[links]: between the last link and the world */
@@ -260,8 +261,8 @@ static void set_joint(soa_joint_def *j, const ring *r, int i, int which) {
     if (which < 0) return;
     j->damping = r->damping[which], j->friction_positive = j->friction_negative = r->friction[which];
 }
-/* As a tree: cut = 0 opens joint `links` (the last link hangs on the one before), cut = 1 the joint before (it hangs on the
- * world by joint `links`). */
+/* As a tree: cut = 0 opens joint `links` (the last link hangs on the one before), cut = 1 the joint before (it hangs on
+ * the world by joint `links`). */
 static const soa_model *ring_model(const ring *r, int cut) {
     static char names[10][24];
     soa_body_def b[10];
@@ -414,7 +415,7 @@ static void cut_elsewhere(void **state) {
     conclude("acceleration of the link that hangs elsewhere", &accel, 1e-9);
 }
 
-/* ---- switching, and what is refused ---------------------------------------------------------------------------------------- */
+/* ---- switching, and what is refused ------------------------------------------------------------------------------ */
 static void switching(void **state) {
     (void)state;
     worst_case same = {0};
@@ -621,6 +622,18 @@ static void odds(void **state) {
     OK(soa_constraint_set_effort(s->c, 0, effort));
     OK(soa_closed_fd(s->c, s->w, NULL, s->q, NULL, NULL, NULL, 0, 0, s->v1, NULL, NULL));
     assert_true(fabs(s->v1[0] - s->qdd[0]) > 0.1);
+    /* Baumgarte's terms, off the loop and with any velocity */
+    worst_case pulled = {0};
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
+        soa_closed_options o = soa_closed_default();
+        o.method = methods[k], o.baumgarte[0] = 20, o.baumgarte[1] = 100;
+        s->q[1] += 0.01, s->v[0] = 1, s->v[1] = -2, s->v[2] = 0.5;
+        OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, NULL, NULL, 0, 0, s->qdd, NULL, NULL));
+        refresh(s);
+        for (int r = 0; r < s->rows; ++r)
+            note(&pulled, fabs(dot(3, s->G + 3 * r, s->qdd) + s->gamma[r] + 20 * s->rate[r] + 100 * s->g[r]), (long)k);
+    }
+    conclude("G vdot + gamma + b0 rate + b1 g = 0", &pulled, 1e-11);
     soa_report report;
     s->q[0] = 0.3, s->q[1] = 0.2, s->q[2] = 2; /* a guess far off closes */
     OK(soa_closed_assemble(s->c, s->w, 0, s->q, &report));
@@ -661,10 +674,53 @@ static void odds(void **state) {
     conclude("assembly from any attitude", &turned, 1e-10);
 }
 
+/* ---- cost: about one sweep for each row, and three --------------------------------------------------------------- */
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static void cost(void **state) {
+    (void)state;
+    for (int n = 500; n <= 4000; n *= 2) { /* a chain whose end is welded to the world: 6 rows */
+        char name[32];
+        const soa_model *m;
+        snprintf(name, sizeof name, "chain:%d", n);
+        OK(soa_stock_model(name, NULL, &m, NULL));
+        soa_work *w;
+        soa_constraints *c;
+        const soa_constraint_capacity room = {1, 6, 0};
+        OK(soa_work_create(m, &w));
+        OK(soa_constraints_create(m, &room, &c));
+        const size_t nv = (size_t)soa_nv(m);
+        double *q = calloc((size_t)soa_nq(m), 8), *v = calloc(nv, 8), *qdd = calloc(nv, 8), best[2] = {1, 1};
+        dice d = {7};
+        roll_many(&d, -0.3, 0.3, (size_t)soa_nq(m), q);
+        soa_body_info tip;
+        soa_constraint_def def;
+        OK(soa_body(m, n, &tip));
+        OK(soa_kinematics(m, w, q, NULL, NULL));
+        def = soa_constraint_default(SOA_LOOP, 0, tip.frame), def.joint = SOA_FIXED;
+        OK(soa_pose(m, w, tip.frame, &def.place1));
+        OK(soa_constraint_add(c, &def, NULL, NULL));
+        for (int k = 0; k < 12; ++k) {
+            double t = seconds();
+            OK(soa_closed_fd(c, w, NULL, q, v, NULL, NULL, 0, 0, qdd, NULL, NULL));
+            best[0] = fmin(best[0], seconds() - t), t = seconds();
+            OK(soa_aba(m, w, q, v, NULL, NULL, 0, qdd));
+            best[1] = fmin(best[1], seconds() - t);
+        }
+        printf("  chain of %d, 6 rows: %.0f us, %.3f us for each body; %.1f times soa_aba\n", n, best[0] * 1e6,
+               best[0] * 1e6 / n, best[0] / best[1]);
+        assert_true(best[0] < 3 * (6 + 3) * best[1]); /* wide, for loaded machines and sanitizers */
+        free(q), free(v), free(qdd), soa_constraints_free(c), soa_work_free(w), soa_model_free(m);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(redundancy),    cmocka_unit_test(contradiction),
                                        cmocka_unit_test(near_singular), cmocka_unit_test(cut_elsewhere),
                                        cmocka_unit_test(switching),     cmocka_unit_test(refusals),
-                                       cmocka_unit_test(odds)};
+                                       cmocka_unit_test(odds),          cmocka_unit_test(cost)};
     return cmocka_run_group_tests_name("closed_known", tests, NULL, NULL);
 }

@@ -314,6 +314,87 @@ static void estimation(const soa_model *m, soa_work *w, arrays *x, const double 
               soa_articulated_inertia(m, w, q, (soa_inertia_update)u, SOA_STORAGE_FULL, 0, P));
 }
 
+/* Closed chains: made in given memory, used, changed, refused. */
+typedef struct loops {
+    soa_constraints *c;
+    soa_embedding *e;
+    void *memory, *embedding_memory;
+    size_t size, embedding_size;
+    unsigned char *primary;
+} loops;
+static const soa_constraint_capacity loop_room = {3, 12, 1};
+static int all_but_one(void *user, soa_taylor *q) { /* the last coordinate follows the first */
+    const int *nq = user;
+    q[*nq - 1] = soa_taylor_sin(q[0]);
+    return 0;
+}
+static void closed_chains(const soa_model *m, soa_work *w, loops *l, arrays *x, const double *q, soa_status plain) {
+    double g[12], rate[12], gamma[12], error[2], rates[6], lambda[12];
+    const double effort[6] = {1, 2, 3, 4, 5, 6};
+    soa_report report;
+    soa_closed_report told;
+    soa_body_info last;
+    int number = 0, first;
+    OK(soa_body(m, soa_body_count(m), &last));
+    soa_constraint_def def = soa_constraint_default(SOA_LOOP, 0, last.frame);
+    QUIET_VALUE(soa_constraint_default(SOA_LOOP, 0, 1).kind);
+    QUIET_VALUE(soa_constraints_size(m, &loop_room));
+    QUIET(SOA_E_MEMORY, soa_constraints_init(m, &loop_room, l->memory, l->size - 1, &l->c));
+    QUIET(SOA_OK, soa_constraints_init(m, &loop_room, l->memory, l->size, &l->c));
+    def.joint = SOA_SPHERICAL, def.name = "ball";
+    if (soa_kinematics(m, w, x->q, NULL, NULL) == SOA_OK) soa_pose(m, w, last.frame, &def.place1);
+    QUIET(SOA_OK, soa_constraint_add(l->c, &def, &number, &report));
+    QUIET(SOA_E_NAME, soa_constraint_add(l->c, &def, &number, &report));
+    QUIET(SOA_OK, soa_constraint_set_effort(l->c, number, effort));
+    QUIET_VALUE(soa_constraint_count(l->c) + soa_constraint_rows(l->c));
+    QUIET(SOA_OK, soa_constraint_span(l->c, number, &first, &first));
+    QUIET_VALUE(soa_constraint_name(l->c, number));
+    QUIET(plain, soa_constraint_rows_at(l->c, w, q, x->v, 0, g, rate, x->batch, gamma));
+    QUIET(SOA_OK, soa_constraint_rates(l->c, number, rates, NULL));
+    for (int twice = 0; twice < 2; twice++) { /* the second time with redundant rows */
+        for (int k = SOA_CLOSED_AUTO; k <= SOA_CLOSED_NULL_SPACE; k++) {
+            soa_closed_options o = soa_closed_default();
+            o.method = (soa_closed_method)k;
+            QUIET_VALUE(soa_closed_fd(l->c, w, &o, q, x->v, x->tau, NULL, 0, 0, x->out, lambda, &told));
+        }
+        QUIET_VALUE(soa_closed_id(l->c, w, q, x->v, x->out, NULL, 0, 0, l->primary, x->M, lambda));
+        if (q) {
+            memcpy(x->q1, q, (size_t)soa_nq(m) * sizeof *q), memcpy(x->M, x->v, (size_t)soa_nv(m) * sizeof *x->M);
+            QUIET_VALUE(soa_closed_project(l->c, w, 0, x->q1, x->M, error));
+            QUIET_VALUE(soa_closed_assemble(l->c, w, 0, x->q1, &report));
+            def.place1.p[0] += 100; /* out of reach */
+            def.name = "far";
+            if (twice) QUIET(SOA_OK, soa_constraint_add(l->c, &def, NULL, &report));
+            if (twice) QUIET_VALUE(soa_closed_assemble(l->c, w, 0, x->q1, &report));
+        }
+        def.name = "again";
+        if (!twice) QUIET(SOA_OK, soa_constraint_add(l->c, &def, NULL, &report));
+    }
+    QUIET(SOA_OK, soa_constraint_switch(l->c, number, 0));
+    QUIET(SOA_OK, soa_constraint_switch(l->c, number, 1));
+    QUIET(SOA_OK, soa_constraint_remove(l->c, number));
+    QUIET(SOA_E_ARGUMENT, soa_constraint_remove(l->c, number));
+
+    int nq = soa_nq(m);
+    soa_embedding_def e = soa_embedding_default(l->primary);
+    QUIET(SOA_E_ARGUMENT, soa_embedding_init(m, &e, l->embedding_memory, l->embedding_size, &l->e, &report));
+    for (int implicit = 0; implicit < 2; implicit++) {
+        e.function = implicit ? NULL : all_but_one, e.user = &nq, e.constraints = implicit ? l->c : NULL;
+        QUIET_VALUE(soa_embedding_size(m, &e));
+        QUIET(SOA_OK, soa_embedding_init(m, &e, l->embedding_memory, l->embedding_size, &l->e, &report));
+        QUIET_VALUE(soa_embedding_nq(l->e) + soa_embedding_nv(l->e));
+        if (!q) continue;
+        memcpy(x->q1, q, (size_t)nq * sizeof *q);
+        QUIET_VALUE(soa_embedding_state(l->e, w, q, x->v, x->a, 0, x->q1, x->out, NULL, x->M));
+        QUIET_VALUE(soa_embedding_id(l->e, w, q, x->v, x->a, NULL, 0, 0, x->q1, x->out));
+        QUIET_VALUE(soa_embedding_terms(l->e, w, q, x->v, NULL, 0, 0, x->q1, x->M, x->out, NULL));
+        QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_COLUMNS, q, x->v, x->tau, NULL, 0, 0, x->q1, x->out));
+        QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_SWEEPS, q, x->v, x->tau, NULL, 0, 0, x->q1, x->out));
+    }
+    const soa_taylor z = soa_taylor_line(6, 0.5, 1);
+    QUIET_VALUE(soa_taylor_atan2(soa_taylor_sqrt(z), soa_taylor_div(z, soa_taylor_exp(z))).c[6]);
+}
+
 static void floats(const soa_model *m, soa_work *w, arrays *x, const float *q, soa_status plain, soa_status solving) {
     QUIET(plain, soa_rnea_f(m, w, q, x->vf, x->af, x->fext_f, x->batch_f));
     QUIET(solving, soa_aba_f(m, w, q, x->vf, x->af, x->fext_f, x->batch_f));
@@ -413,6 +494,19 @@ static void every_call(const soa_model *m, soa_status solving) {
     soa_divide *divide = NULL;
     if (machine) OK(soa_divide_create(m, 1, &divide));
     void *constraint_memory = malloc(soa_constraint_force_size(m));
+    loops l = {.size = soa_constraints_size(m, &loop_room), .primary = room(nv, 1)};
+    soa_body_info tip;
+    OK(soa_body(m, (int)n, &tip));
+    l.memory = aligned_alloc(64, (l.size + 63) / 64 * 64);
+    assert_true(l.size > 0 && l.memory != NULL);
+    OK(soa_constraints_init(m, &loop_room, l.memory, l.size, &l.c));
+    memset(l.primary, 1, nv);
+    for (int c = 0; c < tip.nv; c++) l.primary[tip.v_index + c] = 0;
+    soa_embedding_def largest = soa_embedding_default(l.primary);
+    largest.constraints = l.c;
+    l.embedding_size = soa_embedding_size(m, &largest);
+    l.embedding_memory = aligned_alloc(64, (l.embedding_size + 63) / 64 * 64);
+    assert_true(l.embedding_size > 0 && l.embedding_memory != NULL);
 
     catch_output();
     if (machine) {
@@ -445,6 +539,9 @@ static void every_call(const soa_model *m, soa_status solving) {
     forms(m, w, t, &x, NULL, SOA_OK, solving);
     forms(m, w, t, &x, bad, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
     estimation(m, w, &x, bad, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
+    closed_chains(m, w, &l, &x, x.q, SOA_OK);
+    closed_chains(m, w, &l, &x, NULL, SOA_OK);
+    closed_chains(m, w, &l, &x, bad, SOA_E_NOT_FINITE);
     floats(m, w, &x, x.qf, SOA_OK, solving);
     floats(m, w, &x, bad_f, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
     for (long count = 0; count <= STATES; count++) batches(m, b, &x, count, SOA_OK, count ? solving : SOA_OK);
@@ -457,6 +554,7 @@ static void every_call(const soa_model *m, soa_status solving) {
 
     soa_divide_free(divide), free(constraint_memory);
     soa_plan_free(forward), soa_plan_free(inverse), soa_machine_free(machine), free(linked);
+    free(l.memory), free(l.embedding_memory), free(l.primary);
     free(memory), free(batch_memory), free(tip_memory), free(copy), free(bad), free(bad_f);
     free(x.q), free(x.q1), free(x.v), free(x.a), free(x.tau), free(x.out), free(x.M), free(x.M2), free(x.wide),
         free(x.Y), free(x.task), free(x.jbar), free(x.null);

@@ -1,12 +1,12 @@
 /* soa/constraint.h  closed chains: loops and other constraints beside an immutable model.
  *
- * A soa_constraints holds up to a fixed number of constraints over one model.  They may be switched on and off, added and
- * removed during motion; nothing is rebuilt.  The machine obeys
+ * A soa_constraints holds up to a fixed number of constraints over one model.  They may be switched on and off, added
+ * and removed during motion; nothing is rebuilt.  The machine obeys
  *     M vdot + bias = tau + G' lambda,        G vdot + gamma = 0,
  * with one row of G for each constraint equation g(q, t) = 0 (or velocity equation), gamma its rest at vdot = 0.
- * Sign: rows measure frame 1 relative to frame 2, in the axes of frame 1, so lambda is the wrench that the constraint puts
- * *on the body of frame 1* (angular rows first), at the origin of frame 2; the opposite acts on the body of frame 2.
- * Redundant rows are found and named; lambda is then the answer of least norm.  docs/theory/closed-chains.md.          */
+ * Sign: rows measure frame 1 relative to frame 2, in the axes of frame 1, so lambda is the wrench that the constraint
+ * puts *on the body of frame 1* (angular rows first), at the origin of frame 2; the opposite acts on the body of frame
+ * 2. Redundant rows are found and named; lambda is then the answer of least norm.  docs/theory/closed-chains.md.     */
 #ifndef SOA_CONSTRAINT_H
 #define SOA_CONSTRAINT_H
 
@@ -19,10 +19,10 @@ extern "C" {
 
 typedef enum soa_constraint_kind {
     SOA_LOOP, /* the two frames are joined by a joint of any type: 6 - nv rows                                     */
-    SOA_DISTANCE, /* the origins of the frames keep the distance `value`: 1 row                                        */
+    SOA_DISTANCE, /* the origins of the frames keep the distance `value`: 1 row                                       */
     SOA_RATIO,   /* sum of coefficient[i] * (joint coordinate[i]) = value: gears, driven joints: 1 row                */
     SOA_ROLLING, /* a ball of radius `value` about frame 2 rolls on the plane z = 0 of frame 1: 1 row on the position,
-                     2 on the velocity (nonholonomic)                                                                  */
+                     2 on the velocity (nonholonomic)                                                                 */
     SOA_VELOCITY /* rows[i] . [w; v] = 0 for the velocity of frame 2 relative to frame 1: nonholonomic                */
 } soa_constraint_kind;
 
@@ -78,8 +78,8 @@ SOA_API soa_status soa_constraint_add(soa_constraints *constraints, const soa_co
                                       soa_report *report);
 SOA_API soa_status soa_constraint_remove(soa_constraints *constraints, int number);
 SOA_API soa_status soa_constraint_switch(soa_constraints *constraints, int number, int on);
-/* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), and their rates at the last state given with
- * velocities.  The coordinates are those of a joint of the tree between place1 and place2 (docs/notation.md). */
+/* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), and their rates at the last state given
+ * with velocities.  The coordinates are those of a joint of the tree between place1 and place2 (docs/notation.md). */
 SOA_API soa_status soa_constraint_set_effort(soa_constraints *constraints, int number, const double *effort);
 SOA_API soa_status soa_constraint_rates(const soa_constraints *constraints, int number, double rates[6], int *count);
 /* Constraints in use, the rows they have now, and the rows of one (first row and count; count 0 while switched off). */
@@ -105,7 +105,7 @@ typedef enum soa_closed_method {
 
 typedef struct soa_closed_options {
     soa_closed_method method;
-    double rank_tolerance; /* pivots of the scaled G M^-1 G' below this are redundant rows; default 1e-12             */
+    double rank_tolerance; /* pivots of the scaled G M^-1 G' (1 at best) below this are redundant rows; default 1e-12 */
     double most_condition; /* beyond this estimate of the condition: SOA_E_SINGULAR; default 1e11                     */
     double damping;        /* > 0: adds damping^2 to the scaled diagonal instead; default 0                           */
     double consistency;    /* redundant rows whose right sides differ by more, relative: SOA_E_INCONSISTENT; 1e-7     */

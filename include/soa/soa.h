@@ -4,10 +4,12 @@
 #include "soa/base.h"
 #include "soa/constraint.h"
 #include "soa/dynamics.h"
+#include "soa/embedding.h"
 #include "soa/forms.h"
 #include "soa/graph.h"
 #include "soa/grasp.h"
 #include "soa/model.h"
 #include "soa/operator.h"
 #include "soa/spatial.h"
+#include "soa/taylor.h"
 #endif

@@ -5,8 +5,8 @@
  * method 2  (21): G M^-1 G' lambda = -(G vdot0 + gamma), vdot0 by soa_aba, columns M^-1 G' by O(n) sweeps.  O(n rows)
  * method 3  (22): independent motions.  With M = C C' and Q R = C^-1 G' P, vdot = C^-' (Y y + Z Z'C^-1(tau - bias)),
  *           R'y = -gamma; Q = [Y Z] is orthonormal, so the motions Z need no further solve.
- * All three end with the same triangular factor of the independent rows (c->L: Cholesky of the scaled G M^-1 G', or R'),
- * which tells the rank, expresses redundant rows by the others, and gives the multipliers of least norm.              */
+ * All three end with the same triangular factor of the independent rows (c->L: Cholesky of the scaled G M^-1 G', or
+ * R'), which tells the rank, expresses redundant rows by the others, and gives the multipliers of least norm.        */
 #include "constraint_internal.h"
 #include "../dynamics/coordinates.h"
 #include <math.h>
@@ -185,8 +185,8 @@ static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, con
     if (s->rank < rows && s->rank < nv) s->left = c->L[rows * s->rank + s->rank] * c->L[rows * s->rank + s->rank];
 }
 
-/* How far redundant rows are from G vdot + gamma = 0, relative to the terms of that sum; below one unit (m/s^2, rad/s^2)
- * to one unit, for at rest all terms may be rounding.  The others hold by construction. */
+/* How far redundant rows are from G vdot + gamma = 0, relative to the terms of that sum; below one unit (m/s^2,
+ * rad/s^2) to one unit, for at rest all terms may be rounding.  The others hold by construction. */
 static double disagreement(const soa_constraints *c, const gram *s) {
     const int nv = c->model->nv;
     double worst = 0;
@@ -203,7 +203,7 @@ static double disagreement(const soa_constraints *c, const gram *s) {
     return worst;
 }
 
-/* --- the methods: from G, gamma (c->gamma), tau to vdot and lambda; and a factor of the rows ------------------------- */
+/* --- the methods: from G, gamma (c->gamma), tau to vdot and lambda; and a factor of the rows ---------------------- */
 typedef struct input {
     soa_constraints *c;
     soa_work *w;
@@ -253,19 +253,25 @@ static soa_status by_kkt(const input *in, gram *s) {
     if (bad) return bad;
     qr_factor(c, in->rows, c->G, in->options, s);
     const int n = nv + s->rank;
-    for (int i = 0; i < nv; ++i) {
-        c->x[i] = c->torque[i];
-        for (int j = 0; j <= i; ++j) c->K[n * i + j] = c->M[nv * i + j];
+    double *sum = c->beta; /* vdot, then the unknowns of (20), which are -lambda, scaled */
+    for (int i = 0; i < n; ++i) sum[i] = 0;
+    for (int pass = 0; pass < 2; ++pass) { /* the second, with what the first left, takes back most of its rounding */
+        for (int i = 0; i < nv; ++i) {
+            c->x[i] = c->torque[i] - dot(nv, c->M + nv * i, sum);
+            for (int j = 0; j <= i; ++j) c->K[n * i + j] = c->M[nv * i + j];
+        }
+        for (int k = 0; k < s->rank; ++k) {
+            const int r = c->pivot[k], i = nv + k;
+            const double *row = c->G + (size_t)r * (size_t)nv;
+            c->x[i] = -(c->gamma[r] + dot(nv, row, sum)) * c->scale[r];
+            for (int j = 0; j < nv; ++j) c->K[n * i + j] = row[j] * c->scale[r], c->x[j] -= c->K[n * i + j] * sum[i];
+            for (int j = nv; j <= i; ++j) c->K[n * i + j] = 0;
+        }
+        if (!soai_ldl_solve(n, c->K, c->x, c->order)) return SOA_E_SINGULAR;
+        for (int i = 0; i < n; ++i) sum[i] += c->x[i];
     }
-    for (int k = 0; k < s->rank; ++k) {
-        const int r = c->pivot[k], i = nv + k;
-        c->x[i] = -c->gamma[r] * c->scale[r];
-        for (int j = 0; j < nv; ++j) c->K[n * i + j] = c->G[(size_t)r * (size_t)nv + (size_t)j] * c->scale[r];
-        for (int j = nv; j <= i; ++j) c->K[n * i + j] = 0;
-    }
-    if (!soai_ldl_solve(n, c->K, c->x, c->order)) return SOA_E_SINGULAR;
-    for (int j = 0; j < nv; ++j) c->vdot[j] = c->x[j];
-    for (int k = 0; k < s->rank; ++k) c->part[k] = -c->x[nv + k]; /* the unknown of (20) is -lambda */
+    for (int j = 0; j < nv; ++j) c->vdot[j] = sum[j];
+    for (int k = 0; k < s->rank; ++k) c->part[k] = -sum[nv + k];
     unscale(c, s, c->part, c->lambda);
     if (in->least) soai_gram_least(c, s, c->lambda);
     return SOA_OK;

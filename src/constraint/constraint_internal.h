@@ -49,16 +49,16 @@ struct soa_constraints {
 int soai_is_rotation(const soa_frame *X); /* and a finite shift */
 
 /* Rows at (q, v, t), with kinematics left in the work space.  Fills row, owner, and cut: the torques of cut joints
- * (efforts, friction).  v NULL: only positions are of interest; no gamma, no cut torques.  Gives the number of rows, or a
- * status. */
+ * (efforts, friction).  v NULL: only positions are of interest; no gamma, no cut torques.  Gives the number of rows, or
+ * a status. */
 soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
                                     int *rows);
 /* Rows of G from those of `row`, and their natural sizes. */
 void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G);
 
-/* G M^-1 G' from G and Y, factored with its rank; then x with G M^-1 G' x = b, zero at redundant rows.  Rows are scaled to
- * their natural size, so that pivots are pure numbers, 1 at best: a row that fades away is seen as well as one that becomes
- * like others. */
+/* G M^-1 G' from G and Y, factored with its rank; then x with G M^-1 G' x = b, zero at redundant rows.  Rows are scaled
+ * to their natural size, so that pivots are pure numbers, 1 at best: a row that fades away is seen as well as one that
+ * becomes like others. */
 typedef struct gram {
     int rows, rank;
     double condition, damping;

@@ -1,7 +1,7 @@
 /* project.c  back to the constraints: projection after a step, assembly from a guess; and torques for a closed machine.
  *
- * Projection moves q by the step of least kinetic-energy norm, dq = -M^-1 G' (G M^-1 G')^+ g, until nothing is gained, and
- * v likewise in one step.  Assembly weighs all coordinates alike and damps its steps (Levenberg and Marquardt).        */
+ * Projection moves q by the step of least kinetic-energy norm, dq = -M^-1 G' (G M^-1 G')^+ g, until nothing is gained,
+ * and v likewise in one step.  Assembly weighs all coordinates alike and damps its steps (Levenberg and Marquardt).  */
 #include "constraint_internal.h"
 #include <math.h>
 

@@ -2,11 +2,12 @@
  *
  * Everything is said in the axes of place 1.  With R, p the pose of place 2 there, w and p' their rates,
  *     w = R1'(w2 - w1),   p' = R1'(v2 - v1 - w1 x d),   d = p2 - p1,
- * an equation is r . w + n . p' (+ time) = 0, and its second rate r . w' + n . p'' + rest.  The kinds differ in r, n, rest:
+ * an equation is r . w + n . p' (+ time) = 0, and its second rate r . w' + n . p'' + rest.  The kinds
+ * differ in r, n, rest:
  *     n . p   = 0                     r = 0,        n,  rest 0
  *     n . R a = 0                     r = R a x n,  0,  rest n . (w x (w x R a))
  * and combinations of these for turns, chosen so that the residual is an angle: it then tells the way back from afar.
- * Rows are used with the opposite sign, so that their multiplier acts on body 1 (soa/constraint.h).                    */
+ * Rows are used with the opposite sign, so that their multiplier acts on body 1 (soa/constraint.h).                  */
 #include "constraint_internal.h"
 #include "../spatial/algebra.h"
 
@@ -280,6 +281,7 @@ static void add_torque(const soa_model *m, soa_work *w, const soa_constraint_def
     const int frame[2] = {def->frame1, def->frame2};
     const double *force[2] = {force1, force2};
     for (int i = 0; i < 2; ++i) {
+        if (!SOAI_AT(m, soai_frame_row, frame)[frame[i]].body) continue; /* the world does not move */
         if (soa_jacobian_transpose_mul(m, w, frame[i], SOA_AXES_WORLD, force[i], room)) continue;
         for (int j = 0; j < m->nv; ++j) tau[j] += room[j];
     }
@@ -382,8 +384,8 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
     return SOA_OK;
 }
 
-/* What the numbers of a row are measured by, from the joints that carry its two frames: how far they are from the frame,
- * those that move both frames alike left out (own) or not (all). */
+/* What the numbers of a row are measured by, from the joints that carry its two frames: how far they are from the
+ * frame, those that move both frames alike left out (own) or not (all). */
 typedef struct reach {
     double own[2], all;
     int depth, moved[2];

@@ -1,0 +1,627 @@
+/* test_embedding.c  closed chains in primary joints (WD89): truncated Taylor arithmetic against known derivatives; a
+ * four-bar and a planar machine with two loops like WD89's Figure 1, by explicit U and by the loop equations, against
+ * the dynamics of the closed tree; random closed systems.                                                            */
+#include "closed_systems.h"
+#include <lapacke.h>
+
+/* ---- Taylor arithmetic ------------------------------------------------------------------------------------------- */
+typedef soa_taylor T;
+#define ADD soa_taylor_add
+#define SUB soa_taylor_sub
+#define MUL soa_taylor_mul
+#define DIV soa_taylor_div
+#define SIN soa_taylor_sin
+#define COS soa_taylor_cos
+#define LIN soa_taylor_linear
+
+static void compare(worst_case *w, T got, const double *derivatives, int order, long seed) {
+    double size = 1;
+    assert_int_equal(got.order, order);
+    for (int k = 0; k <= order; ++k) size = fmax(size, fabs(derivatives[k]));
+    for (int k = 0; k <= order; ++k) note(w, fabs(soa_taylor_derivative(got, k) - derivatives[k]) / size, seed);
+}
+static void known_derivatives(void **state) {
+    (void)state;
+    enum { ORDER = 6 };
+    worst_case known = {0}, same = {0};
+    for (long seed = first_seed(); seed < first_seed() + 300; ++seed) {
+        dice d = {(uint64_t)seed};
+        const double x = roll(&d, 0.3, 2), s = roll(&d, -2, 2), half_pi = 1.57079632679489661923;
+        const T X = soa_taylor_line(ORDER, x, s);
+        double f[ORDER + 1], power = 1, fall = 1, root = 1;
+        double sine[ORDER + 1], cosine[ORDER + 1], ex[ORDER + 1], in[ORDER + 1], lg[ORDER + 1], sq[ORDER + 1],
+            cube[ORDER + 1], waves[ORDER + 1];
+        for (int k = 0; k <= ORDER; ++k, power *= s) {
+            sine[k] = power * sin(x + k * half_pi), cosine[k] = power * cos(x + k * half_pi), ex[k] = power * exp(x);
+            in[k] = power * fall * pow(x, -1 - k); /* (-1)^k k! x^(-1-k) */
+            lg[k] = k ? power * -fall / k * pow(x, -k) : log(x);
+            sq[k] = power * root * pow(x, 0.5 - k);
+            cube[k] = k > 3 ? 0 : power * (k == 0 ? x * x * x : k == 1 ? 3 * x * x : k == 2 ? 6 * x : 6);
+            waves[k] = power * pow(2, k / 2.0) * exp(x) * sin(x + k * half_pi / 2);
+            lg[k] = k ? power * (k % 2 ? 1 : -1) * tgamma(k) * pow(x, -k) : log(x);
+            fall *= -(k + 1), root *= 0.5 - k;
+        }
+        compare(&known, SIN(X), sine, ORDER, seed);
+        compare(&known, COS(X), cosine, ORDER, seed);
+        compare(&known, soa_taylor_exp(X), ex, ORDER, seed);
+        compare(&known, DIV(soa_taylor_constant(1), X), in, ORDER, seed);
+        compare(&known, soa_taylor_pow(X, -1), in, ORDER, seed);
+        compare(&known, soa_taylor_log(X), lg, ORDER, seed);
+        compare(&known, soa_taylor_sqrt(X), sq, ORDER, seed);
+        compare(&known, soa_taylor_pow(X, 0.5), sq, ORDER, seed);
+        compare(&known, MUL(X, MUL(X, X)), cube, ORDER, seed);
+        compare(&known, soa_taylor_pow(X, 3), cube, ORDER, seed);
+        compare(&known, MUL(soa_taylor_exp(X), SIN(X)), waves, ORDER, seed);
+        /* x^3 y^2 along a direction: sum over k of the binomial of the two series */
+        const double y = roll(&d, -1, 1), r = roll(&d, -2, 2);
+        const T Y = soa_taylor_line(ORDER, y, r);
+        const double yy[3] = {y * y, 2 * y * r, 2 * r * r};
+        for (int k = 0; k <= ORDER; ++k) {
+            f[k] = 0;
+            for (int i = 0; i <= k; ++i)
+                if (k - i < 3) f[k] += tgamma(k + 1) / (tgamma(i + 1) * tgamma(k - i + 1)) * cube[i] * yy[k - i];
+        }
+        compare(&known, MUL(soa_taylor_pow(X, 3), MUL(Y, Y)), f, ORDER, seed);
+        /* functions undone: any series Z comes back */
+        T Z = soa_taylor_line(ORDER, roll(&d, 0.8, 1.2), roll(&d, -1, 1));
+        for (int k = 2; k <= ORDER; ++k) Z.c[k] = roll(&d, -0.3, 0.3);
+        for (int k = 0; k <= ORDER; ++k) f[k] = soa_taylor_derivative(Z, k);
+        compare(&same, soa_taylor_log(soa_taylor_exp(Z)), f, ORDER, seed);
+        compare(&same, MUL(soa_taylor_sqrt(Z), soa_taylor_sqrt(Z)), f, ORDER, seed);
+        compare(&same, MUL(DIV(Z, COS(Y)), COS(Y)), f, ORDER, seed);
+        compare(&same, SUB(ADD(Z, Y), Y), f, ORDER, seed);
+        compare(&same, soa_taylor_atan2(SIN(Z), COS(Z)), f, ORDER, seed);
+        compare(&same, soa_taylor_hypot(MUL(Z, SIN(Y)), MUL(Z, COS(Y))), f, ORDER, seed);
+        compare(&same, LIN(2, LIN(0.5, Z, -3), 6), f, ORDER, seed);
+        compare(&same, soa_taylor_atan(soa_taylor_tan(Z)), f, ORDER, seed);
+        compare(&same, soa_taylor_asin(SIN(Z)), f, ORDER, seed);
+        compare(&same, soa_taylor_acos(COS(Z)), f, ORDER, seed);
+        const double one[ORDER + 1] = {1};
+        compare(&same, ADD(MUL(SIN(Z), SIN(Z)), MUL(COS(Z), COS(Z))), one, ORDER, seed);
+    }
+    conclude("derivatives of order up to 6, known in closed form", &known, 1e-12);
+    conclude("functions undone", &same, 1e-11);
+    /* what has no series says so; orders are kept within bounds */
+    assert_false(soa_taylor_sqrt(soa_taylor_line(2, 0, 1)).c[1] < 1e300);
+    assert_true(isnan(soa_taylor_log(soa_taylor_line(1, -1, 1)).c[0]));
+    assert_false(fabs(DIV(soa_taylor_constant(1), soa_taylor_line(1, 0, 1)).c[0]) < 1e300);
+    assert_int_equal(soa_taylor_line(99, 1, 1).order, SOA_TAYLOR_MOST);
+    assert_int_equal(soa_taylor_line(-1, 1, 1).order, 0);
+    assert_true(soa_taylor_derivative(soa_taylor_line(2, 1, 3), 5) == 0);
+}
+
+/* ---- machines ---------------------------------------------------------------------------------------------------- */
+static soa_body_def bar(const char *name, int parent, soa_joint_type type, double length, double x, double y) {
+    soa_body_def b = soa_body_default(name, parent, type);
+    soa_body_box(&b, 1 + length, length, 0.05, 0.08);
+    b.com[0] = length / 2;
+    b.placement.p[0] = x, b.placement.p[1] = y;
+    b.joint.damping = 0.3, b.joint.friction_positive = 0.1, b.joint.friction_negative = 0.2;
+    return b;
+}
+/* Ground L[0], crank L[1] (primary), coupler L[2], rocker L[3]. */
+static const double L4[4] = {1, 0.4, 0.9, 0.7};
+static int four_bar_U(void *user, T *q) {
+    const double *L = user;
+    const T x = LIN(-L[1], COS(q[0]), L[0]), y = LIN(-L[1], SIN(q[0]), 0);
+    const T r = soa_taylor_hypot(x, y), rr = MUL(r, r);
+    const T inner = soa_taylor_acos(DIV(LIN(1, rr, L[2] * L[2] - L[3] * L[3]), LIN(2 * L[2], r, 0)));
+    const T coupler = ADD(soa_taylor_atan2(y, x), inner);
+    q[1] = SUB(coupler, q[0]);
+    q[2] = soa_taylor_atan2(LIN(1, ADD(LIN(L[1], SIN(q[0]), 0), LIN(L[2], SIN(coupler), 0)), 0),
+                            LIN(1, ADD(LIN(L[1], COS(q[0]), 0), LIN(L[2], COS(coupler), 0)), -L[0]));
+    return 0;
+}
+static const soa_model *four_bar_model(void) {
+    soa_body_def b[3] = {bar("crank", 0, SOA_REVOLUTE, L4[1], 0, 0), bar("coupler", 1, SOA_REVOLUTE, L4[2], L4[1], 0),
+                         bar("rocker", 0, SOA_REVOLUTE, L4[3], L4[0], 0)};
+    soa_model_def def = soa_model_default("four-bar", b, 3);
+    const soa_model *m;
+    def.gravity[1] = -9.81, def.gravity[2] = 0; /* in the plane */
+    OK(soa_model_create(&def, &m, NULL));
+    return m;
+}
+/* The pin between coupler and rocker; rubbing: with friction and a motor. */
+static void four_bar_loop(soa_constraints *c, const soa_model *m, int rubbing) {
+    soa_constraint_def d = soa_constraint_default(SOA_LOOP, soa_find_frame(m, "rocker"), soa_find_frame(m, "coupler"));
+    const double effort[6] = {0.7 * rubbing};
+    d.place1.p[0] = L4[3], d.place2.p[0] = L4[2], d.damping = 0.2 * rubbing, d.friction = 0.15 * rubbing;
+    OK(soa_constraint_add(c, &d, NULL, NULL));
+    OK(soa_constraint_set_effort(c, 0, effort));
+}
+
+/* WD89's Figure 1, dimensions ours: links 1, 2, 3 on each other; cylinders 4-5 from the base to link 1 (loop (8), cut
+ * at the pin 8) and 6-7 from the base to link 2 (loop (9), cut at the pin 9).  Q = q5, q7, q3.  Order of q: 1, 2, 3, 4,
+ * 5, 6, 7. */
+static const double B1[2] = {0.4, -0.3}, B2[2] = {-0.3, 0.5}, P1[2] = {0.9, 0.1}, P2[2] = {0.5, 0.15}, LINK1 = 1.2;
+/* Angle about `pivot` at which a point at (px, py) of the link is `length` from `from`; `side` chooses the triangle. */
+static T lift(T fx, T fy, const double p[2], T length, double side) { /* fx, fy: from the pivot to `from` */
+    const double r = hypot(p[0], p[1]);
+    const T far = soa_taylor_hypot(fx, fy);
+    const T cosine = DIV(SUB(LIN(1, MUL(far, far), r * r), MUL(length, length)), LIN(2 * r, far, 0));
+    return LIN(1, ADD(soa_taylor_atan2(fy, fx), LIN(side, soa_taylor_acos(cosine), 0)), -atan2(p[1], p[0]));
+}
+static T turn_x(T angle, const double p[2]) {
+    return SUB(LIN(p[0], COS(angle), 0), LIN(p[1], SIN(angle), 0));
+}
+static T turn_y(T angle, const double p[2]) {
+    return ADD(LIN(p[0], SIN(angle), 0), LIN(p[1], COS(angle), 0));
+}
+static int figure_1_U(void *user, T *q) {
+    (void)user;
+    const double along[2] = {LINK1, 0};
+    q[0] = lift(soa_taylor_constant(B1[0]), soa_taylor_constant(B1[1]), P1, q[4], 1);
+    q[3] = soa_taylor_atan2(LIN(1, turn_y(q[0], P1), -B1[1]), LIN(1, turn_x(q[0], P1), -B1[0]));
+    const T ex = turn_x(q[0], along), ey = turn_y(q[0], along); /* the elbow */
+    const T second = lift(LIN(-1, ex, B2[0]), LIN(-1, ey, B2[1]), P2, q[6], -1);
+    q[1] = SUB(second, q[0]);
+    q[5] = soa_taylor_atan2(LIN(1, ADD(ey, turn_y(second, P2)), -B2[1]), LIN(1, ADD(ex, turn_x(second, P2)), -B2[0]));
+    return 0;
+}
+static const soa_model *figure_1_model(void) {
+    soa_body_def b[7] = {bar("1", 0, SOA_REVOLUTE, LINK1, 0, 0), bar("2", 1, SOA_REVOLUTE, 1, LINK1, 0),
+                         bar("3", 2, SOA_REVOLUTE, 0.4, 1, 0),   bar("4", 0, SOA_REVOLUTE, 0.3, B1[0], B1[1]),
+                         bar("5", 4, SOA_PRISMATIC, 0.3, 0, 0),  bar("6", 0, SOA_REVOLUTE, 0.3, B2[0], B2[1]),
+                         bar("7", 6, SOA_PRISMATIC, 0.3, 0, 0)};
+    b[4].joint.axis[0] = b[6].joint.axis[0] = 1, b[4].joint.axis[2] = b[6].joint.axis[2] = 0;
+    soa_model_def def = soa_model_default("WD89 figure 1", b, 7);
+    const soa_model *m;
+    def.gravity[1] = -9.81, def.gravity[2] = 0;
+    OK(soa_model_create(&def, &m, NULL));
+    return m;
+}
+static void figure_1_loops(soa_constraints *c, const soa_model *m, int rubbing) {
+    const char *arm[2] = {"1", "2"}, *rod[2] = {"5", "7"};
+    for (int i = 0; i < 2; ++i) {
+        soa_constraint_def d = soa_constraint_default(SOA_LOOP, soa_find_frame(m, arm[i]), soa_find_frame(m, rod[i]));
+        const double effort[6] = {(0.4 - i) * rubbing};
+        int number;
+        memcpy(d.place1.p, i ? P2 : P1, 2 * sizeof(double));
+        d.damping = 0.1 * rubbing, d.friction = (0.05 + i) * rubbing;
+        OK(soa_constraint_add(c, &d, &number, NULL));
+        OK(soa_constraint_set_effort(c, number, effort));
+    }
+}
+
+/* One machine, three embeddings of it: by function, by function with the constraints (whose cut joints then act), and
+ * by the constraints; against soa_closed_fd and soa_closed_id. */
+typedef struct machine {
+    const soa_model *m;
+    soa_work *w;
+    soa_constraints *c, *smooth; /* the same loops with and without friction and motors at the pins */
+    soa_embedding *by[3];
+    int nq, nv, n, primary[8];
+    unsigned char mask[8];
+} machine;
+static machine make(const soa_model *m, void (*close)(soa_constraints *, const soa_model *, int), soa_embedding_fn *U,
+                    void *user, int n, const int *primary) {
+    machine s = {.m = m, .nq = soa_nq(m), .nv = soa_nv(m), .n = n};
+    const soa_constraint_capacity room = {4, 24, 1};
+    soa_report report;
+    OK(soa_work_create(m, &s.w));
+    OK(soa_constraints_create(m, &room, &s.c));
+    OK(soa_constraints_create(m, &room, &s.smooth));
+    close(s.c, m, 1), close(s.smooth, m, 0);
+    for (int k = 0; k < n; ++k) s.primary[k] = primary[k], s.mask[primary[k]] = 1;
+    for (int i = 0; i < 3; ++i) {
+        soa_embedding_def def = soa_embedding_default(s.mask);
+        if (i < 2) def.function = U, def.user = user;
+        if (i > 0) def.constraints = s.c;
+        if (soa_embedding_create(m, &def, s.by + i, &report)) fail_msg("%s", report.text);
+        assert_int_equal(soa_embedding_nv(s.by[i]), n);
+        assert_int_equal(soa_embedding_nq(s.by[i]), n);
+    }
+    return s;
+}
+static void unmake(machine *s) {
+    for (int i = 0; i < 3; ++i) soa_embedding_free(s->by[i]);
+    soa_constraints_free(s->c), soa_constraints_free(s->smooth), soa_work_free(s->w), soa_model_free(s->m);
+}
+enum { MOST = 8 };
+static void one_state(machine *s, dice *d, const double *Q, const double *guess, long seed, worst_case *state,
+                      worst_case *forward, worst_case *back, worst_case *terms) {
+    const int n = s->n, nv = s->nv;
+    double V[MOST], A[MOST], tau[MOST], q[3][MOST], v[3][MOST], a[3][MOST], E[3][MOST * MOST], full[MOST] = {0},
+                                                                                               qdd[MOST];
+    soa_wrench f = {soa_frame_count(s->m) - 1, SOA_AXES_WORLD, {0}};
+    roll_many(d, -1, 1, (size_t)n, V), roll_many(d, -2, 2, (size_t)n, A), roll_many(d, -5, 5, (size_t)n, tau);
+    roll_many(d, -3, 3, 6, f.value);
+    for (int i = 0; i < 3; ++i) {
+        memcpy(q[i], guess, sizeof q[i]);
+        OK(soa_embedding_state(s->by[i], s->w, Q, V, A, 0, q[i], v[i], a[i], E[i]));
+        note(state, relative(q[i], q[0], (size_t)s->nq), seed), note(state, relative(v[i], v[0], (size_t)nv), seed);
+        note(state, relative(a[i], a[0], (size_t)nv), seed);
+        note(state, relative(E[i], E[0], (size_t)(nv * n)), seed);
+    }
+    double g[24], rate[24], Ev[MOST];
+    OK(soa_constraint_rows_at(s->c, s->w, q[0], v[0], 0, g, rate, NULL, NULL));
+    for (int r = 0; r < soa_constraint_rows(s->c); ++r) note(state, fabs(g[r]), seed), note(state, fabs(rate[r]), seed);
+    for (int j = 0; j < nv; ++j) Ev[j] = dot(n, E[0] + n * j, V);
+    note(state, relative(Ev, v[0], (size_t)nv), seed);
+    /* forward: torques on the primary joints, accelerations of the closed tree.  By function alone the pins are ideal.
+     * */
+    for (int k = 0; k < n; ++k) full[s->primary[k]] = tau[k];
+    for (int i = 0; i < 3; ++i) {
+        double Qdd[MOST], x[MOST], all[MOST], want[MOST];
+        OK(soa_closed_fd(i ? s->c : s->smooth, s->w, NULL, q[0], v[0], full, &f, 1, 0, qdd, NULL, NULL));
+        for (int k = 0; k < n; ++k) want[k] = qdd[s->primary[k]];
+        for (int method = 0; method < 2; ++method) {
+            memcpy(x, guess, sizeof x);
+            OK(soa_embedding_fd(s->by[i], s->w, (soa_embedding_method)method, Q, V, tau, &f, 1, 0, x, Qdd));
+            note(forward, relative(Qdd, want, (size_t)n), seed);
+            note(state, relative(x, q[0], (size_t)s->nq), seed);
+            OK(soa_embedding_state(s->by[i], s->w, Q, V, Qdd, 0, x, NULL, all, NULL)); /* all joints */
+            note(forward, relative(all, qdd, (size_t)nv), seed);
+        }
+    }
+    for (int i = 0; i < 3; ++i) {
+        double t1[MOST], H[MOST * MOST], C[MOST], G[MOST], sum[MOST], Qdd[MOST], x[MOST], T1, T2;
+        memcpy(x, guess, sizeof x);
+        OK(soa_embedding_id(s->by[i], s->w, Q, V, A, &f, 1, 0, x, t1));
+        for (int method = 0; method < 2; ++method) { /* forward(inverse(A)) = A, by both ways */
+            OK(soa_embedding_fd(s->by[i], s->w, (soa_embedding_method)method, Q, V, t1, &f, 1, 0, x, Qdd));
+            note(back, relative(Qdd, A, (size_t)n), seed);
+        }
+        /* the same as torques of the closed tree with motors at the primary joints */
+        OK(soa_closed_id(i ? s->c : s->smooth, s->w, q[0], v[0], a[0], &f, 1, 0, s->mask, full, NULL));
+        for (int k = 0; k < n; ++k) sum[k] = full[s->primary[k]];
+        note(back, relative(t1, sum, (size_t)n), seed);
+        OK(soa_embedding_terms(s->by[i], s->w, Q, V, &f, 1, 0, x, H, C, G));
+        for (int k = 0; k < n; ++k) sum[k] = dot(n, H + n * k, A) + C[k] + G[k];
+        note(terms, relative(sum, t1, (size_t)n), seed);
+        for (int k = 0; k < n * n; ++k) note(terms, fabs(H[k] - H[n * (k % n) + k / n]), seed);
+        T2 = 0;
+        for (int k = 0; k < n; ++k) T2 += dot(n, H + n * k, V) * V[k] / 2;
+        OK(soa_energy(s->m, s->w, q[0], v[0], &T1, NULL));
+        note(terms, relative(&T2, &T1, 1), seed); /* kinetic energy */
+        double still[MOST], zero[MOST] = {0};
+        OK(soa_embedding_id(s->by[i], s->w, Q, zero, NULL, &f, 1, 0, x, still));
+        note(terms, relative(G, still, (size_t)n), seed);
+    }
+}
+
+static void four_bar_and_figure_1(void **unused) {
+    (void)unused;
+    worst_case state[2] = {{0}}, forward[2] = {{0}}, back[2] = {{0}}, terms[2] = {{0}};
+    const int crank[1] = {0}, cylinders[3] = {2, 4, 6};
+    machine bars = make(four_bar_model(), four_bar_loop, four_bar_U, (void *)L4, 1, crank),
+            figure = make(figure_1_model(), figure_1_loops, figure_1_U, NULL, 3, cylinders);
+    for (long seed = first_seed(); seed < first_seed() + 200; ++seed) {
+        dice d = {(uint64_t)seed};
+        const double angle = roll(&d, -3.1, 3.1);
+        double guess[MOST] = {0}, v[MOST];
+        OK(soa_embedding_state(bars.by[0], bars.w, &angle, NULL, NULL, 0, guess, v, NULL, NULL));
+        guess[1] += roll(&d, -0.2, 0.2), guess[2] += roll(&d, -0.2, 0.2); /* on the branch, but not closed */
+        one_state(&bars, &d, &angle, guess, seed, state, forward, back, terms);
+        const double Q[3] = {roll(&d, -1, 1), roll(&d, 0.6, 1), roll(&d, 1.2, 1.6)};
+        OK(soa_embedding_state(figure.by[0], figure.w, Q, NULL, NULL, 0, guess, v, NULL, NULL));
+        for (int k = 0; k < 7; ++k) guess[k] += roll(&d, -0.05, 0.05);
+        one_state(&figure, &d, Q, guess, seed, state + 1, forward + 1, back + 1, terms + 1);
+    }
+    const char *name[2] = {"four-bar", "two loops"};
+    for (int i = 0; i < 2; ++i) {
+        printf("  %s\n", name[i]);
+        conclude("q, v, vdot, E: function = loop equations", state + i, 1e-10);
+        conclude("Qddot, all joints: two methods = closed tree", forward + i, 1e-10);
+        conclude("inverse dynamics, and back", back + i, 1e-10);
+        conclude("H Qddot + C + G = tau; energy; symmetry", terms + i, 1e-10);
+    }
+    unmake(&bars), unmake(&figure);
+}
+
+/* ---- random closed systems --------------------------------------------------------------------------------------- */
+static int rank_of(const double *G, int rows, int nv, const int *columns, int count) {
+    double A[MOST_ROWS * 64], S[64], super[64];
+    if (!count || !rows) return 0;
+    assert_true(count <= 64);
+    for (int r = 0; r < rows; ++r)
+        for (int k = 0; k < count; ++k) A[count * r + k] = G[nv * r + columns[k]];
+    LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'N', 'N', rows, count, A, count, S, NULL, rows, NULL, count, super);
+    int rank = 0;
+    for (int k = 0; k < (rows < count ? rows : count); ++k) rank += S[k] > 1e-2 * S[0]; /* a good choice, not any */
+    return rank;
+}
+static void random_systems(void **unused) {
+    (void)unused;
+    worst_case forward = {0}, back = {0}, state = {0};
+    long done = 0, quaternions = 0, driven = 0, mimics = 0, compared[2] = {0};
+    for (long seed = first_seed(); seed < first_seed() + systems() / 2; ++seed) {
+        closed *s = open_closed(seed, 3);
+        const int nv = s->nv, nq = s->nq;
+        int nonholonomic = 0, secondary[64], m = 0, with_quaternion = 0;
+        for (int k = 0; k < s->count; ++k)
+            nonholonomic |= s->def[k].kind == SOA_ROLLING || s->def[k].kind == SOA_VELOCITY;
+        answer a = make_answer(s);
+        solve_dense(s, s->tau, &a);
+        if (nonholonomic || !(a.condition < 1e4 && a.gap < 1e-26) || a.rank != s->rows || a.rank > 60) {
+            free_answer(&a), close_closed(s);
+            continue;
+        }
+        /* secondary: joints, in a random order, whose columns are independent of those before */
+        for (int tries = 0; tries < 4 * s->nb && m < a.rank; ++tries) {
+            soa_body_info b;
+            OK(soa_body(s->m, 1 + below(&s->d, s->nb), &b));
+            if (!b.nv || m + b.nv > a.rank) continue;
+            int fresh = 1;
+            for (int k = 0; k < m; ++k) fresh &= secondary[k] != b.v_index;
+            if (!fresh) continue;
+            for (int c = 0; c < b.nv; ++c) secondary[m + c] = b.v_index + c;
+            if (rank_of(s->G, s->rows, nv, secondary, m + b.nv) == m + b.nv) m += b.nv, with_quaternion += b.nq > b.nv;
+        }
+        if (m < a.rank) {
+            free_answer(&a), close_closed(s);
+            continue;
+        }
+        unsigned char *mask = calloc((size_t)nv, 1);
+        memset(mask, 1, (size_t)nv);
+        for (int k = 0; k < m; ++k) mask[secondary[k]] = 0;
+        soa_embedding_def def = soa_embedding_default(mask);
+        soa_embedding *e;
+        soa_report report;
+        def.constraints = s->c;
+        if (soa_embedding_create(s->m, &def, &e, &report)) fail_msg("seed %ld: %s", seed, report.text);
+        const int n = nv - m;
+        double *Q = calloc((size_t)nq, 8), *V = calloc((size_t)nv, 8), *tau = calloc((size_t)nv, 8),
+               *full = calloc((size_t)nv, 8), *Qdd = calloc((size_t)nv, 8), *ref = calloc((size_t)nv, 8),
+               *v = calloc((size_t)nv, 8), *acc = calloc((size_t)nv, 8);
+        int nQ = 0;
+        for (int b = 1; b <= s->nb; ++b) {
+            soa_body_info i;
+            OK(soa_body(s->m, b, &i));
+            if (i.mimic >= 0) ++mimics;
+        }
+        for (int k = 0, at = 0; k < nv; ++k)
+            if (mask[k]) V[at] = s->v[k], full[k] = tau[at++] = s->tau[k];
+        /* positions of primary joints in order of q, which is that of v */
+        int *owner = calloc((size_t)nq, sizeof *owner);
+        for (int b = 1; b <= s->nb; ++b) {
+            soa_body_info i;
+            OK(soa_body(s->m, b, &i));
+            for (int c = 0; c < i.nq; ++c) owner[i.q_index + c] = i.v_index + (i.nq == i.nv ? c : 0);
+        }
+        for (int k = 0; k < nq; ++k)
+            if (mask[owner[k]]) Q[nQ++] = s->q[k];
+        assert_int_equal(soa_embedding_nq(e), nQ);
+        assert_int_equal(soa_embedding_nv(e), n);
+        memcpy(s->q1, s->q, (size_t)nq * sizeof *s->q);
+        OK(soa_embedding_state(e, s->w, Q, V, NULL, s->t, s->q1, v, NULL, NULL));
+        note(&state, relative(s->q1, s->q, (size_t)nq), seed), note(&state, relative(v, s->v, (size_t)nv), seed);
+        OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, full, s->f, 2, s->t, s->qdd, NULL, NULL));
+        double scale = 1e-3 * fmax(1, a.free), worst = 0, effort = 1;
+        for (int k = 0; k < nv; ++k) scale = fmax(scale, fabs(s->qdd[k]));
+        for (int j = 0; j < nv; ++j) { /* sizes of the torques that make up tau */
+            double sum = 0;
+            for (int k = 0; k < nv; ++k) sum += fabs(s->M[nv * j + k] * s->qdd[k]);
+            effort = fmax(effort, sum);
+        }
+        double *values = s->U, *copy = s->A; /* a mass matrix of wide range is no task for dense columns */
+        memcpy(copy, s->M, (size_t)(nv * nv) * sizeof *copy);
+        assert_int_equal(LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'L', nv, copy, nv, values), 0);
+        const int wide = values[nv - 1] > 1e5 * values[0];
+        for (int method = 0; method < 2; ++method) {
+            OK(soa_embedding_fd(e, s->w, (soa_embedding_method)method, Q, V, tau, s->f, 2, s->t, s->q1, Qdd));
+            OK(soa_embedding_state(e, s->w, Q, V, Qdd, s->t, s->q1, NULL, acc, NULL));
+            worst = 0;
+            for (int k = 0; k < nv; ++k) worst = fmax(worst, fabs(acc[k] - s->qdd[k]));
+            if (method == SOA_EMBEDDING_SWEEPS || !wide) note(&forward, worst / scale, seed), ++compared[method];
+            OK(soa_embedding_id(e, s->w, Q, V, Qdd, s->f, 2, s->t, s->q1, ref));
+            worst = 0;
+            for (int k = 0; k < n; ++k) worst = fmax(worst, fabs(ref[k] - tau[k]));
+            note(&back, worst / effort, seed);
+        }
+        for (int k = 0; k < s->count; ++k) driven += s->def[k].drive != NULL;
+        ++done, quaternions += with_quaternion;
+        free(owner), free(Q), free(V), free(tau), free(full), free(Qdd), free(ref), free(v), free(acc), free(mask);
+        soa_embedding_free(e), free_answer(&a), close_closed(s);
+    }
+    printf("  %ld systems; secondary joints with quaternions %ld, driven constraints %ld, mimic joints %ld\n", done,
+           quaternions, driven, mimics);
+    printf("  forward dynamics compared: columns %ld, sweeps %ld\n", compared[0], compared[1]);
+    assert_true(done > systems() / 10);
+    conclude("q, v from primary ones", &state, 1e-9);
+    conclude("Qddot, two methods = closed tree", &forward, 1e-9);
+    conclude("inverse(forward(tau)) = tau, to the torques within", &back, 1e-11);
+}
+
+/* ---- quaternions by function; statuses --------------------------------------------------------------------------- */
+/* A free base (primary) that carries a wheel (revolute, primary) and a ball (spherical) geared to the wheel: the ball
+ * turns by half the wheel's angle about z, after a fixed turn about x. */
+static int geared_ball(void *user, T *q) {
+    (void)user;
+    const T half = LIN(0.25, q[7], 0), c = COS(half), s = SIN(half);
+    const double cx = cos(0.3), sx = sin(0.3);
+    q[8] = LIN(cx, c, 0), q[9] = LIN(sx, c, 0), q[10] = LIN(-sx, s, 0), q[11] = LIN(cx, s, 0); /* (cx, sx) (c, s) */
+    return 0;
+}
+static void with_quaternions(void **unused) {
+    (void)unused;
+    soa_body_def b[3] = {soa_body_default("base", 0, SOA_FREE), soa_body_default("wheel", 1, SOA_REVOLUTE),
+                         soa_body_default("ball", 1, SOA_SPHERICAL)};
+    for (int i = 0; i < 3; ++i) soa_body_box(b + i, 1 + i, 0.2, 0.3, 0.4), b[i].com[0] = 0.1 * i;
+    b[2].placement.p[1] = 0.5;
+    soa_model_def def = soa_model_default("geared ball", b, 3);
+    const soa_model *m;
+    OK(soa_model_create(&def, &m, NULL));
+    assert_int_equal(soa_nq(m), 12);
+    unsigned char mask[10] = {1, 1, 1, 1, 1, 1, 1};
+    soa_embedding_def e = soa_embedding_default(mask);
+    soa_embedding *by;
+    soa_work *w;
+    e.function = geared_ball;
+    OK(soa_work_create(m, &w));
+    OK(soa_embedding_create(m, &e, &by, NULL));
+    assert_int_equal(soa_embedding_nq(by), 8);
+    assert_int_equal(soa_embedding_nv(by), 7);
+    worst_case rates = {0}, forward = {0};
+    for (long seed = first_seed(); seed < first_seed() + 100; ++seed) {
+        dice d = {(uint64_t)seed};
+        double Q[8], V[7], A[7], q[12], v[10], a[10], E[70], tau[7], Qdd[2][7], back[7], dq[10], q1[12], q2[12], Q1[8];
+        roll_many(&d, -1, 1, 8, Q), roll_many(&d, -1, 1, 7, V), roll_many(&d, -1, 1, 7, A),
+            roll_many(&d, -1, 1, 7, tau);
+        const double size = sqrt(dot(4, Q + 3, Q + 3));
+        for (int j = 0; j < 4; ++j) Q[3 + j] /= size;
+        OK(soa_embedding_state(by, w, Q, V, A, 0, q, v, a, E));
+        const double ball[3] = {0, 0, V[6] / 2}, ball_a[3] = {0, 0, A[6] / 2}; /* about z of the ball */
+        note(&rates, relative(v, V, 7), seed), note(&rates, relative(a, A, 7), seed);
+        note(&rates, relative(v + 7, ball, 3), seed), note(&rates, relative(a + 7, ball_a, 3), seed);
+        for (int k = 0; k < 7; ++k) back[k] = 0;
+        for (int j = 0; j < 10; ++j) {
+            dq[j] = dot(7, E + 7 * j, V);
+        }
+        note(&rates, relative(dq, v, 10), seed);
+        /* and by differences along the motion */
+        const double h = 1e-4;
+        double VQ[10] = {0}, base[12];
+        memcpy(VQ, V, sizeof V);
+        memcpy(base, q, sizeof base);
+        OK(soa_integrate(m, base, VQ, h, q1));
+        memcpy(Q1, q1, sizeof Q1);
+        OK(soa_embedding_state(by, w, Q1, NULL, NULL, 0, q1, NULL, NULL, NULL));
+        OK(soa_integrate(m, base, VQ, -h, q2));
+        memcpy(Q1, q2, sizeof Q1);
+        OK(soa_embedding_state(by, w, Q1, NULL, NULL, 0, q2, NULL, NULL, NULL));
+        OK(soa_difference(m, q2, q1, dq));
+        for (int j = 0; j < 10; ++j) dq[j] /= 2 * h;
+        assert_true(relative(dq, v, 10) < 1e-6);
+        for (int k = 0; k < 2; ++k) {
+            OK(soa_embedding_fd(by, w, (soa_embedding_method)k, Q, V, tau, NULL, 0, 0, q, Qdd[k]));
+            OK(soa_embedding_id(by, w, Q, V, Qdd[k], NULL, 0, 0, q, back));
+            note(&forward, relative(back, tau, 7), seed);
+        }
+        note(&forward, relative(Qdd[1], Qdd[0], 7), seed);
+    }
+    conclude("quaternions by function: rates", &rates, 1e-12);
+    conclude("quaternions by function: two methods, inverse", &forward, 1e-10);
+    mask[8] = 1; /* half a ball */
+    soa_report report;
+    REFUSED(SOA_E_JOINT, soa_embedding_create(m, &e, &by, &report));
+    assert_non_null(strstr(report.text, "whole"));
+    mask[8] = 0;
+    soa_embedding_free(by), soa_work_free(w), soa_model_free(m);
+}
+
+static int no_such(void *user, T *q) {
+    (void)user, (void)q;
+    return 1;
+}
+static int wrong(void *user, T *q) {
+    four_bar_U(user, q);
+    q[2] = LIN(1, q[2], 1e-3);
+    return 0;
+}
+static int forgetful(void *user, T *q) {
+    (void)user;
+    q[1] = soa_taylor_constant(0); /* and q[2] is not written */
+    return 0;
+}
+static void statuses(void **unused) {
+    (void)unused;
+    const int crank[1] = {0};
+    machine s = make(four_bar_model(), four_bar_loop, four_bar_U, (void *)L4, 1, crank);
+    double Q = 0.7, V = 1, q[3] = {0}, kept[3], Qdd = 5, bad = NAN, tau = 5;
+    OK(soa_embedding_state(s.by[0], s.w, &Q, NULL, NULL, 0, q, NULL, NULL, NULL));
+    memcpy(kept, q, sizeof q);
+    for (int i = 0; i < 3; ++i) {
+        REFUSED(SOA_E_NOT_FINITE,
+                soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS, &bad, &V, NULL, NULL, 0, 0, q, &Qdd));
+        REFUSED(SOA_E_NOT_FINITE,
+                soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS, &Q, &bad, NULL, NULL, 0, 0, q, &Qdd));
+        REFUSED(SOA_E_NOT_FINITE,
+                soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS, &Q, &V, &bad, NULL, 0, 0, q, &Qdd));
+        REFUSED(SOA_E_NOT_FINITE, soa_embedding_id(s.by[i], s.w, &Q, &V, &bad, NULL, 0, 0, q, &tau));
+        REFUSED(SOA_E_ARGUMENT,
+                soa_embedding_fd(s.by[i], s.w, (soa_embedding_method)5, &Q, &V, NULL, NULL, 0, 0, q, &Qdd));
+        REFUSED(SOA_E_ARGUMENT,
+                soa_embedding_fd(s.by[i], NULL, SOA_EMBEDDING_SWEEPS, &Q, &V, NULL, NULL, 0, 0, q, &Qdd));
+        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(s.by[i], s.w, &Q, &V, NULL, NULL, 0, NAN, q, &tau));
+        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(s.by[i], s.w, NULL, &V, NULL, NULL, 0, 0, q, &tau));
+        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(s.by[i], s.w, &Q, &V, NULL, NULL, 0, 0, NULL, &tau));
+    }
+    REFUSED(SOA_E_ARGUMENT, soa_embedding_state(NULL, s.w, &Q, NULL, NULL, 0, q, NULL, NULL, NULL));
+    /* functions that fail */
+    soa_embedding_fn *poor[3] = {no_such, wrong, forgetful};
+    const soa_status said[3] = {SOA_E_SINGULAR, SOA_E_INCONSISTENT, SOA_E_SINGULAR};
+    for (int i = 0; i < 3; ++i) {
+        soa_embedding_def def = soa_embedding_default(s.mask);
+        soa_embedding *e;
+        def.function = poor[i], def.user = (void *)L4, def.constraints = s.c;
+        OK(soa_embedding_create(s.m, &def, &e, NULL));
+        REFUSED(said[i], soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS, &Q, &V, NULL, NULL, 0, 0, q, &Qdd));
+        soa_embedding_free(e);
+    }
+    /* the rocker as primary joint: it cannot turn round, and at its ends E is not defined */
+    const unsigned char rocker[3] = {0, 0, 1};
+    soa_embedding_def def = soa_embedding_default(rocker);
+    soa_embedding *e;
+    def.constraints = s.c;
+    OK(soa_embedding_create(s.m, &def, &e, NULL));
+    double reach = 0.1; /* of a rocker flat on the ground: the crank would have to be 0.7 long */
+    REFUSED(SOA_E_NO_CONVERGENCE,
+            soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS, &reach, &V, NULL, NULL, 0, 0, q, &Qdd));
+    assert_memory_equal(q, kept, sizeof q);
+    /* crank and coupler in line: rocker angle from the triangle 1.0, 0.7, 1.3 */
+    const double inner = acos((1 + 0.49 - 1.69) / (2 * 0.7)), end = 3.14159265358979323846 - inner;
+    const double along = atan2(0.7 * sin(end), 1 + 0.7 * cos(end));
+    double dead[3] = {along, 0, end};
+    const soa_status at_end = soa_embedding_fd(e, s.w, SOA_EMBEDDING_COLUMNS, &end, &V, NULL, NULL, 0, 0, dead, &Qdd);
+    assert_true(at_end == SOA_E_SINGULAR || at_end == SOA_E_NO_CONVERGENCE);
+    assert_true(Qdd == 5 && tau == 5);
+    soa_embedding_free(e);
+    /* branches: the guess chooses; a limit keeps to it */
+    double up[3], down[3] = {Q, -1.5, -1.2};
+    memcpy(up, kept, sizeof up);
+    OK(soa_embedding_state(s.by[2], s.w, &Q, NULL, NULL, 0, up, NULL, NULL, NULL));
+    OK(soa_embedding_state(s.by[2], s.w, &Q, NULL, NULL, 0, down, NULL, NULL, NULL));
+    assert_true(relative(up, kept, 3) < 1e-10 && fabs(down[1] - up[1]) > 0.1);
+    def = soa_embedding_default(s.mask), def.constraints = s.c, def.branch = 0.01;
+    OK(soa_embedding_create(s.m, &def, &e, NULL));
+    down[1] += 0.05;
+    REFUSED(SOA_E_NO_CONVERGENCE, soa_embedding_state(e, s.w, &Q, NULL, NULL, 0, down, NULL, NULL, NULL));
+    down[1] -= 0.045;
+    OK(soa_embedding_state(e, s.w, &Q, NULL, NULL, 0, down, NULL, NULL, NULL));
+    soa_embedding_free(e);
+    /* too many primary joints: the loops hold them; too few: E is not determined */
+    const unsigned char two[3] = {1, 1, 0}, none[3] = {0, 0, 0};
+    def = soa_embedding_default(two), def.constraints = s.c;
+    OK(soa_embedding_create(s.m, &def, &e, NULL));
+    const double Q2[2] = {kept[0], kept[1]}, V2[2] = {1, 1};
+    double q2[3], x2[2];
+    memcpy(q2, kept, sizeof q2);
+    REFUSED(SOA_E_INCONSISTENT, soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS, Q2, V2, NULL, NULL, 0, 0, q2, x2));
+    soa_embedding_free(e);
+    def = soa_embedding_default(none), def.constraints = s.c;
+    OK(soa_embedding_create(s.m, &def, &e, NULL));
+    REFUSED(SOA_E_SINGULAR, soa_embedding_state(e, s.w, &Q, NULL, NULL, 0, q2, NULL, NULL, NULL));
+    soa_embedding_free(e);
+    /* rows on velocities have no U */
+    soa_constraint_def v = soa_constraint_default(SOA_VELOCITY, 0, soa_find_frame(s.m, "coupler"));
+    v.row_count = 1, v.rows[0][3] = 1;
+    OK(soa_constraint_add(s.c, &v, NULL, NULL));
+    for (int i = 1; i < 3; ++i)
+        REFUSED(SOA_E_ARGUMENT, soa_embedding_state(s.by[i], s.w, &Q, NULL, NULL, 0, q, NULL, NULL, NULL));
+    /* what is wanted to begin with */
+    soa_report report;
+    def = soa_embedding_default(s.mask);
+    REFUSED(SOA_E_ARGUMENT, soa_embedding_create(s.m, &def, &e, &report));
+    assert_non_null(strstr(report.text, "neither"));
+    def.function = four_bar_U, def.primary = NULL;
+    REFUSED(SOA_E_ARGUMENT, soa_embedding_create(s.m, &def, &e, &report));
+    def.primary = s.mask, def.branch = NAN;
+    REFUSED(SOA_E_ARGUMENT, soa_embedding_create(s.m, &def, &e, &report));
+    def.branch = 0;
+    const size_t size = soa_embedding_size(s.m, &def);
+    char *memory = aligned_alloc(64, (size + 127) / 64 * 64);
+    REFUSED(SOA_E_MEMORY, soa_embedding_init(s.m, &def, memory, size - 1, &e, &report));
+    REFUSED(SOA_E_MEMORY, soa_embedding_init(s.m, &def, memory + 8, size, &e, &report));
+    OK(soa_embedding_init(s.m, &def, memory, size, &e, &report));
+    assert_true(soa_embedding_size(NULL, &def) == 0 && soa_embedding_nv(NULL) == 0);
+    free(memory);
+    unmake(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(known_derivatives), cmocka_unit_test(four_bar_and_figure_1),
+                                       cmocka_unit_test(random_systems), cmocka_unit_test(with_quaternions),
+                                       cmocka_unit_test(statuses)};
+    return cmocka_run_group_tests_name("embedding", tests, NULL, NULL);
+}
