@@ -1,4 +1,4 @@
-/* arm7.c  a 7-joint arm: the KUKA iiwa of REFERENCE R2, every axis z. */
+/* arm7.c  a 7-joint arm: the numbers of the KUKA iiwa, every axis z. */
 #include "stock.h"
 
 typedef struct arm7_row {

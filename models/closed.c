@@ -55,7 +55,7 @@ static void fourbar(plan *p) {
     p->v[0] = 2; /* the others follow by projection */
 }
 
-/* Angles from x here; phi of REFERENCE R5 is from the vertical, clockwise. */
+/* Angles from x here; phi of IFToMM A02's formula is from the vertical, clockwise. */
 static void windows(plan *p, int n) {
     for (int i = 0; i <= n; ++i) rod(add(p, NULL, 0, i, 0, 0, ez), 1, 1);
     for (int i = 0; i < n; ++i) rod(add(p, NULL, i + 1, 1, 0, 0, ez), 1, 1);
@@ -65,7 +65,7 @@ static void windows(plan *p, int n) {
     p->gravity[1] = -9.81;
 }
 
-/* IFToMM A03, the numbers of REFERENCE R3 */
+/* IFToMM A03, the usual numbers */
 static const double b_x = -.03635, b_y = .03273, c_x = .014, c_y = .072, sc = 18e-3, sd = 2e-2;
 const int soai_andrews_order[7] = {0, 1, 2, 4, 3, 6, 5};
 static void andrews(plan *p) {

@@ -50,7 +50,7 @@ void soai_stock_four_bar(soai_stock *stock) {
     pin(stock, "C", 2, end[1], 3, end[2], axis);
 }
 
-/* Andrews' squeezing mechanism (REFERENCE R3) without its spring and drive: seven bodies in the plane z = 0, three loops
+/* Andrews' squeezing mechanism (IFToMM A03) without its spring and drive: seven bodies in the plane z = 0, three loops
  * that meet at the tip P of K2; no gravity.  q is beta, Theta, gamma, delta, Phi, epsilon, Omega. */
 void soai_stock_andrews(soai_stock *stock) {
     static const double z[3] = {0, 0, 1};
@@ -84,7 +84,7 @@ void soai_stock_andrews(soai_stock *stock) {
     pin(stock, "P6", 2, P2, 7, P6, z);
 }
 
-/* Bricard's mechanism (REFERENCE R6): five rods of 1 m and 1 kg, six revolute joints, the last one to the ground.  One
+/* Bricard's mechanism (IFToMM A04): five rods of 1 m and 1 kg, six revolute joints, the last one to the ground.  One
  * row of its loop is redundant, so that it moves where counting says it is locked. */
 void soai_stock_bricard(soai_stock *stock) {
     static const double point[6][3] = {{0, 0, 0}, {1, 0, 0}, {1, -1, 0}, {1, -1, 1}, {0, -1, 1}, {0, 0, 1}};

@@ -1,7 +1,7 @@
 /* puma.c  the PUMA 560, alone and in pairs.
  *
- * puma560      standard DH, Corke & Armstrong-Helouvry 1994 (REFERENCE R1)
- * puma560-akb  modified DH, Armstrong, Khatib & Burdick 1986 (REFERENCE R1); friction as in puma560, same motors
+ * puma560      standard DH, Corke & Armstrong-Helouvry 1994
+ * puma560-akb  modified DH, Armstrong, Khatib & Burdick 1986; friction as in puma560, same motors
  * two-puma     two of the first on one base, as in WD89: connector links (fixed DH rows) carry the arms.  The paper's
  *              base is its inertial link, so ours is fixed; --floating makes it a space robot.  No gravity.
  * Motor-side numbers become joint-side ones: damping G^2 B, Coulomb |G| Tc.  A negative gear turns the motor the other

@@ -32,7 +32,7 @@ static const family families[] = {
      soai_stock_two_puma, 0, 0, NULL},
     {"two-puma-object", "two-puma with WD89's floating object: five massless links and six 1-dof joints",
      soai_stock_two_puma_object, 0, 0, object},
-    {"arm7", "7-joint arm with the numbers of the KUKA iiwa (REFERENCE R2)",
+    {"arm7", "7-joint arm with the numbers of the KUKA iiwa",
      soai_stock_arm7, 0, 0, NULL},
     {"satellite", "free-flying satellite with two 7-joint arms, 20 degrees of freedom, no gravity",
      soai_stock_satellite, 0, 0, NULL},
@@ -54,9 +54,9 @@ static const family families[] = {
      soai_stock_random_ideal, 0, 2147483647, forest},
     {"four-bar", "a crank, a coupler and a rocker, one loop, in the vertical x-z plane",
      soai_stock_four_bar, 0, 0, flat},
-    {"andrews", "Andrews' squeezing mechanism, 7 bodies and 3 loops (REFERENCE R3), without its spring; no gravity",
+    {"andrews", "Andrews' squeezing mechanism, 7 bodies and 3 loops (IFToMM A03), without its spring; no gravity",
      soai_stock_andrews, 0, 0, flat},
-    {"bricard", "Bricard's mechanism, 5 rods and 6 revolute joints in one loop that moves (REFERENCE R6)",
+    {"bricard", "Bricard's mechanism, 5 rods and 6 revolute joints in one loop that moves (IFToMM A04)",
      soai_stock_bricard, 0, 0, loop},
 };
 /* clang-format on */

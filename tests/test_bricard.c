@@ -1,4 +1,4 @@
-/* test_bricard.c  Bricard's mechanism (REFERENCE R6): its redundant row named, its energy, and ways that agree. */
+/* test_bricard.c  Bricard's mechanism (IFToMM A04): its redundant row named, its energy, and ways that agree. */
 #include "check.h"
 
 #include "../models/closed.h"

@@ -246,6 +246,49 @@ static void near_singular(void **state) {
     conclude("damped by 1e-2 anywhere: sizes of vdot, lambda", &bounded, 1e5);
 }
 
+/* A massless coupler: the tree alone has no acceleration, the loop gives it one. */
+static void massless(void **state) {
+    (void)state;
+    const double L[4] = {1, 0.4, 0.9, 0.7};
+    soa_body_def b[3] = {rod("crank", 0, L[1]), soa_body_default("coupler", 1, SOA_REVOLUTE), rod("rocker", 0, L[3])};
+    b[1].placement.p[0] = L[1], b[2].placement.p[0] = L[0];
+    soa_model_def def = soa_model_default("massless coupler", b, 3);
+    const soa_model *m;
+    OK(soa_model_create(&def, &m, NULL));
+    const soa_frame base = soa_frame_identity();
+    closed *whole = four_bar(L, &base, 0.7, 1, 0), *s = start(m, 1);
+    memcpy(s->q, whole->q, 3 * sizeof *s->q), memset(s->v, 0, 3 * sizeof *s->v), s->t = 0;
+    s->f[0] = s->f[1] = (soa_wrench){0};
+    soa_constraint_def c = shut(s, L, SOA_REVOLUTE);
+    add(s, &c), add(whole, &c);
+    whole->v[0] = 1;
+    OK(soa_closed_project(whole->c, whole->w, 0, whole->q, whole->v, NULL)); /* a velocity; the other has no M^-1 */
+    memcpy(s->v, whole->v, 3 * sizeof *s->v), memcpy(s->q, whole->q, 3 * sizeof *s->q);
+    refresh(s);
+    double lambda[5];
+    soa_closed_report report;
+    soa_closed_options o = soa_closed_default();
+    REFUSED(SOA_E_HINGE_SINGULAR, soa_aba(m, s->w, s->q, s->v, s->tau, NULL, 0, s->qdd));
+    o.method = SOA_CLOSED_FORCES;
+    REFUSED(SOA_E_HINGE_SINGULAR, soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, NULL));
+    o.method = SOA_CLOSED_NULL_SPACE;
+    REFUSED(SOA_E_HINGE_SINGULAR, soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, NULL));
+    REFUSED(SOA_E_HINGE_SINGULAR, soa_closed_project(s->c, s->w, 0, s->q, s->v, NULL));
+    OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, &report));
+    assert_int_equal(report.method, SOA_CLOSED_KKT);
+    assert_int_equal(report.rank, 2);
+    /* it obeys the loop, and the torques are met: M vdot + bias = tau + G' lambda */
+    worst_case loop = {0}, torque = {0};
+    for (int r = 0; r < s->rows; ++r) note(&loop, fabs(dot(3, s->G + 3 * r, s->qdd) + s->gamma[r]), r);
+    OK(soa_rnea(m, s->w, s->q, s->v, s->qdd, NULL, 0, s->v1));
+    pull_of(s, lambda, s->q1);
+    for (int j = 0; j < 3; ++j) s->q1[j] += s->tau[j];
+    note(&torque, relative(s->v1, s->q1, 3), 0);
+    conclude("massless coupler: the loop", &loop, 1e-12);
+    conclude("massless coupler: torques", &torque, 1e-12);
+    close_closed(s), close_closed(whole);
+}
+
 /* ---- the same ring cut at one joint or at its neighbour ---------------------------------------------------------- */
 typedef struct ring {
     int links;               /* moving; the last two joints are those of interest */
@@ -718,9 +761,9 @@ static void cost(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(redundancy),    cmocka_unit_test(contradiction),
-                                       cmocka_unit_test(near_singular), cmocka_unit_test(cut_elsewhere),
-                                       cmocka_unit_test(switching),     cmocka_unit_test(refusals),
-                                       cmocka_unit_test(odds),          cmocka_unit_test(cost)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(redundancy), cmocka_unit_test(contradiction), cmocka_unit_test(near_singular),
+        cmocka_unit_test(massless),   cmocka_unit_test(cut_elsewhere), cmocka_unit_test(switching),
+        cmocka_unit_test(refusals),   cmocka_unit_test(odds),          cmocka_unit_test(cost)};
     return cmocka_run_group_tests_name("closed_known", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_reference.c  published digits: REFERENCE R1, R2, R4, R7, R8, each to the digits it claims. */
+/* test_reference.c  published digits: PUMA 560, KUKA iiwa, pendulum, torque-free body, two links, each to the digits it claims. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

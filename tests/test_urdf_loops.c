@@ -380,7 +380,7 @@ static void shipped(void **unused) {
     assert_int_equal(SOA_OK, soa_model_open_closed("andrews", NULL, &m, &list, &report));
     assert_int_equal(SOA_OK, soa_constraint_list_create(&list, m, 1, &c, &report));
     assert_int_equal(SOA_OK, soa_work_create(m, &w));
-    /* REFERENCE R3's start, its order beta Theta gamma Phi delta Omega epsilon; the spring does not count at rest there */
+    /* The published start, its order beta Theta gamma Phi delta Omega epsilon; the spring does not count at rest there */
     double q[7] = {-0.0617138900142764496, 0,
                    0.455279819163070380,   0.487364979543842550,
                    0.222668390165885885,   1.23054744454982119,

@@ -97,7 +97,7 @@ SOA_API soa_status soa_constraint_rows_at(soa_constraints *constraints, soa_work
                                           const double *v, double t, double *g, double *rate, double *G, double *gamma);
 
 typedef enum soa_closed_method {
-    SOA_CLOSED_AUTO,      /* by sizes                                                                                 */
+    SOA_CLOSED_AUTO,      /* by sizes; KKT where a massless link is held by its loop alone                            */
     SOA_CLOSED_KKT,       /* FO00 (20): the whole system, dense                                                       */
     SOA_CLOSED_FORCES,    /* FO00 (21): constraint forces through O(n) solves                                         */
     SOA_CLOSED_NULL_SPACE /* FO00 (22): independent motions, by a rank test                                           */

@@ -340,7 +340,7 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
     int rows = 0;
     soa_status s = soai_check_state(m, q, v, NULL, tau, &w->body);
     if (s || (s = soai_constraint_evaluate(c, w, q, v ? v : w->zero, t, &rows))) return s;
-    const soa_closed_method method = choose(c, options->method, options->damping > 0, rows);
+    soa_closed_method method = choose(c, options->method, options->damping > 0, rows);
     if (method != SOA_CLOSED_FORCES && !c->capacity.dense) return SOA_E_MEMORY;
     if (method != SOA_CLOSED_FORCES && options->damping > 0) return SOA_E_ARGUMENT;
     soai_constraint_form(c, w, rows, c->G);
@@ -348,12 +348,24 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
         const double rate = (v ? dot(nv, c->G + (size_t)r * (size_t)nv, v) : 0) + c->row[r].drift;
         c->gamma[r] = c->row[r].gamma + options->baumgarte[0] * rate + options->baumgarte[1] * c->row[r].g;
     }
+<<<<<<< HEAD
     for (int j = 0; j < nv; ++j) c->torque[j] = c->cut[j] + (tau ? tau[j] : 0);
     const input in = {c, w, options, q, v, wrenches, wrench_count, rows, lambda != NULL};
+=======
+    const input in = {c, w, options, q, v, wrenches, wrench_count, rows};
+>>>>>>> 925ca0cbd0f660b1b0a339d314f7ff77c40ef361
     gram g = {0};
-    s = method == SOA_CLOSED_KKT      ? by_kkt(&in, &g)
-        : method == SOA_CLOSED_FORCES ? by_forces(&in, &g)
-                                      : by_null_space(&in, &g);
+    for (int again = 1; again >= 0; --again) {
+        for (int j = 0; j < nv; ++j) c->torque[j] = c->cut[j] + (tau ? tau[j] : 0);
+        s = method == SOA_CLOSED_KKT      ? by_kkt(&in, &g)
+            : method == SOA_CLOSED_FORCES ? by_forces(&in, &g)
+                                          : by_null_space(&in, &g);
+        /* a massless link that only the loop holds: (20) has an answer where M has no inverse */
+        if (s != SOA_E_HINGE_SINGULAR || options->method != SOA_CLOSED_AUTO || !c->capacity.dense ||
+            options->damping > 0)
+            break;
+        method = SOA_CLOSED_KKT;
+    }
     const double residual = s ? 0 : disagreement(c, &g);
     const int contradict = !(residual <= options->consistency), loose = contradict && g.left > 1e-14;
     if (loose) g.condition = 1 / g.left; /* not rounding: rows that were taken to be redundant are nearly so only */
