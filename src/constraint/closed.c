@@ -348,12 +348,7 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
         const double rate = (v ? dot(nv, c->G + (size_t)r * (size_t)nv, v) : 0) + c->row[r].drift;
         c->gamma[r] = c->row[r].gamma + options->baumgarte[0] * rate + options->baumgarte[1] * c->row[r].g;
     }
-<<<<<<< HEAD
-    for (int j = 0; j < nv; ++j) c->torque[j] = c->cut[j] + (tau ? tau[j] : 0);
     const input in = {c, w, options, q, v, wrenches, wrench_count, rows, lambda != NULL};
-=======
-    const input in = {c, w, options, q, v, wrenches, wrench_count, rows};
->>>>>>> 925ca0cbd0f660b1b0a339d314f7ff77c40ef361
     gram g = {0};
     for (int again = 1; again >= 0; --again) {
         for (int j = 0; j < nv; ++j) c->torque[j] = c->cut[j] + (tau ? tau[j] : 0);
