@@ -199,7 +199,7 @@ static double apart(const matrix *a, const double *b) {
     return relative(b, x, (size_t)a->rows);
 }
 
-/* (3.6), (b.9) as printed (with ERRATA) and (b.14): arms and object apart, Omega inverted. */
+/* (3.6), (b.9) as printed (misprints mended) and (b.14): arms and object apart, Omega inverted. */
 static void paper_formulas(void **unused) {
     (void)unused;
     static dense_grasp D;
@@ -285,7 +285,7 @@ static void paper_formulas(void **unused) {
             note(&loose, apart(motion, qdd), seed);
             note(&loose_forces, apart(force, local), seed);
             note(&free_rates, apart(rates, W_rate), seed);
-            /* (b.14), G2 with the sign of ERRATA */
+            /* (b.14), G2 with its sign mended */
             matrix *unit = new_matrix(n, n);
             for (int i = 0; i < n; ++i) unit->x[(n + 1) * i] = 1;
             const matrix *HOJ = times(HO, J), *JtO = times(Jt, Oi), *AP = times(AMA, Pi);
