@@ -360,7 +360,7 @@ static inline void solve_dense(closed *s, const double *tau, answer *a) {
         for (int r = 0; r < rows; ++r) a->pull[j] += s->G[nv * r + j] * a->lambda[r];
     }
 }
-/* The whole system (20) by LU; only where the rows are independent. */
+/* The whole system (20) by LU, refined; only where the rows are independent. */
 static inline void solve_whole(closed *s, const double *tau, answer *a) {
     const int nv = s->nv, rows = s->rows, n = nv + rows;
     double *K = s->K, *x = s->U, *cut = s->A;
@@ -378,7 +378,11 @@ static inline void solve_whole(closed *s, const double *tau, answer *a) {
         x[nv + r] = -s->gamma[r];
         for (int c = 0; c < rows; ++c) K[n * (nv + r) + nv + c] = 0;
     }
-    assert_int_equal(LAPACKE_dgesv(LAPACK_ROW_MAJOR, n, 1, K, n, pivot, x, 1), 0);
+    double rows_scale[512], columns_scale[512], rcond, forward, backward, growth; /* scaled and refined */
+    char scaled;
+    LAPACKE_dgesvx(LAPACK_ROW_MAJOR, 'E', 'N', n, 1, K, n, s->A, n, pivot, &scaled, rows_scale, columns_scale, x, 1,
+                   x + n, 1, &rcond, &forward, &backward, &growth);
+    x += n;
     memcpy(a->vdot, x, (size_t)nv * sizeof *x);
     for (int r = 0; r < rows; ++r) a->lambda[r] = -x[nv + r];
     for (int j = 0; j < nv; ++j) {
