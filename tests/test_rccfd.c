@@ -355,7 +355,7 @@ static void cost(void **unused) {
         if (!all && (joints[k] > 70 || arms[k] > 8)) continue;
         const int n = arms[k] * joints[k] + 1;
         soa_body_def *body = calloc((size_t)n, sizeof *body);
-        char(*name)[24] = calloc((size_t)n, sizeof *name);
+        char(*name)[32] = calloc((size_t)n, sizeof *name);
         dice d = {77};
         int at = 0;
         const recipe r = {.no_losses = 1};
