@@ -1,8 +1,8 @@
-/* grasp_systems.h  random arms that hold a random object by random contacts, closed at their state; and the dense system
- * (2.11) of RK88-II in long double, by which every method is judged.
+/* grasp_systems.h  random arms that hold a random object by random contacts, closed at their state; and the dense
+ * system (2.11) of RK88-II in long double, by which every method is judged.
  *
  * T, J, M and biases are formed from public calls; nothing of the code under test is used but soa_grasp_close, to find
- * velocities that obey the contacts.                                                                                  */
+ * velocities that obey the contacts. */
 #ifndef SOA_TESTS_GRASP_SYSTEMS_H
 #define SOA_TESTS_GRASP_SYSTEMS_H
 #include "check.h"
@@ -185,7 +185,7 @@ static inline void grasp_system_close(grasp_system *s) {
     soa_grasp_free(s->g), soa_work_free(s->w), soa_model_free(s->m);
 }
 
-/* --- dense ----------------------------------------------------------------------------------------------------------- */
+/* --- dense ------------------------------------------------------------------------------------------------------- */
 static inline void rotate(const double R[9], const double x[3], double y[3]) {
     for (int i = 0; i < 3; ++i) y[i] = R[3 * i] * x[0] + R[3 * i + 1] * x[1] + R[3 * i + 2] * x[2];
 }
@@ -332,8 +332,8 @@ static inline double along_T(const dense_grasp *D, int row, const double *x) {
     return sum;
 }
 
-/* A x = b (n x n), complete pivoting, long double; unknowns without a pivot above `least` (relative) are set to zero.  Gives
- * back the rank. */
+/* A x = b (n x n), complete pivoting, long double; unknowns without a pivot above `least` (relative) are set to zero.
+ * Gives back the rank. */
 static inline int solve_full(int n, long double *A, long double *b, double least) {
     int *column = malloc((size_t)n * sizeof *column), rank = 0;
     long double *x = calloc((size_t)n, sizeof *x), first = 0;

@@ -1,7 +1,7 @@
-/* test_grasp.c  grasps: contact coordinates and rates, agreement with loops, the object's state, well-posedness, momentum,
- * closure, loads and friction, bad input.
+/* test_grasp.c  grasps: contact coordinates and rates, agreement with loops, the object's state, well-posedness,
+ * momentum, closure, loads and friction, bad input.
  *
- * SOA_SEED=n chooses other systems.                                                                                   */
+ * SOA_SEED=n chooses other systems. */
 #include "grasp_systems.h"
 
 static const soa_grasp_method every[] = {SOA_GRASP_GENERAL, SOA_GRASP_RCCFD1, SOA_GRASP_RCCFD2,
@@ -14,8 +14,8 @@ static double norm(const double *x, int n) {
     return sqrt(sum);
 }
 
-/* The accelerations keep T'V = 0 and give W', by central differences of V along the motion: every rate of a direction is
- * in it.  Theta's rate likewise. */
+/* The accelerations keep T'V = 0 and give W', by central differences of V along the motion: every rate of a direction
+ * is in it.  Theta's rate likewise. */
 static void rates_of_contacts(void **unused) {
     (void)unused;
     worst_case held = {0}, free_rate = {0}, theta = {0}, shift = {0}, closed = {0};
@@ -78,7 +78,8 @@ static void add_contacts(const grasp_system *s, soa_constraints *c) {
         }
     }
 }
-/* The same contacts as constraints: loops, and velocity rows where there is no such joint; soa_closed_fd, three methods. */
+/* The same contacts as constraints: loops, and velocity rows where there is no such joint; soa_closed_fd, three
+ * methods. */
 static void as_loops(void **unused) {
     (void)unused;
     worst_case motion = {0}, torque = {0}, projected = {0};

@@ -1,6 +1,6 @@
 /* test_rccfd.c  all forward dynamics of arms that hold an object, on random systems, against the dense system (2.11).
  *
- * SOA_SEED=n chooses other systems.                                                                                   */
+ * SOA_SEED=n chooses other systems. */
 #include "grasp_systems.h"
 
 #include <time.h>
@@ -143,7 +143,7 @@ static void mimic_joints(void **unused) {
     conclude("vdot with mimic joints", &motion, 1e-9);
 }
 
-/* --- the paper's own formulas, dense, in long double ------------------------------------------------------------------ */
+/* --- the paper's own formulas, dense, in long double ------------------------------------------------------------- */
 typedef struct matrix {
     int rows, columns;
     long double *x;
@@ -355,7 +355,7 @@ static void cost(void **unused) {
         if (!all && (joints[k] > 70 || arms[k] > 8)) continue;
         const int n = arms[k] * joints[k] + 1;
         soa_body_def *body = calloc((size_t)n, sizeof *body);
-        char(*name)[24] = calloc((size_t)n, sizeof *name);
+        char(*name)[32] = calloc((size_t)n, sizeof *name);
         dice d = {77};
         int at = 0;
         const recipe r = {.no_losses = 1};

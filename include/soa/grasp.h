@@ -1,13 +1,14 @@
 /* soa/grasp.h  several arms holding one object: RK88-II, RJK91 sections 5 and 6.
  *
- * One model holds the arms (fixed bases, a floating base, any trees) and the held object, a tree of its own: a body on a
- * free joint, or itself a mechanism.  A soa_grasp beside it is a list of contacts between frames of arms and frames of the
- * object; contacts may be added, removed and switched during motion.  Contact axes: z is the normal, into the object.
+ * One model holds the arms (fixed bases, a floating base, any trees) and the held object, a tree of its own: a body on
+ * a free joint, or itself a mechanism.  A soa_grasp beside it is a list of contacts between frames of arms and frames
+ * of the object; contacts may be added, removed and switched during motion.  Contact axes: z is the normal, into the
+ * object.
  *     V(object) - V(arm) = H* W             the free directions of the contact and their rates        RK88-II (a.6)
  *     H f = 0,  f = T y                     what the contact bears; T is the complement of H*         (a.7)
- * both at the contact point.  Contact axes turn with the place on the object, the contact point is the origin of the place
- * on the arm (or the converse, axes_on_arm).  f(0) is the force [n; f] of the arm *on the object* at that point, in world
- * axes; the opposite acts on the arm.  docs/theory/grasps.md.                                               */
+ * both at the contact point.  Contact axes turn with the place on the object, the contact point is the origin of the
+ * place on the arm (or the converse, axes_on_arm).  f(0) is the force [n; f] of the arm *on the object* at that point,
+ * in world axes; the opposite acts on the arm.  docs/theory/grasps.md.                                               */
 #ifndef SOA_GRASP_H
 #define SOA_GRASP_H
 
@@ -107,8 +108,8 @@ typedef struct soa_grasp_report {
     double residual;  /* part of the right side of (4.9d) outside the image of Omega, relative                 */
 } soa_grasp_report;
 
-/* qdd; force: f(0), 6 per contact that is on; W_rate: W'(0).  The last two, options and report may be NULL; the report is
- * written whatever the status.  Mimic joints: GENERAL and LOOSE only, else SOA_E_MIMIC. */
+/* qdd; force: f(0), 6 per contact that is on; W_rate: W'(0).  The last two, options and report may be NULL; the report
+ * is written whatever the status.  Mimic joints: GENERAL and LOOSE only, else SOA_E_MIMIC. */
 SOA_API soa_status soa_grasp_fd(soa_grasp *grasp, soa_work *work, const soa_grasp_options *options, const double *q,
                                 const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count,
                                 double *qdd, double *force, double *W_rate, soa_grasp_report *report);

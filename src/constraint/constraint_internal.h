@@ -70,7 +70,7 @@ void soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, d
 /* Of the multipliers that do the same, those of least norm. */
 void soai_gram_least(soa_constraints *c, const gram *s, double *lambda);
 
-/* Motion of a place in a frame: pose, velocity and classical acceleration, world axes, from the kinematics that stand. */
+/* Motion of a place in a frame: pose, velocity and classical acceleration, world axes, from standing kinematics. */
 typedef struct place {
     double R[9], p[3], w[3], v[3], wd[3], vd[3];
     double arm[3]; /* from the frame's origin, world axes */

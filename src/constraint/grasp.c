@@ -1,8 +1,8 @@
 /* grasp.c  the object that holds contacts: room, adding, switching; contacts at a state.
  *
- * With the contact point o, which is the origin of one place while the axes turn with the other, the object moves relative
- * to the arm by V = [w2 - w1; v2 + w2 x (o - p2) - v1 - w1 x (o - p1)].  In contact axes, which turn with w, V = H* W with
- * H* constant, so that
+ * With the contact point o, which is the origin of one place while the axes turn with the other, the object moves
+ * relative to the arm by V = [w2 - w1; v2 + w2 x (o - p2) - v1 - w1 x (o - p1)].  In contact axes, which turn with w,
+ * V = H* W with H* constant, so that
  *     (rate of V) - w x V = H* W',      rate of v + w x (o - p):  v' + w' x (o - p) + w x (o' - v)
  * is (a.8) with its H*' W: no direction has to be differentiated.  Accelerations are classical, both sides.          */
 #include "grasp_internal.h"
@@ -19,7 +19,7 @@ soa_contact_def soa_contact_default(soa_contact_type type, int arm, int object) 
     return d;
 }
 
-/* --- room ----------------------------------------------------------------------------------------------------------- */
+/* --- room -------------------------------------------------------------------------------------------------------- */
 static void *take(char *memory, size_t *at, size_t bytes) {
     *at = (*at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
     void *p = memory ? memory + *at : NULL;
@@ -94,7 +94,7 @@ void soa_grasp_free(soa_grasp *grasp) {
     free(grasp);
 }
 
-/* --- contacts ------------------------------------------------------------------------------------------------------- */
+/* --- contacts ---------------------------------------------------------------------------------------------------- */
 /* Free directions of the types, by number: 0 to 2 turn about, 3 to 5 shift along x, y, z. */
 static const char *const free_of[SOA_CONTACT_TYPE_COUNT] = {"", "0", "01", "012", "234", "01234", ""};
 
@@ -232,7 +232,7 @@ soa_status soa_grasp_constraint(const soa_grasp *g, int number, soa_constraint_d
     return SOA_OK;
 }
 
-/* --- at a state ----------------------------------------------------------------------------------------------------- */
+/* --- at a state -------------------------------------------------------------------------------------------------- */
 static void evaluate(const soa_model *m, const soa_work *w, contact *k, double rate[6], double *size) {
     const place *turning = &k->end[k->def.axes_on_arm ? 0 : 1], *point = &k->end[k->def.axes_on_arm ? 1 : 0];
     double V[6] = {0}, A[6] = {0}, large[6] = {0}, t[3];

@@ -1,8 +1,8 @@
 /* grasp_dynamics.c  forward dynamics of arms that hold an object: RK88-II sections 4 and 6, appendix B.
  *
  * Here arms and object are trees of one model and J is that of the object's ends less the arms', so that RK88-II's pair
- * J M^-1 J', A M^-1(C) A' is one compliance, and alpha_f(0) + A M^-1(C) b(C) - a(C) one relative acceleration.  With f on
- * the object and x = J vdot_f + bias its free value,
+ * J M^-1 J', A M^-1(C) A' is one compliance, and alpha_f(0) + A M^-1(C) b(C) - a(C) one relative acceleration.  With f
+ * on the object and x = J vdot_f + bias its free value,
  *     Omega f + x = H* W',  H f = 0:      f = -Pi x,  Pi = T (T'Omega T)^+ T'                    (4.9d), (b.9c, d)
  * which needs no inverse of Omega itself.
  *
@@ -11,7 +11,8 @@
  *   smooth   vdot = (I - H psi K)* D^-1 e     outward         (5.10e to g): minv_smooth
  *            lambda = psi* H* D^-1 e          the same sweep  read at the contacts: J M^-1 of (6.12)
  *   Omega    J M^-1 J'                        outward         (6.10), branches coupled: soa_compliance
- * The sign of the tips follows the papers: z = B f with f the force on the surroundings, on an arm +f, on the object -f. */
+ * The sign of the tips follows the papers: z = B f with f the force on the surroundings, on an arm +f, on the object
+ * -f. */
 #include "grasp_internal.h"
 #include "../spatial/algebra.h"
 
@@ -85,7 +86,7 @@ static void add(int n, const double *x, double *y) {
     for (int i = 0; i < n; ++i) y[i] += x[i];
 }
 
-/* --- the methods: qdd, and forces (g->force, contact axes) ------------------------------------------------------------ */
+/* --- the methods: qdd, and forces (g->force, contact axes) ------------------------------------------------------- */
 /* (4.9), every M^-1 a difference of two calls of the solver. */
 static soa_status run_solver(const input *in, const double *torque, double *qdd) {
     soa_forward_fn *const own = in->options->solver;
@@ -224,8 +225,8 @@ static soa_status loose(const input *in) {
     return SOA_OK;
 }
 
-/* Takes back most of the rounding: what is left of T'(J vdot + bias) asks for a little more force.  Leaves J vdot + bias in
- * g->rate. */
+/* Takes back most of the rounding: what is left of T'(J vdot + bias) asks for a little more force.  Leaves J vdot +
+ * bias in g->rate. */
 static soa_status refine(const input *in) {
     soa_grasp *g = in->g;
     const int nv = g->model->nv;
@@ -362,7 +363,7 @@ soa_status soa_grasp_close(soa_grasp *g, soa_work *w, const double *q, const dou
     return SOA_OK;
 }
 
-/* --- the object -------------------------------------------------------------------------------------------------------- */
+/* --- the object -------------------------------------------------------------------------------------------------- */
 /* A'x at the point C, and (A'A)^-1 A'x. */
 static void through_A(const soa_grasp *g, const double C[3], const double *x, double out[6]) {
     v6_zero(out);
@@ -412,8 +413,8 @@ static void arm_at_contact(const contact *k, double V[6], double A[6]) {
     v3_cross_add(e->w, t, A + 3);
 }
 
-/* (2.8), (2.9).  Across a loose contact V- = V+ + H* W (a.6) and, for the points of arm and object that are at the contact
- * now, alpha- = alpha+ + H* W' + w x H* W + [0; w x slip], w that of the axes (a.8). */
+/* (2.8), (2.9).  Across a loose contact V- = V+ + H* W (a.6) and, for the points of arm and object that are at the
+ * contact now, alpha- = alpha+ + H* W' + w x H* W + [0; w x slip], w that of the axes (a.8). */
 soa_status soa_grasp_object_state(soa_grasp *g, soa_work *w, const double *q, const double *v, const double *qdd,
                                   const double *force, int frame_C, soa_grasp_object *object, double *alpha0) {
     if (!g || !w || w->model != g->model || !object || frame_C < 0 || frame_C >= g->model->frames || !g->count)

@@ -45,7 +45,7 @@ struct soa_grasp {
     double *torque, *bias, *qdd, *a, *b, *e; /* nv each                                                 */
 };
 
-/* Contacts at (q, v) and, in out (6 per contact, contact axes), the rates of their V for joint accelerations a: J vdot +
+/* Contacts at (q, v) and, in out (6 per contact, contact axes), the rates of their V for joint a: J vdot +
  * bias.  v, a NULL: zero.  size (may be NULL): the magnitudes that were subtracted.  Kinematics are left in w. */
 soa_status soai_grasp_evaluate(soa_grasp *g, soa_work *w, const double *q, const double *v, const double *a,
                                double *out, double *size);

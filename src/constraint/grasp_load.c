@@ -1,8 +1,8 @@
 /* grasp_load.c  how contacts share a load: grasp map, internal forces, distribution, squeezing; friction cones.
  *
  *     f(C) = A* f(0) = A* T y              RK88-II (2.9), with what the contacts bear
- * By QR with pivots, (A*T)' P = Q R, the first `rank` columns of Q carry loads and the rest of them squeeze: orthonormal in
- * y, and so in f, for the rows of T are.  O(rows * 6^2), and O(rows^2) for the basis.                                  */
+ * By QR with pivots, (A*T)' P = Q R, the first `rank` columns of Q carry loads and the rest of them squeeze:
+ * orthonormal in y, and so in f, for the rows of T are.  O(rows * 6^2), and O(rows^2) for the basis. */
 #include "grasp_internal.h"
 #include "../spatial/algebra.h"
 

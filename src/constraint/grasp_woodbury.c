@@ -2,13 +2,15 @@
  *
  *     Omega = diag(Lambda_i) + K K',     K_i = [A_i C, B_i]
  * Lambda_i is arm i's own compliance at its end.  A_i C: all contacts are on one body of the object, whose compliance
- * Delta = C C' reaches contact i through A_i.  B_i: where arms branch off one body b (a floating base), the papers' block
- * diagonal (6.8) is lost, but Omega(i, j) = Omega(i, b) Delta(b)^+ Omega(b, j), of rank 6 again: B_i = Omega(i, b) C(b)^+'.
- * With Pi_i = T_i (T_i'Lambda_i T_i)^-1 T_i' and (I + K'Pi K) x = K'Pi r:   f = -Pi (r - K x),  one solve of 6 or 12. */
+ * Delta = C C' reaches contact i through A_i.  B_i: where arms branch off one body b (a floating base), the papers'
+ * block diagonal (6.8) is lost, but Omega(i, j) = Omega(i, b) Delta(b)^+ Omega(b, j), of rank 6 again: B_i is
+ * Omega(i, b) C(b)^+'.  With Pi_i = T_i (T_i'Lambda_i T_i)^-1 T_i' and (I + K'Pi K) x = K'Pi r,
+ *     f = -Pi (r - K x),      one solve of 6 or 12. */
 #include "grasp_internal.h"
 #include "../spatial/algebra.h"
 
-/* D = C C' (6 x 6): C = U s^1/2 and C^+' = U s^-1/2 by eigenvectors, the columns of size zero left out; gives their number. */
+/* D = C C' (6 x 6): C = U s^1/2 and C^+' = U s^-1/2 by eigenvectors, the columns of size zero left out; gives their
+ * number. */
 static int root_of(const double D[36], double C[36], double Cinv[36]) {
     double U[36], V[36], s[6];
     memcpy(U, D, sizeof U);
@@ -170,7 +172,8 @@ static void step(const soa_grasp *g, const double *r, double *f) {
         for (int j = 0; j < 6; ++j) f[6 * i + j] -= v6_dot(Pi + 6 * j, y);
     }
 }
-/* Where arms are stiff beside the object the formula cancels; refinement by the residual Omega f + right makes up for it. */
+/* Where arms are stiff beside the object the formula cancels; refinement by the residual Omega f + right makes up for
+ * it. */
 int soai_woodbury_solve(const soa_grasp *g, const double *right, double *f) {
     const woodbury *s = &g->sum;
     double *rest = g->part, before = INFINITY;

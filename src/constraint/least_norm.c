@@ -1,7 +1,7 @@
 /* least_norm.c  positive semidefinite systems by pivoted Cholesky of the matrix scaled to unit diagonal.
  *
- * With P'S P = [L1; L2] L1', the rows of [-L2 L1^-1, 1] span the null space; a solution with zeros at the dependent rows
- * becomes the one of least norm when its part along the null space is taken away.  O(n^3) once, then O(n^2).         */
+ * With P'S P = [L1; L2] L1', the rows of [-L2 L1^-1, 1] span the null space; a solution with zeros at the dependent
+ * rows becomes the one of least norm when its part along the null space is taken away.  O(n^3) once, then O(n^2). */
 #include "least_norm.h"
 #include "../base/base_internal.h"
 #include <math.h>
