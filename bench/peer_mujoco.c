@@ -119,7 +119,8 @@ static int put_body(text *files, int *file_count, int file, const peer_model *mo
     return 1;
 }
 
-static mjModel *compile(const peer_model *model, char *why, size_t size) {
+/* sections: more of the file, or ""; njmax: rows of constraints there may be. */
+static mjModel *compile(const peer_model *model, const char *sections, int njmax, char *why, size_t size) {
     int file_count = 1, room = model->bodies + 2, ok = 1;
     text *files = calloc((size_t)room, sizeof *files);
     if (!files) return NULL;
@@ -127,11 +128,11 @@ static mjModel *compile(const peer_model *model, char *why, size_t size) {
         "<mujoco><compiler angle=\"radian\" inertiafromgeom=\"false\" balanceinertia=\"false\" boundmass=\"0\" "
         "boundinertia=\"0\" settotalmass=\"-1\"/><option");
     put_numbers(&files[0], "gravity", model->gravity, 3);
-    put(&files[0], "/><size njmax=\"1\" nconmax=\"1\" nstack=\"%d\"/><worldbody>\n",
-        100000 + 200 * model->nv + 2 * model->nv * model->nv);
+    put(&files[0], "/><size njmax=\"%d\" nconmax=\"1\" nstack=\"%d\"/><worldbody>\n", njmax,
+        100000 + 200 * model->nv + 2 * model->nv * model->nv + 20 * njmax * (model->nv + njmax));
     for (int i = 1; ok && i <= model->bodies; ++i)
         if (model->body[i].parent == 0) ok = put_body(files, &file_count, 0, model, i, 0);
-    put(&files[0], "</worldbody></mujoco>\n");
+    put(&files[0], "</worldbody>%s</mujoco>\n", sections);
 
     mjModel *m = NULL;
     mjVFS *vfs = ok && file_count <= mjMAXVFS ? malloc(sizeof *vfs) : NULL;
@@ -167,7 +168,7 @@ static void mujoco_close(void *peer) {
 static void *mujoco_open(const peer_model *model, int states, char *why, size_t size) {
     mujoco *p = calloc(1, sizeof *p);
     if (!p) return NULL;
-    p->m = compile(model, why, size);
+    p->m = compile(model, "", 1, why, size);
     p->d = p->m ? mj_makeData(p->m) : NULL;
     if (!p->d) {
         mujoco_close(p);

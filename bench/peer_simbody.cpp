@@ -47,7 +47,8 @@ Rotation rotation(const double *R) {
     return Rotation(Mat33(R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8]), true);
 }
 
-void *open_or_throw(const peer_model *model, int states, char *why, size_t size) {
+// The bodies and joints; nothing, and a reason, where a joint is not translated.
+std::unique_ptr<Peer> build(const peer_model *model, char *why, size_t size) {
     auto p = std::make_unique<Peer>(model->gravity);
     p->matter.setShowDefaultGeometry(false);
     p->body.assign(model->body, model->body + model->bodies + 1);
@@ -78,6 +79,12 @@ void *open_or_throw(const peer_model *model, int states, char *why, size_t size)
             return nullptr;
         }
     }
+    return p;
+}
+
+void *open_or_throw(const peer_model *model, int states, char *why, size_t size) {
+    auto p = build(model, why, size);
+    if (!p) return nullptr;
     p->state = p->system.realizeTopology();
     p->system.realizeModel(p->state);
     p->nv = model->nv;

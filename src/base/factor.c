@@ -95,7 +95,7 @@ int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
         A[n * j + j] = root;
         for (int r = j + 1; r < n; ++r) A[n * r + j] /= root;
         for (int r = j + 1; r < n; ++r)
-            for (int c = j + 1; c <= r; ++c) A[n * r + c] -= A[n * r + j] * A[n * c + j];
+            for (int c = j + 1; c <= r && A[n * r + j] != 0; ++c) A[n * r + c] -= A[n * r + j] * A[n * c + j];
     }
     return n;
 }
