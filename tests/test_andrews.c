@@ -1,4 +1,4 @@
-/* test_andrews.c  Andrews' squeezing mechanism, seven bodies and three loops, against REFERENCE R3: mass matrix, start, end. */
+/* test_andrews.c  Andrews' squeezing mechanism, seven bodies and three loops, against REFERENCE R3. */
 #include "check.h"
 
 #include "../models/closed.h"

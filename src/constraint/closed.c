@@ -162,7 +162,7 @@ double soai_gram_basic(const soa_constraints *c, const gram *s, const double *b,
     unscale(c, s, y, x);
     return worst;
 }
-/* Accelerations that are about, to measure disagreement by: of gravity, of turning, of the constraints as they stand. */
+/* Accelerations that are about, to measure disagreement by: of gravity, of turning. */
 static double usual(const soa_constraints *c, const double *v) {
     const double *g = c->model->gravity;
     double size = 1e-6 + sqrt(dot(3, g, g));
@@ -189,7 +189,7 @@ static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, con
     s->condition = condition_of(c, s);
 }
 
-/* --- the methods: from G, gamma (c->gamma), tau to vdot and lambda; each gives the disagreement of redundant rows -------- */
+/* --- the methods: from G, gamma (c->gamma), tau to vdot and lambda; each gives the disagreement of redundant rows - */
 typedef struct input {
     soa_constraints *c;
     soa_work *w;
