@@ -1,8 +1,8 @@
-/* bench_closed.c  closed chains: libsoa beside MuJoCo (equality constraints) and Simbody (constraints), same mechanisms, same
- * run; and our own time against the number of joints and of loops.
+/* bench_closed.c  closed chains: libsoa beside MuJoCo (equality constraints) and Simbody (constraints), same mechanisms,
+ * same run; and our own time against the number of joints and of loops.
  *
  * evaluations   accelerations with constraints at 16 states of the motion, all anew each time
- * motions       10 s from the same start; closure and energy of everybody's states by libsoa, the largest and the last   */
+ * motions       10 s from the same start; closure and energy of everybody's states by libsoa, the largest and the last */
 #define _POSIX_C_SOURCE 200809L
 #include "../models/closed.h"
 #include "closed_peer.h"
@@ -89,7 +89,7 @@ static void close_mechanism(mechanism *m) {
     free(m->state), free(m->body), free(m->tie);
 }
 
-/* --- errors of a motion --------------------------------------------------------------------------------------------- */
+/* --- errors of a motion ------------------------------------------------------------------------------------------- */
 typedef struct errors {
     double start, scale, closure, closure_end, energy, energy_end; /* metres; joules */
     int lost;                                                      /* it could not */
@@ -182,7 +182,7 @@ static void theirs(mechanism *m, const closed_peer *p, void *peer, int setting, 
     r->time = spent / LENGTH;
 }
 
-/* --- evaluations ---------------------------------------------------------------------------------------------------- */
+/* --- evaluations -------------------------------------------------------------------------------------------------- */
 static double our_evaluation(mechanism *m, double *qdd_of_first) {
     double times[ROUNDS], *qdd = calloc((size_t)m->nq, sizeof *qdd);
     int calls = 2000 / (m->nq + 3) + 1, bad = !qdd;
@@ -279,7 +279,7 @@ static int compare(const char *name, const closed_peer *const *peers, int peer_c
     return 0;
 }
 
-/* --- growth --------------------------------------------------------------------------------------------------------- */
+/* --- growth ------------------------------------------------------------------------------------------------------- */
 static double one_size(const char *name) {
     mechanism m;
     if (open_mechanism(&m, name)) return NAN;

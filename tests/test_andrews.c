@@ -1,4 +1,4 @@
-/* test_andrews.c  Andrews' squeezing mechanism, seven bodies and three loops, against published digits (IFToMM A03): mass matrix, start, end. */
+/* test_andrews.c  Andrews' squeezing mechanism (IFToMM A03), seven bodies and three loops, against published digits. */
 #include "check.h"
 
 #include "../models/closed.h"

@@ -134,10 +134,10 @@ typedef struct soa_closed_report {
 SOA_API soa_status soa_closed_fd(soa_constraints *constraints, soa_work *work, const soa_closed_options *options,
                                  const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
                                  int wrench_count, double t, double *qdd, double *lambda, soa_closed_report *report);
-/* Power at the last soa_closed_fd, W: what drives and efforts of cut joints put in, what rubbing of cut joints takes. */
+/* Power at the last soa_closed_fd, W: what drives and efforts of cut joints put in, what rubbing there takes. */
 SOA_API soa_status soa_closed_power(const soa_constraints *constraints, double *supplied, double *dissipated);
-/* How strong each row is, as of the last call that formed G: its size over what it would be if nothing cancelled, 0 to 1.
- * It falls to 0 where the row is lost. */
+/* How strong each row is, as of the last call that formed G: its size over what it would be if nothing cancelled, 0 to
+ * 1.  It falls to 0 where the row is lost. */
 SOA_API soa_status soa_constraint_strengths(const soa_constraints *constraints, double *strengths);
 /* Joint torques that give vdot = a (which must obey the constraints), by the actuated coordinates alone (mask of nv
  * numbers, nonzero: actuated; NULL: all): of least norm where they are more than needed.  lambda may be NULL.  Dense,

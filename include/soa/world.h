@@ -128,10 +128,9 @@ typedef struct soa_closed_sim_result {
     char redundancy[256];              /* the first redundancy found, in words; empty: none */
 } soa_closed_sim_result;
 
-/* Moves the machine with its constraints from (q, v) (projected first; a start that is open by more
- * than 1e-3 is refused) under
- * gravity, springs, viscous friction and the applied torques.  After every step q and v are projected back, by the least
- * mass-weighted change; error control and order of the method are not touched by that.
+/* Moves the machine with its constraints from (q, v) under gravity, springs, viscous friction and the applied torques.
+ * The start is projected; one that is open by more than 1e-3 is refused.  After every step q and v are projected back, by the
+ * least mass-weighted change; error control and order of the method are not touched by that.
  * v NULL: at rest, or for drives the least motion that follows them.  q and v hold the last state when all went well.
  * Coulomb friction (joints of the tree or cut) is refused: sticking is not modelled here.  Allocates.
  * Status: SOA_E_ARGUMENT, SOA_E_MEMORY, SOA_E_NO_CONVERGENCE, or what the dynamics found; the report names time and

@@ -417,8 +417,8 @@ static reach reach_of(const soa_model *m, const soa_work *w, const soa_constrain
 }
 
 /* Entries of G for all rows of one constraint: the bodies on the two ways to the nearest common ancestor, whose joints
- * (and all before it) move both frames alike.  A joint moves the frame's origin by u = v + w x arm and turns it by w, so
- * the entry is w . n + u . f.  `sum` and `bound`: squares of the entries and of what they would be without cancellation. */
+ * (and all before it) move both frames alike.  A joint moves the frame's origin by u = v + w x arm and turns it by w,
+ * so the entry is w . n + u . f.  `sum` and `bound`: squares of the entries, and of them if nothing cancelled. */
 static void walk(const soa_model *m, const soa_work *w, int body, int stop, const double point[3], int side, int rows,
                  const constraint_row *row, double *G, double *sum, double *bound) {
     const soai_map *map = SOAI_AT(m, soai_map, map_v);

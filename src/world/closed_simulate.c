@@ -1,16 +1,17 @@
-/* closed_simulate.c  a closed machine in time: explicit Runge-Kutta steps with error control, each followed by projection.
+/* closed_simulate.c  a closed machine in time: explicit Runge-Kutta steps with error control, each projected.
  *
- * state    y = [q, v, supplied, dissipated]; the energies are integrated with the motion.  Quaternions: q' by soa_q_rate,
- *          made unit after every step and before every evaluation.
- * step     one of ARKODE's, of vdot by soa_closed_fd (acceleration level, so the exact flow stays on g = 0, G v = 0)
- * project  in ARKODE's post-process hook, after the error test: the step's error in g is of the size of the tolerance, and
- *          the least mass-weighted change removes it, so the order stays (Hairer, Lubich, Wanner, Geometric Numerical
- *          Integration, IV.4) and the controller keeps its history, which a restart after each step would lose
- * failure  a projection or a stage that fails (ARKODE gives up there) throws the step away: the last good state again, a
- *          quarter of the step
- * passages of singular configurations: passage.h
- * stages   are off the constraints by the error of the step, so rows that repeat others hardly do there: the rank is that
- *          of the states accepted so far, and consistency is asked of accepted states only                           */
+ * state    y = [q, v, supplied, dissipated]; the energies are integrated with the motion.  Quaternions: q' by
+ *          soa_q_rate, made unit after every step and before every evaluation.
+ * step     one of ARKODE's, of vdot by soa_closed_fd (acceleration level: the exact flow stays on g = 0, G v = 0)
+ * project  in ARKODE's post-process hook, after the error test: the step's error in g is of the size of the
+ *          tolerance, and the least mass-weighted change removes it, so the order stays (Hairer, Lubich, Wanner,
+ *          Geometric Numerical Integration, IV.4), and the controller keeps its history, which a restart after
+ *          each step would lose
+ * failure  a projection or a stage that fails (ARKODE gives up there) throws the step away: the last good state
+ *          again, a quarter of the step
+ * stages   are off the constraints by the error of the step, so rows that repeat others hardly do there: the rank
+ *          is that of the states accepted so far, and consistency is asked of accepted states only
+ * passages of singular configurations: passage.h                                                                  */
 #include "../base/base_internal.h"
 #include "erk_table.h"
 #include "passage.h"
@@ -169,7 +170,12 @@ static soa_status project(sim *s, double t, double *y) {
     soa_closed_sim_result *r = s->result;
     soa_status status = soa_normalize(s->model, y);
     s->projecting = 1, s->body = -1;
-    if (status || s->options->no_projection) return status;
+    if (status) return status;
+    if (s->options->no_projection) { /* only look */
+        worst(s, t, y, 0, &s->error[0]);
+        r->drift_worst = r->position_error = fmax(r->position_error, s->error[0]);
+        return SOA_OK;
+    }
     ++r->projections;
     status = soa_closed_project(s->constraints, s->work, t, y, y + s->nq, s->error);
     if (status) return status;
@@ -251,7 +257,7 @@ static void tell(sim *s, int *stop) {
     *stop = s->options->sample(s->options->sample_user, &sample) != 0;
 }
 
-/* --- the whole motion ---------------------------------------------------------------------------------------------- */
+/* --- the whole motion --------------------------------------------------------------------------------------------- */
 /* Strength of the constraints some time ahead, on the path of constant acceleration; 0 where rows are lost. */
 static double ahead(void *user, double time) {
     sim *s = user;
@@ -482,6 +488,7 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
              .result = result,
              .relief = 1,
              .mercy = 1,
+             .strength_time = {-INFINITY, -INFINITY},
              .body = -1};
     result->rows = soa_constraint_rows(constraints);
     const size_t nq = (size_t)s.nq, nv = (size_t)s.nv;

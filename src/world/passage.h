@@ -1,11 +1,11 @@
 /* passage.h  how long a step may be so that no stage of it falls on a singular configuration.
  *
- * Where constraints lose a row on the way (parallel four-bars lying flat), accelerations have a limit from both sides but
- * none can be computed near by: rounding errors grow like 1 / distance^2.  A Runge-Kutta step passes over such a moment if
- * it lies well between two of the step's stages.  `strength` tells how far off the loss of a row is, `ahead` seconds from
- * now on a path predicted from q, v and vdot; at a passage it falls to zero like |t - passage|.
- * The step is chosen so that the passage lies in the middle of a wide gap between stages; and if the step would end just
- * short of it, it is made shorter, so that the next one can.                                                           */
+ * Where constraints lose a row on the way (parallel four-bars lying flat), accelerations have a limit from both sides,
+ * but rounding errors grow like 1 / distance^3 towards it.  A Runge-Kutta step passes over such a moment if it lies
+ * well between two of the step's stages.  `strength` tells how far off the loss of a row is, `ahead` seconds from now
+ * on a path predicted from q, v and vdot; at a passage it falls to zero like |t - passage|.
+ * The step is chosen so that the passage lies in the middle of a wide gap between stages; if it would end just short
+ * of the passage it is made shorter, so that the next one can.                                                       */
 #ifndef SOAI_PASSAGE_H
 #define SOAI_PASSAGE_H
 #include <math.h>
@@ -22,10 +22,10 @@ static inline const double *soai_gaps(int order, int *count, double *half) {
     return order == 2 ? two : order == 3 ? three : order == 4 ? four : order == 5 ? five : order == 6 ? six : eight;
 }
 
-/* Rounding errors of positions, 1e-15, grow to 1e-15 / d^3 in the acceleration at the distance d (by strength) from the
- * passage, so a step of length h, at the rate `slope` of the strength, errs by some 1e-15 / (half^3 (h slope)^2) of the
- * velocity whatever the tolerance is.  So near a passage the tolerance is raised to that, and the step, longer by what the
- * order of the method allows, makes the noise smaller in turn.  Gives the factor of the tolerance. */
+/* Rounding errors of positions, 1e-15, grow to 1e-15 / d^3 in the acceleration at the distance d (by strength) from
+ * the passage, so a step of length h, at the rate `slope` of the strength, errs by some 1e-15 / (half^3 (h slope)^2)
+ * of the velocity whatever the tolerance is.  So the tolerance is raised to that over a passage; the step, longer by
+ * what the order of the method allows, makes the noise smaller in turn.  Gives the factor of the tolerance. */
 static inline double soai_passage_relief(int order, double tolerance, double slope, double *h) {
     int count;
     double half, relief = 1, longer = *h;
