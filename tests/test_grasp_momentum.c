@@ -9,7 +9,7 @@ enum { ARM = 6, BODIES = 2 * ARM + 2 };
 
 static const soa_model *build(void) {
     static soa_body_def body[BODIES];
-    static char names[BODIES][16];
+    static char names[BODIES][24];
     int n = 0;
     body[n] = soa_body_default("base", 0, SOA_FREE);
     soa_body_box(&body[n++], 120, 0.8, 1, 0.6);
