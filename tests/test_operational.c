@@ -407,7 +407,7 @@ static void R87_81_82_delta_plus_0_equals_RJK91_20_omega_0(void **state) {
     for (long s = first_seed(); s < first_seed() + 100; ++s) {
         dice d = {(uint64_t)s * 31 + 7};
         soa_body_def bodies[LINKS];
-        char names[LINKS][8];
+        char names[LINKS][16];
         for (int i = 0; i < LINKS; ++i) {
             static const soa_joint_type types[3] = {SOA_REVOLUTE, SOA_PRISMATIC, SOA_HELICAL};
             snprintf(names[i], sizeof names[i], "l%d", i);
@@ -436,7 +436,7 @@ static void R87_81_82_delta_plus_0_equals_RJK91_20_omega_0(void **state) {
         soa_frame before = soa_frame_identity();
         for (int k = 0; k <= LINKS; ++k) {
             soa_frame pose, X;
-            char name[8];
+            char name[16];
             snprintf(name, sizeof name, k < LINKS ? "l%d" : "tip", k);
             OK(soa_pose(m, w, soa_find_frame(m, name), &pose));
             const soa_frame back = soa_frame_inverse(&before);
