@@ -83,7 +83,7 @@ stage_release() {
 stage_asan() {
     build asan "gcc, address and undefined behaviour" || return 0
     SOA_TREES=50 UBSAN_OPTIONS=print_stacktrace=1 run asan "everything, fewer random trees" build-asan \
-        -E '^(generated|emit|counts|headers|install|.*_portable)$'
+        -E '^(generated|emit|counts|estimation|headers|install|.*_portable)$'
 }
 stage_tsan() {
     build tsan "gcc, threads" test_threads || return 0
@@ -94,7 +94,7 @@ stage_tsan() {
 }
 stage_clang() {
     build clang "clang $(clang -dumpversion)" || return 0
-    SOA_TREES=200 SOA_GEN_MODELS=puma560 run clang "a selection" build-clang -E '^(invariance|mujoco|vectors|install|world|grasp|.*_portable)$'
+    SOA_TREES=200 SOA_GEN_MODELS=puma560 run clang "a selection" build-clang -E '^(invariance|mujoco|vectors|install|world|cli|emit|counts|grasp|grasp_momentum|fourbar|.*_portable)$'
 }
 stage_embedded() {
     build embedded "libsoa alone" || return 0
