@@ -132,6 +132,8 @@ typedef struct soa_closed_sim_result {
  * The start is projected; one that is open by more than 1e-3 is refused.  After every step q and v are projected back, by the
  * least mass-weighted change; error control and order of the method are not touched by that.
  * v NULL: at rest, or for drives the least motion that follows them.  q and v hold the last state when all went well.
+ * Singular configurations on the way are passed over between the stages of a step, by orders 5 and more; lower ones
+ * stop there with SOA_E_SINGULAR.
  * Coulomb friction (joints of the tree or cut) is refused: sticking is not modelled here.  Allocates.
  * Status: SOA_E_ARGUMENT, SOA_E_MEMORY, SOA_E_NO_CONVERGENCE, or what the dynamics found; the report names time and
  * constraint.  result is written as far as it went. */

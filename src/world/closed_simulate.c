@@ -25,7 +25,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { RETRIES = 12, LOOK_BACK = 10000 };
+/* Steps of lower order are too short to pass over singular configurations: some changed branches without a sign. */
+enum { RETRIES = 12, LOOK_BACK = 10000, PASSING_ORDER = 5 };
 
 typedef struct sim {
     soa_constraints *constraints;
@@ -45,7 +46,7 @@ typedef struct sim {
     double relief;  /* factor of the tolerances, 1 but over a passage */
     double mercy;   /* a factor of that, where the step over a passage failed before */
     double planned; /* length of the next step where we choose it, else 0 */
-    double usual;   /* length of the next step but for the passage ahead, which cut the last one short; else 0 */
+    double ahead;   /* when the next passage is, if one is seen; else NAN */
 
     double *strength[2],
         strength_time[2]; /* of rows, and the weakest of all, at the last accepted states, latest first */
@@ -281,7 +282,7 @@ static double raised(const sim *s) {
  * should end at the latest; if it passes, also the step to take. */
 static double passage_stop(sim *s, double h, double end, double *length) {
     double longer = h, relief = 1;
-    *length = 0, s->relief = 1;
+    *length = 0, s->relief = 1, s->ahead = NAN;
     for (int look = 0; look < 2; ++look) { /* not soon, at the rate of the last steps; then at the present one */
         const double gone = s->strength_time[0] - s->strength_time[1];
         int soon = 0;
@@ -302,6 +303,7 @@ static double passage_stop(sim *s, double h, double end, double *length) {
     memcpy(s->guess, s->qdd, (size_t)s->nv * sizeof *s->guess);
     const double passage = soai_passage_find(s->strength[0][s->result->rows], 1.7 * longer, ahead, s);
     if (!(passage > 0)) return end;
+    s->ahead = s->t + passage;
     int passes;
     const double step = soai_passage_step(s->options->order, longer, end - s->t, passage, &passes);
     if (passes) *length = step, s->relief = fmin(relief * s->mercy, raised(s) / s->options->relative_tolerance);
@@ -325,6 +327,13 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
         double h = s->planned, limit = end, passing = 0;
         if (h > 0 || (ARKStepGetCurrentStep(s->ark, &h) == ARK_SUCCESS && h > 0))
             limit = passage_stop(s, h, end, &passing);
+        if (h > 0 && s->ahead <= end && s->options->order < PASSING_ORDER)
+            return soai_report(report, SOA_E_SINGULAR, -1, 0,
+                               "simulation stopped at t = %.9g s: a singular configuration lies ahead, at about %.6g s "
+                               "(\"%s\" is the weakest); steps of order %d or more pass over it",
+                               s->t, s->ahead,
+                               s->last.weakest >= 0 ? soa_constraint_name(s->constraints, s->last.weakest) : "?",
+                               PASSING_ORDER);
         s->fresh = 1;
         int flag = passing > 0 && !again(s, passing) ? ARK_ERR_FAILURE : ARKStepSetStopTime(s->ark, limit);
         if (flag == ARK_SUCCESS) flag = ARKStepSetMaxErrTestFails(s->ark, passing > 0 ? 1 : 7); /* then we choose */
@@ -488,6 +497,7 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
              .result = result,
              .relief = 1,
              .mercy = 1,
+             .ahead = NAN,
              .strength_time = {-INFINITY, -INFINITY},
              .body = -1};
     result->rows = soa_constraint_rows(constraints);
