@@ -29,6 +29,13 @@ soa_status soai_report(soa_report *report, soa_status status, int body, int line
     return status;
 }
 
+void *soai_take(char *memory, size_t *at, size_t bytes) {
+    *at = (*at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
+    void *p = memory ? memory + *at : NULL;
+    *at += bytes;
+    return p;
+}
+
 uint64_t soai_checksum(const void *data, size_t size) {
     const unsigned char *p = data;
     uint64_t h = 1469598103934665603u;

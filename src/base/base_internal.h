@@ -11,6 +11,11 @@ __attribute__((format(printf, 5, 6)))
 SOA_API soa_status
 soai_report(soa_report *report, soa_status status, int body, int line, const char *format, ...);
 
+/* Laying out a room in memory the caller gives: the next `bytes`, aligned, `*at` bytes from its start; with memory NULL
+ * only counts. */
+#define SOAI_ALIGN 64u
+void *soai_take(char *memory, size_t *at, size_t bytes);
+
 /* FNV-1a, 64 bit: finds damage, not malice. */
 uint64_t soai_checksum(const void *data, size_t size);
 

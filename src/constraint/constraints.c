@@ -14,42 +14,36 @@ soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, 
     return d;
 }
 
-static void *take(char *memory, size_t *at, size_t bytes) {
-    *at = (*at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
-    void *p = memory ? memory + *at : NULL;
-    *at += bytes;
-    return p;
-}
 static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity, char *memory) {
     soa_constraints scratch, *c = memory ? (soa_constraints *)(void *)memory : &scratch;
     const size_t nv = (size_t)m->nv, nq = (size_t)m->nq, rows = (size_t)capacity->rows, both = nv + rows;
     size_t at = 0;
-    take(memory, &at, sizeof *c);
+    soai_take(memory, &at, sizeof *c);
     memset(c, 0, sizeof *c);
     c->model = m, c->capacity = *capacity;
-    c->list = take(memory, &at, (size_t)capacity->constraints * sizeof *c->list);
+    c->list = soai_take(memory, &at, (size_t)capacity->constraints * sizeof *c->list);
     if (memory) memset(c->list, 0, (size_t)capacity->constraints * sizeof *c->list);
-    c->row = take(memory, &at, rows * sizeof *c->row);
-    c->owner = take(memory, &at, rows * sizeof *c->owner);
-    c->pivot = take(memory, &at, both * sizeof *c->pivot);
-    c->order = take(memory, &at, both * sizeof *c->order);
+    c->row = soai_take(memory, &at, rows * sizeof *c->row);
+    c->owner = soai_take(memory, &at, rows * sizeof *c->owner);
+    c->pivot = soai_take(memory, &at, both * sizeof *c->pivot);
+    c->order = soai_take(memory, &at, both * sizeof *c->order);
     double **const by_rows[] = {&c->natural, &c->scale, &c->right, &c->lambda,  &c->gamma,
                                 &c->rate,    &c->g,     &c->part,  &c->strength};
     double **const by_nv[] = {&c->cut, &c->vdot, &c->torque, &c->step};
     double **const by_nq[] = {&c->q, &c->try_q};
     for (size_t i = 0; i < sizeof by_rows / sizeof *by_rows; ++i)
-        *by_rows[i] = take(memory, &at, rows * sizeof(double));
-    for (size_t i = 0; i < sizeof by_nv / sizeof *by_nv; ++i) *by_nv[i] = take(memory, &at, nv * sizeof(double));
-    for (size_t i = 0; i < sizeof by_nq / sizeof *by_nq; ++i) *by_nq[i] = take(memory, &at, nq * sizeof(double));
-    c->G = take(memory, &at, rows * nv * sizeof(double));
-    c->Y = take(memory, &at, rows * nv * sizeof(double));
-    c->L = take(memory, &at, rows * rows * sizeof(double));
-    c->N = take(memory, &at, rows * rows * sizeof(double));
+        *by_rows[i] = soai_take(memory, &at, rows * sizeof(double));
+    for (size_t i = 0; i < sizeof by_nv / sizeof *by_nv; ++i) *by_nv[i] = soai_take(memory, &at, nv * sizeof(double));
+    for (size_t i = 0; i < sizeof by_nq / sizeof *by_nq; ++i) *by_nq[i] = soai_take(memory, &at, nq * sizeof(double));
+    c->G = soai_take(memory, &at, rows * nv * sizeof(double));
+    c->Y = soai_take(memory, &at, rows * nv * sizeof(double));
+    c->L = soai_take(memory, &at, rows * rows * sizeof(double));
+    c->N = soai_take(memory, &at, rows * rows * sizeof(double));
     if (capacity->dense) {
-        c->M = take(memory, &at, nv * nv * sizeof(double));
-        c->K = take(memory, &at, both * both * sizeof(double));
-        c->beta = take(memory, &at, both * sizeof(double));
-        c->x = take(memory, &at, both * sizeof(double));
+        c->M = soai_take(memory, &at, nv * nv * sizeof(double));
+        c->K = soai_take(memory, &at, both * both * sizeof(double));
+        c->beta = soai_take(memory, &at, both * sizeof(double));
+        c->x = soai_take(memory, &at, both * sizeof(double));
     }
     return at;
 }

@@ -38,12 +38,6 @@ soa_embedding_def soa_embedding_default(const unsigned char *primary) {
     return d;
 }
 
-static void *take(char *memory, size_t *at, size_t bytes) {
-    *at = (*at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
-    void *p = memory ? memory + *at : NULL;
-    *at += bytes;
-    return p;
-}
 static size_t layout(const soa_model *m, const soa_embedding_def *def, char *memory) {
     soa_embedding scratch, *e = memory ? (soa_embedding *)(void *)memory : &scratch;
     const size_t nv = (size_t)m->nv, nq = (size_t)m->nq;
@@ -51,26 +45,26 @@ static size_t layout(const soa_model *m, const soa_embedding_def *def, char *mem
     size_t n = 0, at = 0;
     for (size_t j = 0; j < nv; ++j) n += def->primary[j] != 0;
     const size_t s = nv - n, side = s > n ? s : n, tall = rows > nv ? rows : nv;
-    take(memory, &at, sizeof *e);
+    soai_take(memory, &at, sizeof *e);
     memset(e, 0, sizeof *e);
     e->model = m, e->def = *def, e->n = (int)n, e->m = (int)s;
     e->def.primary = NULL;
-    e->primary = take(memory, &at, n * sizeof(int));
-    e->secondary = take(memory, &at, s * sizeof(int));
-    e->at = take(memory, &at, nq * sizeof(int));
-    e->pivot = take(memory, &at, tall * sizeof(int));
-    e->series = take(memory, &at, nq * sizeof(soa_taylor));
+    e->primary = soai_take(memory, &at, n * sizeof(int));
+    e->secondary = soai_take(memory, &at, s * sizeof(int));
+    e->at = soai_take(memory, &at, nq * sizeof(int));
+    e->pivot = soai_take(memory, &at, tall * sizeof(int));
+    e->series = soai_take(memory, &at, nq * sizeof(soa_taylor));
     double **const by_nq[] = {&e->q, &e->best, &e->base}, **const by_nv[] = {&e->v, &e->a, &e->x, &e->y, &e->step};
-    for (size_t i = 0; i < sizeof by_nq / sizeof *by_nq; ++i) *by_nq[i] = take(memory, &at, nq * sizeof(double));
-    for (size_t i = 0; i < sizeof by_nv / sizeof *by_nv; ++i) *by_nv[i] = take(memory, &at, nv * sizeof(double));
-    e->E = take(memory, &at, nv * n * sizeof(double));
-    e->A = take(memory, &at, rows * s * sizeof(double));
-    e->beta = take(memory, &at, tall * sizeof(double));
-    e->right = take(memory, &at, tall * sizeof(double));
-    e->G = take(memory, &at, s * nv * sizeof(double));
-    e->Y = take(memory, &at, s * nv * sizeof(double));
-    e->W = take(memory, &at, side * side * sizeof(double));
-    e->gram_right = take(memory, &at, side * sizeof(double));
+    for (size_t i = 0; i < sizeof by_nq / sizeof *by_nq; ++i) *by_nq[i] = soai_take(memory, &at, nq * sizeof(double));
+    for (size_t i = 0; i < sizeof by_nv / sizeof *by_nv; ++i) *by_nv[i] = soai_take(memory, &at, nv * sizeof(double));
+    e->E = soai_take(memory, &at, nv * n * sizeof(double));
+    e->A = soai_take(memory, &at, rows * s * sizeof(double));
+    e->beta = soai_take(memory, &at, tall * sizeof(double));
+    e->right = soai_take(memory, &at, tall * sizeof(double));
+    e->G = soai_take(memory, &at, s * nv * sizeof(double));
+    e->Y = soai_take(memory, &at, s * nv * sizeof(double));
+    e->W = soai_take(memory, &at, side * side * sizeof(double));
+    e->gram_right = soai_take(memory, &at, side * sizeof(double));
     return at;
 }
 
@@ -103,7 +97,7 @@ static void choose(soa_embedding *e, const unsigned char *primary) {
             e->primary[n++] = j;
         else
             e->secondary[s++] = j;
-    unsigned char *const mark = (unsigned char *)e->series; /* nq bytes, for now */
+    unsigned char *const mark = (unsigned char *)e->series; /* its room serves as nq bytes while building */
     memset(mark, 0, (size_t)m->nq);
     for (int i = 1; i <= m->nb; ++i) {
         const soai_meta *b = soai_metas(m) + i;

@@ -20,26 +20,20 @@ soa_contact_def soa_contact_default(soa_contact_type type, int arm, int object) 
 }
 
 /* --- room -------------------------------------------------------------------------------------------------------- */
-static void *take(char *memory, size_t *at, size_t bytes) {
-    *at = (*at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
-    void *p = memory ? memory + *at : NULL;
-    *at += bytes;
-    return p;
-}
 static size_t layout(const soa_model *m, int contacts, char *memory) {
     soa_grasp scratch, *g = memory ? (soa_grasp *)(void *)memory : &scratch;
     const size_t l = (size_t)contacts, n = 6 * l, nv = (size_t)m->nv;
     size_t at = 0;
-    take(memory, &at, sizeof *g);
+    soai_take(memory, &at, sizeof *g);
     memset(g, 0, sizeof *g);
     g->model = m, g->capacity = contacts;
-    g->list = take(memory, &at, l * sizeof *g->list);
+    g->list = soai_take(memory, &at, l * sizeof *g->list);
     if (memory) memset(g->list, 0, l * sizeof *g->list);
-    g->on = take(memory, &at, l * sizeof *g->on);
-    g->frame = take(memory, &at, 2 * l * sizeof *g->frame);
-    g->visits = take(memory, &at, ((size_t)m->nb + 1) * sizeof *g->visits);
+    g->on = soai_take(memory, &at, l * sizeof *g->on);
+    g->frame = soai_take(memory, &at, 2 * l * sizeof *g->frame);
+    g->visits = soai_take(memory, &at, ((size_t)m->nb + 1) * sizeof *g->visits);
     if (memory) memset(g->visits, 0, ((size_t)m->nb + 1) * sizeof *g->visits);
-    g->least.pivot = take(memory, &at, n * sizeof *g->least.pivot);
+    g->least.pivot = soai_take(memory, &at, n * sizeof *g->least.pivot);
     const struct {
         double **p;
         size_t numbers;
@@ -68,7 +62,7 @@ static size_t layout(const soa_model *m, int contacts, char *memory) {
                 {&g->b, nv},
                 {&g->e, nv}};
     for (size_t i = 0; i < sizeof part / sizeof *part; ++i)
-        *part[i].p = take(memory, &at, part[i].numbers * sizeof(double));
+        *part[i].p = soai_take(memory, &at, part[i].numbers * sizeof(double));
     return at;
 }
 static int usable(const soa_model *m, int contacts) {

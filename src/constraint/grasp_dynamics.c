@@ -295,6 +295,15 @@ soa_status soa_grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *opti
         found = (soa_grasp_report){.method = SOA_GRASP_RCCFD2, .rows = g->rows, .rank = g->rows, .condition = 1};
         s = rccfd2(&in);
     }
+    if (!s && in.method != SOA_GRASP_WOODBURY && !(found.condition <= options->most_condition)) {
+        /* Rows that only rounding tells apart?  Then they agree when taken for redundant ones. */
+        soa_grasp_options coarse = *options;
+        soa_grasp_report again = {.method = found.method, .rows = g->rows, .rank = g->rows, .condition = 1};
+        coarse.rank_tolerance = fmax(coarse.rank_tolerance, 10 / options->most_condition);
+        input second = in;
+        second.options = &coarse, second.report = &again;
+        if (!by_method[in.method](&second) && again.residual <= options->consistency) found = again;
+    }
     found.least_norm = found.rank < found.rows;
     if (report) *report = found;
     if (s) return s;

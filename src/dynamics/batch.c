@@ -26,33 +26,27 @@ struct soa_batch {
     void *zero;       /* max(tq, tv, 6 nb) zeros */
 };
 
-static void *take(char *memory, size_t *at, size_t bytes) {
-    *at = (*at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
-    void *p = memory ? memory + *at : NULL;
-    *at += bytes;
-    return p;
-}
-
 static void layout_half(const soa_model *m, struct half *h, char *memory, size_t *at) {
     const size_t lane = h->k->real_bytes, number = lane / (size_t)h->k->lanes, L = (size_t)h->k->lanes;
     const size_t tq = (size_t)m->tq, tv = (size_t)m->tv, nb = (size_t)m->nb;
     const size_t out = m->tv <= MOST_LANE_MASS && tv * tv > tv ? tv * tv : tv;
-    h->work = take(memory, at, h->k->work_bytes);
-    void *arrays = take(memory, at, h->k->work_reals(h->view) * lane);
-    h->q = take(memory, at, tq * lane), h->v = take(memory, at, tv * lane), h->a = take(memory, at, tv * lane);
-    h->fext = take(memory, at, 6 * nb * lane);
-    h->out = take(memory, at, out * lane);
-    h->one_q = take(memory, at, m->nm ? L * tq * number : 0);
-    h->one_v = take(memory, at, m->nm ? L * tv * number : 0);
-    h->one_a = take(memory, at, m->nm ? L * tv * number : 0);
-    h->one_out = take(memory, at, m->nm ? L * out * number : 0);
+    h->work = soai_take(memory, at, h->k->work_bytes);
+    void *arrays = soai_take(memory, at, h->k->work_reals(h->view) * lane);
+    h->q = soai_take(memory, at, tq * lane), h->v = soai_take(memory, at, tv * lane),
+    h->a = soai_take(memory, at, tv * lane);
+    h->fext = soai_take(memory, at, 6 * nb * lane);
+    h->out = soai_take(memory, at, out * lane);
+    h->one_q = soai_take(memory, at, m->nm ? L * tq * number : 0);
+    h->one_v = soai_take(memory, at, m->nm ? L * tv * number : 0);
+    h->one_a = soai_take(memory, at, m->nm ? L * tv * number : 0);
+    h->one_out = soai_take(memory, at, m->nm ? L * out * number : 0);
     if (memory) h->k->work_place(h->view, h->work, arrays);
 }
 
 static size_t layout(const soa_model *m, char *memory) {
     soa_batch scratch, *b = memory ? (soa_batch *)(void *)memory : &scratch;
     size_t at = 0;
-    take(memory, &at, sizeof *b);
+    soai_take(memory, &at, sizeof *b);
     memset(b, 0, sizeof *b);
     b->model = m;
     b->state = -1, b->body = -1;
@@ -62,11 +56,11 @@ static size_t layout(const soa_model *m, char *memory) {
     layout_half(m, &b->d, memory, &at);
     layout_half(m, &b->f, memory, &at);
     const size_t most = 6 * (size_t)m->nb + (size_t)m->tq + (size_t)m->tv;
-    b->zero = take(memory, &at, most * sizeof(double));
+    b->zero = soai_take(memory, &at, most * sizeof(double));
     if (memory) memset(b->zero, 0, most * sizeof(double));
     if (m->tv > MOST_LANE_MASS) {
         const size_t size = soa_work_size(m);
-        void *room = take(memory, &at, size);
+        void *room = soai_take(memory, &at, size);
         if (memory) soa_work_init(m, room, size, &b->single);
     }
     return at;

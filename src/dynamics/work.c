@@ -32,18 +32,10 @@ const char *soa_instruction_set(void) {
     return soai_kernels_for(SOAI_K_DOUBLE)->instruction_set;
 }
 
-/* Takes `bytes` from memory, aligned; with memory NULL only counts. */
-static void *take(char *memory, size_t *at, size_t bytes) {
-    *at = (*at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
-    void *p = memory ? memory + *at : NULL;
-    *at += bytes;
-    return p;
-}
-
 static size_t layout(const soa_model *m, char *memory) {
     soa_work scratch, *w = memory ? (soa_work *)(void *)memory : &scratch;
     size_t at = 0;
-    take(memory, &at, sizeof *w);
+    soai_take(memory, &at, sizeof *w);
     if (memory) memset(memory, 0, sizeof *w);
     w->model = m;
     w->k = soai_kernels_for(SOAI_K_DOUBLE), w->kf = soai_kernels_for(SOAI_K_FLOAT);
@@ -51,27 +43,27 @@ static size_t layout(const soa_model *m, char *memory) {
     w->body = -1;
     const size_t tq = (size_t)m->tq, tv = (size_t)m->tv, nb = (size_t)m->nb, most = tq > tv ? tq : tv;
     const size_t reals = w->k->work_reals(&w->view), reals_f = w->kf->work_reals(&w->view_f);
-    void *arrays = take(memory, &at, reals * sizeof(double));
-    w->w_f = take(memory, &at, w->kf->work_bytes);
-    void *arrays_f = take(memory, &at, reals_f * sizeof(float));
-    w->zero = take(memory, &at, most * sizeof(double));
-    w->neutral_q = take(memory, &at, (size_t)m->nq * sizeof(double));
-    w->tq = take(memory, &at, tq * sizeof(double));
-    w->tv = take(memory, &at, tv * sizeof(double));
-    w->ta = take(memory, &at, tv * sizeof(double));
-    w->tt = take(memory, &at, tv * sizeof(double));
-    w->user = take(memory, &at, tv * sizeof(double));
-    w->wide = take(memory, &at, 6 * tv * sizeof(double));
-    w->fext = take(memory, &at, 6 * nb * sizeof(double));
-    w->path = take(memory, &at, 4 * (nb + 1) * sizeof(int));
+    void *arrays = soai_take(memory, &at, reals * sizeof(double));
+    w->w_f = soai_take(memory, &at, w->kf->work_bytes);
+    void *arrays_f = soai_take(memory, &at, reals_f * sizeof(float));
+    w->zero = soai_take(memory, &at, most * sizeof(double));
+    w->neutral_q = soai_take(memory, &at, (size_t)m->nq * sizeof(double));
+    w->tq = soai_take(memory, &at, tq * sizeof(double));
+    w->tv = soai_take(memory, &at, tv * sizeof(double));
+    w->ta = soai_take(memory, &at, tv * sizeof(double));
+    w->tt = soai_take(memory, &at, tv * sizeof(double));
+    w->user = soai_take(memory, &at, tv * sizeof(double));
+    w->wide = soai_take(memory, &at, 6 * tv * sizeof(double));
+    w->fext = soai_take(memory, &at, 6 * nb * sizeof(double));
+    w->path = soai_take(memory, &at, 4 * (nb + 1) * sizeof(int));
     const size_t square = 2 * tv * tv, regress = 10 * nb * tv;
-    w->matrix = take(memory, &at, m->nm ? (square > regress ? square : regress) * sizeof(double) : 0);
-    w->tq_f = take(memory, &at, tq * sizeof(float));
-    w->tv_f = take(memory, &at, tv * sizeof(float));
-    w->ta_f = take(memory, &at, tv * sizeof(float));
-    w->tt_f = take(memory, &at, tv * sizeof(float));
-    w->zero_f = take(memory, &at, most * sizeof(float));
-    w->matrix_f = take(memory, &at, m->nm ? tv * tv * sizeof(float) : 0);
+    w->matrix = soai_take(memory, &at, m->nm ? (square > regress ? square : regress) * sizeof(double) : 0);
+    w->tq_f = soai_take(memory, &at, tq * sizeof(float));
+    w->tv_f = soai_take(memory, &at, tv * sizeof(float));
+    w->ta_f = soai_take(memory, &at, tv * sizeof(float));
+    w->tt_f = soai_take(memory, &at, tv * sizeof(float));
+    w->zero_f = soai_take(memory, &at, most * sizeof(float));
+    w->matrix_f = soai_take(memory, &at, m->nm ? tv * tv * sizeof(float) : 0);
     if (memory) {
         w->k->work_place(&w->view, &w->w, arrays);
         w->kf->work_place(&w->view_f, w->w_f, arrays_f);

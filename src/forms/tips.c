@@ -114,27 +114,21 @@ soa_status soa_jjt(const soa_model *m, soa_work *w, const double *q, const int *
 }
 
 /* --- the massless twin ------------------------------------------------------------------------------------------- */
-static void *take(char *memory, size_t *at, size_t bytes) {
-    *at = (*at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
-    void *p = memory ? memory + *at : NULL;
-    *at += bytes;
-    return p;
-}
 static size_t layout(const soa_model *m, char *memory) {
     soa_tip_work none, *t = memory ? (soa_tip_work *)(void *)memory : &none;
     const size_t nq = (size_t)m->nq * sizeof(double), nv = (size_t)m->nv * sizeof(double), work = soa_work_size(m);
     size_t at = 0;
-    take(memory, &at, sizeof *t);
+    soai_take(memory, &at, sizeof *t);
     t->model = m;
-    t->twin = take(memory, &at, (size_t)m->size);
-    void *room = take(memory, &at, work);
-    t->lower = take(memory, &at, nq), t->upper = take(memory, &at, nq);
-    t->q = take(memory, &at, nq), t->trial = take(memory, &at, nq), t->best = take(memory, &at, nq);
-    t->composite = take(memory, &at, 10 * ((size_t)m->nb + 1) * sizeof(double));
-    t->gradient = take(memory, &at, nv), t->next_gradient = take(memory, &at, nv), t->step = take(memory, &at, nv),
-    t->check = take(memory, &at, nv);
-    t->share = take(memory, &at, (size_t)m->tv * sizeof(double));
-    t->held = take(memory, &at, (size_t)m->nv), t->turns = take(memory, &at, (size_t)m->nv);
+    t->twin = soai_take(memory, &at, (size_t)m->size);
+    void *room = soai_take(memory, &at, work);
+    t->lower = soai_take(memory, &at, nq), t->upper = soai_take(memory, &at, nq);
+    t->q = soai_take(memory, &at, nq), t->trial = soai_take(memory, &at, nq), t->best = soai_take(memory, &at, nq);
+    t->composite = soai_take(memory, &at, 10 * ((size_t)m->nb + 1) * sizeof(double));
+    t->gradient = soai_take(memory, &at, nv), t->next_gradient = soai_take(memory, &at, nv),
+    t->step = soai_take(memory, &at, nv), t->check = soai_take(memory, &at, nv);
+    t->share = soai_take(memory, &at, (size_t)m->tv * sizeof(double));
+    t->held = soai_take(memory, &at, (size_t)m->nv), t->turns = soai_take(memory, &at, (size_t)m->nv);
     t->body = -1, t->limited = 0;
     if (memory) {
         memcpy(t->twin, m, (size_t)m->size);

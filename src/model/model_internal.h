@@ -12,7 +12,6 @@
 #define SOAI_MODEL_MAGIC "soamodel"
 #define SOAI_MODEL_VERSION 2u
 #define SOAI_MODEL_ORDER 0x01020304u
-#define SOAI_ALIGN 64u
 #define SOAI_MAX_BODIES 1000000
 
 /* What only people, control and readers need of a body. Index 0 is the world and empty. */
