@@ -2,7 +2,11 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XML2 REQUIRED IMPORTED_TARGET libxml-2.0)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
-find_package(SUNDIALS REQUIRED COMPONENTS arkode nvecserial)
+pkg_check_modules(FYAML REQUIRED IMPORTED_TARGET libfyaml)
+pkg_search_module(HDF5 REQUIRED IMPORTED_TARGET hdf5-serial hdf5)
+pkg_check_modules(QHULL REQUIRED IMPORTED_TARGET qhull_r)
+pkg_check_modules(ASSIMP REQUIRED IMPORTED_TARGET assimp)
+find_package(SUNDIALS REQUIRED COMPONENTS arkode cvode nvecserial)
 find_package(OpenMP QUIET COMPONENTS C) # without it the executor of soa/world.h runs on one core
 
 # The kernels' own text, as strings, for `soa gen`.
@@ -30,14 +34,19 @@ function(soa_upper_library name output exported sources)
 endfunction()
 file(GLOB SOA_IO CONFIGURE_DEPENDS src/io/*.c models/*.c)
 file(GLOB SOA_WORLD CONFIGURE_DEPENDS src/world/*.c)
-soa_upper_library(soa_io soa-io io "${SOA_IO};${embedded}" PkgConfig::XML2)
+soa_upper_library(soa_io soa-io io "${SOA_IO};${embedded}" PkgConfig::XML2 PkgConfig::QHULL PkgConfig::ASSIMP)
 set(SOA_OPENMP)
 set(SOA_OPENMP_LIBS)
 if(OpenMP_C_FOUND AND NOT SOA_SANITIZE MATCHES thread) # its barriers are unknown to the thread sanitizer
   set(SOA_OPENMP OpenMP::OpenMP_C)
   set(SOA_OPENMP_LIBS " ${OpenMP_C_FLAGS}")
 endif()
-soa_upper_library(soa_sim soa-sim sim "${SOA_WORLD}" SUNDIALS::arkode SUNDIALS::nvecserial ${SOA_OPENMP})
+soa_upper_library(soa_sim soa-sim sim "${SOA_WORLD}" SUNDIALS::arkode SUNDIALS::cvode SUNDIALS::nvecserial PkgConfig::FYAML
+                  PkgConfig::HDF5 ${SOA_OPENMP})
+target_link_libraries(soa_sim_static PUBLIC soa_io_static) # scenarios open models
+if(SOA_SHARED)
+  target_link_libraries(soa_sim PUBLIC soa_io)
+endif()
 
 # The program: main.c and a library of the rest, which the fuzzers use too.
 file(GLOB SOA_APP CONFIGURE_DEPENDS apps/soa/*.c)

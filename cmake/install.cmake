@@ -1,9 +1,9 @@
 # What `make install` gives; everything can be moved together afterwards.
 include(CMakePackageConfigHelpers)
 set(SOA_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/soa)
-set(SOA_HEADERS base.h spatial.h model.h graph.h dynamics.h operator.h forms.h constraint.h grasp.h taylor.h embedding.h soa.h)
+set(SOA_HEADERS base.h spatial.h model.h graph.h dynamics.h operator.h forms.h constraint.h grasp.h taylor.h embedding.h collision.h control.h soa.h)
 if(SOA_APPS)
-  list(APPEND SOA_HEADERS io.h world.h)
+  list(APPEND SOA_HEADERS io.h world.h journal.h scenario.h)
 endif()
 list(TRANSFORM SOA_HEADERS PREPEND include/soa/)
 install(FILES ${SOA_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/soa)
@@ -28,9 +28,9 @@ function(soa_install name output) # description, Requires, Requires.private, Lib
 endfunction()
 soa_install(soa soa "${PROJECT_DESCRIPTION}" "" "" "-lm")
 if(SOA_APPS)
-  soa_install(soa_io soa-io "libsoa's files: URDF, saved and shipped models, generated code" "soa" "libxml-2.0" "-lm")
-  soa_install(soa_sim soa-sim "libsoa's world: machines that move in time, and pictures of it" "soa" ""
-              "-lsundials_arkode -lsundials_nvecserial${SOA_OPENMP_LIBS} -lm")
+  soa_install(soa_io soa-io "libsoa's files: URDF, saved and shipped models, generated code" "soa" "libxml-2.0 qhull_r assimp" "-lm")
+  soa_install(soa_sim soa-sim "libsoa's world: machines that move in time, and pictures of it" "soa soa-io" "libfyaml ${HDF5_MODULE_NAME}"
+              "-lsundials_arkode -lsundials_cvode -lsundials_nvecserial${SOA_OPENMP_LIBS} -lm")
 endif()
 
 configure_package_config_file(cmake/soaConfig.cmake.in soaConfig.cmake INSTALL_DESTINATION ${SOA_PACKAGE_DIR})

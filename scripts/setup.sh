@@ -18,6 +18,10 @@ pkg-config      command:pkg-config
 libxml2-dev     header:libxml2/libxml/parser.h
 libjansson-dev  header:jansson.h
 libsundials-dev header:arkode/arkode_arkstep.h
+libfyaml-dev    header:libfyaml.h
+libhdf5-dev     header:hdf5/serial/hdf5.h
+libqhull-dev    header:libqhull_r/libqhull_r.h
+libassimp-dev   header:assimp/cimport.h
 '
 test='
 g++             command:g++
@@ -37,6 +41,7 @@ libbullet-extras-dev package
 liborocos-kdl-dev    header:kdl/chain.hpp
 libsimbody-dev       header:simbody/Simbody.h
 libdart-all-dev      header:dart/dart.hpp
+libfcl-dev           header:fcl/fcl.h
 '
 fuzz='
 clang           command:clang

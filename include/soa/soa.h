@@ -2,7 +2,9 @@
 #ifndef SOA_SOA_H
 #define SOA_SOA_H
 #include "soa/base.h"
+#include "soa/collision.h"
 #include "soa/constraint.h"
+#include "soa/control.h"
 #include "soa/dynamics.h"
 #include "soa/embedding.h"
 #include "soa/forms.h"
