@@ -26,6 +26,13 @@ typedef struct soa_named_value {
 } soa_named_value;
 
 /* --- what there is ------------------------------------------------------------------------------------------------ */
+/* A frame added to a part: a hand, a port. */
+typedef struct soa_part_frame {
+    const char *name, *on; /* frame of the part it is fixed to, both without the part's name */
+    soa_frame place;
+    soa_mark mark;
+} soa_part_frame;
+
 /* One machine or object.  Either `model` (shipped name, URDF file or saved model; files relative to the scenario's) or a
  * single rigid body given here. */
 typedef struct soa_part {
@@ -41,6 +48,9 @@ typedef struct soa_part {
     double friction_scale;   /* of Coulomb joint friction; default 1                                         */
     double rotor_scale;      /* of rotor inertias; default 1                                                 */
     double effort;           /* > 0: torque limit of joints whose model gives none                            */
+    double stop_stiffness, stop_damping; /* of joints beyond their limits, N m/rad, N m s/rad; 0: limits do not act  */
+    int frame_count;
+    const soa_part_frame *frames;
     soa_frame place;         /* of the root in the world (floating: at the start)                             */
     double twist[6];         /* at the start, [w; v] of a floating root at its origin, world axes             */
     int position_count, rate_count;
@@ -124,6 +134,8 @@ typedef struct soa_action {
     int hand_count;           /* COORDINATION: hands that hold the object                                             */
     const char *const *hands; /* their frames                                                                        */
     double squeeze;           /* N: internal force along the lines between hands                                       */
+    int passive;              /* COORDINATION: passivity-based, gains in N/m ...; else linearising, gains in 1/s^2, 1/s   */
+    double follow_stiffness[2], follow_damping[2]; /* COORDINATION: each hand stays with the object; angular, linear      */
     double share;             /* part of the load that the first hand takes, 0 to 1; default 0.5                      */
     soa_mark mark;
 } soa_action;
@@ -161,14 +173,14 @@ typedef struct soa_sensor_set {
     double delay;                      /* s, of everything measured                                                   */
 } soa_sensor_set;
 
-typedef struct soa_control_def {
+typedef struct soa_scene_control {
     double rate; /* Hz; measured, computed, held                                                                    */
     int saturate;                 /* nonzero: torques stay within max_effort                                          */
     double mass_estimate, inertia_estimate, damping_estimate; /* the controller's model, times the true one; default 1 */
     soa_sensor_set sensors;
     int phase_count; /* 0: no control; the first is the start                                                         */
     const soa_phase *phases;
-} soa_control_def;
+} soa_scene_control;
 
 /* --- time and record ------------------------------------------------------------------------------------------------ */
 typedef enum soa_integrator {
@@ -227,7 +239,7 @@ typedef struct soa_scenario {
     const char *const *constraint_frames;  /* two for each constraint: "part.frame"                                   */
     int disturbance_count;
     const soa_disturbance *disturbances;
-    soa_control_def control;
+    soa_scene_control control;
     soa_integration integration;
     soa_recording recording;
     soa_success success;

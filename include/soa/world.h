@@ -7,6 +7,8 @@
 
 #include "soa/constraint.h"
 #include "soa/forms.h"
+#include "soa/journal.h"
+#include "soa/scenario.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -140,6 +142,84 @@ typedef struct soa_closed_sim_result {
 SOA_API soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *v,
                                        const soa_closed_sim_options *options, soa_closed_sim_result *result,
                                        soa_report *report);
+
+/* --- worlds --------------------------------------------------------------------------------------------------------- */
+/* A scenario that moves: all parts as one model, contacts, sensors, supervisor and laws.  Time goes in ticks, the periods of
+ * the controller (without one, of the record); torques are held within a tick.  What changes is one block of memory, so a
+ * world can be saved at any tick and goes on to the same bits.  docs/scenarios.md.                                     */
+typedef struct soa_world soa_world;
+/* The scenario must outlive the world.  On a fault the report names its place in the file.  Allocates. */
+SOA_API soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa_report *report);
+SOA_API void soa_world_free(soa_world *world);
+SOA_API soa_status soa_world_tick(soa_world *world, soa_report *report);
+
+SOA_API const soa_model *soa_world_model(const soa_world *world);
+SOA_API double soa_world_time(const soa_world *world);
+SOA_API double soa_world_tick_length(const soa_world *world);
+SOA_API const double *soa_world_q(const soa_world *world);
+SOA_API const double *soa_world_v(const soa_world *world);
+SOA_API const double *soa_world_tau(const soa_world *world);
+SOA_API const char *soa_world_phase(const soa_world *world); /* "" without a supervisor */
+
+/* What happened in the last tick: touch, release, slip, stick, limit, phase. */
+typedef struct soa_world_event {
+    double t;
+    char kind[12], text[100];
+} soa_world_event;
+SOA_API const soa_world_event *soa_world_events(const soa_world *world, int *count);
+
+/* Points where shapes touch now. */
+typedef struct soa_world_contact {
+    const char *shape_a, *shape_b;
+    double point[3], normal[3]; /* from b to a */
+    double distance, pressure;  /* m, N */
+    double tangential[3];       /* N, on a */
+    int sliding;
+} soa_world_contact;
+SOA_API int soa_world_contacts(const soa_world *world, soa_world_contact *contacts, int most);
+
+/* Everything measured, by name, for the record. */
+SOA_API int soa_world_signal_count(const soa_world *world);
+SOA_API const char *soa_world_signal(const soa_world *world, int index, const char **unit);
+SOA_API soa_status soa_world_signals(soa_world *world, double *values);
+
+/* The block of everything that changes.  restore: only into a world of the same scenario (SOA_E_FORMAT else). */
+SOA_API size_t soa_world_state_size(const soa_world *world);
+SOA_API void soa_world_save(const soa_world *world, void *memory);
+SOA_API soa_status soa_world_restore(soa_world *world, const void *memory, size_t size);
+
+typedef struct soa_world_summary {
+    double t, wall_time, real_time_factor;
+    long long ticks, steps, rejected, evaluations, touches, releases, slips;
+    long long saves;              /* evaluations at accepted states below a contact's least distance */
+    double kinetic, potential, stored, supplied, viscous, rubbed, stopped, contact, disturbed; /* J: energies; works since the start */
+    double energy_error_rel;      /* of the balance, largest, over the largest energy in play */
+    double contact_created;       /* J, most that contacts ever gave beyond what they had taken */
+    int is_free;                  /* momentum means something: no gravity, nothing touches the world */
+    double momentum_error_rel;    /* largest |h - h(0) - impulses| over the largest sum of |h_i|; worse of linear and angular */
+    double closure_error;         /* m or rad, of loops */
+    int judged, held;             /* success was asked for; and given */
+    double position_error_m, attitude_error_deg; /* largest over the time of holding */
+    int fingers_lost, fingers_slipped, finger_count;
+    double slip_worst_m;
+    double internal_force_N, internal_force_least, internal_force_most; /* mean, least and most while holding */
+    const char *phase;
+} soa_world_summary;
+SOA_API soa_status soa_world_summarise(soa_world *world, soa_world_summary *summary);
+/* A new journal with the world's signals and its scenario's text. */
+SOA_API soa_status soa_world_record(soa_world *world, const char *path, soa_journal **journal, soa_report *report);
+/* From the world's time to the end, recording to `journal` (NULL: nowhere).  progress: seen after every tick; nonzero ends
+ * the run there, with a checkpoint.  When the record fails the run stops: its report says until when all is safe. */
+typedef int soa_run_progress_fn(void *user, soa_world *world);
+typedef struct soa_run_options {
+    double until; /* s; 0: the scenario's duration */
+    soa_run_progress_fn *progress;
+    void *user;
+} soa_run_options;
+SOA_API soa_status soa_world_run(soa_world *world, soa_journal *journal, const soa_run_options *options,
+                                 soa_report *report);
+/* Graphviz text of the supervisor's phases; see soa_supervisor_diagram. */
+SOA_API soa_status soa_world_diagram(const soa_world *world, char *text, size_t size, size_t *length);
 
 /* --- pictures ---------------------------------------------------------------------------------------------------- */
 /* Curves over a common x axis, in one panel or several stacked ones, as an SVG file. */

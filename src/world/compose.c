@@ -1,0 +1,207 @@
+/* compose.c  the parts of a scenario as one model: WD89's dynamic world model, robot and object in one tree.
+ *
+ * A part that is a model is opened and its bodies and frames are taken over, named "part.name".  A part that is a body
+ * becomes one link on a free joint, or WD89's chain of six 1-dof joints with five massless links between. */
+#include "soa/io.h"
+#include "world_internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct composer {
+    const soa_scenario *scenario;
+    const soai_estimate *estimate;
+    soa_body_def *bodies;
+    soa_frame_def *frames;
+    int body_count, body_most, frame_count, frame_most;
+    char **texts;
+    int text_count, text_most;
+    soa_report *report;
+} composer;
+
+soa_status soai_scenario_fault(const soa_scenario *scenario, soa_mark mark, soa_status status, soa_report *report,
+                               const char *format, ...) {
+    char text[200];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    const char *file = scenario->file ? scenario->file : scenario->name;
+    const char *tail = file && strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    if (mark.line)
+        return soai_report(report, status, -1, mark.line, "%.60s:%d:%d: %s", tail, mark.line, mark.column, text);
+    return soai_report(report, status, -1, 0, "%.60s: %s", tail ? tail : "scenario", text);
+}
+
+static int grow(void **array, int *most, int count, size_t size) {
+    if (count < *most) return 1;
+    const int more = *most ? 2 * *most : 32;
+    void *bigger = realloc(*array, (size_t)more * size);
+    if (!bigger) return 0;
+    *array = bigger, *most = more;
+    return 1;
+}
+static const char *text(composer *c, const char *part, const char *name) {
+    if (!grow((void **)&c->texts, &c->text_most, c->text_count, sizeof *c->texts)) return NULL;
+    const size_t size = strlen(part) + strlen(name) + 2;
+    char *made = malloc(size);
+    if (!made) return NULL;
+    snprintf(made, size, name[0] ? "%s.%s" : "%s%s", part, name);
+    return c->texts[c->text_count++] = made;
+}
+static soa_body_def *new_body(composer *c, const char *part, const char *name, int parent, soa_joint_type type) {
+    const char *named = text(c, part, name);
+    if (!named || !grow((void **)&c->bodies, &c->body_most, c->body_count, sizeof *c->bodies)) return NULL;
+    soa_body_def *body = &c->bodies[c->body_count++];
+    *body = soa_body_default(named, parent, type);
+    return body;
+}
+static int new_frame(composer *c, const char *part, const char *name, int link, const soa_frame *place) {
+    const char *named = text(c, part, name);
+    if (!named || !grow((void **)&c->frames, &c->frame_most, c->frame_count, sizeof *c->frames)) return 0;
+    c->frames[c->frame_count++] = (soa_frame_def){named, link, *place};
+    return 1;
+}
+static void scale_inertia(const composer *c, const soa_part *part, soa_body_def *body) {
+    const double mass = part->mass_scale * c->estimate->mass;
+    body->mass *= mass;
+    for (int k = 0; k < 6; ++k) body->inertia[k] *= part->inertia_scale * c->estimate->inertia * mass;
+}
+
+/* A single rigid body. */
+static soa_status add_body(composer *c, const soa_part *part) {
+    static const struct {
+        const char *name;
+        soa_joint_type type;
+        int axis;
+    } freedom[6] = {{"x", SOA_PRISMATIC, 0},  {"y", SOA_PRISMATIC, 1},  {"z", SOA_PRISMATIC, 2},
+                    {"yaw", SOA_REVOLUTE, 2}, {"pitch", SOA_REVOLUTE, 1}, {"", SOA_REVOLUTE, 0}};
+    soa_body_def *body = NULL;
+    if (part->massless_links)
+        for (int i = 0; i < 6; ++i) {
+            body = new_body(c, part->name, freedom[i].name, i ? c->body_count : 0, freedom[i].type);
+            if (!body) return SOA_E_MEMORY;
+            for (int k = 0; k < 3; ++k) body->joint.axis[k] = k == freedom[i].axis;
+            if (i == 5 && !(body->joint_name = text(c, part->name, "roll"))) return SOA_E_MEMORY;
+        }
+    else {
+        body = new_body(c, part->name, "", 0, part->fixed ? SOA_FIXED : SOA_FREE);
+        if (!body || !(body->joint_name = text(c, part->name, "root"))) return SOA_E_MEMORY;
+        if (part->fixed) body->placement = part->place;
+    }
+    body->mass = part->mass;
+    memcpy(body->com, part->com, sizeof body->com);
+    memcpy(body->inertia, part->inertia, sizeof body->inertia);
+    scale_inertia(c, part, body);
+    return SOA_OK;
+}
+
+static soa_status add_model(composer *c, const soa_part *part) {
+    const soa_model *m = NULL;
+    soa_report inner;
+    const soa_read_options options = {.floating = part->floating};
+    char path[1024];
+    const char *slash = c->scenario->file ? strrchr(c->scenario->file, '/') : NULL;
+    const int is_file = strchr(part->model, '.') != NULL && part->model[0] != '/';
+    if (is_file && slash)
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - c->scenario->file), c->scenario->file, part->model);
+    else
+        snprintf(path, sizeof path, "%s", part->model);
+    soa_status s = soa_model_open(path, &options, &m, &inner);
+    if (s) return soai_scenario_fault(c->scenario, part->mark, s, c->report, "part '%s': %s", part->name, inner.text);
+    const int first = c->body_count;
+    for (int b = 1; !s && b <= soa_body_count(m); ++b) {
+        soa_body_info info;
+        soa_body(m, b, &info);
+        soa_body_def *body = new_body(c, part->name, info.link, info.parent ? first + info.parent : 0, info.type);
+        if (!body || !(body->joint_name = text(c, part->name, info.joint))) {
+            s = SOA_E_MEMORY;
+            break;
+        }
+        body->placement = info.placement;
+        if (!info.parent && !(part->floating && info.type == SOA_FREE))
+            body->placement = soa_frame_compose(&part->place, &info.placement);
+        soa_joint_def *joint = &body->joint;
+        memcpy(joint->axis, info.axis, sizeof joint->axis), memcpy(joint->axis2, info.axis2, sizeof joint->axis2);
+        joint->pitch = info.pitch;
+        joint->rotor_inertia = info.rotor_inertia * part->rotor_scale, joint->gear_ratio = info.gear_ratio;
+        joint->rotor_model = info.rotor_model;
+        memcpy(joint->rotor_axis, info.rotor_axis, sizeof joint->rotor_axis);
+        joint->damping = info.damping * part->damping_scale * c->estimate->damping;
+        joint->friction_positive = info.friction_positive * part->friction_scale;
+        joint->friction_negative = info.friction_negative * part->friction_scale;
+        joint->stiffness = info.stiffness, joint->rest = info.rest;
+        joint->lower = info.lower, joint->upper = info.upper, joint->max_speed = info.max_speed;
+        joint->max_effort = !(info.max_effort < INFINITY) && part->effort > 0 && info.type != SOA_FREE ? part->effort
+                                                                                                      : info.max_effort;
+        if (info.mimic >= 0)
+            joint->mimic = first + info.mimic, joint->mimic_ratio = info.mimic_ratio,
+            joint->mimic_offset = info.mimic_offset;
+        body->mass = info.mass;
+        memcpy(body->com, info.com, sizeof body->com), memcpy(body->inertia, info.inertia, sizeof body->inertia);
+        scale_inertia(c, part, body);
+    }
+    for (int f = 1; !s && f < soa_frame_count(m); ++f) { /* 0 is the world */
+        soa_frame_info frame;
+        soa_body_info info;
+        soa_frame_get(m, f, &frame);
+        if (frame.body && !soa_body(m, frame.body, &info) && info.frame == f) continue;
+        const soa_frame at = frame.body ? frame.placement : soa_frame_compose(&part->place, &frame.placement);
+        if (!new_frame(c, part->name, frame.name, frame.body ? first + frame.body : 0, &at)) s = SOA_E_MEMORY;
+    }
+    soa_model_free(m);
+    return s;
+}
+
+/* Frames added by the scenario, on links or on frames that are there already. */
+static soa_status add_frames(composer *c, const soa_part *part) {
+    for (int k = 0; k < part->frame_count; ++k) {
+        const soa_part_frame *f = &part->frames[k];
+        const char *on = text(c, part->name, f->on && strcmp(f->on, part->name) ? f->on : "");
+        if (!on) return SOA_E_MEMORY;
+        int link = -1;
+        soa_frame place = f->place;
+        for (int i = 0; i < c->body_count && link < 0; ++i)
+            if (!strcmp(c->bodies[i].name, on)) link = i + 1;
+        for (int i = 0; i < c->frame_count && link < 0; ++i)
+            if (!strcmp(c->frames[i].name, on))
+                link = c->frames[i].link, place = soa_frame_compose(&c->frames[i].placement, &f->place);
+        if (link < 0)
+            return soai_scenario_fault(c->scenario, f->mark, SOA_E_NAME, c->report,
+                                       "frame '%s' sits on '%s', which is no link or frame of '%s'", f->name,
+                                       f->on ? f->on : "", part->name);
+        if (!new_frame(c, part->name, f->name, link, &place)) return SOA_E_MEMORY;
+    }
+    return SOA_OK;
+}
+
+soa_status soai_compose(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
+                        soa_report *report) {
+    static const soai_estimate truth = {1, 1, 1};
+    composer c = {.scenario = scenario, .estimate = estimate ? estimate : &truth, .report = report};
+    soa_status s = scenario->part_count > 0 ? SOA_OK
+                                            : soai_scenario_fault(scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
+                                                                  "a scenario needs at least one part");
+    for (int i = 0; !s && i < scenario->part_count; ++i) {
+        const soa_part *part = &scenario->parts[i];
+        s = part->model ? add_model(&c, part) : add_body(&c, part);
+        if (!s) s = add_frames(&c, part);
+    }
+    if (!s) {
+        soa_model_def def = soa_model_default(scenario->name ? scenario->name : "world", c.bodies, c.body_count);
+        def.frames = c.frames, def.frame_count = c.frame_count;
+        if (scenario->has_gravity) memcpy(def.gravity, scenario->gravity, sizeof def.gravity);
+        soa_report inner;
+        s = soa_model_create(&def, model, &inner);
+        if (s) {
+            /* the report counts links; the scenario thinks in parts */
+            s = soai_scenario_fault(scenario, (soa_mark){0}, s, report, "%s", inner.text);
+        }
+    } else if (s == SOA_E_MEMORY)
+        soai_report(report, s, -1, 0, "%s", soa_status_text(s));
+    for (int i = 0; i < c.text_count; ++i) free(c.texts[i]);
+    free(c.texts), free(c.bodies), free(c.frames);
+    return s;
+}

@@ -1,0 +1,309 @@
+/* contact.c  shapes that touch: how hard they press and rub.
+ *
+ * normal      WD89 section 2.5: f = Kp (e - d) / d - Kd d' for d < e, on the nearest points, equal and opposite; and the
+ *             laws beside it (soa_contact_law).  The spring's energy is counted, so that what a contact gives can be held
+ *             against what it took.
+ * tangential  a spring s and a damper: f = -(k s + c v), bounded by friction * pressure (Coulomb).  s is part of the
+ *             state, s' = v across the normal, so a rolling contact is not held back.  While the bound is not met the
+ *             contact sticks: the spring holds and nothing creeps.  After each step s is shortened to what the bound
+ *             allows: that part has slipped.
+ * slots       touches that last keep their spring in a slot, known by the pair of shapes and the features that meet   */
+#include "soa/io.h"
+#include "world_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { BRUTE = 64 }; /* so many pairs need no broad phase */
+
+static double dot(const double a[3], const double b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+static void cross(const double a[3], const double b[3], double out[3]) {
+    out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* Normal force at a distance and its rate, and the energy in its spring.  SOA_E_ARGUMENT where the paper's law has no
+ * value (d <= 0).  saved: the law was continued below its least distance. */
+soa_status soai_contact_force(const soa_contact_pair *law, double d, double rate, double *force, double *stored,
+                              int *saved) {
+    const double e = law->margin, k = law->stiffness;
+    *force = *stored = 0, *saved = 0;
+    if (!(d < e)) return d == d ? SOA_OK : SOA_E_NOT_FINITE;
+    switch (law->law) {
+    case SOA_CONTACT_PAPER:
+        if (!(d > 0)) return SOA_E_ARGUMENT;
+        *force = k * (e - d) / d - law->damping * rate;
+        *stored = k * (e * log(e / d) - (e - d)); /* integral of the spring from d to e */
+        return SOA_OK;
+    case SOA_CONTACT_SAFE: {
+        const double m = law->least_distance, x = fmax(d, m), beyond = x - d;
+        const double at = k * (e - x) / x, slope = k * e / (x * x);
+        *saved = d < m;
+        *force = at + slope * beyond - law->damping * rate;
+        *stored = k * (e * log(e / x) - (e - x)) + beyond * (at + 0.5 * slope * beyond);
+        break;
+    }
+    case SOA_CONTACT_HUNT_CROSSLEY: {
+        const double x = e - d, spring = k * pow(x, law->exponent);
+        *force = spring * (1 - law->loss * rate);
+        *stored = spring * x / (law->exponent + 1);
+        break;
+    }
+    case SOA_CONTACT_LINEAR:
+        *force = k * (e - d) - law->damping * rate;
+        *stored = 0.5 * k * (e - d) * (e - d);
+        break;
+    }
+    if (!(*force > 0)) *force = *force == *force ? 0 : NAN; /* never pulling */
+    return SOA_OK;
+}
+
+/* --- making ------------------------------------------------------------------------------------------------------- */
+static int in_group(const soai_solid *s, const char *name) {
+    return !strcmp(s->name, name) || !strcmp(s->group, name);
+}
+
+soa_status soai_contact_open(soa_world *w, soa_report *report) {
+    const soa_scenario *sc = w->scenario;
+    const size_t n = (size_t)sc->shape_count;
+    w->solids = calloc(n + 1, sizeof *w->solids);
+    w->meeting_of = malloc((n * n + 1) * sizeof *w->meeting_of);
+    w->meetings = malloc((n * n + 1) * sizeof *w->meetings);
+    w->order = malloc((n + 1) * sizeof *w->order);
+    w->bounds = malloc((n + 1) * sizeof *w->bounds), w->pose = malloc((n + 1) * sizeof *w->pose);
+    w->twist = malloc((n + 1) * 6 * sizeof *w->twist);
+    if (!w->solids || !w->meeting_of || !w->meetings || !w->order || !w->bounds || !w->pose || !w->twist)
+        return SOA_E_MEMORY;
+    for (int i = 0; i < sc->shape_count; ++i) {
+        const soa_scene_shape *from = &sc->shapes[i];
+        soai_solid *s = &w->solids[w->solid_count];
+        *s = (soai_solid){.shape = from->shape, .place = from->place, .name = from->name};
+        s->group = from->group ? from->group : from->name;
+        s->frame = strcmp(from->frame, "world") ? soa_find_frame(w->model, from->frame) : 0;
+        if (s->frame < 0)
+            return soai_scenario_fault(sc, from->mark, SOA_E_NAME, report, "shape '%s': there is no frame '%s'%s",
+                                       from->name, from->frame, soai_nearest_frame(w->model, from->frame));
+        soa_frame_info info;
+        soa_frame_get(w->model, s->frame, &info);
+        s->body = info.body;
+        ++w->solid_count;
+        soa_report inner;
+        soa_status status = SOA_OK;
+        if (from->mesh)
+            status = soa_hull_from_mesh(from->mesh, from->mesh_scale, &s->shape, &s->memory, &inner);
+        else if (from->shape.type == SOA_SHAPE_POLYTOPE && !from->shape.neighbours)
+            status = soa_hull_from_points(from->shape.vertices, from->shape.vertex_count, &s->shape, &s->memory, &inner);
+        if (!status) {
+            s->shape.radius = from->shape.radius;
+            status = soa_shape_check(&s->shape, &inner);
+        }
+        if (status)
+            return soai_scenario_fault(sc, from->mark, status, report, "shape '%s': %s", from->name, inner.text);
+    }
+    for (int a = 0; a < w->solid_count; ++a) {
+        w->order[a] = a;
+        for (int b = 0; b < w->solid_count; ++b) w->meeting_of[a * w->solid_count + b] = -1;
+    }
+    size_t points = 0;
+    for (int a = 0; a < w->solid_count; ++a)
+        for (int b = a + 1; b < w->solid_count; ++b) {
+            const soai_solid *A = &w->solids[a], *B = &w->solids[b];
+            if (A->body == B->body) continue;
+            int law = -1;
+            for (int k = 0; k < sc->contact_count; ++k) { /* the last that fits */
+                const soa_contact_pair *c = &sc->contacts[k];
+                if ((in_group(A, c->group1) && in_group(B, c->group2)) ||
+                    (in_group(B, c->group1) && in_group(A, c->group2)))
+                    law = k;
+            }
+            if (law < 0) continue;
+            if (A->shape.type == SOA_SHAPE_PLANE && B->shape.type == SOA_SHAPE_PLANE) continue;
+            w->meeting_of[a * w->solid_count + b] = w->meeting_of[b * w->solid_count + a] = w->meeting_count;
+            w->meetings[w->meeting_count++] = (soai_meeting){a, b, law};
+            points += sc->contacts[law].patch ? SOA_PATCH_MOST : 1;
+        }
+    const size_t likely = 16 * (n + 4); /* a body rests on few others */
+    w->slot_count = (int)(points < likely ? points : likely);
+    w->touch_most = w->slot_count;
+    w->touch = malloc(((size_t)w->touch_most + 1) * sizeof *w->touch);
+    w->pairs = malloc(((size_t)w->meeting_count + 1) * sizeof *w->pairs);
+    return w->touch && w->pairs ? SOA_OK : SOA_E_MEMORY;
+}
+
+void soai_contact_close(soa_world *w) {
+    for (int i = 0; i < w->solid_count; ++i) soa_hull_free(w->solids[i].memory);
+    free(w->solids), free(w->meeting_of), free(w->meetings), free(w->order), free(w->bounds), free(w->pose);
+    free(w->twist), free(w->touch), free(w->pairs);
+}
+
+/* --- forces at one state ------------------------------------------------------------------------------------------ */
+static int slot_of(const soa_world *w, int meeting, unsigned id) {
+    for (int k = 0; k < w->slot_count; ++k)
+        if (w->slots[k].meeting == meeting && w->slots[k].id == id) return k;
+    return -1;
+}
+
+/* One point of contact: its motion, its forces. */
+static soa_status touch_at(soa_world *w, int meeting, const double y[], const double normal[3], const double pa[3],
+                           const double pb[3], double distance, unsigned id) {
+    const soai_meeting *m = &w->meetings[meeting];
+    const soa_contact_pair *law = &w->scenario->contacts[m->law];
+    if (w->touch_count >= w->touch_most) return SOA_E_MEMORY;
+    soai_touch *t = &w->touch[w->touch_count];
+    *t = (soai_touch){.meeting = meeting, .id = id, .distance = distance, .slot = slot_of(w, meeting, id)};
+    memcpy(t->normal, normal, sizeof t->normal);
+    double between[3], across[3];
+    for (int k = 0; k < 3; ++k) t->point[k] = 0.5 * (pa[k] + pb[k]);
+    for (int side = 0; side < 2; ++side) { /* velocity of a's material there, less b's */
+        const int i = side ? m->b : m->a;
+        const double *V = w->twist + 6 * i, *o = w->pose[i].p;
+        double arm[3], turn[3];
+        for (int k = 0; k < 3; ++k) arm[k] = t->point[k] - o[k];
+        cross(V, arm, turn);
+        for (int k = 0; k < 3; ++k) between[k] = side ? between[k] - V[3 + k] - turn[k] : V[3 + k] + turn[k];
+    }
+    t->rate = dot(normal, between);
+    for (int k = 0; k < 3; ++k) t->velocity[k] = between[k] - t->rate * normal[k];
+    soa_status s = soai_contact_force(law, distance, t->rate, &t->pressure, &t->stored, &t->saved);
+    if (s) return s;
+    t->bound = law->friction * fmax(t->pressure, 0);
+    if (law->friction > 0) {
+        const double *spring = t->slot < 0 ? NULL : y + w->at_slots + 3 * t->slot;
+        const double k = law->tangential_stiffness, along = spring ? dot(spring, normal) : 0;
+        for (int j = 0; j < 3; ++j) {
+            across[j] = spring ? spring[j] - along * normal[j] : 0;
+            t->tangential[j] = -k * across[j] - law->tangential_damping * t->velocity[j];
+        }
+        const double size = sqrt(dot(t->tangential, t->tangential)), held = fmin(k * sqrt(dot(across, across)), t->bound);
+        t->sliding = size > t->bound;
+        if (t->sliding)
+            for (int j = 0; j < 3; ++j) t->tangential[j] *= t->bound / size;
+        if (k > 0) t->stored += 0.5 * held * held / k;
+    }
+    ++w->touch_count;
+    return SOA_OK;
+}
+
+static int wanted(void *user, int i, int j) {
+    const soa_world *w = user;
+    return w->meeting_of[i * w->solid_count + j] >= 0;
+}
+static int by_meeting(const void *a, const void *b) {
+    const int *x = a, *y = b;
+    return x[0] != y[0] ? x[0] - y[0] : x[1] - y[1];
+}
+
+/* All touches at the kinematics in the work space, into w->touch. */
+soa_status soai_contact_evaluate(soa_world *w, const double *y) {
+    soa_status s = SOA_OK;
+    w->touch_count = 0;
+    if (!w->meeting_count) return SOA_OK;
+    double margin = 0;
+    for (int k = 0; k < w->scenario->contact_count; ++k) margin = fmax(margin, w->scenario->contacts[k].margin);
+    for (int i = 0; !s && i < w->solid_count; ++i) {
+        soa_frame at;
+        s = soa_pose(w->model, w->work, w->solids[i].frame, &at);
+        if (!s) s = soa_velocity(w->model, w->work, w->solids[i].frame, SOA_AXES_WORLD, w->twist + 6 * i);
+        if (s) return s;
+        w->pose[i] = soa_frame_compose(&at, &w->solids[i].place);
+        double arm[3], turn[3];
+        for (int k = 0; k < 3; ++k) arm[k] = w->pose[i].p[k] - at.p[k];
+        cross(w->twist + 6 * i, arm, turn);
+        for (int k = 0; k < 3; ++k) w->twist[6 * i + 3 + k] += turn[k];
+        s = soa_shape_bounds(&w->solids[i].shape, &w->pose[i], 0.5 * margin, &w->bounds[i]);
+    }
+    if (s) return s;
+    int count = 0;
+    if (w->meeting_count <= BRUTE)
+        for (int m = 0; m < w->meeting_count; ++m) {
+            const soa_bounds *a = &w->bounds[w->meetings[m].a], *b = &w->bounds[w->meetings[m].b];
+            int meet = 1;
+            for (int k = 0; k < 3; ++k) meet = meet && a->low[k] <= b->high[k] && b->low[k] <= a->high[k];
+            if (meet) w->pairs[count][0] = w->meetings[m].a, w->pairs[count++][1] = w->meetings[m].b;
+        }
+    else {
+        for (int i = 0; i < w->solid_count; ++i) w->order[i] = i; /* pairs must not depend on what was before */
+        s = soa_broad_phase(w->bounds, w->solid_count, w->order, wanted, w, w->pairs, w->meeting_count, &count);
+        if (s) return s;
+        qsort(w->pairs, (size_t)count, sizeof *w->pairs, by_meeting);
+    }
+    for (int p = 0; !s && p < count; ++p) {
+        const int meeting = w->meeting_of[w->pairs[p][0] * w->solid_count + w->pairs[p][1]];
+        const soai_meeting *m = &w->meetings[meeting];
+        const soa_contact_pair *law = &w->scenario->contacts[m->law];
+        const soa_shape *a = &w->solids[m->a].shape, *b = &w->solids[m->b].shape;
+        if (law->patch) {
+            soa_patch patch;
+            s = soa_shape_patch(a, &w->pose[m->a], b, &w->pose[m->b], law->margin, &w->caches[meeting], NULL, &patch);
+            for (int k = 0; !s && k < patch.count; ++k)
+                if (patch.points[k].distance < law->margin)
+                    s = touch_at(w, meeting, y, patch.normal, patch.points[k].point_a, patch.points[k].point_b,
+                                 patch.points[k].distance, patch.points[k].id);
+        } else {
+            soa_distance d;
+            s = soa_shape_distance(a, &w->pose[m->a], b, &w->pose[m->b], &w->caches[meeting], &d);
+            if (!s && d.distance < law->margin)
+                s = touch_at(w, meeting, y, d.normal, d.point_a, d.point_b, d.distance, 0);
+        }
+    }
+    return s;
+}
+
+/* --- after a step ------------------------------------------------------------------------------------------------- */
+/* Touches of the state just reached take their slots; springs are shortened to what friction holds. */
+void soai_contact_keep(soa_world *w, double t, double *y) {
+    soai_stats *stats = &w->state->stats;
+    for (int k = 0; k < w->slot_count; ++k) {
+        soai_slot *slot = &w->slots[k];
+        if (slot->meeting < 0) continue;
+        int stays = 0;
+        for (int i = 0; i < w->touch_count && !stays; ++i) stays = w->touch[i].slot == k;
+        if (stays) continue;
+        const soai_meeting *m = &w->meetings[slot->meeting];
+        const int left = slot->meeting;
+        *slot = (soai_slot){.meeting = -1};
+        for (int j = 0; j < 3; ++j) y[w->at_slots + 3 * k + j] = 0;
+        int others = 0;
+        for (int i = 0; i < w->touch_count; ++i) others += w->touch[i].meeting == left;
+        if (!others) {
+            ++stats->releases;
+            soai_event(w, t, "release", "%s %s", w->solids[m->a].name, w->solids[m->b].name);
+        }
+    }
+    for (int i = 0; i < w->touch_count; ++i) {
+        soai_touch *now = &w->touch[i];
+        const soai_meeting *m = &w->meetings[now->meeting];
+        const soa_contact_pair *law = &w->scenario->contacts[m->law];
+        if (now->slot < 0) {
+            int is_new = 1;
+            for (int k = 0; k < w->slot_count; ++k) is_new = is_new && w->slots[k].meeting != now->meeting;
+            for (int k = 0; k < w->slot_count && now->slot < 0; ++k)
+                if (w->slots[k].meeting < 0) now->slot = k;
+            if (now->slot < 0) continue; /* touch_at refuses more points than slots */
+            w->slots[now->slot] = (soai_slot){.meeting = now->meeting, .id = now->id};
+            for (int j = 0; j < 3; ++j) y[w->at_slots + 3 * now->slot + j] = 0;
+            if (is_new) {
+                ++stats->touches;
+                soai_event(w, t, "touch", "%s %s %.6g m/s", w->solids[m->a].name, w->solids[m->b].name, now->rate);
+            }
+        }
+        if (now->saved) ++stats->saves;
+        if (!(law->friction > 0)) continue;
+        soai_slot *slot = &w->slots[now->slot];
+        double *spring = y + w->at_slots + 3 * now->slot;
+        const double along = dot(spring, now->normal);
+        for (int j = 0; j < 3; ++j) spring[j] -= along * now->normal[j];
+        const double k = law->tangential_stiffness, length = sqrt(dot(spring, spring)), most = k > 0 ? now->bound / k : 0;
+        if (length > most) {
+            slot->slipped += length - most;
+            for (int j = 0; j < 3; ++j) spring[j] *= most / length;
+        }
+        const int sliding = now->sliding && length > most;
+        if (sliding != slot->sliding) {
+            slot->sliding = sliding;
+            stats->slips += sliding;
+            soai_event(w, t, sliding ? "slip" : "stick", "%s %s", w->solids[m->a].name, w->solids[m->b].name);
+        }
+    }
+}

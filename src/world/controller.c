@@ -1,0 +1,666 @@
+/* controller.c  what a controller does at each tick: measure, decide, compute torques.
+ *
+ * measure    q, v of the whole world with noise, then delayed; contact forces on hands with noise.  Noise is a function of
+ *            (seed, tick, number): no generator to keep
+ * decide     the supervisor's conditions over measured signals; a change of phase sets the starts of paths
+ * compute    each action of the phase by its law (soa/control.h) with the estimated model, each driving its own joints;
+ *            torques add up, pass from one phase to the next without a bump, and are bounded by the motors
+ * All that changes is in the world's state block (struct memory and what follows it).                                 */
+#include "world_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ACTIONS = 8, SIGNALS = 64 };
+
+typedef struct action_memory {
+    soa_motion from; /* where the path begins, relative */
+    soa_frame to;
+    soa_motion goal; /* now */
+    double start_q;  /* offset of nq numbers in `starts` */
+    soa_hybrid_state hybrid;
+    soa_coordination_state coordination;
+    soa_frame grasp[SOA_HANDS];
+    double error[4]; /* m, rad, m/s, rad/s */
+    double squeeze;  /* measured, N */
+} action_memory;
+typedef struct memory {
+    soa_supervisor_state supervisor;
+    int started, ring_at;
+    action_memory action[ACTIONS];
+    int final_valid;
+    soa_frame final_goal; /* of the success' object, relative */
+    int counting;         /* the phase from which fingers count has begun */
+} memory;
+
+typedef enum signal_kind { TOUCHING, FORCE, DISTANCE, SLIP, ERROR, ANGLE_ERROR, RATE, TURN_RATE } signal_kind;
+typedef struct signal {
+    signal_kind kind;
+    char name[64];
+    const char *of; /* group or action */
+} signal;
+
+typedef struct law {
+    const soa_action *action;
+    soa_control *control;
+    unsigned char *drive;
+    int frame, relative_to, hands[SOA_HANDS];
+    double *goal_q; /* nq: goals of joints, NAN: stays */
+} law;
+
+struct soai_controller {
+    const soa_model *model;
+    soa_control *sight; /* for errors and poses of what is measured */
+    int delay;          /* ticks */
+    law (*laws)[ACTIONS];
+    soa_supervisor supervisor;
+    soa_supervisor_phase *phases;
+    soa_supervisor_transition *transitions;
+    soa_supervisor_condition *conditions;
+    signal signals[SIGNALS];
+    const char *names[SIGNALS];
+    int signal_count;
+    double *q, *v, *tau, *part, *path_q, *path_v, *path_a, *gain_k, *gain_d;
+    double *numbers;
+};
+
+static memory *memory_of(const soa_world *w) {
+    return (memory *)(void *)w->control_memory;
+}
+/* nv: offsets of a bumpless change; ACTIONS x nq: starts of joints; (delay + 1) x (nq + nv): measured */
+static double *offsets(const soa_world *w) {
+    return w->control_memory + sizeof(memory) / sizeof(double);
+}
+static double *starts(const soa_world *w, int action) {
+    return offsets(w) + w->nv + action * w->nq;
+}
+static double *ring(const soa_world *w, int at) {
+    return offsets(w) + w->nv + ACTIONS * w->nq + at * (w->nq + w->nv);
+}
+size_t soai_controller_memory(const soa_world *w) {
+    const double length = w->scenario->control.phase_count ? w->scenario->control.sensors.delay / w->tick_length : 0;
+    const size_t delay = (size_t)(length + 0.5);
+    _Static_assert(sizeof(memory) % sizeof(double) == 0, "arrays follow it");
+    return sizeof(memory) + ((size_t)w->nv + ACTIONS * (size_t)w->nq + (delay + 1) * (size_t)(w->nq + w->nv)) * sizeof(double);
+}
+
+/* --- noise -------------------------------------------------------------------------------------------------------- */
+static uint64_t mix(uint64_t x) { /* splitmix64's finaliser */
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+/* A standard normal number of (seed, tick, index). */
+static double normal(const soa_world *w, int64_t tick, int index) {
+    const uint64_t key = mix(w->scenario->seed ^ mix((uint64_t)tick * 0x100000001b3u + (uint64_t)index));
+    const double u1 = ((double)(key >> 11) + 0.5) / 9007199254740992.0,
+                 u2 = ((double)(mix(key) >> 11) + 0.5) / 9007199254740992.0;
+    return sqrt(-2 * log(u1)) * cos(6.283185307179586 * u2);
+}
+
+static soa_status measure(soa_world *w) {
+    soai_controller *c = w->controller;
+    const soa_sensor_set *s = &w->scenario->control.sensors;
+    memory *m = memory_of(w);
+    const int64_t tick = w->state->tick;
+    double *at = ring(w, m->ring_at), *v = at + w->nq;
+    for (int i = 0; i < w->nv; ++i) w->qdd[i] = 0, v[i] = w->y[w->at_v + i];
+    for (int b = 1; b <= w->bodies; ++b) {
+        soa_body_info info;
+        soa_body(w->model, b, &info);
+        for (int k = 0; k < info.nv; ++k) {
+            const int i = info.v_index + k, linear = info.type == SOA_FREE ? k >= 3 : info.type == SOA_PRISMATIC;
+            const int is_root = info.type == SOA_FREE;
+            const double dq = is_root ? s->pose_noise[linear] : s->position_noise;
+            const double dv = is_root ? s->twist_noise[linear] : s->rate_noise;
+            if (dq > 0) w->qdd[i] = dq * normal(w, tick, 2 * i);
+            if (dv > 0) v[i] += dv * normal(w, tick, 2 * i + 1);
+        }
+    }
+    soa_status status = soa_integrate(w->model, w->y, w->qdd, 1, at);
+    if (!status) status = soa_normalize(w->model, at);
+    if (status) return status;
+    const int count = c->delay + 1;
+    int from = (m->ring_at + 1) % count; /* the oldest */
+    if (!m->started) { /* before the start things were as they are now */
+        for (int k = 0; k < count; ++k)
+            if (k != m->ring_at) memcpy(ring(w, k), at, (size_t)(w->nq + w->nv) * sizeof *at);
+    }
+    m->ring_at = from;
+    const double *old = ring(w, from);
+    if (count == 1) old = at;
+    memcpy(c->q, old, (size_t)w->nq * sizeof *old), memcpy(c->v, old + w->nq, (size_t)w->nv * sizeof *old);
+    if (count == 1) m->ring_at = 0;
+    return SOA_OK;
+}
+
+/* Force and moment of a hand's body on everything else, by contacts: world axes, at the hand frame's origin. */
+void soai_hand_wrench(soa_world *w, int frame, const double origin[3], double out[6]) {
+    soa_frame_info info;
+    soa_frame_get(w->model, frame, &info);
+    memset(out, 0, 6 * sizeof *out);
+    for (int i = 0; i < w->touch_count; ++i) {
+        const soai_touch *t = &w->touch[i];
+        const soai_meeting *m = &w->meetings[t->meeting];
+        double sign = 0;
+        if (w->solids[m->a].body == info.body) sign = -1; /* on a: pressure * normal */
+        if (w->solids[m->b].body == info.body) sign = 1;
+        if (sign == 0) continue;
+        double f[3], r[3];
+        for (int k = 0; k < 3; ++k) f[k] = sign * (t->pressure * t->normal[k] + t->tangential[k]), r[k] = t->point[k] - origin[k];
+        out[0] += r[1] * f[2] - r[2] * f[1], out[1] += r[2] * f[0] - r[0] * f[2], out[2] += r[0] * f[1] - r[1] * f[0];
+        for (int k = 0; k < 3; ++k) out[3 + k] += f[k];
+    }
+}
+
+/* --- making ------------------------------------------------------------------------------------------------------- */
+static int is_of_group(const soai_solid *s, const char *name) {
+    return !strcmp(s->name, name) || !strcmp(s->group, name);
+}
+
+static soa_status find(soa_world *w, const char *name, soa_mark mark, const char *what, int *frame, soa_report *report) {
+    *frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(w->model, name);
+    if (*frame >= 0) return SOA_OK;
+    return soai_scenario_fault(w->scenario, mark, SOA_E_NAME, report, "%s: there is no frame '%s'%s", what, name,
+                               soai_nearest_frame(w->model, name));
+}
+
+/* The driven joints between a frame and its root. */
+static void drive_path(const soa_world *w, int frame, unsigned char *drive) {
+    soa_frame_info at;
+    soa_frame_get(w->model, frame, &at);
+    for (int b = at.body; b > 0;) {
+        soa_body_info info;
+        soa_body(w->model, b, &info);
+        for (int k = 0; k < info.nv; ++k)
+            if (w->actuated[info.v_index + k]) drive[info.v_index + k] = SOA_DRIVE_OWN;
+        b = info.parent;
+    }
+}
+
+static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report *report) {
+    static const char *const words[] = {"joint-pd",  "inverse-dynamics", "passivity", "decoupled",   "operational",
+                                        "impedance", "hybrid",           "base-hold", "coordination"};
+    const char *what = a->name ? a->name : words[a->kind];
+    const int of_joints = a->kind <= SOA_ACT_DECOUPLED;
+    l->action = a;
+    l->drive = calloc((size_t)w->nv + 1, 1);
+    l->goal_q = malloc(((size_t)w->nq + 1) * sizeof *l->goal_q);
+    if (!l->drive || !l->goal_q) return SOA_E_MEMORY;
+    for (int i = 0; i < w->nv; ++i) l->drive[i] = w->actuated[i] ? SOA_DRIVE_OTHER : SOA_DRIVE_NONE;
+    for (int i = 0; i < w->nq; ++i) l->goal_q[i] = NAN;
+    soa_status s = SOA_OK;
+    if (of_joints) {
+        if (!a->part)
+            return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report, "action '%s' names no part", what);
+        char prefix[256];
+        snprintf(prefix, sizeof prefix, "%s.%s", a->part, a->joint_prefix ? a->joint_prefix : "");
+        int own = 0;
+        for (int b = 1; b <= w->bodies; ++b) {
+            soa_body_info info;
+            soa_body(w->model, b, &info);
+            if (strncmp(info.joint, prefix, strlen(prefix))) continue;
+            for (int k = 0; k < info.nv; ++k)
+                if (w->actuated[info.v_index + k]) l->drive[info.v_index + k] = SOA_DRIVE_OWN, ++own;
+        }
+        if (!own)
+            return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report,
+                                       "action '%s': no driven joint's name begins with '%s'", what, prefix);
+        for (int k = 0; k < a->position_count; ++k) {
+            char name[256];
+            snprintf(name, sizeof name, "%s.%s", a->part, a->positions[k].name);
+            soa_body_info info;
+            const int b = soa_find_joint(w->model, name);
+            if (b < 0 || soa_body(w->model, b, &info) || info.nq != 1)
+                return soai_scenario_fault(w->scenario, a->positions[k].mark, SOA_E_NAME, report,
+                                           "action '%s': there is no joint '%s' of one freedom%s", what, name,
+                                           soai_nearest_joint(w->model, name));
+            l->goal_q[info.q_index] = a->positions[k].value;
+        }
+    } else {
+        if (!a->frame)
+            return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report, "action '%s' names no frame", what);
+        if ((s = find(w, a->frame, a->mark, what, &l->frame, report)) ||
+            (s = find(w, a->relative_to, a->mark, what, &l->relative_to, report)))
+            return s;
+        if (a->kind == SOA_ACT_COORDINATION) {
+            if (a->hand_count < 2 || a->hand_count > SOA_HANDS)
+                return soai_scenario_fault(w->scenario, a->mark, SOA_E_ARGUMENT, report,
+                                           "action '%s' needs 2 to %d hands", what, SOA_HANDS);
+            for (int k = 0; k < a->hand_count; ++k) {
+                if ((s = find(w, a->hands[k], a->mark, what, &l->hands[k], report))) return s;
+                drive_path(w, l->hands[k], l->drive);
+            }
+        } else if (a->kind == SOA_ACT_BASE_HOLD) {
+            for (int i = 0; i < w->nv; ++i)
+                if (w->actuated[i]) l->drive[i] = SOA_DRIVE_OWN;
+        } else
+            drive_path(w, l->frame, l->drive);
+    }
+    soa_control_def def = soa_control_default(l->drive);
+    return soa_control_create(w->controller->model, &def, &l->control);
+}
+
+static int parse_signal(soa_world *w, const char *text, signal *out) {
+    static const struct {
+        const char *prefix;
+        signal_kind kind;
+    } known[] = {{"touching.", TOUCHING}, {"force.", FORCE},
+                 {"distance.", DISTANCE}, {"slip.", SLIP},
+                 {"error.", ERROR},       {"angle_error.", ANGLE_ERROR},
+                 {"rate.", RATE},         {"turn_rate.", TURN_RATE}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
+        const size_t n = strlen(known[k].prefix);
+        if (strncmp(text, known[k].prefix, n)) continue;
+        out->kind = known[k].kind, out->of = text + n;
+        snprintf(out->name, sizeof out->name, "%s", text);
+        if (out->kind <= SLIP) {
+            for (int i = 0; i < w->solid_count; ++i)
+                if (is_of_group(&w->solids[i], out->of)) return 1;
+            return 0;
+        }
+        return 1; /* actions differ from phase to phase: NaN where there is none */
+    }
+    return 0;
+}
+
+soa_status soai_controller_open(soa_world *w, soa_report *report) {
+    const soa_scene_control *def = &w->scenario->control;
+    if (!def->phase_count) return SOA_OK;
+    soai_controller *c = w->controller = calloc(1, sizeof *c);
+    if (!c) return SOA_E_MEMORY;
+    const soai_estimate estimate = {def->mass_estimate, def->inertia_estimate, def->damping_estimate};
+    soa_status s = soai_compose(w->scenario, &estimate, &c->model, report);
+    if (s) return s;
+    c->delay = (int)(def->sensors.delay / w->tick_length + 0.5);
+    c->numbers = calloc((size_t)(8 * w->nv + 2 * w->nq + 1), sizeof *c->numbers);
+    if (!c->numbers) return SOA_E_MEMORY;
+    double *at = c->numbers;
+    c->q = at, c->path_q = at + w->nq, at += 2 * w->nq;
+    c->v = at, c->tau = at + w->nv, c->part = at + 2 * w->nv, c->path_v = at + 3 * w->nv, c->path_a = at + 4 * w->nv;
+    c->gain_k = at + 5 * w->nv, c->gain_d = at + 6 * w->nv;
+    soa_control_def all = soa_control_default(NULL);
+    if ((s = soa_control_create(c->model, &all, &c->sight))) return s;
+    int transitions = 0, conditions = 0;
+    for (int p = 0; p < def->phase_count; ++p)
+        for (int t = 0; t < def->phases[p].transition_count; ++t)
+            ++transitions, conditions += def->phases[p].transitions[t].condition_count;
+    c->laws = calloc((size_t)def->phase_count, sizeof *c->laws);
+    c->phases = calloc((size_t)def->phase_count, sizeof *c->phases);
+    c->transitions = calloc((size_t)transitions + 1, sizeof *c->transitions);
+    c->conditions = calloc((size_t)conditions + 1, sizeof *c->conditions);
+    if (!c->laws || !c->phases || !c->transitions || !c->conditions) return SOA_E_MEMORY;
+    soa_supervisor_transition *next = c->transitions;
+    soa_supervisor_condition *when = c->conditions;
+    for (int p = 0; p < def->phase_count; ++p) {
+        const soa_phase *from = &def->phases[p];
+        c->phases[p] = (soa_supervisor_phase){from->name, from->blend, from->transition_count, next};
+        if (from->action_count > ACTIONS)
+            return soai_scenario_fault(w->scenario, from->mark, SOA_E_ARGUMENT, report,
+                                       "phase '%s' has %d actions; %d are possible", from->name, from->action_count, ACTIONS);
+        for (int a = 0; a < from->action_count; ++a)
+            if ((s = open_law(w, &from->actions[a], &c->laws[p][a], report))) return s;
+        for (int t = 0; t < from->transition_count; ++t, ++next) {
+            const soa_transition *go = &from->transitions[t];
+            next->to = -1, next->condition_count = go->condition_count, next->conditions = when;
+            for (int k = 0; k < def->phase_count; ++k)
+                if (!strcmp(def->phases[k].name, go->to)) next->to = k;
+            if (next->to < 0)
+                return soai_scenario_fault(w->scenario, go->mark, SOA_E_NAME, report, "there is no phase '%s'", go->to);
+            for (int k = 0; k < go->condition_count; ++k, ++when) {
+                const soa_condition *cond = &go->conditions[k];
+                *when = (soa_supervisor_condition){SOA_SIGNAL_PHASE_TIME, cond->compare == SOA_ABOVE, cond->value, cond->hold};
+                if (!strcmp(cond->signal, "phase_time")) continue;
+                signal parsed;
+                if (!parse_signal(w, cond->signal, &parsed))
+                    return soai_scenario_fault(w->scenario, cond->mark, SOA_E_NAME, report,
+                                               "there is no signal '%s' (phase_time, touching.GROUP, force.GROUP, "
+                                               "distance.GROUP, slip.GROUP, error.ACTION, rate.ACTION, ...)",
+                                               cond->signal);
+                for (when->signal = 0; when->signal < c->signal_count; ++when->signal)
+                    if (!strcmp(c->signals[when->signal].name, parsed.name)) break;
+                if (when->signal == c->signal_count) {
+                    if (c->signal_count == SIGNALS) return SOA_E_MEMORY;
+                    c->signals[c->signal_count] = parsed;
+                    c->names[c->signal_count] = c->signals[c->signal_count].name;
+                    ++c->signal_count;
+                }
+            }
+        }
+    }
+    c->supervisor = (soa_supervisor){def->phase_count, c->phases, c->signal_count, c->names};
+    return soa_supervisor_check(&c->supervisor, report);
+}
+
+void soai_controller_close(soa_world *w) {
+    soai_controller *c = w->controller;
+    if (!c) return;
+    for (int p = 0; c->laws && p < w->scenario->control.phase_count; ++p)
+        for (int a = 0; a < ACTIONS; ++a)
+            soa_control_free(c->laws[p][a].control), free(c->laws[p][a].drive), free(c->laws[p][a].goal_q);
+    soa_control_free(c->sight);
+    if (c->model) soa_model_free(c->model);
+    free(c->laws), free(c->phases), free(c->transitions), free(c->conditions), free(c->numbers), free(c);
+}
+
+/* --- a phase begins ----------------------------------------------------------------------------------------------- */
+static soa_status relative_motion(soa_world *w, int frame, int relative_to, soa_motion *out) {
+    soai_controller *c = w->controller;
+    soa_frame_error e;
+    const soa_frame same = soa_frame_identity();
+    const soa_motion at = soa_motion_at(&same);
+    soa_frame base, own;
+    soa_status s = soa_control_frame_error(c->sight, c->q, c->v, frame, relative_to, &at, &e);
+    if (!s) s = soa_pose(c->model, soa_control_work(c->sight), relative_to, &base);
+    if (!s) s = soa_pose(c->model, soa_control_work(c->sight), frame, &own);
+    if (s) return s;
+    const soa_frame back = soa_frame_inverse(&base);
+    *out = soa_motion_at(&same);
+    out->pose = soa_frame_compose(&back, &own);
+    for (int k = 0; k < 6; ++k) out->twist[k] = 0;
+    /* twist of the frame less that of the base's material there, in the base's axes */
+    double V[6], B[6], arm[3];
+    if ((s = soa_velocity(c->model, soa_control_work(c->sight), frame, SOA_AXES_WORLD, V)) ||
+        (s = soa_velocity(c->model, soa_control_work(c->sight), relative_to, SOA_AXES_WORLD, B)))
+        return s;
+    for (int k = 0; k < 3; ++k) arm[k] = own.p[k] - base.p[k];
+    const double turn[3] = {B[1] * arm[2] - B[2] * arm[1], B[2] * arm[0] - B[0] * arm[2], B[0] * arm[1] - B[1] * arm[0]};
+    for (int k = 0; k < 3; ++k) V[k] -= B[k], V[3 + k] -= B[3 + k] + turn[k];
+    for (int k = 0; k < 3; ++k)
+        for (int r = 0; r < 3; ++r)
+            out->twist[k] += base.R[3 * r + k] * V[r], out->twist[3 + k] += base.R[3 * r + k] * V[3 + r];
+    return SOA_OK;
+}
+
+/* Turned in the axes it is given in; the origin stays. */
+static void turn_by(const double R[9], soa_frame *pose) {
+    soa_frame by = soa_frame_identity(), own = *pose;
+    memcpy(by.R, R, sizeof by.R), memset(own.p, 0, sizeof own.p);
+    const soa_frame turned = soa_frame_compose(&by, &own);
+    memcpy(pose->R, turned.R, sizeof turned.R);
+}
+
+static soa_status begin_phase(soa_world *w, int phase, int before) {
+    soai_controller *c = w->controller;
+    memory *m = memory_of(w);
+    action_memory kept[ACTIONS];
+    memcpy(kept, m->action, sizeof kept);
+    const soa_phase *def = &w->scenario->control.phases[phase];
+    for (int a = 0; a < def->action_count; ++a) {
+        const law *l = &c->laws[phase][a];
+        action_memory *now = &m->action[a];
+        const action_memory *last = NULL;
+        *now = (action_memory){.from = {.pose = soa_frame_identity()}};
+        memcpy(starts(w, a), c->q, (size_t)w->nq * sizeof *c->q);
+        if (l->action->kind <= SOA_ACT_DECOUPLED) continue;
+        for (int k = 0; before >= 0 && k < w->scenario->control.phases[before].action_count; ++k) {
+            const law *old = &c->laws[before][k];
+            if (old->action->kind == l->action->kind && old->frame == l->frame && old->relative_to == l->relative_to)
+                last = &kept[k];
+        }
+        soa_status s = relative_motion(w, l->frame, l->relative_to, &now->from);
+        if (s) return s;
+        if (last) { /* the same law goes on: no step in its goal */
+            now->from = last->goal, now->hybrid = last->hybrid, now->coordination = last->coordination;
+            memcpy(now->grasp, last->grasp, sizeof now->grasp);
+        } else if (l->action->kind == SOA_ACT_COORDINATION)
+            for (int k = 0; k < l->action->hand_count; ++k) {
+                soa_motion hand;
+                if ((s = relative_motion(w, l->hands[k], l->frame, &hand))) return s;
+                now->grasp[k] = hand.pose;
+            }
+        now->to = now->from.pose;
+        if (!l->action->has_goal) { /* it comes to rest on its way */
+            double turn[3], R[9];
+            for (int k = 0; k < 3; ++k) {
+                now->to.p[k] += 0.5 * l->action->time * now->from.twist[3 + k];
+                turn[k] = 0.5 * l->action->time * now->from.twist[k];
+            }
+            soa_rotation_from_vector(turn, R);
+            turn_by(R, &now->to);
+        } else if (l->action->goal_is_offset) {
+            turn_by(l->action->goal.R, &now->to);
+            for (int k = 0; k < 3; ++k) now->to.p[k] += l->action->goal.p[k];
+        } else
+            now->to = l->action->goal;
+        const soa_success *success = &w->scenario->success;
+        if (success->object && l->action->frame && !strcmp(l->action->frame, success->object))
+            m->final_goal = now->to, m->final_valid = 1;
+    }
+    if (w->scenario->success.from_phase && !strcmp(def->name, w->scenario->success.from_phase)) m->counting = 1;
+    return SOA_OK;
+}
+
+/* --- torques ------------------------------------------------------------------------------------------------------ */
+static soa_status joint_action(soa_world *w, int index, const law *l, double time) {
+    soai_controller *c = w->controller;
+    const soa_action *a = l->action;
+    double s[3], *goal = c->path_q;
+    const soa_profile profile = soa_profile_quintic(a->time);
+    soa_profile_at(&profile, time, s);
+    double *end = w->q; /* scratch */
+    memcpy(end, starts(w, index), (size_t)w->nq * sizeof *end);
+    for (int i = 0; i < w->nq; ++i)
+        if (l->goal_q[i] == l->goal_q[i]) end[i] = l->goal_q[i];
+    soa_status st = soa_path_joint(w->model, starts(w, index), end, s, goal, c->path_v, c->path_a);
+    if (st) return st;
+    for (int i = 0; i < w->nv; ++i) c->gain_k[i] = a->stiffness[0], c->gain_d[i] = a->damping[0];
+    const soa_joint_reference reference = {goal, c->path_v, c->path_a};
+    const soa_joint_gains gains = {c->gain_k, c->gain_d};
+    double *error = memory_of(w)->action[index].error;
+    memset(error, 0, 4 * sizeof *error);
+    if (!soa_difference(w->model, c->q, goal, w->qdd))
+        for (int i = 0; i < w->nv; ++i)
+            if (l->drive[i] == SOA_DRIVE_OWN) {
+                error[0] = error[1] = fmax(error[0], fabs(w->qdd[i]));
+                error[2] = error[3] = fmax(error[2], fabs(c->path_v[i] - c->v[i]));
+            }
+    switch (a->kind) {
+    case SOA_ACT_JOINT_PD: return soa_control_joint_pd(l->control, c->q, c->v, &reference, &gains, c->part);
+    case SOA_ACT_INVERSE_DYNAMICS:
+        return soa_control_inverse_dynamics(l->control, c->q, c->v, &reference, &gains, NULL, 0, c->part, NULL);
+    case SOA_ACT_PASSIVITY:
+        return soa_control_passivity(l->control, SOA_SLOTINE_LI, c->q, c->v, &reference, &gains, c->part, NULL);
+    default: return soa_control_decoupled(l->control, c->q, c->v, &reference, c->gain_k, c->gain_d, c->part, NULL);
+    }
+}
+
+static soa_frame_law frame_law(const law *l) {
+    const soa_action *a = l->action;
+    soa_frame_law f = soa_frame_law_default(l->frame, l->relative_to);
+    for (int k = 0; k < 6; ++k) f.stiffness[k] = a->stiffness[k / 3], f.damping[k] = a->damping[k / 3];
+    f.max_force = a->max_force, f.max_torque = a->max_torque;
+    return f;
+}
+
+static soa_status coordination_action(soa_world *w, int index, const law *l, soa_frame_error *error) {
+    soai_controller *c = w->controller;
+    const soa_action *a = l->action;
+    action_memory *m = &memory_of(w)->action[index];
+    soa_coordination ask = soa_coordination_default(l->frame, l->relative_to);
+    ask.form = a->passive ? SOA_COORDINATE_PASSIVE : SOA_COORDINATE_LINEARISING;
+    ask.hands = a->hand_count;
+    for (int k = 0; k < a->hand_count; ++k) {
+        ask.hand[k] = l->hands[k], ask.grasp[k] = m->grasp[k];
+        ask.share[k] = k ? (1 - a->share) / (a->hand_count - 1) : a->share;
+    }
+    ask.has_grasp = 1;
+    for (int k = 0; k < 6; ++k) ask.stiffness[k] = a->stiffness[k / 3], ask.damping[k] = a->damping[k / 3];
+    for (int k = 0; k < 2; ++k)
+        ask.follow_stiffness[k] = a->follow_stiffness[k], ask.follow_damping[k] = a->follow_damping[k];
+    ask.squeeze = a->squeeze, ask.squeeze_gain[0] = a->force_gain[0], ask.squeeze_gain[1] = a->force_gain[1];
+    ask.max_force = a->max_force, ask.max_torque = a->max_torque;
+    double wrenches[6 * SOA_HANDS], measured = 0;
+    soa_status s = soa_kinematics(c->model, soa_control_work(c->sight), c->q, c->v, NULL);
+    for (int k = 0; !s && k < a->hand_count; ++k) {
+        soa_frame at;
+        s = soa_pose(c->model, soa_control_work(c->sight), l->hands[k], &at);
+        soai_hand_wrench(w, l->hands[k], at.p, wrenches + 6 * k);
+        for (int j = 3; j < 6; ++j)
+            wrenches[6 * k + j] += w->scenario->control.sensors.force_noise * normal(w, w->state->tick, 1000000 + 6 * k + j);
+    }
+    if (!s) s = soa_control_internal_force(l->control, c->q, &ask, wrenches, &measured);
+    if (s) return s;
+    m->squeeze = measured;
+    soa_coordination_result result;
+    s = soa_control_coordination(l->control, c->q, c->v, &ask, &m->goal, &measured, w->tick_length, &m->coordination,
+                                 c->part, &result);
+    if (!s) *error = result.error;
+    return s;
+}
+
+static soa_status frame_action(soa_world *w, int index, const law *l, double time) {
+    soai_controller *c = w->controller;
+    const soa_action *a = l->action;
+    action_memory *m = &memory_of(w)->action[index];
+    soa_frame_error error = {{0}, {0}, {{0}, {0}}, {0}, {0}};
+    soa_status s = SOA_OK;
+    if (a->time > 0)
+        s = soa_path_pose_from(&m->from, &m->to, a->time, time, &m->goal);
+    else
+        m->goal = soa_motion_at(&m->to);
+    if (s) return s;
+    const soa_frame_law f = frame_law(l);
+    switch (a->kind) {
+    case SOA_ACT_IMPEDANCE:
+        s = soa_control_impedance(l->control, c->q, c->v, &f, &m->goal, a->force, c->part, NULL, &error);
+        break;
+    case SOA_ACT_OPERATIONAL: {
+        const soa_frame_task task = {f, SOA_ROWS_ALL, m->goal};
+        const soa_operational_options options = {.damping = 1e-6};
+        s = soa_control_operational(l->control, c->q, c->v, &task, 1, &options, c->part, NULL, &error, NULL);
+        break;
+    }
+    case SOA_ACT_HYBRID: {
+        double world[6], measured[6];
+        const soa_hybrid_law h = {f, a->force_rows, {a->force_gain[0], a->force_gain[1]}, 50};
+        if ((s = soa_control_frame_error(c->sight, c->q, c->v, l->frame, l->relative_to, &m->goal, &error))) return s;
+        soa_frame at;
+        if ((s = soa_pose(c->model, soa_control_work(c->sight), l->frame, &at))) return s;
+        soai_hand_wrench(w, l->frame, at.p, world);
+        for (int half = 0; half < 2; ++half)
+            for (int k = 0; k < 3; ++k) {
+                measured[3 * half + k] = 0;
+                for (int r = 0; r < 3; ++r) measured[3 * half + k] += error.goal.R[3 * r + k] * world[3 * half + r];
+            }
+        s = soa_control_hybrid(l->control, c->q, c->v, &h, &m->goal, a->force, measured, w->tick_length, &m->hybrid,
+                               c->part, &error);
+        break;
+    }
+    case SOA_ACT_BASE_HOLD: {
+        const soa_operational_options options = {.damping = 1e-6};
+        s = soa_control_base_hold(l->control, c->q, c->v, l->frame, &m->goal, a->stiffness[0], a->damping[0], &options,
+                                  c->part, &error);
+        break;
+    }
+    default: s = coordination_action(w, index, l, &error); break;
+    }
+    if (s) return s;
+    m->error[0] = sqrt(error.error[3] * error.error[3] + error.error[4] * error.error[4] + error.error[5] * error.error[5]);
+    m->error[1] = sqrt(error.error[0] * error.error[0] + error.error[1] * error.error[1] + error.error[2] * error.error[2]);
+    m->error[2] = sqrt(error.rate[3] * error.rate[3] + error.rate[4] * error.rate[4] + error.rate[5] * error.rate[5]);
+    m->error[3] = sqrt(error.rate[0] * error.rate[0] + error.rate[1] * error.rate[1] + error.rate[2] * error.rate[2]);
+    return SOA_OK;
+}
+
+static double signal_value(soa_world *w, const signal *s, int phase) {
+    if (s->kind >= ERROR) {
+        const soa_phase *def = &w->scenario->control.phases[phase];
+        for (int a = 0; a < def->action_count; ++a)
+            if (def->actions[a].name && !strcmp(def->actions[a].name, s->of))
+                return memory_of(w)->action[a].error[s->kind - ERROR];
+        return NAN;
+    }
+    double total = 0, least = INFINITY;
+    for (int i = 0; i < w->solid_count; ++i) {
+        if (!is_of_group(&w->solids[i], s->of)) continue;
+        int touches = 0;
+        for (int k = 0; k < w->touch_count; ++k) {
+            const soai_touch *t = &w->touch[k];
+            const soai_meeting *m = &w->meetings[t->meeting];
+            if (m->a != i && m->b != i) continue;
+            if (t->pressure > 0) touches = 1;
+            if (s->kind == FORCE) total += t->pressure;
+            if (s->kind == SLIP && t->sliding)
+                total = fmax(total, sqrt(t->velocity[0] * t->velocity[0] + t->velocity[1] * t->velocity[1] +
+                                         t->velocity[2] * t->velocity[2]));
+        }
+        if (s->kind == TOUCHING) total += touches;
+        for (int m = 0; s->kind == DISTANCE && m < w->meeting_count; ++m) {
+            if (w->meetings[m].a != i && w->meetings[m].b != i) continue;
+            soa_distance d;
+            const int a = w->meetings[m].a, b = w->meetings[m].b;
+            soa_distance_cache cold = {0};
+            if (!soa_shape_distance(&w->solids[a].shape, &w->pose[a], &w->solids[b].shape, &w->pose[b], &cold, &d))
+                least = fmin(least, d.distance);
+        }
+    }
+    return s->kind == DISTANCE ? least : total;
+}
+
+soa_status soai_control(soa_world *w, soa_report *report) {
+    soai_controller *c = w->controller;
+    if (!c) return SOA_OK;
+    memory *m = memory_of(w);
+    int changed = 0;
+    soa_status s = measure(w);
+    if (!s && !m->started) {
+        s = soa_supervisor_start(&c->supervisor, &m->supervisor);
+        if (!s) s = begin_phase(w, 0, -1);
+        m->started = 1;
+        if (!s) soai_event(w, w->state->t, "phase", "%s", c->phases[0].name);
+    } else if (!s) {
+        double values[SIGNALS];
+        const int before = m->supervisor.phase;
+        for (int k = 0; k < c->signal_count; ++k) values[k] = signal_value(w, &c->signals[k], before);
+        s = soa_supervisor_tick(&c->supervisor, &m->supervisor, values, w->tick_length, &changed);
+        if (!s && changed) {
+            s = begin_phase(w, m->supervisor.phase, before);
+            soai_event(w, w->state->t, "phase", "%s", c->phases[m->supervisor.phase].name);
+        }
+    }
+    memset(c->tau, 0, (size_t)w->nv * sizeof *c->tau);
+    const int phase = m->supervisor.phase;
+    const soa_phase *def = &w->scenario->control.phases[phase];
+    for (int a = 0; !s && a < def->action_count; ++a) {
+        const law *l = &c->laws[phase][a];
+        s = l->action->kind <= SOA_ACT_DECOUPLED ? joint_action(w, a, l, m->supervisor.time)
+                                                 : frame_action(w, a, l, m->supervisor.time);
+        if (s)
+            return soai_report(report, s, -1, 0, "controller failed at t = %.9g s, phase '%s', action '%s': %s", w->state->t,
+                               def->name, def->actions[a].name ? def->actions[a].name : "", soa_status_text(s));
+        for (int i = 0; i < w->nv; ++i) c->tau[i] += c->part[i];
+    }
+    if (!s) s = soa_supervisor_blend(&c->supervisor, &m->supervisor, changed, w->nv, w->tau, offsets(w), c->tau);
+    if (s)
+        return soai_report(report, s, -1, 0, "controller failed at t = %.9g s, phase '%s': %s", w->state->t, def->name,
+                           soa_status_text(s));
+    for (int i = 0; i < w->nv; ++i) {
+        if (!(fabs(c->tau[i]) < INFINITY))
+            return soai_report(report, SOA_E_NOT_FINITE, -1, 0,
+                               "controller gave a torque that is not a number at t = %.9g s, phase '%s', coordinate %d",
+                               w->state->t, def->name, i);
+        double tau = w->actuated[i] ? c->tau[i] : 0;
+        if (w->scenario->control.saturate) tau = fmin(fmax(tau, -w->effort[i]), w->effort[i]);
+        w->tau[i] = tau;
+    }
+    return SOA_OK;
+}
+
+int soai_controller_phase(const soa_world *w) {
+    return w->controller ? memory_of(w)->supervisor.phase : -1;
+}
+int soai_controller_counting(const soa_world *w) {
+    return w->controller && memory_of(w)->counting;
+}
+const soa_frame *soai_controller_goal(const soa_world *w) {
+    return w->controller && memory_of(w)->final_valid ? &memory_of(w)->final_goal : NULL;
+}
+double soai_controller_error(const soa_world *w, int action, int which) {
+    return memory_of(w)->action[action].error[which];
+}
+const soa_supervisor *soai_controller_supervisor(const soa_world *w) {
+    return w->controller ? &w->controller->supervisor : NULL;
+}

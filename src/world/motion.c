@@ -1,0 +1,421 @@
+/* motion.c  accelerations of the whole world, and steps of time.
+ *
+ * state       y = [q, v, ledger, tangential springs of contacts, springs of joints that stick]; the ledger holds works and
+ *             impulses, integrated with the motion
+ * rate        kinematics; contacts, disturbances, joint friction and stops as forces; then soa_aba, or soa_closed_fd where
+ *             loops are closed
+ * step        SUNDIALS, one step at a time, never beyond the tick (torques are held within it)
+ * bounds      WD89 section 2.5: no joint moves more than it may in one step, and bodies that approach just touch at its
+ *             end: h <= (margin - d) / d'
+ * after       quaternions unit, loops projected, total momentum of a free system restored by a rigid motion of all its
+ *             roots (the least change in kinetic energy; the error it removes is that of the step), springs of friction
+ *             shortened to what friction holds                                                                         */
+#include "erk_table.h"
+#include "world_internal.h"
+
+#include <arkode/arkode_arkstep.h>
+#include <cvode/cvode.h>
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static const double joint_give = 1e-4;  /* rad or m that a sticking joint gives at its full friction */
+static const double least_step = 1e-6;  /* s: a step that brings bodies together is not made shorter */
+
+static void cross(const double a[3], const double b[3], double out[3]) {
+    out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* Adds a force at a world point to the wrench of a body. */
+static void push(soa_world *w, int body, const double point[3], const double force[3], double sign) {
+    soa_frame at;
+    if (!body || soa_pose(w->model, w->work, w->body_frame[body], &at)) return;
+    double arm[3], moment[3], *out = w->wrench + 6 * body;
+    for (int k = 0; k < 3; ++k) arm[k] = point[k] - at.p[k];
+    cross(arm, force, moment);
+    for (int k = 0; k < 3; ++k) out[k] += sign * moment[k], out[3 + k] += sign * force[k];
+}
+
+/* Kinematics and touches at (t, y). */
+soa_status soai_look(soa_world *w, double t, const double *y) {
+    (void)t;
+    memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
+    soa_status s = soa_normalize(w->model, w->q);
+    if (!s) s = soa_kinematics(w->model, w->work, w->q, y + w->at_v, NULL);
+    if (!s) s = soai_contact_evaluate(w, y);
+    return s;
+}
+
+/* y' at (t, y). */
+soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
+    const double *v = y + w->at_v;
+    double *ledger = rate + w->at_ledger;
+    soa_status s = soai_look(w, t, y);
+    if (s) return s;
+    memset(rate + w->at_ledger, 0, (size_t)(w->y_count - w->at_ledger) * sizeof *rate);
+    memset(w->wrench, 0, 6 * (size_t)(w->bodies + 1) * sizeof *w->wrench);
+    for (int i = 0; i < w->touch_count; ++i) {
+        const soai_touch *touch = &w->touch[i];
+        const soai_meeting *m = &w->meetings[touch->meeting];
+        double force[3];
+        for (int k = 0; k < 3; ++k) force[k] = touch->pressure * touch->normal[k] + touch->tangential[k];
+        push(w, w->solids[m->a].body, touch->point, force, 1);
+        push(w, w->solids[m->b].body, touch->point, force, -1);
+        ledger[SOAI_CONTACT] += touch->pressure * touch->rate;
+        for (int k = 0; k < 3; ++k) ledger[SOAI_CONTACT] += touch->tangential[k] * touch->velocity[k];
+        for (int k = 0; k < 3 && touch->slot >= 0; ++k) rate[w->at_slots + 3 * touch->slot + k] = touch->velocity[k];
+    }
+    for (int i = 0; i < w->scenario->disturbance_count; ++i) {
+        const soa_disturbance *d = &w->scenario->disturbances[i];
+        if (!(t >= d->start && t < d->start + d->duration)) continue;
+        soa_frame at, own;
+        double V[6], moment[3];
+        soa_frame_info info;
+        soa_frame_get(w->model, w->disturbed[i], &info);
+        if ((s = soa_pose(w->model, w->work, w->disturbed[i], &at)) ||
+            (s = soa_pose(w->model, w->work, w->body_frame[info.body], &own)) ||
+            (s = soa_velocity(w->model, w->work, w->disturbed[i], SOA_AXES_WORLD, V)))
+            return s;
+        push(w, info.body, at.p, d->wrench + 3, 1);
+        for (int k = 0; k < 3; ++k) w->wrench[6 * info.body + k] += d->wrench[k];
+        for (int k = 0; k < 6; ++k) ledger[SOAI_DISTURBED] += d->wrench[k] * V[k];
+        cross(at.p, d->wrench + 3, moment);
+        for (int k = 0; k < 3; ++k)
+            ledger[SOAI_IMPULSE + k] += d->wrench[k] + moment[k], ledger[SOAI_IMPULSE + 3 + k] += d->wrench[3 + k];
+    }
+    int count = 0;
+    for (int b = 1; b <= w->bodies; ++b) {
+        const double *f = w->wrench + 6 * b;
+        if (f[0] == 0 && f[1] == 0 && f[2] == 0 && f[3] == 0 && f[4] == 0 && f[5] == 0) continue;
+        w->wrenches[count] = (soa_wrench){.frame = w->body_frame[b], .axes = SOA_AXES_WORLD};
+        memcpy(w->wrenches[count++].value, f, 6 * sizeof *f);
+    }
+    const double *spring = y + w->at_joints;
+    for (int i = 0; i < w->nv; ++i) {
+        double tau = w->tau[i];
+        ledger[SOAI_SUPPLIED] += tau * v[i];
+        ledger[SOAI_VISCOUS] += w->damping[i] * v[i] * v[i];
+        const double up = w->friction_up[i], down = w->friction_down[i];
+        if (up > 0 || down > 0) { /* a spring and a damper within Coulomb's bounds; the model's own sign(v) is put back */
+            const double most = fmax(up, down), k = most / joint_give;
+            const double rub = fmin(fmax(-k * spring[i] - 2e-3 * k * v[i], -up), down);
+            tau += rub + (v[i] > 0 ? up : v[i] < 0 ? -down : 0);
+            ledger[SOAI_RUBBED] += rub * v[i];
+            rate[w->at_joints + i] = v[i];
+        }
+        if (w->stop_k[i] > 0) {
+            const double q = w->q[w->v_of_q[i]], over = q > w->upper[i] ? q - w->upper[i] : q < w->lower[i] ? q - w->lower[i] : 0;
+            if (over != 0) {
+                double stop = -w->stop_k[i] * over - w->stop_c[i] * v[i];
+                if (stop * over > 0) stop = 0; /* never pulling */
+                tau += stop;
+                ledger[SOAI_STOPPED] += stop * v[i];
+            }
+        }
+        w->torque[i] = tau;
+    }
+    s = w->constraints ? soa_closed_fd(w->constraints, w->work, NULL, w->q, v, w->torque, w->wrenches, count, t, w->qdd,
+                                       NULL, NULL)
+                       : soa_aba(w->model, w->work, w->q, v, w->torque, w->wrenches, count, w->qdd);
+    if (!s) s = soa_q_rate(w->model, w->q, v, rate);
+    if (s) {
+        w->body = soa_work_body(w->work);
+        return s;
+    }
+    memcpy(rate + w->at_v, w->qdd, (size_t)w->nv * sizeof *rate);
+    return SOA_OK;
+}
+
+/* --- after a step ------------------------------------------------------------------------------------------------- */
+/* Momentum [angular; linear] about the origin, the centre of mass, the locked inertia about it (xx yy zz xy xz yz), and
+ * the sums of sizes over the bodies. */
+soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[3], double *mass, double inertia[6],
+                         double sums[2]) {
+    memset(h, 0, 6 * sizeof *h);
+    *mass = 0, sums[0] = sums[1] = 0;
+    memset(com, 0, 3 * sizeof *com), memset(inertia, 0, 6 * sizeof *inertia);
+    memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
+    soa_status s = soa_normalize(w->model, w->q);
+    if (!s) s = soa_kinematics(w->model, w->work, w->q, y + w->at_v, NULL);
+    for (int b = 1; !s && b <= w->bodies; ++b) {
+        soa_body_info info;
+        soa_frame at;
+        double V[6], c[3], arm[3], p[3], L[3], turn[3], I[9], RI[9];
+        soa_body(w->model, b, &info);
+        if (!(info.mass > 0)) continue;
+        if ((s = soa_pose(w->model, w->work, info.frame, &at)) ||
+            (s = soa_velocity(w->model, w->work, info.frame, SOA_AXES_WORLD, V)))
+            break;
+        const double *J = info.inertia;
+        const double local[9] = {J[0], J[3], J[4], J[3], J[1], J[5], J[4], J[5], J[2]};
+        for (int r = 0; r < 3; ++r)
+            for (int k = 0; k < 3; ++k)
+                RI[3 * r + k] = at.R[3 * r] * local[k] + at.R[3 * r + 1] * local[3 + k] + at.R[3 * r + 2] * local[6 + k];
+        for (int r = 0; r < 3; ++r)
+            for (int k = 0; k < 3; ++k)
+                I[3 * r + k] = RI[3 * r] * at.R[3 * k] + RI[3 * r + 1] * at.R[3 * k + 1] + RI[3 * r + 2] * at.R[3 * k + 2];
+        for (int r = 0; r < 3; ++r) {
+            arm[r] = at.R[3 * r] * info.com[0] + at.R[3 * r + 1] * info.com[1] + at.R[3 * r + 2] * info.com[2];
+            c[r] = at.p[r] + arm[r];
+        }
+        cross(V, arm, turn);
+        for (int r = 0; r < 3; ++r) p[r] = info.mass * (V[3 + r] + turn[r]);
+        cross(c, p, L);
+        for (int r = 0; r < 3; ++r) L[r] += I[3 * r] * V[0] + I[3 * r + 1] * V[1] + I[3 * r + 2] * V[2];
+        for (int r = 0; r < 3; ++r) h[r] += L[r], h[3 + r] += p[r], com[r] += info.mass * c[r];
+        sums[0] += sqrt(L[0] * L[0] + L[1] * L[1] + L[2] * L[2]);
+        sums[1] += sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
+        *mass += info.mass;
+        const double m = info.mass; /* about the origin; shifted below */
+        inertia[0] += I[0] + m * (c[1] * c[1] + c[2] * c[2]), inertia[1] += I[4] + m * (c[0] * c[0] + c[2] * c[2]);
+        inertia[2] += I[8] + m * (c[0] * c[0] + c[1] * c[1]), inertia[3] += I[1] - m * c[0] * c[1];
+        inertia[4] += I[2] - m * c[0] * c[2], inertia[5] += I[5] - m * c[1] * c[2];
+    }
+    if (s || !(*mass > 0)) return s;
+    const double m = *mass;
+    for (int r = 0; r < 3; ++r) com[r] /= m;
+    inertia[0] -= m * (com[1] * com[1] + com[2] * com[2]), inertia[1] -= m * (com[0] * com[0] + com[2] * com[2]);
+    inertia[2] -= m * (com[0] * com[0] + com[1] * com[1]), inertia[3] += m * com[0] * com[1];
+    inertia[4] += m * com[0] * com[2], inertia[5] += m * com[1] * com[2];
+    return SOA_OK;
+}
+
+/* All roots get the same small rigid motion, so that momentum is what it was at the start and what disturbances gave. */
+static soa_status restore_momentum(soa_world *w, double *y) {
+    double h[6], com[3], mass, I[6], sums[2], wanted[6], turn[3];
+    soa_status s = soai_momentum(w, y, h, com, &mass, I, sums);
+    if (s) return s;
+    const double *impulse = y + w->at_ledger + SOAI_IMPULSE;
+    for (int k = 0; k < 6; ++k) wanted[k] = w->state->stats.momentum_start[k] + impulse[k] - h[k];
+    double dv[3], A[9] = {I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]}, dw[3];
+    for (int k = 0; k < 3; ++k) dv[k] = wanted[3 + k] / mass;
+    cross(com, wanted + 3, turn);
+    for (int k = 0; k < 3; ++k) dw[k] = wanted[k] - turn[k]; /* about the centre of mass */
+    if (soai_solve(3, A, dw)) return SOA_OK;                 /* all mass on a line: nothing to turn */
+    for (int b = 1; b <= w->bodies; ++b) {
+        soa_body_info info;
+        soa_frame at;
+        soa_body(w->model, b, &info);
+        if (info.parent || info.type != SOA_FREE) continue;
+        if ((s = soa_pose(w->model, w->work, info.frame, &at))) return s;
+        double arm[3], shift[3], *v = y + w->at_v + info.v_index;
+        for (int k = 0; k < 3; ++k) arm[k] = at.p[k] - com[k];
+        cross(dw, arm, shift);
+        for (int k = 0; k < 3; ++k)
+            for (int r = 0; r < 3; ++r) {
+                v[k] += at.R[3 * r + k] * dw[r];
+                v[3 + k] += at.R[3 * r + k] * (dv[r] + shift[r]);
+            }
+    }
+    return SOA_OK;
+}
+
+static soa_status settle(soa_world *w, double t, double *y) {
+    soa_status s = soa_normalize(w->model, y);
+    if (!s && w->constraints) {
+        double error[2];
+        s = soa_closed_project(w->constraints, w->work, t, y, y + w->at_v, error);
+        if (!s) w->state->stats.closure_worst = fmax(w->state->stats.closure_worst, error[0]);
+    }
+    if (!s && w->is_free && w->scenario->integration.keep_momentum) s = restore_momentum(w, y);
+    return s;
+}
+
+void soai_event(soa_world *w, double t, const char *kind, const char *format, ...) {
+    if (w->event_count >= w->event_most) return;
+    soa_world_event *e = &w->events[w->event_count++];
+    va_list list;
+    e->t = t;
+    snprintf(e->kind, sizeof e->kind, "%s", kind);
+    va_start(list, format);
+    vsnprintf(e->text, sizeof e->text, format, list);
+    va_end(list);
+}
+
+/* Book-keeping at an accepted state: touches keep their springs, joints that stick too. */
+static soa_status keep(soa_world *w, double t, double *y) {
+    soa_status s = soai_look(w, t, y);
+    if (s) return s;
+    soai_contact_keep(w, t, y);
+    for (int i = 0; i < w->nv; ++i) {
+        const double most = fmax(w->friction_up[i], w->friction_down[i]), k = most / joint_give;
+        double *spring = &y[w->at_joints + i];
+        if (most > 0) *spring = fmin(fmax(*spring, -w->friction_down[i] / k), w->friction_up[i] / k);
+    }
+    double stored = 0;
+    for (int i = 0; i < w->touch_count; ++i) stored += w->touch[i].stored;
+    soai_stats *stats = &w->state->stats;
+    stats->created_worst = fmax(stats->created_worst, y[w->at_ledger + SOAI_CONTACT] + stored - w->stored_start);
+    return SOA_OK;
+}
+
+/* --- SUNDIALS ----------------------------------------------------------------------------------------------------- */
+static int derivative(realtype t, N_Vector y, N_Vector rate, void *user) {
+    soa_world *w = user;
+    ++w->state->stats.evaluations;
+    w->status = soai_motion(w, t, N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
+    return w->status ? 1 : 0; /* a shorter step may do */
+}
+static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
+    const soa_world *w = user;
+    const soa_integration *o = &w->scenario->integration;
+    const double *y = N_VGetArrayPointer(y_vector);
+    double *out = N_VGetArrayPointer(weight_vector);
+    for (int i = 0; i < w->y_count; ++i) {
+        double size = fabs(y[i]), absolute = o->absolute_tolerance;
+        if (i < w->nq && w->angle[i] && size > 1) size = 1;
+        if (i >= w->at_ledger && i < w->at_slots) size = fmax(size, w->state->stats.energy_scale), absolute *= 10;
+        if (i >= w->at_slots) absolute *= 10; /* springs of friction: shortened again and again */
+        out[i] = 1 / (o->relative_tolerance * size + absolute + 1e-15 * fabs(y[i]));
+        if (!(out[i] > 0)) return -1;
+    }
+    return 0;
+}
+static int after_step(realtype t, N_Vector y, void *user) {
+    soa_world *w = user;
+    double *data = N_VGetArrayPointer(y);
+    w->status = settle(w, t, data);
+    if (!w->status) w->status = keep(w, t, data);
+    return w->status ? -1 : 0;
+}
+/* The longest step from the state reached. */
+static double longest(soa_world *w, const double *y) {
+    const soa_integration *o = &w->scenario->integration;
+    double h = INFINITY;
+    if (o->max_joint_step > 0)
+        for (int i = 0; i < w->nv; ++i)
+            if (fabs(y[w->at_v + i]) * h > o->max_joint_step) h = o->max_joint_step / fabs(y[w->at_v + i]);
+    for (int m = 0; m < w->meeting_count && w->meeting_count <= 256; ++m) {
+        const soai_meeting *pair = &w->meetings[m];
+        const soa_contact_pair *law = &w->scenario->contacts[pair->law];
+        int touching = 0;
+        for (int i = 0; i < w->touch_count && !touching; ++i) touching = w->touch[i].meeting == m;
+        if (touching) continue;
+        /* a quick bound first: spheres about the boxes */
+        const soa_bounds *a = &w->bounds[pair->a], *b = &w->bounds[pair->b];
+        double gap = 0;
+        for (int k = 0; k < 3; ++k) gap = fmax(gap, fmax(a->low[k] - b->high[k], b->low[k] - a->high[k]));
+        const double *Va = w->twist + 6 * pair->a, *Vb = w->twist + 6 * pair->b;
+        double speed = 0;
+        for (int k = 0; k < 6; ++k) speed += fabs(Va[k]) + fabs(Vb[k]);
+        if (gap > 4 * speed * fmax(w->state->step, w->tick_length)) continue;
+        soa_distance d;
+        if (soa_shape_distance(&w->solids[pair->a].shape, &w->pose[pair->a], &w->solids[pair->b].shape, &w->pose[pair->b],
+                               &w->caches[m], &d))
+            continue;
+        double ra[3], rb[3], ta[3], tb[3], rate = 0;
+        for (int k = 0; k < 3; ++k) ra[k] = d.point_a[k] - w->pose[pair->a].p[k], rb[k] = d.point_b[k] - w->pose[pair->b].p[k];
+        cross(Va, ra, ta), cross(Vb, rb, tb);
+        for (int k = 0; k < 3; ++k) rate += d.normal[k] * (Va[3 + k] + ta[k] - Vb[3 + k] - tb[k]);
+        if (rate < 0 && d.distance > law->margin) h = fmin(h, fmax(least_step, (law->margin - d.distance) / rate));
+    }
+    return h;
+}
+
+/* Called when a step has been tried: how long the next may be. */
+static int bound_step(N_Vector y, realtype t, realtype *bound, void *user) {
+    soa_world *w = user;
+    const double *data = N_VGetArrayPointer(y);
+    *bound = soai_look(w, t, data) ? least_step : fmin(longest(w, data), 1e3);
+    return 0;
+}
+
+static void keep_message(int code, const char *module, const char *function, char *message, void *user) {
+    soa_world *w = user;
+    (void)module, (void)function;
+    if (code < 0) snprintf(w->message, sizeof w->message, "%s", message);
+}
+
+soa_status soai_solver_open(soa_world *w, soa_report *report) {
+    const soa_integration *o = &w->scenario->integration;
+    const int implicit = o->method == SOA_INTEGRATE_IMPLICIT || o->method == SOA_INTEGRATE_CVODE;
+    if (SUNContext_Create(NULL, &w->context)) return SOA_E_MEMORY;
+    if (!(w->vector = N_VMake_Serial(w->y_count, w->y, w->context))) return SOA_E_MEMORY;
+    int bad = 0;
+    if (implicit) {
+        w->matrix = SUNDenseMatrix(w->y_count, w->y_count, w->context);
+        w->solver = w->matrix ? SUNLinSol_Dense(w->vector, w->matrix, w->context) : NULL;
+        if (!w->solver) return SOA_E_MEMORY;
+    }
+    if (o->method == SOA_INTEGRATE_CVODE) {
+        w->cvode = CVodeCreate(CV_BDF, w->context);
+        if (!w->cvode) return SOA_E_MEMORY;
+        bad = CVodeInit(w->cvode, derivative, 0, w->vector) || CVodeSetUserData(w->cvode, w) ||
+              CVodeWFtolerances(w->cvode, weights) || CVodeSetLinearSolver(w->cvode, w->solver, w->matrix) ||
+              CVodeSetErrHandlerFn(w->cvode, keep_message, w) || CVodeSetMaxNumSteps(w->cvode, -1);
+    } else {
+        w->ark = implicit ? ARKStepCreate(NULL, derivative, 0, w->vector, w->context)
+                          : ARKStepCreate(derivative, NULL, 0, w->vector, w->context);
+        if (!w->ark) return SOA_E_MEMORY;
+        bad = ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
+              ARKStepSetErrHandlerFn(w->ark, keep_message, w) || ARKStepSetMaxNumSteps(w->ark, -1) ||
+              ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetStabilityFn(w->ark, bound_step, w) ||
+              ARKStepSetCFLFraction(w->ark, 0.999) || ARKStepSetMaxErrTestFails(w->ark, 30);
+        if (!bad && implicit)
+            bad = ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) || ARKStepSetOrder(w->ark, o->order > 5 ? 5 : o->order < 2 ? 2 : o->order);
+        if (!bad && !implicit) {
+            const ARKODE_ERKTableID table = soai_erk_table(o->order);
+            if (table == ARKODE_ERK_NONE)
+                return soai_scenario_fault(w->scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
+                                           "integration: order %d is not offered; 2, 3, 4, 5, 6 or 8 are", o->order);
+            bad = ARKStepSetTableNum(w->ark, ARKODE_DIRK_NONE, table);
+        }
+    }
+    return bad ? SOA_E_MEMORY : SOA_OK;
+}
+
+static soa_status explain(soa_world *w, double t, int flag, soa_report *report) {
+    soa_status s = w->status ? w->status : flag == ARK_MEM_FAIL ? SOA_E_MEMORY : SOA_E_NO_CONVERGENCE;
+    soa_body_info info;
+    if (s == SOA_E_ARGUMENT)
+        for (int m = 0; m < w->meeting_count; ++m)
+            if (w->scenario->contacts[w->meetings[m].law].law == SOA_CONTACT_PAPER)
+                return soai_report(report, s, -1, 0, "stopped at t = %.9g s: shapes overlap, where the contact law of the "
+                                                     "paper has no value; take law: safe", t);
+    if (w->status && w->body > 0 && !soa_body(w->model, w->body, &info))
+        return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t, info.link,
+                           soa_status_text(s));
+    return soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s%s%s", t, soa_status_text(s),
+                       w->message[0] ? "; " : "", w->message);
+}
+
+/* From the time of the state to `end`, torques held.  The integrator starts anew, so that nothing but the state matters. */
+soa_status soai_advance(soa_world *w, double end, soa_report *report) {
+    const soa_integration *o = &w->scenario->integration;
+    soai_state *state = w->state;
+    const int fixed = o->method == SOA_INTEGRATE_FIXED;
+    double t = state->t, h = fmin(state->step > 0 ? state->step : 0.1 * (end - t), longest(w, w->y));
+    int flag = w->cvode ? CVodeReInit(w->cvode, t, w->vector)
+                        : ARKStepReInit(w->ark, w->matrix ? NULL : derivative, w->matrix ? derivative : NULL, t, w->vector);
+    w->status = SOA_OK, w->body = -1, w->message[0] = 0;
+    if (o->step > 0 && h > o->step) h = o->step;
+    if (h > 0.5 * (end - t)) h = h < 0.999 * (end - t) ? 0.5 * (end - t) : end - t; /* no sliver at the end */
+    if (flag >= 0 && w->cvode)
+        flag = CVodeSetStopTime(w->cvode, end) || CVodeSetInitStep(w->cvode, h) || CVodeSetMaxStep(w->cvode, o->step) ? -1 : 0;
+    else if (flag >= 0)
+        flag = ARKStepSetStopTime(w->ark, end) || ARKStepSetMaxStep(w->ark, fixed ? 0 : o->step) ||
+                       (fixed ? ARKStepSetFixedStep(w->ark, o->step) : ARKStepSetInitStep(w->ark, h))
+                   ? -1
+                   : 0;
+    double longest_taken = 0, next = 0;
+    while (flag >= 0 && end - t > 1e-13 * (1 + fabs(end))) {
+        const double before = t;
+        flag = w->cvode ? CVode(w->cvode, end, w->vector, &t, CV_ONE_STEP)
+                        : ARKStepEvolve(w->ark, end, w->vector, &t, ARK_ONE_STEP);
+        longest_taken = fmax(longest_taken, t - before);
+        ++state->stats.steps;
+    }
+    if (flag >= 0 && w->cvode) flag = after_step(t, w->vector, w);
+    if (flag < 0) return explain(w, t, flag, report);
+    if (!w->cvode && !fixed) {
+        long steps = 0, attempts = 0;
+        ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
+        ARKStepGetCurrentStep(w->ark, &next);
+        state->stats.rejected += attempts - steps;
+        state->step = fmax(next, longest_taken); /* the last step was cut by the end of the tick and says little */
+    } else
+        state->step = longest_taken;
+    state->t = end;
+    return SOA_OK;
+}

@@ -1,0 +1,569 @@
+/* world.c  a scenario that moves: made, ticked, saved, summed up. */
+#include "../base/nearest.h"
+#include "soa/io.h"
+#include "world_internal.h"
+
+#include <arkode/arkode_arkstep.h>
+#include <cvode/cvode.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { EVENTS = 256 };
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+const char *soai_nearest_frame(const soa_model *model, const char *name) {
+    static _Thread_local char hint[SOAI_HINT];
+    soai_nearest search = soai_nearest_to(name);
+    for (int f = 0; f < soa_frame_count(model); ++f) {
+        soa_frame_info info;
+        soa_frame_get(model, f, &info);
+        soai_nearest_try(&search, info.name);
+    }
+    return soai_nearest_hint(&search, hint);
+}
+const char *soai_nearest_joint(const soa_model *model, const char *name) {
+    static _Thread_local char hint[SOAI_HINT];
+    soai_nearest search = soai_nearest_to(name);
+    for (int b = 1; b <= soa_body_count(model); ++b) {
+        soa_body_info info;
+        soa_body(model, b, &info);
+        soai_nearest_try(&search, info.joint);
+    }
+    return soai_nearest_hint(&search, hint);
+}
+
+/* --- the start ---------------------------------------------------------------------------------------------------- */
+/* Joints of the tables: which move by motors, their friction, limits and strength. */
+static void read_joints(soa_world *w) {
+    w->is_free = !w->constraints;
+    double g[3];
+    soa_model_gravity(w->model, g);
+    if (g[0] != 0 || g[1] != 0 || g[2] != 0) w->is_free = 0;
+    for (int b = 1; b <= w->bodies; ++b) {
+        soa_body_info info;
+        soa_body(w->model, b, &info);
+        w->body_frame[b] = info.frame;
+        if (!info.parent && info.type != SOA_FREE) w->is_free = 0;
+        const soa_part *part = NULL;
+        for (int p = 0; p < w->scenario->part_count; ++p) {
+            const size_t n = strlen(w->scenario->parts[p].name);
+            if (!strncmp(info.joint, w->scenario->parts[p].name, n) && info.joint[n] == '.') part = &w->scenario->parts[p];
+        }
+        for (int k = 0; k < info.nq; ++k) {
+            const int q = info.q_index + k;
+            w->angle[q] = info.type == SOA_REVOLUTE || info.type == SOA_HELICAL || info.type == SOA_UNIVERSAL ||
+                          (info.type == SOA_CYLINDRICAL && k == 0) || (info.type == SOA_PLANAR && k == 2);
+        }
+        for (int k = 0; k < info.nv; ++k) {
+            const int i = info.v_index + k;
+            w->damping[i] = info.damping, w->effort[i] = info.max_effort;
+            w->friction_up[i] = info.friction_positive, w->friction_down[i] = info.friction_negative;
+            w->lower[i] = info.lower, w->upper[i] = info.upper;
+            w->v_of_q[i] = info.q_index + k;
+            /* objects given in the scenario and floating roots have no motors */
+            w->actuated[i] = part && part->model && info.type != SOA_FREE;
+            if (part && part->model && info.nq == info.nv && (info.lower > -INFINITY || info.upper < INFINITY))
+                w->stop_k[i] = part->stop_stiffness, w->stop_c[i] = part->stop_damping;
+        }
+    }
+    for (int m = 0; m < w->meeting_count; ++m)
+        if (!w->solids[w->meetings[m].a].body || !w->solids[w->meetings[m].b].body) w->is_free = 0;
+}
+
+/* A rotation as a quaternion w x y z. */
+static void quaternion(const double R[9], double q[4]) {
+    double rho[3];
+    soa_rotation_vector(R, rho);
+    const double angle = sqrt(rho[0] * rho[0] + rho[1] * rho[1] + rho[2] * rho[2]);
+    const double k = angle > 1e-12 ? sin(0.5 * angle) / angle : 0.5;
+    q[0] = cos(0.5 * angle);
+    for (int i = 0; i < 3; ++i) q[1 + i] = k * rho[i];
+}
+
+static soa_status named_values(soa_world *w, const soa_part *part, const soa_named_value *values, int count, int rates,
+                               double *out, soa_report *report) {
+    for (int k = 0; k < count; ++k) {
+        char name[256];
+        int index = 0;
+        snprintf(name, sizeof name, "%s.%s", part->name, values[k].name);
+        char *bracket = strchr(name, '[');
+        if (bracket) {
+            index = atoi(bracket + 1);
+            *bracket = 0;
+        }
+        soa_body_info info;
+        const int b = soa_find_joint(w->model, name);
+        if (b < 0 || soa_body(w->model, b, &info) || index < 0 || index >= (rates ? info.nv : info.nq))
+            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NAME, report, "there is no joint '%s'%s", name,
+                                       soai_nearest_joint(w->model, name));
+        if (!(fabs(values[k].value) < INFINITY))
+            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NOT_FINITE, report, "'%s' is not a number", name);
+        out[(rates ? info.v_index : info.q_index) + index] = values[k].value;
+    }
+    return SOA_OK;
+}
+
+static soa_status initial_state(soa_world *w, soa_report *report) {
+    double *q = w->y, *v = w->y + w->at_v;
+    soa_neutral(w->model, q);
+    for (int p = 0; p < w->scenario->part_count; ++p) {
+        const soa_part *part = &w->scenario->parts[p];
+        soa_status s = named_values(w, part, part->positions, part->position_count, 0, q, report);
+        if (!s) s = named_values(w, part, part->rates, part->rate_count, 1, v, report);
+        if (s) return s;
+        if (part->fixed || (part->model && !part->floating)) continue;
+        char name[256];
+        soa_body_info info;
+        if (part->massless_links) { /* slides, then turns about z, y, x */
+            static const char *const names[6] = {"x", "y", "z", "yaw", "pitch", "roll"};
+            const double *R = part->place.R;
+            const double pitch = asin(fmax(-1, fmin(1, -R[6]))), yaw = atan2(R[3], R[0]), roll = atan2(R[7], R[8]);
+            const double at[6] = {part->place.p[0], part->place.p[1], part->place.p[2], yaw, pitch, roll};
+            const double cy = cos(yaw), sy = sin(yaw), cp = cos(pitch), sp = sin(pitch);
+            const double *o = part->twist; /* world axes */
+            if (!(fabs(cp) > 1e-6))
+                return soai_scenario_fault(w->scenario, part->mark, SOA_E_SINGULAR, report,
+                                           "part '%s': its three turns cannot tell yaw from roll at a pitch of 90 deg", part->name);
+            const double along = (cy * o[0] + sy * o[1]) / cp; /* roll rate */
+            const double rate[6] = {o[3], o[4], o[5], o[2] + along * sp, -sy * o[0] + cy * o[1], along};
+            for (int k = 0; k < 6; ++k) {
+                snprintf(name, sizeof name, "%s.%s", part->name, names[k]);
+                soa_body(w->model, soa_find_joint(w->model, name), &info);
+                q[info.q_index] = at[k], v[info.v_index] = rate[k];
+            }
+            continue;
+        }
+        snprintf(name, sizeof name, "%s.root", part->name);
+        const int b = soa_find_joint(w->model, name);
+        if (b < 0 || soa_body(w->model, b, &info) || info.type != SOA_FREE) continue;
+        memcpy(q + info.q_index, part->place.p, 3 * sizeof *q);
+        quaternion(part->place.R, q + info.q_index + 3);
+        for (int k = 0; k < 3; ++k)
+            for (int r = 0; r < 3; ++r) {
+                v[info.v_index + k] += part->place.R[3 * r + k] * part->twist[r];
+                v[info.v_index + 3 + k] += part->place.R[3 * r + k] * part->twist[3 + r];
+            }
+    }
+    return soa_normalize(w->model, q);
+}
+
+static soa_status open_constraints(soa_world *w, soa_report *report) {
+    const soa_scenario *sc = w->scenario;
+    if (!sc->constraint_count) return SOA_OK;
+    int rows = 0;
+    for (int i = 0; i < sc->constraint_count; ++i) rows += soa_constraint_def_rows(&sc->constraints[i]);
+    const soa_constraint_capacity capacity = {sc->constraint_count, rows, 1};
+    soa_status s = soa_constraints_create(w->model, &capacity, &w->constraints);
+    for (int i = 0; !s && i < sc->constraint_count; ++i) {
+        soa_constraint_def def = sc->constraints[i];
+        soa_report inner;
+        for (int side = 0; side < 2; ++side) {
+            const char *name = sc->constraint_frames[2 * i + side];
+            const int frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(w->model, name);
+            if (frame < 0)
+                return soai_scenario_fault(sc, (soa_mark){0}, SOA_E_NAME, report, "constraint '%s': there is no frame '%s'%s",
+                                           def.name ? def.name : "", name, soai_nearest_frame(w->model, name));
+            *(side ? &def.frame2 : &def.frame1) = frame;
+        }
+        s = soa_constraint_add(w->constraints, &def, NULL, &inner);
+        if (s) return soai_scenario_fault(sc, (soa_mark){0}, s, report, "%s", inner.text);
+    }
+    return s;
+}
+
+/* Memory of everything whose size is known once the model and the shapes are. */
+static soa_status open_memory(soa_world *w) {
+    const size_t nv = (size_t)w->nv, nq = (size_t)w->nq, n = (size_t)w->bodies + 1;
+    w->at_v = w->nq, w->at_ledger = w->nq + w->nv, w->at_slots = w->at_ledger + SOAI_LEDGER;
+    w->at_joints = w->at_slots + 3 * w->slot_count, w->y_count = w->at_joints + w->nv;
+    const size_t y = (size_t)w->y_count;
+    double *at = w->numbers = calloc(11 * nv + nq + 2 * y + 6 * n + 1, sizeof *at);
+    w->wrenches = calloc(n + 1, sizeof *w->wrenches);
+    w->body_frame = calloc(n + nv, sizeof *w->body_frame);
+    w->actuated = calloc(nv + nq + 1, 1);
+    w->events = calloc(EVENTS, sizeof *w->events);
+    w->disturbed = calloc((size_t)w->scenario->disturbance_count + 1, sizeof *w->disturbed);
+    if (!at || !w->wrenches || !w->body_frame || !w->actuated || !w->events || !w->disturbed) return SOA_E_MEMORY;
+    w->event_most = EVENTS;
+    w->v_of_q = w->body_frame + n, w->angle = w->actuated + nv;
+    double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower, &w->upper, &w->stop_k,
+                              &w->stop_c,      &w->effort,        &w->qdd,     &w->torque};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k) *lists[k] = at, at += nv;
+    w->q = at, at += nq;
+    w->wrench = at;
+    const size_t caches = (size_t)w->meeting_count * sizeof *w->caches, slots = (size_t)w->slot_count * sizeof *w->slots;
+    w->control_size = soai_controller_memory(w);
+    size_t used = 0;
+    for (int pass = 0; pass < 2; ++pass) { /* sizes, then places */
+        char *block = w->block;
+        used = 0;
+        w->state = soai_take(block, &used, sizeof *w->state);
+        w->y = soai_take(block, &used, y * sizeof(double));
+        w->tau = soai_take(block, &used, nv * sizeof(double));
+        w->slots = soai_take(block, &used, slots);
+        w->caches = soai_take(block, &used, caches);
+        w->control_memory = soai_take(block, &used, w->control_size);
+        if (!pass && !(w->block = calloc(used + 64, 1))) return SOA_E_MEMORY;
+    }
+    w->state_size = used;
+    for (int k = 0; k < w->slot_count; ++k) w->slots[k].meeting = -1;
+    return SOA_OK;
+}
+
+static soa_status start(soa_world *w, soa_report *report) {
+    soa_status s = initial_state(w, report);
+    if (s) return s;
+    if (w->constraints) {
+        double error[2];
+        soa_report inner;
+        if ((s = soa_closed_assemble(w->constraints, w->work, 0, w->y, &inner)) ||
+            (s = soa_closed_project(w->constraints, w->work, 0, w->y, w->y + w->at_v, error)))
+            return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "the loops do not close at the start: %s",
+                                       inner.text);
+    }
+    soai_stats *stats = &w->state->stats;
+    double kinetic, potential, com[3], mass, inertia[6];
+    if ((s = soa_energy(w->model, w->work, w->y, w->y + w->at_v, &kinetic, &potential)) ||
+        (s = soai_momentum(w, w->y, stats->momentum_start, com, &mass, inertia, stats->momentum_scale)))
+        return s;
+    stats->energy_start = kinetic + potential, stats->energy_scale = kinetic;
+    stats->squeeze_least = INFINITY, stats->squeeze_most = -INFINITY;
+    if ((s = soai_look(w, 0, w->y))) {
+        if (s == SOA_E_ARGUMENT || s == SOA_E_MEMORY)
+            return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report,
+                                       "shapes overlap at the start; move the parts apart, or take law: safe");
+        return s;
+    }
+    for (int i = 0; i < w->touch_count; ++i) {
+        const soai_meeting *m = &w->meetings[w->touch[i].meeting];
+        if (w->touch[i].distance < -0.01 * (1 + w->scenario->contacts[m->law].margin))
+            return soai_scenario_fault(w->scenario, w->scenario->shapes[m->a].mark, SOA_E_ARGUMENT, report,
+                                       "'%s' and '%s' overlap by %.3g m at the start; move them apart",
+                                       w->solids[m->a].name, w->solids[m->b].name, -w->touch[i].distance);
+    }
+    soai_contact_keep(w, 0, w->y);
+    if ((s = soai_look(w, 0, w->y))) return s;
+    w->stored_start = 0;
+    for (int i = 0; i < w->touch_count; ++i) w->stored_start += w->touch[i].stored;
+    w->state->stored_start = w->stored_start;
+    return SOA_OK;
+}
+
+soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa_report *report) {
+    soa_report inner;
+    if (!scenario || !world) return SOA_E_ARGUMENT;
+    if (!report) report = &inner;
+    *report = (soa_report){.body = -1};
+    soa_world *w = calloc(1, sizeof *w);
+    if (!w) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
+    w->scenario = scenario;
+    const double rate = scenario->control.phase_count ? scenario->control.rate : scenario->recording.rate;
+    soa_status s = SOA_OK;
+    if (!(rate > 0 && rate < 1e9) || !(scenario->duration >= 0 && scenario->duration < 1e12))
+        s = soai_scenario_fault(scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
+                                "control.rate (or recording.rate) must be > 0 and duration >= 0");
+    w->tick_length = 1 / rate;
+    if (!s) s = soai_compose(scenario, NULL, &w->model, report);
+    if (!s) {
+        w->nq = soa_nq(w->model), w->nv = soa_nv(w->model), w->bodies = soa_body_count(w->model);
+        s = soa_work_create(w->model, &w->work);
+    }
+    if (!s) s = open_constraints(w, report);
+    if (!s) s = soai_contact_open(w, report);
+    if (!s) s = open_memory(w);
+    if (!s) {
+        read_joints(w);
+        w->state->scenario = soai_checksum(scenario->source ? scenario->source : "", scenario->source_size) ^
+                             scenario->seed * 0x9e3779b97f4a7c15u ^ (uint64_t)w->state_size;
+        for (int i = 0; !s && i < scenario->disturbance_count; ++i) {
+            const soa_disturbance *d = &scenario->disturbances[i];
+            w->disturbed[i] = soa_find_frame(w->model, d->frame);
+            if (w->disturbed[i] < 0)
+                s = soai_scenario_fault(scenario, d->mark, SOA_E_NAME, report, "disturbance: there is no frame '%s'%s",
+                                        d->frame, soai_nearest_frame(w->model, d->frame));
+        }
+    }
+    if (!s) s = soai_controller_open(w, report);
+    if (!s) s = soai_solver_open(w, report);
+    if (!s) s = start(w, report);
+    if (!s) s = soai_signals_open(w);
+    if (s) {
+        if (!report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));
+        soa_world_free(w);
+        return s;
+    }
+    *world = w;
+    return SOA_OK;
+}
+
+void soa_world_free(soa_world *w) {
+    if (!w) return;
+    if (w->ark) ARKStepFree(&w->ark);
+    if (w->cvode) CVodeFree(&w->cvode);
+    if (w->solver) SUNLinSolFree(w->solver);
+    if (w->matrix) SUNMatDestroy(w->matrix);
+    if (w->vector) N_VDestroy(w->vector);
+    if (w->context) SUNContext_Free(&w->context);
+    soai_controller_close(w);
+    soai_contact_close(w);
+    soa_constraints_free(w->constraints);
+    soa_work_free(w->work);
+    if (w->model) soa_model_free(w->model);
+    free(w->numbers), free(w->wrenches), free(w->body_frame), free(w->actuated), free(w->events), free(w->disturbed);
+    free(w->block), free(w->signal_name), free(w->signal_unit), free(w);
+}
+
+/* --- time --------------------------------------------------------------------------------------------------------- */
+/* Internal force between the bodies that touch the object: half of what presses along the line between the two hands'
+ * contact centres, for two; the mean pressure towards the middle for more. */
+static double squeeze(const soa_world *w, int object) {
+    enum { MOST = 16 };
+    int body[MOST], count = 0;
+    double force[MOST][3] = {{0}}, at[MOST][3] = {{0}}, weight[MOST] = {0}, middle[3] = {0};
+    soa_frame_info info;
+    soa_frame_get(w->model, object, &info);
+    for (int i = 0; i < w->touch_count; ++i) {
+        const soai_touch *t = &w->touch[i];
+        const soai_meeting *m = &w->meetings[t->meeting];
+        const int a = w->solids[m->a].body, b = w->solids[m->b].body;
+        if (a != info.body && b != info.body) continue;
+        const int other = a == info.body ? b : a;
+        const double sign = a == info.body ? 1 : -1; /* force on the object */
+        int k = 0;
+        while (k < count && body[k] != other) ++k;
+        if (k == MOST) continue;
+        if (k == count) body[count++] = other;
+        for (int j = 0; j < 3; ++j) {
+            force[k][j] += sign * (t->pressure * t->normal[j] + t->tangential[j]);
+            at[k][j] += t->pressure * t->point[j];
+        }
+        weight[k] += t->pressure;
+    }
+    if (count < 2) return 0;
+    for (int k = 0; k < count; ++k)
+        for (int j = 0; j < 3; ++j) {
+            if (weight[k] > 0) at[k][j] /= weight[k];
+            middle[j] += at[k][j] / count;
+        }
+    double sum = 0;
+    for (int k = 0; k < count; ++k) {
+        double u[3], length = 0, along = 0;
+        for (int j = 0; j < 3; ++j) u[j] = middle[j] - at[k][j], length += u[j] * u[j];
+        for (int j = 0; j < 3; ++j) along += force[k][j] * u[j] / sqrt(length + 1e-30);
+        sum += along / count;
+    }
+    return sum;
+}
+
+/* Errors of the object against its last goal: m, rad. */
+static soa_status object_error(soa_world *w, double error[2]) {
+    const soa_success *ask = &w->scenario->success;
+    const soa_frame *goal = soai_controller_goal(w);
+    error[0] = error[1] = NAN;
+    if (!ask->object || !goal) return SOA_OK;
+    const int object = soa_find_frame(w->model, ask->object);
+    const int base = ask->relative_to && strcmp(ask->relative_to, "world") ? soa_find_frame(w->model, ask->relative_to) : 0;
+    soa_frame at, from;
+    soa_status s = object < 0 || base < 0 ? SOA_E_NAME : soa_pose(w->model, w->work, object, &at);
+    if (!s) s = soa_pose(w->model, w->work, base, &from);
+    if (s) return s;
+    const soa_frame back = soa_frame_inverse(&from), rel = soa_frame_compose(&back, &at), inv = soa_frame_inverse(goal);
+    const soa_frame off = soa_frame_compose(&inv, &rel);
+    double rho[3];
+    soa_rotation_vector(off.R, rho);
+    error[0] = sqrt(off.p[0] * off.p[0] + off.p[1] * off.p[1] + off.p[2] * off.p[2]);
+    error[1] = sqrt(rho[0] * rho[0] + rho[1] * rho[1] + rho[2] * rho[2]);
+    return SOA_OK;
+}
+
+void soai_object_figures(soa_world *w, double figures[3]) {
+    const int object = w->scenario->success.object ? soa_find_frame(w->model, w->scenario->success.object) : -1;
+    if (object_error(w, figures)) figures[0] = figures[1] = NAN;
+    figures[2] = object >= 0 ? squeeze(w, object) : 0;
+}
+
+/* Figures of the summary at the state reached. */
+static soa_status watch(soa_world *w) {
+    soai_stats *st = &w->state->stats;
+    const double *ledger = w->y + w->at_ledger;
+    double kinetic, potential, h[6], com[3], mass, inertia[6], sums[2];
+    soa_status s = soai_momentum(w, w->y, h, com, &mass, inertia, sums);
+    if (s) return s;
+    for (int part = 0; part < 2; ++part) {
+        double off = 0;
+        for (int k = 0; k < 3; ++k) {
+            const double d = h[3 * part + k] - st->momentum_start[3 * part + k] - ledger[SOAI_IMPULSE + 3 * part + k];
+            off += d * d;
+        }
+        st->momentum_worst[part] = fmax(st->momentum_worst[part], sqrt(off));
+        st->momentum_scale[part] = fmax(st->momentum_scale[part], sums[part]);
+    }
+    const soa_success *ask = &w->scenario->success;
+    if (ask->fingers && soai_controller_counting(w)) {
+        int lost = 0, slipped = 0;
+        for (int i = 0; i < w->solid_count; ++i) {
+            if (strncmp(w->solids[i].group, ask->fingers, strlen(ask->fingers)) && strcmp(w->solids[i].name, ask->fingers)) continue;
+            int touches = 0, slips = 0;
+            for (int k = 0; k < w->touch_count; ++k) {
+                const soai_meeting *m = &w->meetings[w->touch[k].meeting];
+                if (m->a != i && m->b != i) continue;
+                if (w->touch[k].pressure > 0) touches = 1;
+                if (w->touch[k].slot >= 0) {
+                    const double d = w->slots[w->touch[k].slot].slipped - w->slots[w->touch[k].slot].before;
+                    st->slip_worst = fmax(st->slip_worst, d);
+                    slips = slips || d > 1e-4;
+                }
+            }
+            lost += !touches, slipped += slips;
+        }
+        st->fingers_lost = lost > st->fingers_lost ? lost : st->fingers_lost;
+        st->fingers_slipped = slipped > st->fingers_slipped ? slipped : st->fingers_slipped;
+    } else
+        for (int k = 0; k < w->slot_count; ++k) w->slots[k].before = w->slots[k].slipped;
+    if (ask->object && w->state->t >= w->scenario->duration - ask->hold - 1e-9) {
+        double error[2];
+        if ((s = object_error(w, error))) return s;
+        const double f = squeeze(w, soa_find_frame(w->model, ask->object));
+        if (!(error[0] <= st->position_worst)) st->position_worst = error[0];
+        if (!(error[1] <= st->attitude_worst)) st->attitude_worst = error[1];
+        st->squeeze_least = fmin(st->squeeze_least, f), st->squeeze_most = fmax(st->squeeze_most, f);
+        st->squeeze_sum += f, ++st->hold_samples;
+    }
+    if ((s = soa_energy(w->model, w->work, w->q, w->y + w->at_v, &kinetic, &potential))) return s;
+    const double balance = kinetic + potential - st->energy_start - ledger[SOAI_SUPPLIED] + ledger[SOAI_VISCOUS] -
+                           ledger[SOAI_RUBBED] - ledger[SOAI_STOPPED] - ledger[SOAI_CONTACT] - ledger[SOAI_DISTURBED];
+    st->balance_worst = fmax(st->balance_worst, fabs(balance));
+    st->energy_scale = fmax(st->energy_scale, fmax(kinetic, fabs(potential)));
+    for (int k = 0; k < SOAI_IMPULSE; ++k) st->energy_scale = fmax(st->energy_scale, fabs(ledger[k]));
+    return SOA_OK;
+}
+
+soa_status soa_world_tick(soa_world *w, soa_report *report) {
+    if (!w) return SOA_E_ARGUMENT;
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    w->event_count = 0;
+    soa_status s = soai_control(w, report);
+    const double end = (double)(w->state->tick + 1) * w->tick_length;
+    if (!s) s = soai_advance(w, end, report);
+    if (!s) {
+        ++w->state->tick;
+        s = watch(w);
+        if (s) soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s", w->state->t, soa_status_text(s));
+    }
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    w->wall += (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
+    return s;
+}
+
+/* --- what is there ------------------------------------------------------------------------------------------------ */
+const soa_model *soa_world_model(const soa_world *w) {
+    return w->model;
+}
+double soa_world_time(const soa_world *w) {
+    return w->state->t;
+}
+double soa_world_tick_length(const soa_world *w) {
+    return w->tick_length;
+}
+const double *soa_world_q(const soa_world *w) {
+    return w->y;
+}
+const double *soa_world_v(const soa_world *w) {
+    return w->y + w->at_v;
+}
+const double *soa_world_tau(const soa_world *w) {
+    return w->tau;
+}
+const char *soa_world_phase(const soa_world *w) {
+    return w->controller ? w->scenario->control.phases[soai_controller_phase(w)].name : "";
+}
+const soa_world_event *soa_world_events(const soa_world *w, int *count) {
+    *count = w->event_count;
+    return w->events;
+}
+int soa_world_contacts(const soa_world *w, soa_world_contact *out, int most) {
+    for (int i = 0; i < w->touch_count && i < most; ++i) {
+        const soai_touch *t = &w->touch[i];
+        const soai_meeting *m = &w->meetings[t->meeting];
+        out[i] = (soa_world_contact){.shape_a = w->solids[m->a].name,
+                                     .shape_b = w->solids[m->b].name,
+                                     .distance = t->distance,
+                                     .pressure = t->pressure,
+                                     .sliding = t->sliding};
+        memcpy(out[i].point, t->point, sizeof t->point), memcpy(out[i].normal, t->normal, sizeof t->normal);
+        memcpy(out[i].tangential, t->tangential, sizeof t->tangential);
+    }
+    return w->touch_count;
+}
+soa_status soa_world_diagram(const soa_world *w, char *text, size_t size, size_t *length) {
+    const soa_supervisor *supervisor = w ? soai_controller_supervisor(w) : NULL;
+    return supervisor ? soa_supervisor_diagram(supervisor, text, size, length) : SOA_E_ARGUMENT;
+}
+
+/* --- states kept -------------------------------------------------------------------------------------------------- */
+size_t soa_world_state_size(const soa_world *w) {
+    return w->state_size;
+}
+void soa_world_save(const soa_world *w, void *memory) {
+    memcpy(memory, w->block, w->state_size);
+}
+soa_status soa_world_restore(soa_world *w, const void *memory, size_t size) {
+    if (!w || !memory || size != w->state_size) return SOA_E_FORMAT;
+    soai_state head;
+    memcpy(&head, memory, sizeof head);
+    if (head.scenario != w->state->scenario) return SOA_E_FORMAT;
+    memcpy(w->block, memory, size);
+    w->stored_start = head.stored_start, w->t_opened = head.t;
+    w->event_count = 0;
+    for (int k = 0; k < w->slot_count; ++k)
+        if (w->slots[k].meeting < -1 || w->slots[k].meeting >= w->meeting_count) return SOA_E_FORMAT;
+    return soai_look(w, w->state->t, w->y);
+}
+
+soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
+    if (!w || !out) return SOA_E_ARGUMENT;
+    const soai_stats *st = &w->state->stats;
+    const double *ledger = w->y + w->at_ledger;
+    memset(out, 0, sizeof *out);
+    out->t = w->state->t, out->wall_time = w->wall, out->ticks = w->state->tick;
+    out->real_time_factor = w->wall > 0 ? (w->state->t - w->t_opened) / w->wall : 0;
+    out->steps = st->steps, out->rejected = st->rejected, out->evaluations = st->evaluations;
+    out->touches = st->touches, out->releases = st->releases, out->slips = st->slips, out->saves = st->saves;
+    soa_status s = soa_energy(w->model, w->work, w->y, w->y + w->at_v, &out->kinetic, &out->potential);
+    for (int i = 0; i < w->touch_count; ++i) out->stored += w->touch[i].stored;
+    out->supplied = ledger[SOAI_SUPPLIED], out->viscous = ledger[SOAI_VISCOUS], out->rubbed = ledger[SOAI_RUBBED];
+    out->stopped = ledger[SOAI_STOPPED], out->contact = ledger[SOAI_CONTACT], out->disturbed = ledger[SOAI_DISTURBED];
+    out->energy_error_rel = st->energy_scale > 0 ? st->balance_worst / st->energy_scale : 0;
+    out->contact_created = st->created_worst;
+    out->is_free = w->is_free;
+    for (int k = 0; k < 2; ++k)
+        if (st->momentum_scale[k] > 0)
+            out->momentum_error_rel = fmax(out->momentum_error_rel, st->momentum_worst[k] / st->momentum_scale[k]);
+    out->closure_error = st->closure_worst;
+    out->phase = soa_world_phase(w);
+    const soa_success *ask = &w->scenario->success;
+    out->judged = ask->object != NULL;
+    if (out->judged) {
+        double error[2];
+        out->position_error_m = st->position_worst, out->attitude_error_deg = st->attitude_worst * 57.29577951308232;
+        if (!st->hold_samples && !soai_look(w, w->state->t, w->y) && !object_error(w, error))
+            out->position_error_m = error[0], out->attitude_error_deg = error[1] * 57.29577951308232;
+        out->fingers_lost = st->fingers_lost, out->fingers_slipped = st->fingers_slipped;
+        for (int i = 0; ask->fingers && i < w->solid_count; ++i)
+            out->finger_count += !strncmp(w->solids[i].group, ask->fingers, strlen(ask->fingers));
+        if (!soai_controller_counting(w)) out->fingers_lost = out->finger_count;
+        out->slip_worst_m = st->slip_worst;
+        out->internal_force_N = st->hold_samples ? st->squeeze_sum / (double)st->hold_samples : 0;
+        out->internal_force_least = st->hold_samples ? st->squeeze_least : 0;
+        out->internal_force_most = st->hold_samples ? st->squeeze_most : 0;
+        out->held = st->hold_samples > 0 && w->state->t >= w->scenario->duration - 1e-9 && soai_controller_counting(w) &&
+                    out->position_error_m <= ask->position_error && st->attitude_worst <= ask->attitude_error &&
+                    !out->fingers_lost && !out->fingers_slipped &&
+                    (!(ask->force_high > 0) || (st->squeeze_least >= ask->force_low && st->squeeze_most <= ask->force_high));
+    }
+    return s;
+}

@@ -1,0 +1,193 @@
+/* world_internal.h  the world as its parts see it.
+ *
+ * compose.c    parts of a scenario as one soa_model
+ * contact.c    shapes that touch: forces, friction, stiction
+ * motion.c     accelerations of everything, and steps of time
+ * controller.c measured state, supervisor, laws, torques
+ * world.c      making, ticking, saving; run.c: the summary and the record                                             */
+#ifndef SOAI_WORLD_INTERNAL_H
+#define SOAI_WORLD_INTERNAL_H
+
+#include "../base/base_internal.h"
+#include "soa/control.h"
+#include "soa/scenario.h"
+#include "soa/world.h"
+
+#include <nvector/nvector_serial.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+/* --- compose.c ---------------------------------------------------------------------------------------------------- */
+/* How far a controller's idea of the parts is from the truth: factors. */
+typedef struct soai_estimate {
+    double mass, inertia, damping;
+} soai_estimate;
+/* One model of all parts; Coulomb friction is left out of it (`friction`, two numbers per v coordinate, up and down; may be
+ * NULL).  Frames and joints are named "part.name"; the frame of a body given in the scenario bears the part's name. */
+soa_status soai_compose(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
+                        soa_report *report);
+/* A report about something written at `mark` of the scenario's file. */
+soa_status soai_scenario_fault(const soa_scenario *scenario, soa_mark mark, soa_status status, soa_report *report,
+                               const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* --- contact.c ---------------------------------------------------------------------------------------------------- */
+typedef struct soai_solid { /* a shape at its place */
+    soa_shape shape;
+    soa_frame place;
+    int frame, body;
+    const char *name, *group;
+    void *memory; /* of a hull */
+} soai_solid;
+typedef struct soai_meeting { /* two shapes that may touch, and how */
+    int a, b, law;
+} soai_meeting;
+/* A point where two shapes touch, at one evaluation. */
+typedef struct soai_touch {
+    int meeting, slot; /* slot: -1, not yet kept */
+    unsigned id;
+    double point[3], normal[3]; /* half way between the shapes; from b to a */
+    double distance, rate;
+    double pressure, stored;          /* normal force, N; energy of the normal and tangential springs, J */
+    double velocity[3], tangential[3]; /* of a against b across the normal; force on a */
+    double bound;                     /* friction * pressure */
+    int sliding, saved;               /* saved: below the least distance */
+} soai_touch;
+/* A touch that lasts: kept from step to step with its tangential spring. */
+typedef struct soai_slot {
+    int meeting; /* -1: free */
+    unsigned id;
+    int sliding;
+    double slipped, before; /* m, since it began; up to when fingers began to count */
+} soai_slot;
+soa_status soai_contact_force(const soa_contact_pair *law, double distance, double rate, double *force, double *stored,
+                              int *saved);
+
+enum {
+    SOAI_SUPPLIED,    /* by motors */
+    SOAI_VISCOUS,     /* taken by viscous friction of joints */
+    SOAI_RUBBED,      /* put in by Coulomb friction of joints (negative) */
+    SOAI_STOPPED,     /* by stops */
+    SOAI_CONTACT,     /* by contacts */
+    SOAI_DISTURBED,   /* by disturbances */
+    SOAI_IMPULSE,     /* six numbers: impulse of disturbances about the origin */
+    SOAI_LEDGER = SOAI_IMPULSE + 6
+};
+
+typedef struct soai_stats {
+    int64_t steps, rejected, evaluations, touches, releases, slips, saves;
+    double wall; /* s */
+    double energy_start, energy_scale, balance_worst;
+    double momentum_start[6], momentum_scale[2], momentum_worst[2];
+    double closure_worst;
+    double created_worst;   /* J, most energy a contact ever gave beyond what it had stored */
+    int fingers_lost, fingers_slipped;
+    double slip_worst;      /* m, of a finger since the phase that counts */
+    double squeeze_least, squeeze_most, squeeze_sum, position_worst, attitude_worst;
+    int64_t hold_samples;
+} soai_stats;
+
+/* Everything that changes while time goes on, without pointers: a checkpoint is a copy of it.  Arrays follow it. */
+typedef struct soai_state {
+    uint64_t scenario; /* a number of the scenario's text: states of others are refused */
+    int64_t tick;
+    double t, step; /* of the next step */
+    double stored_start;
+    soai_stats stats;
+} soai_state;
+
+typedef struct soai_controller soai_controller;
+
+struct soa_world {
+    const soa_scenario *scenario;
+    const soa_model *model;
+    soa_work *work;
+    soa_constraints *constraints; /* NULL: none */
+    int nq, nv, bodies;
+    double *friction_up, *friction_down, *damping, *lower, *upper, *stop_k, *stop_c, *effort; /* nv each */
+    unsigned char *actuated, *angle;                                                    /* nv; nq: it turns */
+    int *v_of_q;
+    int *body_frame; /* bodies + 1 */
+
+    soai_solid *solids;
+    int solid_count;
+    soai_meeting *meetings;
+    int meeting_count, *meeting_of; /* solids x solids, -1: none */
+    int *order, (*pairs)[2];
+    soa_bounds *bounds;
+    soa_frame *pose;
+    double *twist;          /* of solids, 6 each, world axes at their frame's origin */
+    soai_touch *touch;      /* of the last evaluation */
+    int touch_count, touch_most;
+    int slot_count;
+    double *wrench;         /* 6 for each body, world axes, at its origin */
+    soa_wrench *wrenches;
+    int *disturbed;         /* frames */
+    int is_free;            /* nothing outside acts but disturbances */
+
+    /* the state: one block */
+    soai_state *state;
+    size_t state_size;
+    double *y;              /* q, v, ledger, tangential springs, joint springs: in the block */
+    int y_count, at_v, at_ledger, at_slots, at_joints;
+    soai_slot *slots;
+    soa_distance_cache *caches;
+    double *tau;            /* held */
+    double *control_memory; /* of the controller */
+    size_t control_size;
+
+    double tick_length;
+    double *q, *qdd, *torque;
+
+    SUNContext context;
+    N_Vector vector;
+    SUNMatrix matrix;
+    SUNLinearSolver solver;
+    void *ark, *cvode;
+    soa_status status;
+    int body;
+    char message[200];
+    soai_controller *controller;
+    double *numbers; /* memory of the arrays */
+    void *block;
+    soa_world_event *events; /* since the last look */
+    int event_count, event_most;
+    double stored_start; /* J, in springs of contacts at the start */
+    int signal_count;
+    char (*signal_name)[320];
+    const char **signal_unit;
+    double wall, t_opened; /* s spent since this world was made, and its time then */
+};
+
+/* motion.c */
+soa_status soai_motion(soa_world *w, double t, const double *y, double *rate);
+soa_status soai_look(soa_world *w, double t, const double *y);        /* touches at (t, y), into w->touch */
+soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[3], double *mass, double inertia[6],
+                         double sums[2]);
+soa_status soai_solver_open(soa_world *w, soa_report *report);
+soa_status soai_advance(soa_world *w, double end, soa_report *report);
+void soai_event(soa_world *w, double t, const char *kind, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* contact.c */
+soa_status soai_contact_open(soa_world *w, soa_report *report);
+soa_status soai_contact_evaluate(soa_world *w, const double *y);
+void soai_contact_keep(soa_world *w, double t, double *y);
+void soai_contact_close(soa_world *w);
+/* controller.c */
+size_t soai_controller_memory(const soa_world *w);
+soa_status soai_controller_open(soa_world *w, soa_report *report);
+void soai_controller_close(soa_world *w);
+soa_status soai_control(soa_world *w, soa_report *report);
+void soai_hand_wrench(soa_world *w, int frame, const double origin[3], double out[6]);
+int soai_controller_phase(const soa_world *w);
+int soai_controller_counting(const soa_world *w);
+const soa_frame *soai_controller_goal(const soa_world *w);
+double soai_controller_error(const soa_world *w, int action, int which);
+const soa_supervisor *soai_controller_supervisor(const soa_world *w);
+/* run.c */
+soa_status soai_signals_open(soa_world *w);
+/* world.c: error of the object (m, rad) and internal force */
+void soai_object_figures(soa_world *w, double figures[3]);
+/* " (did you mean 'x'?)", or "" */
+const char *soai_nearest_frame(const soa_model *model, const char *name);
+const char *soai_nearest_joint(const soa_model *model, const char *name);
+
+#endif
