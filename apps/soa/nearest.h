@@ -1,16 +1,12 @@
-/* nearest.h  "did you mean": the valid name nearest to a mistaken one. */
+/* nearest.h  "did you mean": the program's names for the helper it shares with the readers of files. */
 #ifndef SOA_NEAREST_H
 #define SOA_NEAREST_H
+#include "../../src/base/nearest.h"
 
-/* Try every candidate, then ask for the hint. */
-typedef struct app_nearest {
-    const char *word, *best;
-    int distance;
-} app_nearest;
-app_nearest app_nearest_to(const char *word);
-void app_nearest_try(app_nearest *search, const char *candidate);
-/* "; did you mean 'x'?" or "" into hint. */
-#define APP_HINT 128
-const char *app_nearest_hint(const app_nearest *search, char hint[APP_HINT]);
+#define APP_HINT SOAI_HINT
+typedef soai_nearest app_nearest;
+#define app_nearest_to soai_nearest_to
+#define app_nearest_try soai_nearest_try
+#define app_nearest_hint soai_nearest_hint
 
 #endif

@@ -208,6 +208,8 @@ typedef struct soa_success {
     const char *object;     /* frame; NULL: nothing is asked                                                         */
     const char *relative_to;
     const char *fingers;    /* group whose shapes must keep touching, and not slip, once `from_phase` has begun        */
+    int finger_count;       /* all such groups where the file names more than one; the first is `fingers`             */
+    const char *const *finger_groups;
     const char *from_phase;
     double hold;            /* s at the end over which errors are the largest seen                                    */
     double position_error, attitude_error; /* m, rad                                                                  */
@@ -236,7 +238,9 @@ typedef struct soa_scenario {
     const soa_contact_pair *contacts;
     int constraint_count;
     const soa_constraint_def *constraints; /* frame1, frame2 unset; named by the two lists below                      */
-    const char *const *constraint_frames;  /* two for each constraint: "part.frame"                                   */
+    const char *const *constraint_frames;  /* two for each constraint: "part.frame"; NULL: RATIO has none              */
+    const char *const *constraint_joints;  /* SOA_RATIO_TERMS for each: "part.joint" of its coefficients; NULL: none    */
+    const soa_mark *constraint_marks;      /* NULL: none                                                              */
     int disturbance_count;
     const soa_disturbance *disturbances;
     soa_scene_control control;
@@ -261,6 +265,15 @@ SOA_API soa_status soa_scenario_read(const char *path, soa_scenario *scenario, s
 SOA_API soa_status soa_scenario_parse(const char *text, size_t size, const char *name, soa_scenario *scenario,
                                       soa_report *report);
 SOA_API void soa_scenario_free(soa_scenario *scenario);
+
+/* One case of a sweep: a copy whose variations are drawn, and whose seed is its own.  Numbers depend on (seed, case
+ * number, variation number) alone, so cases may be made in any order, anywhere.  values (may be NULL): variation_count
+ * numbers, those drawn.  The copy shares what did not change with `scenario`, which must outlive it; release it with
+ * soa_scenario_free. */
+SOA_API soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number, soa_scenario *varied,
+                                     double *values, soa_report *report);
+/* The uniform random number of [0, 1) that belongs to these three. */
+SOA_API double soa_uniform(uint64_t seed, uint64_t case_number, uint64_t number);
 
 #ifdef __cplusplus
 }

@@ -29,12 +29,12 @@ static int edit_distance(const char *a, const char *b) {
     return row[la % 3][lb];
 }
 
-app_nearest app_nearest_to(const char *word) {
+soai_nearest soai_nearest_to(const char *word) {
     int length = (int)strlen(word);
-    return (app_nearest){word, NULL, 1 + (length + 2) / 3}; /* this far is no resemblance */
+    return (soai_nearest){word, NULL, 1 + (length + 2) / 3}; /* this far is no resemblance */
 }
 
-void app_nearest_try(app_nearest *search, const char *candidate) {
+void soai_nearest_try(soai_nearest *search, const char *candidate) {
     size_t length = strlen(search->word);
     if (length == 0 || length > WORD_MAX || strlen(candidate) > WORD_MAX) return;
     int distance = strncmp(search->word, candidate, length) == 0 ? 1 : edit_distance(search->word, candidate);
@@ -44,8 +44,8 @@ void app_nearest_try(app_nearest *search, const char *candidate) {
     }
 }
 
-const char *app_nearest_hint(const app_nearest *search, char hint[APP_HINT]) {
+const char *soai_nearest_hint(const soai_nearest *search, char hint[SOAI_HINT]) {
     hint[0] = '\0';
-    if (search->best) snprintf(hint, APP_HINT, "; did you mean '%s'?", search->best);
+    if (search->best) snprintf(hint, SOAI_HINT, "; did you mean '%s'?", search->best);
     return hint;
 }
