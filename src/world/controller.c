@@ -220,9 +220,15 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
             l->goal_q[info.q_index] = a->positions[k].value;
         }
     } else {
-        if (!a->frame)
-            return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report, "action '%s' names no frame", what);
-        if ((s = find(w, a->frame, a->mark, what, &l->frame, report)) ||
+        char root[256];
+        soa_body_info base;
+        snprintf(root, sizeof root, "%s.root", a->part ? a->part : "");
+        if (a->kind == SOA_ACT_BASE_HOLD && !soa_body(w->model, soa_find_joint(w->model, root), &base))
+            l->frame = base.frame;
+        else if (!a->frame)
+            return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report, "action '%s' names no frame%s", what,
+                                       a->kind == SOA_ACT_BASE_HOLD ? " and its part does not float" : "");
+        if ((!l->frame && (s = find(w, a->frame, a->mark, what, &l->frame, report))) ||
             (s = find(w, a->relative_to, a->mark, what, &l->relative_to, report)))
             return s;
         if (a->kind == SOA_ACT_COORDINATION) {

@@ -121,7 +121,7 @@ static const quantity of_sensors[] = {
     {"delay", SENSORS(delay), 1, 0, SOAI_TIME, 0, SOAI_NOT_NEGATIVE},
     {0},
 };
-#define CONTROL(member) offsetof(soa_control_def, member)
+#define CONTROL(member) offsetof(soa_scene_control, member)
 static const quantity of_control[] = {
     {"mass_estimate", CONTROL(mass_estimate), 1, 0, 0, 0, SOAI_POSITIVE},
     {"inertia_estimate", CONTROL(inertia_estimate), 1, 0, 0, 0, SOAI_POSITIVE},

@@ -144,7 +144,10 @@ static const soai_field part_fields[] = {
      .offset = AT(effort),
      .units = SOAI_TORQUE | SOAI_FORCE,
      .range = SOAI_NOT_NEGATIVE},
+    {.key = "stop_stiffness", .kind = SOAI_F_NUMBER, .offset = AT(stop_stiffness), .range = SOAI_NOT_NEGATIVE},
+    {.key = "stop_damping", .kind = SOAI_F_NUMBER, .offset = AT(stop_damping), .range = SOAI_NOT_NEGATIVE},
     {.key = "place", .kind = SOAI_F_PLACE, .offset = AT(place)},
+    OTHER("frames"),
     OTHER("twist"),
     OTHER_ONLY("positions", OF_MODEL),
     OTHER_ONLY("rates", OF_MODEL),
@@ -225,6 +228,23 @@ static bool read_twist(soai_reader *r, const soai_node *node, double twist[6]) {
     return soai_fields(r, node, "twist", fields, 0, twist);
 }
 
+/* {name: left_hand, on: left_link6, at: {xyz: ...}} */
+static bool read_part_frame(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+    static const soai_field fields[] = {
+        {.key = "name", .kind = SOAI_F_NAME, .offset = offsetof(soa_part_frame, name)},
+        {.key = "on", .kind = SOAI_F_TEXT, .offset = offsetof(soa_part_frame, on)},
+        {.key = "at", .kind = SOAI_F_PLACE, .offset = offsetof(soa_part_frame, place)},
+        {0}};
+    soa_part_frame *f = one;
+    const soa_part_frame *all = f - number;
+    (void)context;
+    *f = (soa_part_frame){.place = soa_frame_identity(), .mark = node->mark};
+    if (!soai_fields(r, node, "frame", fields, 0, f) || !soai_needed(r, node, "frame", "name", "")) return false;
+    for (int i = 0; i < number; ++i)
+        if (strcmp(all[i].name, f->name) == 0) return used_twice(r, f->mark, "frame", f->name, all[i].mark);
+    return true;
+}
+
 static bool read_part(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
     static const char *const reserved[] = {"world", "contact", "sensors", "control", NULL};
     static const char *const kinds[] = {"model", "body", NULL};
@@ -257,6 +277,10 @@ static bool read_part(soai_reader *r, const soai_node *node, void *one, int numb
         if (!read_twist(r, twist, part->twist)) return false;
     }
     const soai_node *positions = soai_get(node, "positions"), *rates = soai_get(node, "rates");
+    const soai_node *frames = soai_get(node, "frames");
+    if (frames && !(part->frames = read_list(r, frames, "frames", sizeof *part->frames, &part->frame_count,
+                                             read_part_frame, NULL)))
+        return false;
     if (positions &&
         !read_named(r, positions, "positions", SOAI_ANGLE | SOAI_LENGTH, &part->position_count, &part->positions))
         return false;
@@ -697,6 +721,17 @@ static const soai_field action_fields[] = {
      .units = SOAI_FORCE,
      .range = SOAI_NOT_NEGATIVE,
      .only = TOGETHER},
+    {.key = "passive", .kind = SOAI_F_FLAG, .offset = AT(passive), .only = TOGETHER},
+    {.key = "follow_stiffness",
+     .kind = SOAI_F_PAIR,
+     .offset = AT(follow_stiffness),
+     .range = SOAI_NOT_NEGATIVE,
+     .only = TOGETHER},
+    {.key = "follow_damping",
+     .kind = SOAI_F_PAIR,
+     .offset = AT(follow_damping),
+     .range = SOAI_NOT_NEGATIVE,
+     .only = TOGETHER},
     {.key = "share", .kind = SOAI_F_NUMBER, .offset = AT(share), .range = SOAI_FRACTION, .only = TOGETHER},
     {0}};
 #undef AT
@@ -858,7 +893,7 @@ static bool read_condition(soai_reader *r, const soai_node *node, void *one, int
 
 /* The name of a phase. */
 static bool read_phase_name(soai_reader *r, const soai_node *node, const char *what, const char **name) {
-    const soa_control_def *control = &r->scenario->control;
+    const soa_scene_control *control = &r->scenario->control;
     char hint[SOAI_HINT], shown[SOAI_SHOWN];
     if (!soai_text(r, node, what, name)) return false;
     for (int i = 0; i < control->phase_count; ++i)
@@ -928,7 +963,7 @@ static bool read_phase(soai_reader *r, const soai_node *node, soa_phase *p) {
 }
 
 static bool read_control(soai_reader *r, const soai_node *node) {
-#define AT(member) offsetof(soa_control_def, member)
+#define AT(member) offsetof(soa_scene_control, member)
     static const soai_field fields[] = {
         {.key = "rate", .kind = SOAI_F_NUMBER, .offset = AT(rate), .units = SOAI_FREQUENCY, .range = SOAI_POSITIVE},
         {.key = "saturate", .kind = SOAI_F_FLAG, .offset = AT(saturate)},
@@ -958,7 +993,7 @@ static bool read_control(soai_reader *r, const soai_node *node) {
                                          NOISE(delay, SOAI_TIME),
                                          {0}};
 #undef AT
-    soa_control_def *c = &r->scenario->control;
+    soa_scene_control *c = &r->scenario->control;
     if (soai_empty(node)) return true;
     if (!soai_fields(r, node, "control", fields, 0, c)) return false;
     const soai_node *n = soai_get(node, "estimate");
