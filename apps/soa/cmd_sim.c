@@ -196,7 +196,7 @@ static int run(int argc, char **argv) {
     if (code != APP_GO_ON) return code;
     const char *log = args.value[RESUME] ? args.value[RESUME] : args.value[OUT];
     if (!args.value[RESUME] == !args.words) return app_fail(&app_sim, "give a SCENARIO, or --resume LOG alone");
-    soa_scenario scenario;
+    soa_scenario scenario, original = {0}; /* original: what a case was drawn from */
     soa_report report = {.body = -1};
     soa_journal *journal = NULL;
     soa_world *world = NULL;
@@ -225,13 +225,12 @@ static int run(int argc, char **argv) {
     }
     if (args.value[CASE]) {
         if (number(args.value[CASE], "--case", &value) != APP_OK) goto done;
-        soa_scenario varied;
-        if (soa_scenario_vary(&scenario, (uint64_t)value, &varied, &report)) {
+        original = scenario;
+        if (soa_scenario_vary(&original, (uint64_t)value, &scenario, NULL, &report)) {
             app_fail(&app_sim, "%s", report.text);
+            scenario = original, original = (soa_scenario){0};
             goto done;
         }
-        soa_scenario_free(&scenario);
-        scenario = varied;
     }
     if ((s = soa_world_create(&scenario, &world, &report)) ||
         (blob && (s = soa_world_restore(world, blob, blob_size))) ||
@@ -273,7 +272,7 @@ static int run(int argc, char **argv) {
 done:
     if (journal) soa_journal_abandon(journal, NULL);
     soa_world_free(world);
-    soa_scenario_free(&scenario);
+    soa_scenario_free(&scenario), soa_scenario_free(&original);
     free(blob);
     return code;
 }

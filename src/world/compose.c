@@ -177,7 +177,7 @@ static soa_status add_frames(composer *c, const soa_part *part) {
     return SOA_OK;
 }
 
-soa_status soai_compose(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
+soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
                         soa_report *report) {
     static const soai_estimate truth = {1, 1, 1};
     composer c = {.scenario = scenario, .estimate = estimate ? estimate : &truth, .report = report};

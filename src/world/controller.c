@@ -274,11 +274,11 @@ static int parse_signal(soa_world *w, const char *text, signal *out) {
 
 soa_status soai_controller_open(soa_world *w, soa_report *report) {
     const soa_scene_control *def = &w->scenario->control;
-    if (!def->phase_count) return SOA_OK;
+    if (def->phase_count < 1) return SOA_OK;
     soai_controller *c = w->controller = calloc(1, sizeof *c);
     if (!c) return SOA_E_MEMORY;
     const soai_estimate estimate = {def->mass_estimate, def->inertia_estimate, def->damping_estimate};
-    soa_status s = soai_compose(w->scenario, &estimate, &c->model, report);
+    soa_status s = soai_world_model(w->scenario, &estimate, &c->model, report);
     if (s) return s;
     c->delay = (int)(def->sensors.delay / w->tick_length + 0.5);
     c->numbers = calloc((size_t)(8 * w->nv + 2 * w->nq + 1), sizeof *c->numbers);
@@ -289,14 +289,15 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
     c->gain_k = at + 5 * w->nv, c->gain_d = at + 6 * w->nv;
     soa_control_def all = soa_control_default(NULL);
     if ((s = soa_control_create(c->model, &all, &c->sight))) return s;
-    int transitions = 0, conditions = 0;
+    size_t transitions = 0, conditions = 0;
     for (int p = 0; p < def->phase_count; ++p)
         for (int t = 0; t < def->phases[p].transition_count; ++t)
-            ++transitions, conditions += def->phases[p].transitions[t].condition_count;
-    c->laws = calloc((size_t)def->phase_count, sizeof *c->laws);
-    c->phases = calloc((size_t)def->phase_count, sizeof *c->phases);
-    c->transitions = calloc((size_t)transitions + 1, sizeof *c->transitions);
-    c->conditions = calloc((size_t)conditions + 1, sizeof *c->conditions);
+            ++transitions, conditions += (size_t)def->phases[p].transitions[t].condition_count;
+    const size_t phases = (size_t)(def->phase_count & 0x7fffffff);
+    c->laws = calloc(phases, sizeof *c->laws);
+    c->phases = calloc(phases, sizeof *c->phases);
+    c->transitions = calloc(transitions + 1, sizeof *c->transitions);
+    c->conditions = calloc(conditions + 1, sizeof *c->conditions);
     if (!c->laws || !c->phases || !c->transitions || !c->conditions) return SOA_E_MEMORY;
     soa_supervisor_transition *next = c->transitions;
     soa_supervisor_condition *when = c->conditions;

@@ -17,7 +17,7 @@ static const char *const free_rates[6] = {"wx", "wy", "wz", "vx", "vy", "vz"};
 
 static void walk(soa_world *w, put_fn *put, void *user) {
     const double *q = w->y, *v = w->y + w->at_v, *ledger = w->y + w->at_ledger;
-    char index[8];
+    char index[12];
     for (int rates = 0; rates < 3; ++rates)
         for (int b = 1; b <= w->bodies; ++b) {
             soa_body_info info;

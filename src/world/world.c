@@ -266,7 +266,7 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
         s = soai_scenario_fault(scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
                                 "control.rate (or recording.rate) must be > 0 and duration >= 0");
     w->tick_length = 1 / rate;
-    if (!s) s = soai_compose(scenario, NULL, &w->model, report);
+    if (!s) s = soai_world_model(scenario, NULL, &w->model, report);
     if (!s) {
         w->nq = soa_nq(w->model), w->nv = soa_nv(w->model), w->bodies = soa_body_count(w->model);
         s = soa_work_create(w->model, &w->work);

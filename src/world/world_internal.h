@@ -24,7 +24,7 @@ typedef struct soai_estimate {
 } soai_estimate;
 /* One model of all parts; Coulomb friction is left out of it (`friction`, two numbers per v coordinate, up and down; may be
  * NULL).  Frames and joints are named "part.name"; the frame of a body given in the scenario bears the part's name. */
-soa_status soai_compose(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
+soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
                         soa_report *report);
 /* A report about something written at `mark` of the scenario's file. */
 soa_status soai_scenario_fault(const soa_scenario *scenario, soa_mark mark, soa_status status, soa_report *report,
