@@ -63,7 +63,7 @@ SOA_API const soa_model *soa_control_model(const soa_control *control);
 SOA_API soa_status soa_control_recursion(soa_control *control, const double *q, const double *F, const double *eta,
                                          int rows, const double *E, int columns, double *rho, double *tau);
 /* F and eta of the inverse dynamics controller for the commanded accelerations a: F = I v' + v x* I v, eta = what friction,
- * springs and rotors take (those of def.compensate).  gravity: base acceleration -g in v' (WD89 has none).  O(n).      */
+ * springs and rotors take (those of def.compensate).  Gravity, as a base acceleration, if compensated (WD89 has none).  O(n).      */
 SOA_API soa_status soa_control_inverse_feedback(soa_control *control, const double *q, const double *v, const double *a,
                                                 double *F, double *eta);
 
@@ -279,7 +279,7 @@ SOA_API soa_profile soa_profile_quintic(double time);
 SOA_API soa_status soa_profile_fastest(soa_profile_kind kind, double speed, double acceleration, soa_profile *profile);
 SOA_API void soa_profile_at(const soa_profile *profile, double t, double s[3]);
 
-/* Joints: q = q0 + s (q1 - q0) on the configuration manifold; v, a may be NULL. */
+/* Joints: q = q0 + s (q1 - q0) on the configuration manifold; a may be NULL. */
 SOA_API soa_status soa_path_joint(const soa_model *model, const double *q0, const double *q1, const double s[3],
                                   double *q, double *v, double *a);
 /* A pose: position on a straight line, rotation by a constant axis. */

@@ -1,0 +1,355 @@
+/* frame_laws.c  laws of frames: impedance, operational space with the generalized Jacobian, hybrid, base attitude.
+ *
+ * Errors of a frame H against its goal G, in G's axes:  e = [log(R_G R_H'); p_G - p_H],  e' = V_G - V_H.
+ * Operational space, u being what nobody drives (M_uu factored), J_u and M_au its columns, N = [-M_uu^-1 M_ua; 1]:
+ *     M^-1 = [M_uu^-1 0; 0 0] + N M_r^-1 N',   J_g = J N       so   J_g M_r^-1 J_g' = J M^-1 J' - J_u M_uu^-1 J_u'
+ * with J M^-1 J' by RJK91 (20) in O(n).  a_b: driven coordinates do not accelerate, u as it must.
+ *     F = Lambda_g (a - J'v - J a_b),   tau = (torques at a_b) + J_a'F - M_au M_uu^-1 J_u'F                          */
+#include "control_internal.h"
+#include <math.h>
+
+soa_motion soa_motion_at(const soa_frame *pose) {
+    soa_motion m = {.pose = pose ? *pose : soa_frame_identity()};
+    return m;
+}
+soa_frame_law soa_frame_law_default(int frame, int relative_to) {
+    return (soa_frame_law){.frame = frame, .relative_to = relative_to};
+}
+
+static int frame_fits(const soa_control *c, int frame) {
+    return frame >= 0 && frame < c->model->frames;
+}
+static void turn(const double R[9], const double x[6], double out[6]) {
+    rot_mul(R, x, out), rot_mul(R, x + 3, out + 3);
+}
+static void turn_back(const double R[9], const double x[6], double out[6]) {
+    rot_tmul(R, x, out), rot_tmul(R, x + 3, out + 3);
+}
+int soai_motion_fits(const soa_motion *g) {
+    return g && soai_rotation_fits(&g->pose) && soai_all_finite(g->twist, 6) && soai_all_finite(g->acceleration, 6);
+}
+
+/* --- errors -------------------------------------------------------------------------------------------------------- */
+soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const soa_motion *goal, soa_frame_error *out) {
+    soa_frame hand, base;
+    double V[6], V_base[6], r[3], v[6], t[3];
+    soa_status s = soa_pose(c->model, c->work, frame, &hand);
+    if (s || (s = soa_velocity(c->model, c->work, frame, SOA_AXES_WORLD, V)) ||
+        (s = soa_pose(c->model, c->work, relative_to, &base)) ||
+        (s = soa_velocity(c->model, c->work, relative_to, SOA_AXES_WORLD, V_base)))
+        return s;
+    out->goal = soa_frame_compose(&base, &goal->pose);
+    rot_mul(base.R, goal->pose.p, r);
+    turn(base.R, goal->twist, v);
+    soai_shift_motion(V_base, r, out->twist); /* the goal as a point of `base`, then its own motion */
+    turn(base.R, goal->acceleration, out->acceleration);
+    const double *w = V_base;
+    v3_cross_add(w, v, out->acceleration); /* w_base x w_rel */
+    v3_cross(w, r, t);
+    v3_cross_add(w, t, out->acceleration + 3); /* centripetal */
+    for (int j = 0; j < 3; ++j) t[j] = 2 * v[3 + j];
+    v3_cross_add(w, t, out->acceleration + 3); /* Coriolis */
+    for (int j = 0; j < 6; ++j) out->twist[j] += v[j];
+    double between[9], x[6], transposed[9];
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) transposed[3 * i + j] = hand.R[3 * j + i];
+    rot_rot(out->goal.R, transposed, between);
+    soa_rotation_vector(between, x);
+    for (int j = 0; j < 3; ++j) x[3 + j] = out->goal.p[j] - hand.p[j];
+    turn_back(out->goal.R, x, out->error);
+    for (int j = 0; j < 6; ++j) x[j] = out->twist[j] - V[j];
+    turn_back(out->goal.R, x, out->rate);
+    return SOA_OK;
+}
+soa_status soa_control_frame_error(soa_control *c, const double *q, const double *v, int frame, int relative_to,
+                                   const soa_motion *goal, soa_frame_error *error) {
+    soa_status s = soai_control_begin(c, q, v);
+    if (s) return s;
+    if (!error || !frame_fits(c, frame) || !frame_fits(c, relative_to)) return SOA_E_ARGUMENT;
+    if (!soai_motion_fits(goal)) return goal ? SOA_E_FRAME : SOA_E_ARGUMENT;
+    if ((s = soa_kinematics(c->model, c->work, q, v, NULL))) return s;
+    return soai_frame_error(c, frame, relative_to, goal, error);
+}
+
+static soa_status check_law(const soa_control *c, const soa_frame_law *law) {
+    if (!law || !frame_fits(c, law->frame) || !frame_fits(c, law->relative_to)) return SOA_E_ARGUMENT;
+    if (!soai_all_finite(law->stiffness, 6) || !soai_all_finite(law->damping, 6)) return SOA_E_NOT_FINITE;
+    for (int j = 0; j < 6; ++j)
+        if (!(law->stiffness[j] >= 0 && law->damping[j] >= 0)) return SOA_E_ARGUMENT;
+    return law->max_force >= 0 && law->max_torque >= 0 ? SOA_OK : SOA_E_ARGUMENT;
+}
+
+/* --- impedance ------------------------------------------------------------------------------------------------------- */
+void soai_clamp_wrench(double max_force, double max_torque, double F[6]) {
+    const double n = sqrt(v3_dot(F, F)), f = sqrt(v3_dot(F + 3, F + 3));
+    double scale = 1;
+    if (max_torque > 0 && n > max_torque) scale = max_torque / n;
+    if (max_force > 0 && f > max_force && max_force / f < scale) scale = max_force / f;
+    for (int j = 0; j < 6; ++j) F[j] *= scale;
+}
+soa_status soa_control_impedance(soa_control *c, const double *q, const double *v, const soa_frame_law *law,
+                                 const soa_motion *goal, const double force[6], double *tau, double wrench[6],
+                                 soa_frame_error *error) {
+    soa_status s = soai_control_begin(c, q, v);
+    if (s == SOA_OK && !tau) s = SOA_E_ARGUMENT;
+    if (s || (s = check_law(c, law))) return s;
+    if (!soai_motion_fits(goal)) return goal ? SOA_E_FRAME : SOA_E_ARGUMENT;
+    if (force && !soai_all_finite(force, 6)) return SOA_E_NOT_FINITE;
+    double *torque = c->x[0], *own = c->x[1], F[6];
+    for (int j = 0; j < c->nv; ++j) own[j] = 0;
+    if (!law->plain && (s = soai_control_torques(c, q, v, NULL, NULL, 0, c->compensate, own))) return s;
+    soa_frame_error e;
+    if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) ||
+        (s = soai_frame_error(c, law->frame, law->relative_to, goal, &e)))
+        return s;
+    for (int j = 0; j < 6; ++j)
+        F[j] = law->stiffness[j] * e.error[j] + law->damping[j] * e.rate[j] + (force ? force[j] : 0);
+    soai_clamp_wrench(law->max_force, law->max_torque, F);
+    turn(e.goal.R, F, F);
+    if ((s = soa_jacobian_transpose_mul(c->model, c->work, law->frame, SOA_AXES_WORLD, F, torque))) return s;
+    for (int j = 0; j < c->nv; ++j) torque[j] += own[j];
+    soai_write_own(c, torque, tau);
+    if (wrench) memcpy(wrench, F, sizeof F);
+    if (error) *error = e;
+    return SOA_OK;
+}
+
+/* --- operational space ------------------------------------------------------------------------------------------------ */
+/* Rows of J along the axes asked for, and a - J'v in them; kinematics stand. */
+static soa_status task_rows(soa_control *c, const soai_hand_task *tasks, int count, double *right, int *rows) {
+    int r = 0;
+    for (int k = 0; k < count; ++k) {
+        const soai_hand_task *t = tasks + k;
+        double drift[6], unit[6], g[6];
+        soa_status s = soa_jdot_v(c->model, c->work, t->frame, SOA_AXES_WORLD, drift);
+        if (s) return s;
+        turn_back(t->R, drift, drift);
+        for (int j = 0; j < 6; ++j) {
+            if (!(t->rows & 1u << j)) continue;
+            for (int i = 0; i < 6; ++i) unit[i] = i == j;
+            turn(t->R, unit, g);
+            double *row = c->rows + (size_t)r * (size_t)c->nv;
+            if ((s = soa_jacobian_transpose_mul(c->model, c->work, t->frame, SOA_AXES_WORLD, g, row))) return s;
+            right[r++] = t->a[j] - drift[j];
+        }
+    }
+    *rows = r;
+    return SOA_OK;
+}
+/* Omega_g in the rows asked for, from the compliance of all frames in world axes; M_uu factored. */
+static void reduced_compliance(soa_control *c, const soai_hand_task *tasks, int count, int rows, const double *whole,
+                               double *omega) {
+    const int n = 6 * count, np = c->passives;
+    for (int k = 0, r = 0; k < count; ++k)
+        for (int j = 0; j < 6; ++j) {
+            if (!(tasks[k].rows & 1u << j)) continue;
+            double row[SOAI_TASK_ROWS] = {0}; /* of world axes, over all columns */
+            for (int i = 0; i < 3; ++i)
+                for (int col = 0; col < n; ++col)
+                    row[col] += tasks[k].R[3 * i + j % 3] * whole[n * (6 * k + (j < 3 ? 0 : 3) + i) + col];
+            for (int l = 0, s = 0; l < count; ++l) {
+                double x[6];
+                turn_back(tasks[l].R, row + 6 * l, x);
+                for (int i = 0; i < 6; ++i)
+                    if (tasks[l].rows & 1u << i) omega[rows * r + s++] = x[i];
+            }
+            ++r;
+        }
+    for (int r = 0; r < rows; ++r) { /* less J_u M_uu^-1 J_u' */
+        const double *J = c->rows + (size_t)r * (size_t)c->nv;
+        double *x = c->rows_u + (size_t)r * (size_t)np;
+        for (int p = 0; p < np; ++p) x[p] = J[c->passive[p]];
+        soai_passive_solve(c, x);
+    }
+    for (int r = 0; r < rows; ++r)
+        for (int s = 0; s <= r; ++s) {
+            const double *J = c->rows + (size_t)s * (size_t)c->nv, *x = c->rows_u + (size_t)r * (size_t)np;
+            double sum = (omega[rows * r + s] + omega[rows * s + r]) / 2;
+            for (int p = 0; p < np; ++p) sum -= x[p] * J[c->passive[p]];
+            omega[rows * r + s] = omega[rows * s + r] = sum;
+        }
+}
+/* Lambda = Omega^-1 in units in which the mean of the diagonal is 1, angular and linear rows apart; damping is added to the
+ * diagonal there.  Gives back the reciprocal condition number, 0: not positive definite. */
+static double invert(const soai_hand_task *tasks, int count, int rows, double damping, double *omega, double *factor,
+                     double *lambda) {
+    double sum[2] = {0, 0}, size[SOAI_TASK_ROWS];
+    int number[2] = {0, 0}, linear[SOAI_TASK_ROWS];
+    for (int k = 0, r = 0; k < count; ++k)
+        for (int j = 0; j < 6; ++j) {
+            if (!(tasks[k].rows & 1u << j)) continue;
+            linear[r] = j >= 3;
+            sum[linear[r]] += omega[rows * r + r], ++number[linear[r]];
+            ++r;
+        }
+    for (int r = 0; r < rows; ++r) {
+        const double mean = sum[linear[r]] / number[linear[r]];
+        if (!(mean > 0)) return 0;
+        size[r] = sqrt(mean);
+    }
+    for (int r = 0; r < rows; ++r)
+        for (int s = 0; s < rows; ++s) omega[rows * r + s] = omega[rows * r + s] / (size[r] * size[s]);
+    for (int r = 0; r < rows; ++r) omega[rows * r + r] += damping;
+    const double rcond = soai_spd_inverse(rows, omega, factor, lambda);
+    for (int r = 0; r < rows; ++r)
+        for (int s = 0; s < rows; ++s) lambda[rows * r + s] /= size[r] * size[s];
+    return rcond;
+}
+static double row_dot(const soa_control *c, int row, const double *x) {
+    const double *J = c->rows + (size_t)row * (size_t)c->nv;
+    double sum = 0;
+    for (int j = 0; j < c->nv; ++j) sum += J[j] * x[j];
+    return sum;
+}
+
+soa_status soai_operational(soa_control *c, const double *q, const double *v, const soai_hand_task *tasks, int count,
+                            const soa_operational_options *options, double *tau, double *a_out, double *rcond_out) {
+    const soa_operational_options none = {0}, *o = options ? options : &none;
+    if (!(o->damping >= 0)) return SOA_E_ARGUMENT;
+    const soa_model *m = c->model;
+    double *a = c->x[0], *torque = c->x[1], *force = c->x[2], *posture = c->x[3], *x = c->x[4], *y = c->x[5];
+    double right[SOAI_TASK_ROWS], F[SOAI_TASK_ROWS];
+    int rows = 0, frames[SOA_FRAME_TASKS];
+    for (int j = 0; j < c->nv; ++j) a[j] = 0, posture[j] = o->posture && soai_own(c, j) ? o->posture[j] : 0;
+    if (!soai_all_finite(posture, (size_t)c->nv)) return SOA_E_NOT_FINITE;
+    soa_status s = soa_control_passive(c, q, v, o->wrenches, o->wrench_count, a); /* a_b; factors M_uu */
+    if (s || (s = soai_control_torques(c, q, v, a, o->wrenches, o->wrench_count, c->compensate, torque)) ||
+        (s = soa_kinematics(m, c->work, q, v, NULL)) || (s = task_rows(c, tasks, count, right, &rows)))
+        return s;
+    for (int k = 0; k < count; ++k) frames[k] = tasks[k].frame;
+    if (!rows) return SOA_E_ARGUMENT;
+    if ((s = soa_compliance(m, c->work, q, frames, count, SOA_AXES_WORLD, c->lambda))) return s;
+    reduced_compliance(c, tasks, count, rows, c->lambda, c->omega);
+    const double rcond = invert(tasks, count, rows, o->damping, c->omega, c->factor, c->lambda);
+    if (rcond_out) *rcond_out = rcond;
+    if (!(rcond >= 1e-12)) return SOA_E_SINGULAR;
+    if (o->posture && (s = soa_minv_mul(m, c->work, q, posture, x))) return s;
+    for (int r = 0; r < rows; ++r) right[r] -= row_dot(c, r, a) + (o->posture ? row_dot(c, r, x) : 0);
+    for (int j = 0; j < c->nv; ++j) force[j] = 0;
+    for (int r = 0; r < rows; ++r) {
+        F[r] = 0;
+        for (int i = 0; i < rows; ++i) F[r] += c->lambda[rows * r + i] * right[i];
+        for (int j = 0; j < c->nv; ++j) force[j] += c->rows[(size_t)r * (size_t)c->nv + (size_t)j] * F[r]; /* J'F */
+    }
+    if (c->passives) { /* J_g'F: less M_au M_uu^-1 J_u'F */
+        for (int p = 0; p < c->passives; ++p) c->small[p] = force[c->passive[p]];
+        soai_passive_solve(c, c->small);
+        for (int j = 0; j < c->nv; ++j) x[j] = 0;
+        for (int p = 0; p < c->passives; ++p) x[c->passive[p]] = c->small[p];
+        if ((s = soa_mass_mul(m, c->work, q, x, y))) return s;
+        for (int j = 0; j < c->nv; ++j) force[j] -= y[j];
+    }
+    for (int j = 0; j < c->nv; ++j) force[j] = soai_own(c, j) ? force[j] + posture[j] : 0;
+    if (a_out) {
+        if ((s = soa_minv_mul(m, c->work, q, force, x))) return s;
+        for (int j = 0; j < c->nv; ++j) a_out[j] = a[j] + x[j];
+    }
+    for (int j = 0; j < c->nv; ++j) torque[j] += force[j];
+    soai_write_own(c, torque, tau);
+    return SOA_OK;
+}
+
+soa_status soa_control_operational(soa_control *c, const double *q, const double *v, const soa_frame_task *tasks,
+                                   int count, const soa_operational_options *options, double *tau, double *a_out,
+                                   soa_frame_error *error, double *rcond) {
+    soa_status s = soai_control_begin(c, q, v);
+    if (s == SOA_OK && (!tau || !tasks || count < 1 || count > SOA_FRAME_TASKS)) s = SOA_E_ARGUMENT;
+    if (s) return s;
+    soai_hand_task hands[SOA_FRAME_TASKS];
+    soa_frame_error e[SOA_FRAME_TASKS];
+    for (int k = 0; k < count; ++k) {
+        if ((s = check_law(c, &tasks[k].law))) return s;
+        if (tasks[k].rows >= 64) return SOA_E_ARGUMENT;
+        if (!soai_motion_fits(&tasks[k].goal)) return SOA_E_FRAME;
+    }
+    if ((s = soa_kinematics(c->model, c->work, q, v, NULL))) return s;
+    for (int k = 0; k < count; ++k) {
+        const soa_frame_law *law = &tasks[k].law;
+        if ((s = soai_frame_error(c, law->frame, law->relative_to, &tasks[k].goal, e + k))) return s;
+        hands[k].frame = law->frame, hands[k].rows = tasks[k].rows ? tasks[k].rows : 63;
+        memcpy(hands[k].R, e[k].goal.R, sizeof hands[k].R);
+        turn_back(hands[k].R, e[k].acceleration, hands[k].a);
+        for (int j = 0; j < 6; ++j) hands[k].a[j] += law->stiffness[j] * e[k].error[j] + law->damping[j] * e[k].rate[j];
+    }
+    if ((s = soai_operational(c, q, v, hands, count, options, tau, a_out, rcond))) return s;
+    for (int k = 0; error && k < count; ++k) error[k] = e[k];
+    return SOA_OK;
+}
+
+soa_status soa_control_generalized_jacobian(soa_control *c, const double *q, int frame, soa_axes axes, double *J) {
+    if (!c || !q || !J || !frame_fits(c, frame)) return SOA_E_ARGUMENT;
+    const int nv = c->nv;
+    double *x = c->x[0], *y = c->x[1], *rows = c->rows;
+    soa_status s = soa_kinematics(c->model, c->work, q, NULL, NULL);
+    if (s || (s = soa_jacobian(c->model, c->work, frame, axes, rows)) || (s = soai_passive_factor(c, q))) return s;
+    for (int j = 0; j < nv; ++j) x[j] = 0;
+    for (int r = 0; r < 6; ++r) {
+        double *row = rows + r * nv;
+        for (int p = 0; p < c->passives; ++p) c->small[p] = row[c->passive[p]];
+        soai_passive_solve(c, c->small);
+        for (int p = 0; p < c->passives; ++p) x[c->passive[p]] = c->small[p];
+        if (c->passives && (s = soa_mass_mul(c->model, c->work, q, x, y))) return s;
+        for (int j = 0; c->passives && j < nv; ++j) row[j] -= y[j];
+    }
+    for (int r = 0; r < 6; ++r)
+        for (int j = 0; j < nv; ++j) J[r * nv + j] = soai_own(c, j) ? rows[r * nv + j] : 0;
+    return SOA_OK;
+}
+
+/* --- hybrid, base ------------------------------------------------------------------------------------------------------ */
+/* The surroundings push back with F_d (and its correction) along force rows, with what is measured along the others; under
+ * these wrenches the hand is to accelerate as the motion rows say and only be damped along force rows. */
+soa_status soa_control_hybrid(soa_control *c, const double *q, const double *v, const soa_hybrid_law *h,
+                              const soa_motion *goal, const double force[6], const double measured[6], double dt,
+                              soa_hybrid_state *state, double *tau, soa_frame_error *error) {
+    soa_status s = soai_control_begin(c, q, v);
+    if (s == SOA_OK && (!h || !force || !measured || !state || !tau || !goal)) s = SOA_E_ARGUMENT;
+    if (s || (s = check_law(c, &h->law))) return s;
+    if (h->force_rows >= 64 || !(dt >= 0) || !(h->force_gain[0] >= 0) || !(h->force_gain[1] >= 0) ||
+        !(h->max_integral >= 0))
+        return SOA_E_ARGUMENT;
+    if (!soai_all_finite(force, 6) || !soai_all_finite(measured, 6) || !soai_all_finite(&dt, 1) ||
+        !soai_all_finite(h->force_gain, 2) || !soai_all_finite(state->integral, 6))
+        return SOA_E_NOT_FINITE;
+    if (!soai_motion_fits(goal)) return SOA_E_FRAME;
+    soa_frame_error e;
+    if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) ||
+        (s = soai_frame_error(c, h->law.frame, h->law.relative_to, goal, &e)))
+        return s;
+    soai_hand_task hand = {.frame = h->law.frame, .rows = 63};
+    soa_hybrid_state next = *state;
+    double F[6];
+    memcpy(hand.R, e.goal.R, sizeof hand.R);
+    turn_back(hand.R, e.acceleration, hand.a);
+    const double kp = h->force_gain[0], ki = h->force_gain[1];
+    for (int j = 0; j < 6; ++j) {
+        if (!(h->force_rows & 1u << j)) {
+            hand.a[j] += h->law.stiffness[j] * e.error[j] + h->law.damping[j] * e.rate[j];
+            F[j] = measured[j];
+            continue;
+        }
+        const double lack = force[j] - measured[j];
+        next.integral[j] += lack * dt;
+        if (ki > 0) next.integral[j] = fmax(fmin(next.integral[j], h->max_integral / ki), -h->max_integral / ki);
+        hand.a[j] = h->law.damping[j] * e.rate[j];
+        F[j] = force[j] + kp * lack + ki * next.integral[j];
+    }
+    soai_clamp_wrench(h->law.max_force, h->law.max_torque, F);
+    soa_wrench back = {.frame = h->law.frame, .axes = SOA_AXES_WORLD};
+    turn(hand.R, F, back.value);
+    for (int j = 0; j < 6; ++j) back.value[j] = -back.value[j];
+    const soa_operational_options o = {.wrenches = &back, .wrench_count = 1};
+    if ((s = soai_operational(c, q, v, &hand, 1, &o, tau, NULL, NULL))) return s;
+    *state = next;
+    if (error) *error = e;
+    return SOA_OK;
+}
+
+soa_status soa_control_base_hold(soa_control *c, const double *q, const double *v, int base_frame,
+                                 const soa_motion *goal, double stiffness, double damping,
+                                 const soa_operational_options *options, double *tau, soa_frame_error *error) {
+    if (!goal) return SOA_E_ARGUMENT;
+    soa_frame_task task = {.law = soa_frame_law_default(base_frame, 0), .rows = SOA_ROWS_ANGULAR, .goal = *goal};
+    for (int j = 0; j < 3; ++j) task.law.stiffness[j] = stiffness, task.law.damping[j] = damping;
+    return soa_control_operational(c, q, v, &task, 1, options, tau, NULL, error, NULL);
+}
