@@ -151,8 +151,8 @@ static void print_summary(const soa_scenario *scenario, const soa_world_summary 
            scenario->name ? scenario->name : "scenario", s->t, s->wall_time, s->real_time_factor, s->steps, s->rejected,
            s->evaluations);
     printf("energy     kinetic %.6g J, potential %.6g J, in contacts %.3g J\n", s->kinetic, s->potential, s->stored);
-    printf("           motors +%.6g J, viscous -%.6g J, Coulomb -%.3g J, stops -%.3g J, contacts %+.6g J\n", s->supplied,
-           s->viscous, -s->rubbed, -s->stopped, s->contact);
+    printf("           motors %+.6g J, viscous friction %+.6g J, Coulomb %+.3g J, stops %+.3g J, contacts %+.6g J\n",
+           s->supplied, 0 - s->viscous, s->rubbed, s->stopped, s->contact);
     printf("           balance within %.1e of the largest; contacts created %.1e J\n", s->energy_error_rel, s->contact_created);
     if (s->is_free) printf("momentum   kept within %.1e of the sum over bodies\n", s->momentum_error_rel);
     if (s->closure_error > 0) printf("loops      closed within %.1e\n", s->closure_error);

@@ -143,7 +143,6 @@ soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[
         soa_frame at;
         double V[6], c[3], arm[3], p[3], L[3], turn[3], I[9], RI[9];
         soa_body(w->model, b, &info);
-        if (!(info.mass > 0)) continue;
         if ((s = soa_pose(w->model, w->work, info.frame, &at)) ||
             (s = soa_velocity(w->model, w->work, info.frame, SOA_AXES_WORLD, V)))
             break;
@@ -192,7 +191,7 @@ static soa_status restore_momentum(soa_world *w, double *y) {
     for (int k = 0; k < 3; ++k) dv[k] = wanted[3 + k] / mass;
     cross(com, wanted + 3, turn);
     for (int k = 0; k < 3; ++k) dw[k] = wanted[k] - turn[k]; /* about the centre of mass */
-    if (soai_solve(3, A, dw)) return SOA_OK;                 /* all mass on a line: nothing to turn */
+    if (!soai_solve(3, A, dw)) return SOA_OK;                /* all mass on a line: nothing to turn */
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
         soa_frame at;
@@ -413,7 +412,8 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
         ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
         ARKStepGetCurrentStep(w->ark, &next);
         state->stats.rejected += attempts - steps;
-        state->step = fmax(next, longest_taken); /* the last step was cut by the end of the tick and says little */
+        /* the last step was cut by the end of the tick and says little; without a rejection longer ones may do */
+        state->step = fmax(next, attempts == steps ? 2 * longest_taken : longest_taken);
     } else
         state->step = longest_taken;
     state->t = end;
