@@ -40,6 +40,7 @@ enum {
     SOAI_SCENARIO_BYTES = 1 << 22,  /* of a file                                       */
     SOAI_SCENARIO_VALUES = 1000000, /* values, those reached through aliases counted again */
     SOAI_SCENARIO_DEPTH = 32,
+    SOAI_SCENARIO_BRACKETS = 1000,
     SOAI_SCENARIO_ANCHORS = 1000
 };
 

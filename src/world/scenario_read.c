@@ -901,7 +901,7 @@ static bool read_phase_name(soai_reader *r, const soai_node *node, const char *w
     soai_nearest search = soai_nearest_to(*name);
     for (int i = 0; i < control->phase_count; ++i) soai_nearest_try(&search, control->phases[i].name);
     return soai_say(r, SOA_E_NAME, node->mark, "%s: no phase is called %s%s", what, soai_found(node, shown),
-                    soai_nearest_hint(&search, hint));
+                    control->phase_count == 0 ? "; there are no phases" : soai_nearest_hint(&search, hint));
 }
 
 static bool read_transition(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
@@ -1114,6 +1114,26 @@ static bool read_success(soai_reader *r, const soai_node *node) {
     return true;
 }
 
+/* Whatever is drawn, least_distance stays below margin (law safe). */
+static bool margins_fit(soai_reader *r, const soai_node *sweep) {
+    const soa_scenario *s = r->scenario;
+    double margin = -1, least = -1;
+    for (int i = 0; i < s->variation_count; ++i) {
+        if (strcmp(s->variations[i].path, "contact.margin") == 0) margin = s->variations[i].low;
+        if (strcmp(s->variations[i].path, "contact.least_distance") == 0) least = s->variations[i].high;
+    }
+    for (int i = 0; i < s->contact_count && (margin > 0 || least > 0); ++i) {
+        const soa_contact_pair *c = &s->contacts[i];
+        double m = margin > 0 ? margin : c->margin, d = least > 0 ? least : c->least_distance;
+        if (c->law == SOA_CONTACT_SAFE && !(d < m))
+            return soai_say(
+                r, SOA_E_ARGUMENT, sweep->mark,
+                "sweep: least_distance may reach %g m, margin %g m, in the contact at %d:%d; it must stay below", d, m,
+                c->mark.line, c->mark.column);
+    }
+    return true;
+}
+
 static bool read_sweep(soai_reader *r, const soai_node *node) {
     soa_scenario *s = r->scenario;
     if (soai_empty(node)) return true;
@@ -1137,6 +1157,9 @@ static bool read_sweep(soai_reader *r, const soai_node *node) {
         if (strncmp(all[i].path, "contact.", 8) == 0 && s->contact_count == 0)
             return soai_say(r, SOA_E_NAME, key->mark, "sweep: there are no contacts, so %s changes nothing",
                             soai_found(key, shown));
+        const char *bracket = strstr(all[i].path, ".twist[");
+        if (bracket && !s->parts[soai_find_part(s, all[i].path, (size_t)(bracket - all[i].path))].floating)
+            return soai_say(r, SOA_E_NAME, key->mark, "sweep: the part of %s does not float", soai_found(key, shown));
         if (!soai_numbers(r, range, key->text, 2, units, units, allowed, ends)) return false;
         if (!(ends[0] <= ends[1]))
             return soai_say(r, SOA_E_ARGUMENT, range->mark,
@@ -1144,7 +1167,7 @@ static bool read_sweep(soai_reader *r, const soai_node *node) {
         all[i].low = ends[0], all[i].high = ends[1];
     }
     s->variations = all, s->variation_count = node->count;
-    return true;
+    return margins_fit(r, node);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */

@@ -365,7 +365,7 @@ bool soai_group(soai_reader *r, const soai_node *node, const char *what, const c
     soai_nearest search = soai_nearest_to(node->text);
     for (int i = 0; i < r->group_count; ++i) soai_nearest_try(&search, r->groups[i]);
     return soai_say(r, SOA_E_NAME, node->mark, "%s: no group or shape is called %s%s", what, soai_found(node, shown),
-                    soai_nearest_hint(&search, hint));
+                    r->group_count == 0 ? "; there are no shapes" : soai_nearest_hint(&search, hint));
 }
 
 /* --- places ------------------------------------------------------------------------------------------------------------ */

@@ -50,6 +50,28 @@ void soai_arena_free(soai_arena *arena) {
 }
 
 /* --- mistakes ----------------------------------------------------------------------------------------------------- */
+/* Length of the UTF-8 letter at p, 0: none (overlong, surrogate, cut off or no UTF-8 at all). */
+static size_t letter(const unsigned char *p, size_t left) {
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    if (p[0] < 0x80) return 1;
+    size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4 || left < n) return 0;
+    uint32_t code = p[0] & (0xffu >> (n + 1));
+    for (size_t i = 1; i < n; ++i) {
+        if ((p[i] & 0xc0) != 0x80) return 0;
+        code = code << 6 | (p[i] & 0x3fu);
+    }
+    return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
+}
+
+/* Makes text printable: control characters and broken UTF-8 (a text may have been cut within a letter) become '?'. */
+static void clean(char *text) {
+    for (size_t n, left = strlen(text); left > 0; text += n, left -= n) {
+        n = letter((const unsigned char *)text, left);
+        if (n == 0 || (unsigned char)*text < 0x20 || *text == 0x7f) *text = '?', n = 1;
+    }
+}
+
 /* "file:line:column: text"; of a long file name the end is shown. */
 bool soai_say(soai_reader *r, soa_status status, soa_mark mark, const char *format, ...) {
     if (r->status != SOA_OK) return false;
@@ -70,6 +92,7 @@ bool soai_say(soai_reader *r, soa_status status, soa_mark mark, const char *form
         soai_report(r->report, status, -1, mark.line, "%s%s:%d:%d: %s", cut, file, mark.line, mark.column, text);
     else
         soai_report(r->report, status, -1, 0, "%s%s: %s", cut, file, text);
+    if (r->report) clean(r->report->text);
     return false;
 }
 
@@ -78,26 +101,13 @@ bool soai_no_memory(soai_reader *r) {
 }
 
 /* --- before libfyaml sees it ---------------------------------------------------------------------------------------- */
-/* Length of the UTF-8 letter at p, 0: none (overlong, surrogate, cut off or no UTF-8 at all). */
-static size_t letter(const unsigned char *p, size_t left) {
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    if (p[0] < 0x80) return 1;
-    size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-    if (p[0] < 0xc2 || p[0] > 0xf4 || left < n) return 0;
-    uint32_t code = p[0] & (0xffu >> (n + 1));
-    for (size_t i = 1; i < n; ++i) {
-        if ((p[i] & 0xc0) != 0x80) return 0;
-        code = code << 6 | (p[i] & 0x3fu);
-    }
-    return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
-}
-
-/* Text in UTF-8 without control characters, of bearable size. */
+/* Text in UTF-8 without control characters, of bearable size, and without so many open brackets that libfyaml, which
+ * looks ahead to their ends, would take long (brackets within quotes and comments count too, but nobody has so many). */
 static bool is_text(soai_reader *r, const char *text, size_t size) {
     soa_mark mark = {1, 1};
+    int open = 0;
     if (size > SOAI_SCENARIO_BYTES)
-        return soai_say(r, SOA_E_FORMAT, (soa_mark){0, 0}, "the file has %zu bytes; at most %d are read", size,
-                        SOAI_SCENARIO_BYTES);
+        return soai_say(r, SOA_E_FORMAT, (soa_mark){0, 0}, "the file has more than %d bytes", SOAI_SCENARIO_BYTES);
     for (size_t i = 0; i < size;) {
         const unsigned char *p = (const unsigned char *)text + i;
         size_t n = letter(p, size - i);
@@ -105,6 +115,9 @@ static bool is_text(soai_reader *r, const char *text, size_t size) {
             return soai_say(r, SOA_E_FORMAT, mark, "the byte 0x%02x is not UTF-8 text; write the file in UTF-8", *p);
         if ((*p < 0x20 && *p != '\n' && *p != '\r' && *p != '\t') || *p == 0x7f)
             return soai_say(r, SOA_E_FORMAT, mark, "the control character 0x%02x is not allowed in a text file", *p);
+        open += (*p == '[' || *p == '{') - (*p == ']' || *p == '}');
+        if (open > SOAI_SCENARIO_BRACKETS)
+            return soai_say(r, SOA_E_FORMAT, mark, "more than %d brackets are open", SOAI_SCENARIO_BRACKETS);
         if (*p == '\n')
             ++mark.line, mark.column = 1;
         else
@@ -165,6 +178,7 @@ static bool put(builder *b, soai_node *node, soa_mark mark) {
         return true;
     }
     level *l = &b->levels[b->depth - 1];
+    if (node->mark.line == 0) node->mark = l->key ? l->key->mark : l->node->mark; /* nothing was written */
     if (l->node->type == SOAI_MAP && !l->key) {
         if (node->type != SOAI_SCALAR)
             return soai_say(b->r, SOA_E_FORMAT, mark, "a key must be a word, not a %s",
@@ -321,7 +335,7 @@ static bool take(builder *b, struct fy_event *event) {
         if (++b->documents > 1)
             return soai_say(b->r, SOA_E_FORMAT, mark, "a second document begins here; a file holds one scenario");
         return true;
-    case FYET_ALIAS: return alias(b, event, mark);
+    case FYET_ALIAS: return alias(b, event, (soa_mark){mark.line, mark.column - 1}); /* of the star */
     case FYET_SCALAR: return scalar(b, event, mark);
     case FYET_SEQUENCE_START: return begin(b, SOAI_LIST, event->sequence_start.anchor, mark);
     case FYET_MAPPING_START: return begin(b, SOAI_MAP, event->mapping_start.anchor, mark);
