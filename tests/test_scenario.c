@@ -223,7 +223,7 @@ static void test_constraints(const soa_scenario *s) {
 }
 
 static void test_control(const soa_scenario *s) {
-    const soa_control_def *c = &s->control;
+    const soa_scene_control *c = &s->control;
     near(c->rate, 500);
     assert_int_equal(c->saturate, 1);
     near(c->mass_estimate, 1.05);

@@ -14,10 +14,10 @@ soai_report(soa_report *report, soa_status status, int body, int line, const cha
 /* Laying out a room in memory the caller gives: the next `bytes`, aligned, `*at` bytes from its start; with memory NULL
  * only counts. */
 #define SOAI_ALIGN 64u
-void *soai_take(char *memory, size_t *at, size_t bytes);
+SOA_API void *soai_take(char *memory, size_t *at, size_t bytes);
 
 /* FNV-1a, 64 bit: finds damage, not malice. */
-uint64_t soai_checksum(const void *data, size_t size);
+SOA_API uint64_t soai_checksum(const void *data, size_t size);
 
 /* No NaN and no infinity. */
 int soai_all_finite(const double *x, size_t n);
@@ -27,7 +27,7 @@ int soai_all_finite_f(const float *x, size_t n);
 SOA_API void soai_sym3_eigenvalues(const double S[6], double values[3]);
 
 /* x = inv(A) x, A n x n row by row and destroyed, Gaussian elimination with row pivoting; 0 if A is singular. */
-int soai_solve(int n, double *A, double *x);
+SOA_API int soai_solve(int n, double *A, double *x);
 
 /* factor.c: QR with pivots, its Q applied, Cholesky with pivots (both give a rank), L D L' with pivots, SVD. */
 int soai_qr(int m, int n, double *A, double *beta, int *pivot, double tolerance);

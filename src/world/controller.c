@@ -432,11 +432,20 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
             for (int k = 0; k < 3; ++k) now->to.p[k] += l->action->goal.p[k];
         } else
             now->to = l->action->goal;
-        const soa_success *success = &w->scenario->success;
-        if (success->object && l->action->frame && !strcmp(l->action->frame, success->object))
+        const char *object = w->scenario->success.object;
+        if (object && l->action->frame && !strcmp(l->action->frame, object))
             m->final_goal = now->to, m->final_valid = 1;
     }
-    if (w->scenario->success.from_phase && !strcmp(def->name, w->scenario->success.from_phase)) m->counting = 1;
+    const soa_success *success = &w->scenario->success;
+    if (success->from_phase && !strcmp(def->name, success->from_phase)) m->counting = 1;
+    if (success->object && m->counting && !m->final_valid) { /* nobody moves it: it should stay where it is */
+        soa_motion now;
+        const int object = soa_find_frame(w->model, success->object),
+                  base = success->relative_to ? soa_find_frame(w->model, success->relative_to) : 0;
+        soa_status s = object < 0 || base < 0 ? SOA_E_NAME : relative_motion(w, object, base, &now);
+        if (s) return s;
+        m->final_goal = now.pose, m->final_valid = 1;
+    }
     return SOA_OK;
 }
 

@@ -385,6 +385,27 @@ void soai_object_figures(soa_world *w, double figures[3]) {
     figures[2] = object >= 0 ? squeeze(w, object) : 0;
 }
 
+/* Fingers that the success is about: how many there are, touch now, have slipped more than a tenth of a millimetre. */
+static int count_fingers(soa_world *w, int *touching, int *slipped) {
+    soai_stats *st = &w->state->stats;
+    int count = 0;
+    for (int i = 0; i < w->solid_count; ++i) {
+        if (strcmp(w->solids[i].group, w->scenario->success.fingers) && strcmp(w->solids[i].name, w->scenario->success.fingers))
+            continue;
+        int touches = 0, slips = 0;
+        for (int k = 0; k < w->touch_count; ++k) {
+            const soai_meeting *m = &w->meetings[w->touch[k].meeting];
+            if ((m->a != i && m->b != i) || w->touch[k].slot < 0) continue;
+            const soai_slot *slot = &w->slots[w->touch[k].slot];
+            touches = touches || w->touch[k].pressure > 0;
+            if (st->grasped) st->slip_worst = fmax(st->slip_worst, slot->slipped - slot->before);
+            slips = slips || slot->slipped - slot->before > 1e-4;
+        }
+        ++count, *touching += touches, *slipped += slips;
+    }
+    return count;
+}
+
 /* Figures of the summary at the state reached. */
 static soa_status watch(soa_world *w) {
     soai_stats *st = &w->state->stats;
@@ -402,27 +423,17 @@ static soa_status watch(soa_world *w) {
         st->momentum_scale[part] = fmax(st->momentum_scale[part], sums[part]);
     }
     const soa_success *ask = &w->scenario->success;
-    if (ask->fingers && soai_controller_counting(w)) {
-        int lost = 0, slipped = 0;
-        for (int i = 0; i < w->solid_count; ++i) {
-            if (strncmp(w->solids[i].group, ask->fingers, strlen(ask->fingers)) && strcmp(w->solids[i].name, ask->fingers)) continue;
-            int touches = 0, slips = 0;
-            for (int k = 0; k < w->touch_count; ++k) {
-                const soai_meeting *m = &w->meetings[w->touch[k].meeting];
-                if (m->a != i && m->b != i) continue;
-                if (w->touch[k].pressure > 0) touches = 1;
-                if (w->touch[k].slot >= 0) {
-                    const double d = w->slots[w->touch[k].slot].slipped - w->slots[w->touch[k].slot].before;
-                    st->slip_worst = fmax(st->slip_worst, d);
-                    slips = slips || d > 1e-4;
-                }
-            }
-            lost += !touches, slipped += slips;
+    int touching = 0, slipped = 0;
+    const int fingers = ask->fingers ? count_fingers(w, &touching, &slipped) : 0;
+    if (fingers && soai_controller_counting(w)) { /* from when all touch they must go on doing so */
+        if (touching == fingers && !st->grasped) {
+            st->grasped = 1, slipped = 0;
+            for (int k = 0; k < w->slot_count; ++k) w->slots[k].before = w->slots[k].slipped;
         }
-        st->fingers_lost = lost > st->fingers_lost ? lost : st->fingers_lost;
-        st->fingers_slipped = slipped > st->fingers_slipped ? slipped : st->fingers_slipped;
-    } else
-        for (int k = 0; k < w->slot_count; ++k) w->slots[k].before = w->slots[k].slipped;
+        const int lost = fingers - touching;
+        if (st->grasped && lost > st->fingers_lost) st->fingers_lost = lost;
+        if (st->grasped && slipped > st->fingers_slipped) st->fingers_slipped = slipped;
+    }
     if (ask->object && w->state->t >= w->scenario->duration - ask->hold - 1e-9) {
         double error[2];
         if ((s = object_error(w, error))) return s;
@@ -553,14 +564,14 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
         if (!st->hold_samples && !soai_look(w, w->state->t, w->y) && !object_error(w, error))
             out->position_error_m = error[0], out->attitude_error_deg = error[1] * 57.29577951308232;
         out->fingers_lost = st->fingers_lost, out->fingers_slipped = st->fingers_slipped;
-        for (int i = 0; ask->fingers && i < w->solid_count; ++i)
-            out->finger_count += !strncmp(w->solids[i].group, ask->fingers, strlen(ask->fingers));
-        if (!soai_controller_counting(w)) out->fingers_lost = out->finger_count;
+        int touching = 0, slipped = 0;
+        if (ask->fingers) out->finger_count = count_fingers(w, &touching, &slipped);
+        if (!st->grasped) out->fingers_lost = out->finger_count - touching;
         out->slip_worst_m = st->slip_worst;
         out->internal_force_N = st->hold_samples ? st->squeeze_sum / (double)st->hold_samples : 0;
         out->internal_force_least = st->hold_samples ? st->squeeze_least : 0;
         out->internal_force_most = st->hold_samples ? st->squeeze_most : 0;
-        out->held = st->hold_samples > 0 && w->state->t >= w->scenario->duration - 1e-9 && soai_controller_counting(w) &&
+        out->held = st->hold_samples > 0 && w->state->t >= w->scenario->duration - 1e-9 && (st->grasped || !out->finger_count) &&
                     out->position_error_m <= ask->position_error && st->attitude_worst <= ask->attitude_error &&
                     !out->fingers_lost && !out->fingers_slipped &&
                     (!(ask->force_high > 0) || (st->squeeze_least >= ask->force_low && st->squeeze_most <= ask->force_high));

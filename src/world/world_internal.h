@@ -80,7 +80,7 @@ typedef struct soai_stats {
     double momentum_start[6], momentum_scale[2], momentum_worst[2];
     double closure_worst;
     double created_worst;   /* J, most energy a contact ever gave beyond what it had stored */
-    int fingers_lost, fingers_slipped;
+    int grasped, fingers_lost, fingers_slipped; /* grasped: all fingers have touched at once */
     double slip_worst;      /* m, of a finger since the phase that counts */
     double squeeze_least, squeeze_most, squeeze_sum, position_worst, attitude_worst;
     int64_t hold_samples;
