@@ -14,7 +14,7 @@ soa_export_options soa_export_default(void) {
 soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path, const soa_export_options *options,
                              int64_t most_rows, soa_report *report) {
     memset(e, 0, sizeof *e);
-    e->file.fd = -1;
+    e->file.fd = e->file.folder = -1;
     e->options = options ? *options : soa_export_default();
     if (!log || !path || isnan(e->options.from) || isnan(e->options.to) ||
         (e->options.signals && e->options.signal_count < 0))

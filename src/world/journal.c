@@ -307,7 +307,7 @@ soa_status soa_journal_create(const char *path, const char *scenario, size_t sce
     soa_journal *j = allocate(path, signals, signal_count);
     size_t size = 0;
     uint8_t *header = j ? make_header(j, scenario, scenario_size, &size) : NULL;
-    soai_new_file file = {NULL, NULL, -1};
+    soai_new_file file = {NULL, NULL, -1, -1};
     if (!header) s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
     if (s == SOA_OK) s = soai_new_file_open(&file, path, ".new", 1, report);
     if (s == SOA_OK) {

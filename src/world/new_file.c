@@ -27,22 +27,21 @@ int soai_sync(int fd) {
         if (errno != EINTR) return errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
     return 0;
 }
-static int sync_directory_of(const char *path) {
+/* The directory of a path, open; -1 with errno (0: one that we may write but not read, and so cannot synchronise). */
+static int open_directory_of(const char *path) {
     const char *slash = strrchr(path, '/');
     char *name = slash ? strdup(path) : NULL;
-    if (slash && !name) return ENOMEM;
+    if (slash && !name) return -1;
     if (name) name[slash == path ? 1 : slash - path] = 0;
     const int fd = open(name ? name : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES) errno = 0;
     free(name);
-    if (fd < 0) return errno == EACCES ? 0 : errno; /* a directory we may write but not read */
-    const int error = soai_sync(fd);
-    close(fd);
-    return error;
+    return fd;
 }
 
 soa_status soai_new_file_open(soai_new_file *f, const char *path, const char *suffix, int lock, soa_report *report) {
     struct stat about;
-    *f = (soai_new_file){NULL, NULL, -1};
+    *f = (soai_new_file){NULL, NULL, -1, -1};
     const int exists = stat(path, &about) == 0;
     f->path = exists ? realpath(path, NULL) : strdup(path);
     if (exists && !S_ISREG(about.st_mode) && !f->path) f->path = strdup(path); /* a pipe has no path */
@@ -62,18 +61,24 @@ soa_status soai_new_file_open(soai_new_file *f, const char *path, const char *su
     int old = exists && lock ? open(f->path, O_RDONLY | O_CLOEXEC) : -1;
     const int busy = old >= 0 && flock(old, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
     if (old >= 0) close(old);
+    int no_memory = 0;
     const size_t size = strlen(f->path) + strlen(suffix) + 1;
     char *temporary = malloc(size);
-    if (temporary) {
+    errno = 0;
+    if (temporary && !busy) f->folder = open_directory_of(f->path);
+    const int no_folder = temporary && !busy && f->folder < 0 ? errno : 0;
+    if (temporary && !no_folder) {
         snprintf(temporary, size, "%s%s", f->path, suffix);
         if (!busy) f->fd = open(temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     }
     if (busy || (f->fd >= 0 && lock && flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)) {
         soai_report(report, SOA_E_FILE, -1, 0, "%s: another process is writing it", path);
-    } else if (!temporary) {
+    } else if (!temporary || no_folder == ENOMEM) {
+        no_memory = 1;
         soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
-    } else if (f->fd < 0 || ftruncate(f->fd, 0)) {
-        soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(errno));
+    } else if (no_folder || f->fd < 0 || ftruncate(f->fd, 0)) {
+        soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path,
+                    strerror(no_folder ? no_folder : errno));
     } else {
         f->temporary = temporary;
         if (exists) (void)!fchmod(f->fd, about.st_mode & 0777); /* as the file it replaces */
@@ -81,7 +86,7 @@ soa_status soai_new_file_open(soai_new_file *f, const char *path, const char *su
     }
     free(temporary);
     soai_new_file_end(f);
-    return temporary ? SOA_E_FILE : SOA_E_MEMORY;
+    return no_memory ? SOA_E_MEMORY : SOA_E_FILE;
 }
 
 soa_status soai_new_file_commit(soai_new_file *f, soa_report *report) {
@@ -90,7 +95,7 @@ soa_status soai_new_file_commit(soai_new_file *f, soa_report *report) {
         if (rename(f->temporary, f->path)) error = errno;
         if (!error) {
             free(f->temporary), f->temporary = NULL;
-            error = sync_directory_of(f->path);
+            error = f->folder >= 0 ? soai_sync(f->folder) : 0;
         }
     }
     if (error) return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", f->path, strerror(error));
@@ -100,6 +105,7 @@ soa_status soai_new_file_commit(soai_new_file *f, soa_report *report) {
 void soai_new_file_end(soai_new_file *f) {
     if (f->temporary) unlink(f->temporary);
     if (f->fd >= 0) close(f->fd);
+    if (f->folder >= 0) close(f->folder);
     free(f->temporary), free(f->path);
-    *f = (soai_new_file){NULL, NULL, -1};
+    *f = (soai_new_file){NULL, NULL, -1, -1};
 }

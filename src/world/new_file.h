@@ -6,7 +6,7 @@
 typedef struct soai_new_file {
     char *path;      /* where it shall be, symbolic links followed     */
     char *temporary; /* NULL: path is no regular file, written directly */
-    int fd;          /* -1: none                                        */
+    int fd, folder;  /* -1: none; the directory's                       */
 } soai_new_file;
 
 /* Opens PATH + suffix for writing, empty.  lock: refuses (SOA_E_FILE) where another process holds a lock on either, and
