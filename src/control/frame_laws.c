@@ -169,31 +169,40 @@ static void reduced_compliance(soa_control *c, const soai_hand_task *tasks, int 
             omega[rows * r + s] = omega[rows * s + r] = sum;
         }
 }
-/* Lambda = Omega^-1 in units in which the mean of the diagonal is 1, angular and linear rows apart; damping is added to the
- * diagonal there.  Gives back the reciprocal condition number, 0: not positive definite. */
-static double invert(const soai_hand_task *tasks, int count, int rows, double damping, double *omega, double *factor,
-                     double *lambda) {
-    double sum[2] = {0, 0}, size[SOAI_TASK_ROWS];
-    int number[2] = {0, 0}, linear[SOAI_TASK_ROWS];
+/* Units that make the mean of the diagonal of J M^-1 J' 1 over all rows of the frames, angular and linear ones apart. */
+static int unit_sizes(int count, const double *whole, double size[2]) {
+    size[0] = size[1] = 0;
+    for (int i = 0; i < 6 * count; ++i) size[i % 6 >= 3] += whole[(6 * count + 1) * i] / (3 * count);
+    for (int k = 0; k < 2; ++k) size[k] = sqrt(size[k]);
+    return size[0] > 0 || size[1] > 0;
+}
+/* Lambda = Omega^-1 through those units; damping is added to the diagonal there.  rcond: of Omega without it, in the
+ * 1-norm, small too where driven joints hardly move the rows. */
+static soa_status invert(const soai_hand_task *tasks, int count, int rows, const double unit[2], double damping,
+                         double *omega, double *factor, double *lambda, double *rcond) {
+    double size[SOAI_TASK_ROWS], most = 0;
     for (int k = 0, r = 0; k < count; ++k)
-        for (int j = 0; j < 6; ++j) {
-            if (!(tasks[k].rows & 1u << j)) continue;
-            linear[r] = j >= 3;
-            sum[linear[r]] += omega[rows * r + r], ++number[linear[r]];
-            ++r;
-        }
+        for (int j = 0; j < 6; ++j)
+            if (tasks[k].rows & 1u << j) size[r++] = unit[j >= 3];
     for (int r = 0; r < rows; ++r) {
-        const double mean = sum[linear[r]] / number[linear[r]];
-        if (!(mean > 0)) return 0;
-        size[r] = sqrt(mean);
+        double sum = 0;
+        for (int s = 0; s < rows; ++s) {
+            omega[rows * r + s] = size[r] > 0 && size[s] > 0 ? omega[rows * r + s] / (size[r] * size[s]) : 0;
+            sum += fabs(omega[rows * r + s]);
+        }
+        most = fmax(most, sum);
+    }
+    *rcond = fmin(1, soai_spd_inverse(rows, omega, factor, lambda) * fmin(most, 1));
+    if (damping > 0) {
+        for (int r = 0; r < rows; ++r) omega[(rows + 1) * r] += damping;
+        if (!(soai_spd_inverse(rows, omega, factor, lambda) > 0)) return SOA_E_SINGULAR;
+    } else if (!(*rcond >= 1e-12)) {
+        return SOA_E_SINGULAR;
     }
     for (int r = 0; r < rows; ++r)
-        for (int s = 0; s < rows; ++s) omega[rows * r + s] = omega[rows * r + s] / (size[r] * size[s]);
-    for (int r = 0; r < rows; ++r) omega[rows * r + r] += damping;
-    const double rcond = soai_spd_inverse(rows, omega, factor, lambda);
-    for (int r = 0; r < rows; ++r)
-        for (int s = 0; s < rows; ++s) lambda[rows * r + s] /= size[r] * size[s];
-    return rcond;
+        for (int s = 0; s < rows; ++s)
+            lambda[rows * r + s] = size[r] > 0 && size[s] > 0 ? lambda[rows * r + s] / (size[r] * size[s]) : 0;
+    return SOA_OK;
 }
 static double row_dot(const soa_control *c, int row, const double *x) {
     const double *J = c->rows + (size_t)row * (size_t)c->nv;
@@ -219,10 +228,14 @@ soa_status soai_operational(soa_control *c, const double *q, const double *v, co
     for (int k = 0; k < count; ++k) frames[k] = tasks[k].frame;
     if (!rows) return SOA_E_ARGUMENT;
     if ((s = soa_compliance(m, c->work, q, frames, count, SOA_AXES_WORLD, c->lambda))) return s;
-    reduced_compliance(c, tasks, count, rows, c->lambda, c->omega);
-    const double rcond = invert(tasks, count, rows, o->damping, c->omega, c->factor, c->lambda);
+    double unit[2], rcond = 0;
+    s = unit_sizes(count, c->lambda, unit) ? SOA_OK : SOA_E_SINGULAR;
+    if (s == SOA_OK) {
+        reduced_compliance(c, tasks, count, rows, c->lambda, c->omega);
+        s = invert(tasks, count, rows, unit, o->damping, c->omega, c->factor, c->lambda, &rcond);
+    }
     if (rcond_out) *rcond_out = rcond;
-    if (!(rcond >= 1e-12)) return SOA_E_SINGULAR;
+    if (s) return s;
     if (o->posture && (s = soa_minv_mul(m, c->work, q, posture, x))) return s;
     for (int r = 0; r < rows; ++r) right[r] -= row_dot(c, r, a) + (o->posture ? row_dot(c, r, x) : 0);
     for (int j = 0; j < c->nv; ++j) force[j] = 0;
