@@ -474,8 +474,14 @@ static void operational(void **unused) {
             note(&predicted, relative(a, t.x, (size_t)t.nv) * rcond / 1e-3, seed);
             OK(soa_kinematics(t.m, t.w, t.s.q, t.s.v, t.x));
             for (int k = 0; k < count; ++k) {
-                double A[6], got[6], want[6], g[6];
+                double A[6], B[6], got[6], want[6], g[6], l[3];
+                soa_frame base;
                 OK(soa_acceleration_classical(t.m, t.w, task[k].law.frame, SOA_AXES_WORLD, A));
+                OK(soa_acceleration_classical(t.m, t.w, task[k].law.relative_to, SOA_AXES_WORLD, B));
+                OK(soa_pose(t.m, t.w, task[k].law.relative_to, &base));
+                for (int j = 0; j < 3; ++j) l[j] = e[k].goal.p[j] - base.p[j];
+                for (int j = 0; j < 6; ++j) A[j] -= B[j]; /* seen from the frame of the goal */
+                A[3] -= B[1] * l[2] - B[2] * l[1], A[4] -= B[2] * l[0] - B[0] * l[2], A[5] -= B[0] * l[1] - B[1] * l[0];
                 turn_back(e[k].goal.R, A, got), turn_back(e[k].goal.R, A + 3, got + 3);
                 turn_back(e[k].goal.R, e[k].acceleration, g);
                 turn_back(e[k].goal.R, e[k].acceleration + 3, g + 3);

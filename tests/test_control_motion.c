@@ -243,6 +243,17 @@ static void linearising_is_exact(void **unused) {
                 want[h + i] = r.error.acceleration[h + i];
                 for (int j = 0; j < 3; ++j) want[h + i] += r.error.goal.R[3 * i + j] * local[h + j];
             }
+        if (k.relative_to) { /* the goal goes with the base, which accelerates */
+            soa_frame B, O;
+            double base[6], l[3];
+            OK(soa_pose(t.m, p.w, t.base, &B));
+            OK(soa_pose(t.m, p.w, t.satellite, &O));
+            OK(soa_acceleration_classical(t.m, p.w, t.base, SOA_AXES_WORLD, base));
+            for (int j = 0; j < 3; ++j) l[j] = O.p[j] - B.p[j];
+            for (int j = 0; j < 6; ++j) want[j] += base[j];
+            want[3] += base[1] * l[2] - base[2] * l[1], want[4] += base[2] * l[0] - base[0] * l[2];
+            want[5] += base[0] * l[1] - base[1] * l[0];
+        }
         note(&object, relative(A, want, 6), seed);
         note(&forces, relative(force, &r.hand_wrench[0][0], 12), seed);
         OK(soa_control_internal_force(c, p.q, &k, force, &s));
