@@ -293,7 +293,7 @@ typedef struct soa_path_limits {
         *acceleration; /* nv numbers, > 0; NULL: the model's max_speed; none                          */
     int effort;        /* nonzero: |tau| of inverse dynamics within the model's max_effort            */
 } soa_path_limits;
-/* Shortest time for the joint path within the limits (effort: at 65 samples, by bisection on the time).  SOA_E_INCONSISTENT:
+/* Shortest time for the joint path within the limits (effort: at 69 samples, by bisection on the time).  SOA_E_INCONSISTENT:
  * gravity alone needs more than max_effort.  SOA_E_ARGUMENT: nothing bounds the time. */
 SOA_API soa_status soa_path_joint_profile(soa_control *control, const double *q0, const double *q1,
                                           soa_profile_kind kind, const soa_path_limits *limits, soa_profile *profile);

@@ -67,6 +67,9 @@ static size_t layout(const soa_model *m, const soa_control_def *def, char *memor
     c->column = soai_take(memory, &at, nv * number);
     c->rows = soai_take(memory, &at, T * nv * number);
     c->rows_u = soai_take(memory, &at, T * np * number);
+    c->whole = soai_take(memory, &at, 4 * T * T * number);
+    c->base = soai_take(memory, &at, 6 * nv * number);
+    c->driven = soai_take(memory, &at, (size_t)m->nb + 1);
     c->omega = soai_take(memory, &at, T * T * number);
     c->lambda = soai_take(memory, &at, T * T * number);
     c->factor = soai_take(memory, &at, T * T * number);
@@ -75,6 +78,11 @@ static size_t layout(const soa_model *m, const soa_control_def *def, char *memor
         c->compensate = def->compensate, c->coulomb_rate = def->coulomb_rate;
         c->passives = passives;
         list_passive(m, def, c->passive);
+        memset(c->driven, 0, (size_t)m->nb + 1);
+        for (int i = 1; i <= m->nb; ++i) { /* parents first */
+            const int parent = soai_bodies(m)[i].parent;
+            c->driven[i] = parent ? c->driven[parent] : (unsigned char)tree_is_driven(m, def, i);
+        }
         for (int j = 0; j < m->nv; ++j) {
             c->drive[j] = (unsigned char)drive_of(def, j);
             c->others += c->drive[j] == SOA_DRIVE_OTHER;
@@ -116,6 +124,9 @@ const soa_model *soa_control_model(const soa_control *c) {
     return c ? c->model : NULL;
 }
 
+int soai_frame_is_driven(const soa_control *c, int frame) {
+    return c->driven[SOAI_AT(c->model, soai_frame_row, frame)[frame].body];
+}
 soa_status soai_control_begin(soa_control *c, const double *q, const double *v) {
     if (!c || !q || !v) return SOA_E_ARGUMENT;
     return soai_check_state(c->model, q, v, NULL, NULL, &c->work->body);
@@ -216,19 +227,23 @@ void soai_passive_cancel(soa_control *c, const double *torque, double *a) {
     soai_passive_solve(c, c->small);
     for (int k = 0; k < c->passives; ++k) a[c->passive[k]] = c->small[k];
 }
+soa_status soai_passive_accelerations(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
+                                      int wrench_count, double *a) {
+    for (int j = 0; j < c->nv; ++j)
+        if (c->drive[j] == SOA_DRIVE_NONE) a[j] = 0;
+    const soa_status s = soai_control_torques(c, q, v, a, wrenches, wrench_count, c->compensate, c->column);
+    if (s == SOA_OK && c->passives) soai_passive_cancel(c, c->column, a);
+    return s;
+}
 soa_status soa_control_passive(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
                                int wrench_count, double *a) {
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && !a) s = SOA_E_ARGUMENT;
-    if (s) return s;
-    for (int j = 0; j < c->nv; ++j) c->unit[j] = c->drive[j] == SOA_DRIVE_NONE ? 0 : a[j];
-    if ((s = soai_control_torques(c, q, v, c->unit, wrenches, wrench_count, c->compensate, c->column))) return s;
-    double *torque = c->x[SOAI_CONTROL_VECTORS - 1], *driven = c->x[SOAI_CONTROL_VECTORS - 2];
-    memcpy(torque, c->column, (size_t)c->nv * sizeof *torque);
-    memcpy(driven, c->unit, (size_t)c->nv * sizeof *driven);
-    if ((s = soai_passive_factor(c, q))) return s;
-    soai_passive_cancel(c, torque, driven);
-    memcpy(a, driven, (size_t)c->nv * sizeof *a);
+    if (s || (s = soai_passive_factor(c, q))) return s;
+    double *all = c->x[SOAI_CONTROL_VECTORS - 1];
+    memcpy(all, a, (size_t)c->nv * sizeof *all);
+    if ((s = soai_passive_accelerations(c, q, v, wrenches, wrench_count, all))) return s;
+    memcpy(a, all, (size_t)c->nv * sizeof *a);
     return SOA_OK;
 }
 

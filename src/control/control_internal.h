@@ -24,6 +24,9 @@ struct soa_control {
     double *x[SOAI_CONTROL_VECTORS]; /* nv each: scratch of laws                                   */
     double *unit, *column;           /* nv each: scratch of the steps below                        */
     double *rows, *rows_u;           /* SOAI_TASK_ROWS x nv, x passives                            */
+    double *whole;                   /* (2 SOAI_TASK_ROWS)^2                                       */
+    double *base;                    /* 6 x nv                                                     */
+    unsigned char *driven;           /* by body: its tree has driven coordinates                   */
     double *omega, *lambda, *factor; /* SOAI_TASK_ROWS^2 each                                      */
 };
 
@@ -44,6 +47,9 @@ soa_status soai_control_torques(soa_control *c, const double *q, const double *v
 soa_status soai_passive_factor(soa_control *c, const double *q);
 /* x_u = M_uu^-1 x_u, numbers of u one after the other; M_uu factored. */
 void soai_passive_solve(const soa_control *c, double *x);
+/* a_u of the accelerations a of the others under wrenches; M_uu factored. */
+soa_status soai_passive_accelerations(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
+                                      int wrench_count, double *a);
 /* a_u such that what stands in `torque` for a_u = 0 vanishes at u; M_uu factored. */
 void soai_passive_cancel(soa_control *c, const double *torque, double *a);
 
@@ -59,12 +65,24 @@ static inline void soai_shift_motion(const double V[6], const double r[3], doubl
     for (int j = 0; j < 3; ++j) out[j] = V[j], out[3 + j] = V[3 + j] + t[j];
 }
 
-/* Frames and the classical accelerations wanted of them, along the rows asked for of the axes R (to world). */
+/* Frames whose classical accelerations are wanted along the rows asked for of the axes R (to world); relative > 0: less the
+ * acceleration of the point of that frame's body that is `arm` away from its origin (world axes). */
 typedef struct soai_hand_task {
-    int frame;
+    int frame, relative;
     unsigned rows;
-    double R[9], a[6];
+    double R[9], arm[3];
 } soai_hand_task;
-soa_status soai_operational(soa_control *c, const double *q, const double *v, const soai_hand_task *tasks, int count,
-                            const soa_operational_options *options, double *tau, double *a_out, double *rcond);
+/* Rows, drift and Lambda at (q, v), kept in the control until the next law. */
+typedef struct soai_task_space {
+    int rows;
+    double drift[SOAI_TASK_ROWS], rcond;
+} soai_task_space;
+soa_status soai_task_prepare(soa_control *c, const double *q, const double *v, const soai_hand_task *tasks, int count,
+                             double damping, soai_task_space *space);
+/* Torques (all coordinates) under known wrenches that give the rows these accelerations; a (may be NULL): of all. */
+soa_status soai_task_solve(soa_control *c, const double *q, const double *v, const soai_task_space *space,
+                           const double *wanted, const soa_wrench *wrenches, int wrench_count, const double *posture,
+                           double *torque, double *a);
+/* Whether a frame moves with what is driven (and not by itself, like a satellite, or not at all). */
+int soai_frame_is_driven(const soa_control *c, int frame);
 #endif

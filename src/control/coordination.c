@@ -7,7 +7,7 @@
  *            the forces of a rigid body with masses w_i: none of it squeezes
  * squeeze    d_i = (middle - p_i) / (mean distance): sum and moment zero; two hands: unit vectors towards each other
  * arms       PASSIVE: J_i'F_i and the machine's own torques.  LINEARISING: hands accelerate with the object while -F_i acts
- *            on them (soai_operational): then object, arms and base obey their equations of motion with just these F_i, and
+ *            on them (frame_laws.c): then object, arms and base obey their equations of motion with just these F_i, and
  *            where contact forces are determined they are these.
  * O(n), and O(hands^3).  RK88-II (2.9); RJK91 section 6 (load balancing, Kreutz & Lokshin 1988).                        */
 #include "control_internal.h"
@@ -135,13 +135,14 @@ soa_status soa_control_internal_force(soa_control *c, const double *q, const soa
 /* The object as it moves: estimated mass and inertia about c in world axes, twist of its frame, c from its frame. */
 typedef struct body_state {
     double m, I[9], V[6], r[3];
+    soa_frame frame;
 } body_state;
 static soa_status object_state(soa_control *c, const soa_coordination *k, const hold *h, body_state *o) {
     const soai_frame_row *row = SOAI_AT(c->model, soai_frame_row, frame) + k->object;
     const soai_meta *meta = soai_metas(c->model) + row->body;
-    soa_frame body, pose;
+    soa_frame body;
     soa_status s = soa_pose(c->model, c->work, meta->frame, &body);
-    if (s || (s = soa_pose(c->model, c->work, k->object, &pose)) ||
+    if (s || (s = soa_pose(c->model, c->work, k->object, &o->frame)) ||
         (s = soa_velocity(c->model, c->work, k->object, SOA_AXES_WORLD, o->V)))
         return s;
     o->m = meta->mass;
@@ -149,7 +150,7 @@ static soa_status object_state(soa_control *c, const soa_coordination *k, const 
     sym_rotate(body.R, meta->inertia, turned);
     for (int a = 0; a < 3; ++a)
         for (int b = 0; b < 3; ++b) o->I[3 * a + b] = turned[SYM(a, b)];
-    for (int j = 0; j < 3; ++j) o->r[j] = h->c[j] - pose.p[j];
+    for (int j = 0; j < 3; ++j) o->r[j] = h->c[j] - o->frame.p[j];
     return SOA_OK;
 }
 /* W about c for the classical acceleration A of the frame's origin; w: angular velocity of the reference (the object's own
@@ -168,6 +169,115 @@ static void object_wrench(const soa_control *c, const body_state *o, const doubl
     rot_mul(o->I, A, W);
     rot_mul(o->I, o->V, t);
     v3_cross_add(w, t, W);
+}
+
+/* W about c, and the squeeze, to the hands. */
+static void share_out(const hold *h, const body_state *o, const double W[6], soa_coordination_result *out) {
+    memcpy(out->wrench, W, sizeof out->wrench);
+    v3_cross_add(o->r, W + 3, out->wrench);
+    distribute(h, W, out->hand_wrench);
+    for (int i = 0; i < h->n; ++i)
+        for (int j = 0; j < 3; ++j) out->hand_wrench[i][3 + j] += out->squeeze * h->d[i][j];
+}
+/* Springs and dampers between the hands and where the object would carry them, world axes; kinematics stand. */
+static soa_status follow_object(soa_control *c, const soa_coordination *k, const body_state *o, double follow[][6]) {
+    for (int i = 0; i < k->hands; ++i) {
+        soa_frame hand;
+        double V[6], there[6], arm[3], lag[6] = {0};
+        soa_status s = soa_pose(c->model, c->work, k->hand[i], &hand);
+        if (s || (s = soa_velocity(c->model, c->work, k->hand[i], SOA_AXES_WORLD, V))) return s;
+        for (int j = 0; j < 3; ++j) arm[j] = hand.p[j] - o->frame.p[j];
+        soai_shift_motion(o->V, arm, there);
+        if (k->has_grasp) {
+            const soa_frame place = soa_frame_compose(&o->frame, k->grasp + i);
+            double between[9], back[9];
+            for (int a = 0; a < 3; ++a)
+                for (int b = 0; b < 3; ++b) back[3 * a + b] = hand.R[3 * b + a];
+            rot_rot(place.R, back, between);
+            soa_rotation_vector(between, lag);
+            for (int j = 0; j < 3; ++j) lag[3 + j] = place.p[j] - hand.p[j];
+        }
+        for (int j = 0; j < 6; ++j)
+            follow[i][j] = k->follow_stiffness[j / 3] * lag[j] + k->follow_damping[j / 3] * (there[j] - V[j]);
+    }
+    return SOA_OK;
+}
+
+/* One trial of the linearising law: the frame the goal is relative to accelerates with a_base, so the object with A.  Gives
+ * torques and, from the accelerations they make, that frame's (found). */
+typedef struct trial {
+    soa_control *c;
+    const double *q, *v;
+    const soa_coordination *k;
+    const hold *h;
+    const body_state *o;
+    soai_task_space space;
+    double wanted[SOAI_TASK_ROWS];
+    double A[6], arm[3]; /* of the object while a_base = 0; object from base */
+    double drift[6];     /* of base; its Jacobian is in c->base */
+} trial;
+static soa_status try_base(const trial *t, const double a_base[6], int clamp, soa_coordination_result *out,
+                           double *torque, double found[6]) {
+    soa_control *c = t->c;
+    const soa_coordination *k = t->k;
+    double A[6], W[6], *a = c->x[6];
+    soa_wrench f[SOA_HANDS + 1];
+    soai_shift_motion(a_base, t->arm, A);
+    for (int j = 0; j < 6; ++j) A[j] += t->A[j];
+    object_wrench(c, t->o, A, t->o->V, W);
+    if (clamp) soai_clamp_wrench(k->max_force, k->max_torque, W);
+    share_out(t->h, t->o, W, out);
+    for (int i = 0; i <= k->hands; ++i) { /* on the hands, and on the object */
+        f[i] = (soa_wrench){.frame = i < k->hands ? k->hand[i] : k->object, .axes = SOA_AXES_WORLD};
+        for (int j = 0; j < 6; ++j) f[i].value[j] = i < k->hands ? -out->hand_wrench[i][j] : out->wrench[j];
+    }
+    const soa_status s =
+        soai_task_solve(c, t->q, t->v, &t->space, t->wanted, f, k->hands + 1, NULL, torque, found ? a : NULL);
+    for (int r = 0; found && s == SOA_OK && r < 6; ++r) {
+        found[r] = t->drift[r];
+        for (int j = 0; j < c->nv; ++j) found[r] += c->base[(size_t)r * (size_t)c->nv + (size_t)j] * a[j];
+    }
+    return s;
+}
+/* Hands accelerate with the object, relative to the frame of its goal; that frame's own acceleration, which the object's
+ * wrench depends on, is found from seven trials: everything is affine in it.  Kinematics stand. */
+static soa_status linearise(soa_control *c, const double *q, const double *v, const soa_coordination *k, const hold *h,
+                            const body_state *o, const double A[6], double follow[][6], soa_coordination_result *out,
+                            double *torque) {
+    const int base = soai_frame_is_driven(c, k->relative_to) ? k->relative_to : 0;
+    soai_hand_task tasks[SOA_HANDS];
+    trial t = {.c = c, .q = q, .v = v, .k = k, .h = h, .o = o};
+    soa_frame B;
+    soa_status s = soa_pose(c->model, c->work, base, &B);
+    if (s || (s = soa_jacobian(c->model, c->work, base, SOA_AXES_WORLD, c->base)) ||
+        (s = soa_jdot_v(c->model, c->work, base, SOA_AXES_WORLD, t.drift)))
+        return s;
+    memcpy(t.A, A, sizeof t.A);
+    for (int j = 0; j < 3; ++j) t.arm[j] = o->frame.p[j] - B.p[j];
+    for (int i = 0; i < h->n; ++i) {
+        double arm[3], x[3], a[6];
+        tasks[i] =
+            (soai_hand_task){.frame = k->hand[i], .relative = base, .rows = 63, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+        for (int j = 0; j < 3; ++j) arm[j] = h->p[i][j] - o->frame.p[j], tasks[i].arm[j] = h->p[i][j] - B.p[j];
+        soai_shift_motion(A, arm, a); /* a point of the object */
+        v3_cross(o->V, arm, x);
+        v3_cross_add(o->V, x, a + 3);
+        for (int j = 0; j < 6; ++j) t.wanted[6 * i + j] = a[j] + follow[i][j];
+    }
+    double a_base[6] = {0}, first[6], found[6], G[36];
+    if ((s = soai_task_prepare(c, q, v, tasks, h->n, k->damping_of_lambda, &t.space))) return s;
+    if (base) {
+        if ((s = try_base(&t, a_base, 0, out, torque, first))) return s;
+        for (int n = 0; n < 6; ++n) { /* (1 - G) a_base = first */
+            double unit[6] = {0};
+            unit[n] = 1;
+            if ((s = try_base(&t, unit, 0, out, torque, found))) return s;
+            for (int r = 0; r < 6; ++r) G[6 * r + n] = (r == n) - (found[r] - first[r]);
+        }
+        memcpy(a_base, first, sizeof first);
+        if (!soai_solve(6, G, a_base)) return SOA_E_SINGULAR;
+    }
+    return try_base(&t, a_base, 1, out, torque, NULL);
 }
 
 soa_status soa_control_coordination(soa_control *c, const double *q, const double *v, const soa_coordination *k,
@@ -193,22 +303,6 @@ soa_status soa_control_coordination(soa_control *c, const double *q, const doubl
         (s = soai_frame_error(c, k->object, k->relative_to, goal, e)) || (s = object_state(c, k, &h, &o)))
         return s;
 
-    /* the object's wrench about c */
-    double P[6], A[6], W[6];
-    for (int j = 0; j < 6; ++j) P[j] = k->stiffness[j] * e->error[j] + k->damping[j] * e->rate[j];
-    rot_mul(e->goal.R, P, P), rot_mul(e->goal.R, P + 3, P + 3);
-    for (int j = 0; j < 6; ++j) A[j] = e->acceleration[j] + (passive ? 0 : P[j]);
-    object_wrench(c, &o, A, passive ? e->twist : o.V, W);
-    if (passive) { /* spring and damper act at the frame's origin */
-        double t[3];
-        v3_cross(o.r, P + 3, t);
-        for (int j = 0; j < 3; ++j) W[j] += P[j] - t[j], W[3 + j] += P[3 + j];
-    }
-    soai_clamp_wrench(k->max_force, k->max_torque, W);
-    memcpy(out.wrench, W, sizeof W);
-    v3_cross_add(o.r, W + 3, out.wrench);
-    distribute(&h, W, out.hand_wrench);
-
     /* squeeze, with its measured size fed back */
     soa_coordination_state next = *state;
     if (measured) {
@@ -217,56 +311,29 @@ soa_status soa_control_coordination(soa_control *c, const double *q, const doubl
         if (ki > 0) next.integral = fmax(fmin(next.integral, k->max_integral / ki), -k->max_integral / ki);
         out.squeeze = fmax(k->squeeze + k->squeeze_gain[0] * lack + ki * next.integral, 0);
     }
-    for (int i = 0; i < h.n; ++i)
-        for (int j = 0; j < 3; ++j) out.hand_wrench[i][3 + j] += out.squeeze * h.d[i][j];
 
-    /* each hand: F_i, and what keeps it with the object */
-    soai_hand_task hands[SOA_HANDS];
-    soa_wrench back[SOA_HANDS];
-    soa_frame object;
-    if ((s = soa_pose(c->model, c->work, k->object, &object))) return s;
-    memcpy(torque, own, (size_t)c->nv * sizeof *torque);
-    for (int i = 0; i < h.n; ++i) {
-        soa_frame hand;
-        double V[6], W_hand[6], there[6], arm[3], follow[6], lag[6] = {0};
-        if ((s = soa_pose(c->model, c->work, k->hand[i], &hand)) ||
-            (s = soa_velocity(c->model, c->work, k->hand[i], SOA_AXES_WORLD, V)))
-            return s;
-        for (int j = 0; j < 3; ++j) arm[j] = hand.p[j] - object.p[j];
-        soai_shift_motion(o.V, arm, there);
-        if (k->has_grasp) {
-            const soa_frame place = soa_frame_compose(&object, k->grasp + i);
-            double between[9], transposed[9];
-            for (int a = 0; a < 3; ++a)
-                for (int b = 0; b < 3; ++b) transposed[3 * a + b] = hand.R[3 * b + a];
-            rot_rot(place.R, transposed, between);
-            soa_rotation_vector(between, lag);
-            for (int j = 0; j < 3; ++j) lag[3 + j] = place.p[j] - hand.p[j];
-        }
-        for (int j = 0; j < 6; ++j)
-            follow[j] = k->follow_stiffness[j / 3] * lag[j] + k->follow_damping[j / 3] * (there[j] - V[j]);
-        if (passive) {
-            double *part = c->x[5];
-            for (int j = 0; j < 6; ++j) W_hand[j] = out.hand_wrench[i][j] + follow[j];
-            if ((s = soa_jacobian_transpose_mul(c->model, c->work, k->hand[i], SOA_AXES_WORLD, W_hand, part))) return s;
-            for (int j = 0; j < c->nv; ++j) torque[j] += part[j];
-            continue;
-        }
-        double t[3];
-        hands[i] = (soai_hand_task){.frame = k->hand[i], .rows = 63, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
-        soai_shift_motion(A, arm, hands[i].a); /* as a point of the object, which accelerates as wanted */
-        v3_cross(o.V, arm, t);
-        v3_cross_add(o.V, t, hands[i].a + 3);
-        back[i] = (soa_wrench){.frame = k->hand[i], .axes = SOA_AXES_WORLD};
-        for (int j = 0; j < 6; ++j) hands[i].a[j] += follow[j], back[i].value[j] = -out.hand_wrench[i][j];
-    }
+    double P[6], follow[SOA_HANDS][6]; /* of the object's spring and damper; what keeps hands with the object */
+    for (int j = 0; j < 6; ++j) P[j] = k->stiffness[j] * e->error[j] + k->damping[j] * e->rate[j];
+    rot_mul(e->goal.R, P, P), rot_mul(e->goal.R, P + 3, P + 3);
+    if ((s = follow_object(c, k, &o, follow))) return s;
     if (passive) {
-        soai_write_own(c, torque, tau);
+        double W[6], t[3], F[6], *part = c->x[5];
+        object_wrench(c, &o, e->acceleration, e->twist, W);
+        v3_cross(o.r, P + 3, t); /* they act at the frame's origin */
+        for (int j = 0; j < 3; ++j) W[j] += P[j] - t[j], W[3 + j] += P[3 + j];
+        soai_clamp_wrench(k->max_force, k->max_torque, W);
+        share_out(&h, &o, W, &out);
+        memcpy(torque, own, (size_t)c->nv * sizeof *torque);
+        for (int i = 0; i < h.n; ++i) {
+            for (int j = 0; j < 6; ++j) F[j] = out.hand_wrench[i][j] + follow[i][j];
+            if ((s = soa_jacobian_transpose_mul(c->model, c->work, k->hand[i], SOA_AXES_WORLD, F, part))) return s;
+            for (int j = 0; j < c->nv; ++j) torque[j] += part[j];
+        }
     } else {
-        const soa_operational_options options = {
-            .damping = k->damping_of_lambda, .wrenches = back, .wrench_count = h.n};
-        if ((s = soai_operational(c, q, v, hands, h.n, &options, tau, NULL, NULL))) return s;
+        for (int j = 0; j < 6; ++j) P[j] += e->acceleration[j];
+        if ((s = linearise(c, q, v, k, &h, &o, P, follow, &out, torque))) return s;
     }
+    soai_write_own(c, torque, tau);
     *state = next;
     if (result) *result = out;
     return SOA_OK;

@@ -3,7 +3,8 @@
  * Errors of a frame H against its goal G, in G's axes:  e = [log(R_G R_H'); p_G - p_H],  e' = V_G - V_H.
  * Operational space, u being what nobody drives (M_uu factored), J_u and M_au its columns, N = [-M_uu^-1 M_ua; 1]:
  *     M^-1 = [M_uu^-1 0; 0 0] + N M_r^-1 N',   J_g = J N       so   J_g M_r^-1 J_g' = J M^-1 J' - J_u M_uu^-1 J_u'
- * with J M^-1 J' by RJK91 (20) in O(n).  a_b: driven coordinates do not accelerate, u as it must.
+ * with J M^-1 J' by RJK91 (20) in O(n).  A goal given in a frame that moves with the machine makes a relative task: J is then
+ * the frame's less that frame's, so nothing need be known of its acceleration.  a_b: driven coordinates do not accelerate, u as it must.
  *     F = Lambda_g (a - J'v - J a_b),   tau = (torques at a_b) + J_a'F - M_au M_uu^-1 J_u'F                          */
 #include "control_internal.h"
 #include <math.h>
@@ -115,85 +116,109 @@ soa_status soa_control_impedance(soa_control *c, const double *q, const double *
 }
 
 /* --- operational space ------------------------------------------------------------------------------------------------ */
-/* Rows of J along the axes asked for, and a - J'v in them; kinematics stand. */
-static soa_status task_rows(soa_control *c, const soai_hand_task *tasks, int count, double *right, int *rows) {
-    int r = 0;
+/* A row of a task as wrenches: [n; f] on its frame, and what stands against it on the frame it is relative to. */
+typedef struct task_row {
+    int task;
+    double g[2][6];
+} task_row;
+
+/* Rows of J along the axes asked for and their drift J'v; kinematics stand. */
+static soa_status task_rows(soa_control *c, const soai_hand_task *tasks, int count, task_row *list,
+                            soai_task_space *space) {
+    space->rows = 0;
     for (int k = 0; k < count; ++k) {
         const soai_hand_task *t = tasks + k;
-        double drift[6], unit[6], g[6];
+        double drift[6], drift_base[6], shifted[6];
         soa_status s = soa_jdot_v(c->model, c->work, t->frame, SOA_AXES_WORLD, drift);
         if (s) return s;
+        if (t->relative) {
+            if ((s = soa_jdot_v(c->model, c->work, t->relative, SOA_AXES_WORLD, drift_base))) return s;
+            soai_shift_motion(drift_base, t->arm, shifted);
+            for (int j = 0; j < 6; ++j) drift[j] -= shifted[j];
+        }
         turn_back(t->R, drift, drift);
         for (int j = 0; j < 6; ++j) {
             if (!(t->rows & 1u << j)) continue;
-            for (int i = 0; i < 6; ++i) unit[i] = i == j;
-            turn(t->R, unit, g);
-            double *row = c->rows + (size_t)r * (size_t)c->nv;
-            if ((s = soa_jacobian_transpose_mul(c->model, c->work, t->frame, SOA_AXES_WORLD, g, row))) return s;
-            right[r++] = t->a[j] - drift[j];
+            double unit[6] = {0}, *row = c->rows + (size_t)space->rows * (size_t)c->nv;
+            task_row *r = list + space->rows;
+            unit[j] = 1;
+            r->task = k;
+            turn(t->R, unit, r->g[0]);
+            for (int i = 0; i < 6; ++i) r->g[1][i] = -r->g[0][i];
+            v3_cross_add(t->arm, r->g[1] + 3, r->g[1]);
+            if ((s = soa_jacobian_transpose_mul(c->model, c->work, t->frame, SOA_AXES_WORLD, r->g[0], row))) return s;
+            if (t->relative) {
+                if ((s = soa_jacobian_transpose_mul(c->model, c->work, t->relative, SOA_AXES_WORLD, r->g[1], c->unit)))
+                    return s;
+                for (int i = 0; i < c->nv; ++i) row[i] += c->unit[i];
+            }
+            space->drift[space->rows++] = drift[j];
         }
     }
-    *rows = r;
     return SOA_OK;
 }
-/* Omega_g in the rows asked for, from the compliance of all frames in world axes; M_uu factored. */
-static void reduced_compliance(soa_control *c, const soai_hand_task *tasks, int count, int rows, const double *whole,
-                               double *omega) {
-    const int n = 6 * count, np = c->passives;
-    for (int k = 0, r = 0; k < count; ++k)
-        for (int j = 0; j < 6; ++j) {
-            if (!(tasks[k].rows & 1u << j)) continue;
-            double row[SOAI_TASK_ROWS] = {0}; /* of world axes, over all columns */
-            for (int i = 0; i < 3; ++i)
-                for (int col = 0; col < n; ++col)
-                    row[col] += tasks[k].R[3 * i + j % 3] * whole[n * (6 * k + (j < 3 ? 0 : 3) + i) + col];
-            for (int l = 0, s = 0; l < count; ++l) {
-                double x[6];
-                turn_back(tasks[l].R, row + 6 * l, x);
-                for (int i = 0; i < 6; ++i)
-                    if (tasks[l].rows & 1u << i) omega[rows * r + s++] = x[i];
+/* Omega_g in the rows asked for, from the compliance `whole` of all frames (tasks', then those they are relative to) in
+ * world axes; M_uu factored. */
+static void reduced_compliance(soa_control *c, const soai_hand_task *tasks, int count, int frames, const task_row *list,
+                               int rows, double *omega) {
+    const int n = 6 * frames, np = c->passives;
+    for (int r = 0; r < rows; ++r) {
+        double y[2 * SOAI_TASK_ROWS] = {0}; /* motions of all frames due to row r */
+        for (int side = 0; side < (tasks[list[r].task].relative ? 2 : 1); ++side)
+            for (int i = 0; i < 6; ++i) {
+                const double *column = c->whole + n * (6 * (list[r].task + side * count) + i);
+                for (int k = 0; k < n; ++k) y[k] += list[r].g[side][i] * column[k];
             }
-            ++r;
+        for (int s = 0; s <= r; ++s) {
+            double sum = v6_dot(list[s].g[0], y + 6 * list[s].task);
+            if (tasks[list[s].task].relative) sum += v6_dot(list[s].g[1], y + 6 * (list[s].task + count));
+            omega[rows * r + s] = sum;
         }
-    for (int r = 0; r < rows; ++r) { /* less J_u M_uu^-1 J_u' */
-        const double *J = c->rows + (size_t)r * (size_t)c->nv;
         double *x = c->rows_u + (size_t)r * (size_t)np;
-        for (int p = 0; p < np; ++p) x[p] = J[c->passive[p]];
+        for (int p = 0; p < np; ++p) x[p] = c->rows[(size_t)r * (size_t)c->nv + (size_t)c->passive[p]];
         soai_passive_solve(c, x);
     }
     for (int r = 0; r < rows; ++r)
-        for (int s = 0; s <= r; ++s) {
+        for (int s = 0; s <= r; ++s) { /* less J_u M_uu^-1 J_u' */
             const double *J = c->rows + (size_t)s * (size_t)c->nv, *x = c->rows_u + (size_t)r * (size_t)np;
-            double sum = (omega[rows * r + s] + omega[rows * s + r]) / 2;
-            for (int p = 0; p < np; ++p) sum -= x[p] * J[c->passive[p]];
-            omega[rows * r + s] = omega[rows * s + r] = sum;
+            for (int p = 0; p < np; ++p) omega[rows * r + s] -= x[p] * J[c->passive[p]];
+            omega[rows * s + r] = omega[rows * r + s];
         }
 }
-/* Lambda = Omega^-1 in units in which the mean of the diagonal is 1, angular and linear rows apart; damping is added to the
- * diagonal there.  Gives back the reciprocal condition number, 0: not positive definite. */
-static double invert(const soai_hand_task *tasks, int count, int rows, double damping, double *omega, double *factor,
-                     double *lambda) {
-    double sum[2] = {0, 0}, size[SOAI_TASK_ROWS];
-    int number[2] = {0, 0}, linear[SOAI_TASK_ROWS];
+/* Units that make the mean of the diagonal of J M^-1 J' 1 over all rows of the tasks' frames, angular and linear ones apart. */
+static int unit_sizes(int count, int frames, const double *whole, double size[2]) {
+    size[0] = size[1] = 0;
+    for (int i = 0; i < 6 * count; ++i) size[i % 6 >= 3] += whole[(6 * frames + 1) * i] / (3 * count);
+    for (int k = 0; k < 2; ++k) size[k] = sqrt(size[k]);
+    return size[0] > 0 || size[1] > 0;
+}
+/* Lambda = Omega^-1 through those units; damping is added to the diagonal there.  rcond: of Omega without it, in the
+ * 1-norm, small too where driven joints hardly move the rows. */
+static soa_status invert(const soai_hand_task *tasks, int count, int rows, const double unit[2], double damping,
+                         double *omega, double *factor, double *lambda, double *rcond) {
+    double size[SOAI_TASK_ROWS], most = 0;
     for (int k = 0, r = 0; k < count; ++k)
-        for (int j = 0; j < 6; ++j) {
-            if (!(tasks[k].rows & 1u << j)) continue;
-            linear[r] = j >= 3;
-            sum[linear[r]] += omega[rows * r + r], ++number[linear[r]];
-            ++r;
-        }
+        for (int j = 0; j < 6; ++j)
+            if (tasks[k].rows & 1u << j) size[r++] = unit[j >= 3];
     for (int r = 0; r < rows; ++r) {
-        const double mean = sum[linear[r]] / number[linear[r]];
-        if (!(mean > 0)) return 0;
-        size[r] = sqrt(mean);
+        double sum = 0;
+        for (int s = 0; s < rows; ++s) {
+            omega[rows * r + s] = size[r] > 0 && size[s] > 0 ? omega[rows * r + s] / (size[r] * size[s]) : 0;
+            sum += fabs(omega[rows * r + s]);
+        }
+        most = fmax(most, sum);
+    }
+    *rcond = fmin(1, soai_spd_inverse(rows, omega, factor, lambda) * fmin(most, 1));
+    if (damping > 0) {
+        for (int r = 0; r < rows; ++r) omega[(rows + 1) * r] += damping;
+        if (!(soai_spd_inverse(rows, omega, factor, lambda) > 0)) return SOA_E_SINGULAR;
+    } else if (!(*rcond >= 1e-12)) {
+        return SOA_E_SINGULAR;
     }
     for (int r = 0; r < rows; ++r)
-        for (int s = 0; s < rows; ++s) omega[rows * r + s] = omega[rows * r + s] / (size[r] * size[s]);
-    for (int r = 0; r < rows; ++r) omega[rows * r + r] += damping;
-    const double rcond = soai_spd_inverse(rows, omega, factor, lambda);
-    for (int r = 0; r < rows; ++r)
-        for (int s = 0; s < rows; ++s) lambda[rows * r + s] /= size[r] * size[s];
-    return rcond;
+        for (int s = 0; s < rows; ++s)
+            lambda[rows * r + s] = size[r] > 0 && size[s] > 0 ? lambda[rows * r + s] / (size[r] * size[s]) : 0;
+    return SOA_OK;
 }
 static double row_dot(const soa_control *c, int row, const double *x) {
     const double *J = c->rows + (size_t)row * (size_t)c->nv;
@@ -202,34 +227,43 @@ static double row_dot(const soa_control *c, int row, const double *x) {
     return sum;
 }
 
-soa_status soai_operational(soa_control *c, const double *q, const double *v, const soai_hand_task *tasks, int count,
-                            const soa_operational_options *options, double *tau, double *a_out, double *rcond_out) {
-    const soa_operational_options none = {0}, *o = options ? options : &none;
-    if (!(o->damping >= 0)) return SOA_E_ARGUMENT;
-    const soa_model *m = c->model;
-    double *a = c->x[0], *torque = c->x[1], *force = c->x[2], *posture = c->x[3], *x = c->x[4], *y = c->x[5];
-    double right[SOAI_TASK_ROWS], F[SOAI_TASK_ROWS];
-    int rows = 0, frames[SOA_FRAME_TASKS];
-    for (int j = 0; j < c->nv; ++j) a[j] = 0, posture[j] = o->posture && soai_own(c, j) ? o->posture[j] : 0;
-    if (!soai_all_finite(posture, (size_t)c->nv)) return SOA_E_NOT_FINITE;
-    soa_status s = soa_control_passive(c, q, v, o->wrenches, o->wrench_count, a); /* a_b; factors M_uu */
-    if (s || (s = soai_control_torques(c, q, v, a, o->wrenches, o->wrench_count, c->compensate, torque)) ||
-        (s = soa_kinematics(m, c->work, q, v, NULL)) || (s = task_rows(c, tasks, count, right, &rows)))
+soa_status soai_task_prepare(soa_control *c, const double *q, const double *v, const soai_hand_task *tasks, int count,
+                             double damping, soai_task_space *space) {
+    task_row list[SOAI_TASK_ROWS];
+    int frames[2 * SOA_FRAME_TASKS], number = count;
+    double unit[2];
+    if (!(damping >= 0)) return SOA_E_ARGUMENT;
+    space->rcond = 0;
+    soa_status s = soai_passive_factor(c, q);
+    if (s || (s = soa_kinematics(c->model, c->work, q, v, NULL)) || (s = task_rows(c, tasks, count, list, space)))
         return s;
-    for (int k = 0; k < count; ++k) frames[k] = tasks[k].frame;
-    if (!rows) return SOA_E_ARGUMENT;
-    if ((s = soa_compliance(m, c->work, q, frames, count, SOA_AXES_WORLD, c->lambda))) return s;
-    reduced_compliance(c, tasks, count, rows, c->lambda, c->omega);
-    const double rcond = invert(tasks, count, rows, o->damping, c->omega, c->factor, c->lambda);
-    if (rcond_out) *rcond_out = rcond;
-    if (!(rcond >= 1e-12)) return SOA_E_SINGULAR;
-    if (o->posture && (s = soa_minv_mul(m, c->work, q, posture, x))) return s;
-    for (int r = 0; r < rows; ++r) right[r] -= row_dot(c, r, a) + (o->posture ? row_dot(c, r, x) : 0);
+    if (!space->rows) return SOA_E_ARGUMENT;
+    for (int k = 0; k < count; ++k) {
+        frames[k] = tasks[k].frame, frames[count + k] = tasks[k].relative;
+        if (tasks[k].relative) number = 2 * count;
+    }
+    if ((s = soa_compliance(c->model, c->work, q, frames, number, SOA_AXES_WORLD, c->whole))) return s;
+    if (!unit_sizes(count, number, c->whole, unit)) return SOA_E_SINGULAR;
+    reduced_compliance(c, tasks, count, number, list, space->rows, c->omega);
+    return invert(tasks, count, space->rows, unit, damping, c->omega, c->factor, c->lambda, &space->rcond);
+}
+soa_status soai_task_solve(soa_control *c, const double *q, const double *v, const soai_task_space *space,
+                           const double *wanted, const soa_wrench *wrenches, int wrench_count, const double *posture,
+                           double *torque, double *a_out) {
+    const soa_model *m = c->model;
+    const int rows = space->rows;
+    double *a = c->x[0], *force = c->x[1], *x = c->x[2], *y = c->x[3], right[SOAI_TASK_ROWS];
+    for (int j = 0; j < c->nv; ++j) a[j] = 0;
+    soa_status s = soai_passive_accelerations(c, q, v, wrenches, wrench_count, a); /* a_b */
+    if (s || (s = soai_control_torques(c, q, v, a, wrenches, wrench_count, c->compensate, torque))) return s;
+    if (posture && (s = soa_minv_mul(m, c->work, q, posture, x))) return s;
+    for (int r = 0; r < rows; ++r)
+        right[r] = wanted[r] - space->drift[r] - row_dot(c, r, a) - (posture ? row_dot(c, r, x) : 0);
     for (int j = 0; j < c->nv; ++j) force[j] = 0;
     for (int r = 0; r < rows; ++r) {
-        F[r] = 0;
-        for (int i = 0; i < rows; ++i) F[r] += c->lambda[rows * r + i] * right[i];
-        for (int j = 0; j < c->nv; ++j) force[j] += c->rows[(size_t)r * (size_t)c->nv + (size_t)j] * F[r]; /* J'F */
+        double F = 0;
+        for (int i = 0; i < rows; ++i) F += c->lambda[rows * r + i] * right[i];
+        for (int j = 0; j < c->nv; ++j) force[j] += c->rows[(size_t)r * (size_t)c->nv + (size_t)j] * F; /* J'F */
     }
     if (c->passives) { /* J_g'F: less M_au M_uu^-1 J_u'F */
         for (int p = 0; p < c->passives; ++p) c->small[p] = force[c->passive[p]];
@@ -239,39 +273,64 @@ soa_status soai_operational(soa_control *c, const double *q, const double *v, co
         if ((s = soa_mass_mul(m, c->work, q, x, y))) return s;
         for (int j = 0; j < c->nv; ++j) force[j] -= y[j];
     }
-    for (int j = 0; j < c->nv; ++j) force[j] = soai_own(c, j) ? force[j] + posture[j] : 0;
+    for (int j = 0; j < c->nv; ++j) force[j] = soai_own(c, j) ? force[j] + (posture ? posture[j] : 0) : 0;
     if (a_out) {
         if ((s = soa_minv_mul(m, c->work, q, force, x))) return s;
         for (int j = 0; j < c->nv; ++j) a_out[j] = a[j] + x[j];
     }
     for (int j = 0; j < c->nv; ++j) torque[j] += force[j];
-    soai_write_own(c, torque, tau);
     return SOA_OK;
 }
 
+/* The task of one law: the goal's axes, relative to the frame the goal is given in where that moves with what is driven. */
+static soai_hand_task task_of(const soa_control *c, const soa_frame_law *law, unsigned rows, const soa_motion *goal,
+                              const soa_frame_error *e) {
+    soai_hand_task t = {.frame = law->frame, .rows = rows ? rows : 63};
+    memcpy(t.R, e->goal.R, sizeof t.R);
+    if (!soai_frame_is_driven(c, law->relative_to)) return t;
+    t.relative = law->relative_to;
+    /* R_base = R_goal R_rel' turns the goal's place in its frame to world axes */
+    double x[3];
+    rot_tmul(goal->pose.R, goal->pose.p, x);
+    rot_mul(e->goal.R, x, t.arm);
+    return t;
+}
 soa_status soa_control_operational(soa_control *c, const double *q, const double *v, const soa_frame_task *tasks,
                                    int count, const soa_operational_options *options, double *tau, double *a_out,
                                    soa_frame_error *error, double *rcond) {
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && (!tau || !tasks || count < 1 || count > SOA_FRAME_TASKS)) s = SOA_E_ARGUMENT;
     if (s) return s;
+    const soa_operational_options none = {0}, *o = options ? options : &none;
     soai_hand_task hands[SOA_FRAME_TASKS];
+    soai_task_space space;
     soa_frame_error e[SOA_FRAME_TASKS];
+    double wanted[SOAI_TASK_ROWS], *posture = c->x[4], *torque = c->x[5], *a = c->x[6];
     for (int k = 0; k < count; ++k) {
         if ((s = check_law(c, &tasks[k].law))) return s;
         if (tasks[k].rows >= 64) return SOA_E_ARGUMENT;
         if (!soai_motion_fits(&tasks[k].goal)) return SOA_E_FRAME;
     }
+    for (int j = 0; j < c->nv; ++j) posture[j] = o->posture && soai_own(c, j) ? o->posture[j] : 0;
+    if (!soai_all_finite(posture, (size_t)c->nv)) return SOA_E_NOT_FINITE;
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL))) return s;
-    for (int k = 0; k < count; ++k) {
+    for (int k = 0, r = 0; k < count; ++k) {
         const soa_frame_law *law = &tasks[k].law;
+        double A[6];
         if ((s = soai_frame_error(c, law->frame, law->relative_to, &tasks[k].goal, e + k))) return s;
-        hands[k].frame = law->frame, hands[k].rows = tasks[k].rows ? tasks[k].rows : 63;
-        memcpy(hands[k].R, e[k].goal.R, sizeof hands[k].R);
-        turn_back(hands[k].R, e[k].acceleration, hands[k].a);
-        for (int j = 0; j < 6; ++j) hands[k].a[j] += law->stiffness[j] * e[k].error[j] + law->damping[j] * e[k].rate[j];
+        hands[k] = task_of(c, law, tasks[k].rows, &tasks[k].goal, e + k);
+        turn_back(hands[k].R, e[k].acceleration, A);
+        for (int j = 0; j < 6; ++j)
+            if (hands[k].rows & 1u << j)
+                wanted[r++] = A[j] + law->stiffness[j] * e[k].error[j] + law->damping[j] * e[k].rate[j];
     }
-    if ((s = soai_operational(c, q, v, hands, count, options, tau, a_out, rcond))) return s;
+    s = soai_task_prepare(c, q, v, hands, count, o->damping, &space);
+    if (rcond) *rcond = space.rcond;
+    if (s || (s = soai_task_solve(c, q, v, &space, wanted, o->wrenches, o->wrench_count, o->posture ? posture : NULL,
+                                  torque, a_out ? a : NULL)))
+        return s;
+    soai_write_own(c, torque, tau);
+    for (int j = 0; a_out && j < c->nv; ++j) a_out[j] = a[j];
     for (int k = 0; error && k < count; ++k) error[k] = e[k];
     return SOA_OK;
 }
@@ -316,30 +375,32 @@ soa_status soa_control_hybrid(soa_control *c, const double *q, const double *v, 
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) ||
         (s = soai_frame_error(c, h->law.frame, h->law.relative_to, goal, &e)))
         return s;
-    soai_hand_task hand = {.frame = h->law.frame, .rows = 63};
+    const soai_hand_task hand = task_of(c, &h->law, 0, goal, &e);
+    soai_task_space space;
     soa_hybrid_state next = *state;
-    double F[6];
-    memcpy(hand.R, e.goal.R, sizeof hand.R);
-    turn_back(hand.R, e.acceleration, hand.a);
+    double F[6], a[6], *torque = c->x[5];
+    turn_back(hand.R, e.acceleration, a);
     const double kp = h->force_gain[0], ki = h->force_gain[1];
     for (int j = 0; j < 6; ++j) {
         if (!(h->force_rows & 1u << j)) {
-            hand.a[j] += h->law.stiffness[j] * e.error[j] + h->law.damping[j] * e.rate[j];
+            a[j] += h->law.stiffness[j] * e.error[j] + h->law.damping[j] * e.rate[j];
             F[j] = measured[j];
             continue;
         }
         const double lack = force[j] - measured[j];
         next.integral[j] += lack * dt;
         if (ki > 0) next.integral[j] = fmax(fmin(next.integral[j], h->max_integral / ki), -h->max_integral / ki);
-        hand.a[j] = h->law.damping[j] * e.rate[j];
+        a[j] = h->law.damping[j] * e.rate[j];
         F[j] = force[j] + kp * lack + ki * next.integral[j];
     }
     soai_clamp_wrench(h->law.max_force, h->law.max_torque, F);
     soa_wrench back = {.frame = h->law.frame, .axes = SOA_AXES_WORLD};
     turn(hand.R, F, back.value);
     for (int j = 0; j < 6; ++j) back.value[j] = -back.value[j];
-    const soa_operational_options o = {.wrenches = &back, .wrench_count = 1};
-    if ((s = soai_operational(c, q, v, &hand, 1, &o, tau, NULL, NULL))) return s;
+    if ((s = soai_task_prepare(c, q, v, &hand, 1, 0, &space)) ||
+        (s = soai_task_solve(c, q, v, &space, a, &back, 1, NULL, torque, NULL)))
+        return s;
+    soai_write_own(c, torque, tau);
     *state = next;
     if (error) *error = e;
     return SOA_OK;

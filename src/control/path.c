@@ -78,9 +78,11 @@ static soa_status effort_fits(soa_control *c, const double *q0, const double *q1
     const soa_model *m = c->model;
     double *v = c->x[0], *a = c->x[1], *tau = c->x[2], s[3];
     *fits = 1;
-    for (int i = 0; i <= SAMPLES && *fits; ++i) {
-        /* the trapezoid's corners are sampled from within */
-        soa_profile_at(p, p->time * (i == SAMPLES ? 1 - 1e-9 : i == 0 ? 1e-9 : (double)i / SAMPLES), s);
+    for (int i = 0; i < SAMPLES + 5 && *fits; ++i) {
+        /* evenly, ends from within; and both sides of a trapezoid's corners, where torques jump */
+        const double corner = i & 1 ? p->time - p->ramp : p->ramp, side = i & 2 ? 1e-9 : -1e-9;
+        const double at = i == 0 ? 1e-9 : i == SAMPLES ? 1 - 1e-9 : (double)i / SAMPLES;
+        soa_profile_at(p, i > SAMPLES ? corner + side * p->time : at * p->time, s);
         soa_status bad = soa_path_joint(m, q0, q1, s, c->q_ref, v, a);
         if (bad || (bad = soa_rnea(m, c->work, c->q_ref, v, a, NULL, 0, tau))) return bad;
         for (int b = 1; b <= m->nb; ++b) {

@@ -1,0 +1,534 @@
+/* test_control.c  every law against dense formulas and against the motion that it promises.
+ *
+ * Judges: M by soa_crba, C by columns of soa_coriolis_mul, J by soa_jacobian, soa_aba and soa_grasp_fd as the plant. */
+#include "control_systems.h"
+
+static int trees(void) {
+    const char *s = getenv("SOA_TREES");
+    return s ? atoi(s) : 60;
+}
+static int shape_of(long seed) {
+    static const int shapes[] = {TREE_CHAIN, TREE_CHAINS, TREE_BRANCHED, 0};
+    return shapes[seed % 4] | TREE_FITTED;
+}
+
+/* A x = b, n x n, in place. */
+static void solve(int n, double *A, double *b) {
+    for (int k = 0; k < n; ++k) {
+        int p = k;
+        for (int i = k + 1; i < n; ++i)
+            if (fabs(A[n * i + k]) > fabs(A[n * p + k])) p = i;
+        for (int j = 0; j < n; ++j) {
+            const double t = A[n * k + j];
+            A[n * k + j] = A[n * p + j], A[n * p + j] = t;
+        }
+        const double t = b[k];
+        b[k] = b[p], b[p] = t;
+        for (int i = k + 1; i < n; ++i) {
+            const double l = A[n * i + k] / A[n * k + k];
+            for (int j = k; j < n; ++j) A[n * i + j] -= l * A[n * k + j];
+            b[i] -= l * b[k];
+        }
+    }
+    for (int i = n - 1; i >= 0; --i) {
+        for (int j = i + 1; j < n; ++j) b[i] -= A[n * i + j] * b[j];
+        b[i] /= A[n * i + i];
+    }
+}
+
+/* --- WD89 section 3 -------------------------------------------------------------------------------------------------- */
+static void recursion_is_inverse_dynamics(void **unused) {
+    (void)unused;
+    worst_case rnea = {0}, sum = {0};
+    for (long seed = first_seed(); seed < first_seed() + trees(); ++seed) {
+        driven_tree t = driven_tree_open(seed, 2 + (int)(seed % 12), shape_of(seed), 0);
+        const int n = soa_body_count(t.m), cols = t.nv / 2 + 1;
+        double *F = numbers(6 * n), *eta = numbers(t.nv + 3), *rho = numbers(t.nv + 3),
+               *E = numbers((t.nv + 3) * cols), *tau = numbers(cols);
+        OK(soa_control_inverse_feedback(t.c, t.s.q, t.s.v, t.s.tau, F, eta));
+        OK(soa_control_recursion(t.c, t.s.q, F, eta, t.nv, NULL, 0, rho, t.tau));
+        OK(soa_rnea(t.m, t.w, t.s.q, t.s.v, t.s.tau, NULL, 0, t.h));
+        note(&rnea, relative(t.tau, t.h, (size_t)t.nv), seed);
+        note(&rnea, relative(rho, t.h, (size_t)t.nv), seed);
+        /* any F: the sum of J'F over bodies, and E' */
+        dice d = {(uint64_t)seed};
+        roll_many(&d, -3, 3, 6 * (size_t)n, F), roll_many(&d, -2, 2, (size_t)t.nv + 3, eta);
+        roll_many(&d, -1, 1, (size_t)((t.nv + 3) * cols), E);
+        OK(soa_control_recursion(t.c, t.s.q, F, eta, t.nv + 3, E, cols, rho, tau));
+        OK(soa_kinematics(t.m, t.w, t.s.q, NULL, NULL));
+        double *expect = numbers(t.nv + 3), *expect_tau = numbers(cols);
+        memcpy(expect, eta, sizeof *eta * (size_t)(t.nv + 3));
+        for (int i = 1; i <= n; ++i) {
+            soa_body_info b;
+            OK(soa_body(t.m, i, &b));
+            OK(soa_jacobian_transpose_mul(t.m, t.w, b.frame, SOA_AXES_BODY, F + 6 * (i - 1), t.x));
+            for (int j = 0; j < t.nv; ++j) expect[j] += t.x[j];
+        }
+        for (int k = 0; k < cols; ++k)
+            for (int j = 0; j < t.nv + 3; ++j) expect_tau[k] += E[j * cols + k] * expect[j];
+        note(&sum, relative(rho, expect, (size_t)t.nv + 3), seed);
+        note(&sum, relative(tau, expect_tau, (size_t)cols), seed);
+        free(F), free(eta), free(rho), free(E), free(tau), free(expect), free(expect_tau);
+        driven_tree_close(&t);
+    }
+    /* exact rotors and mimic joints */
+    static const char *const shipped[] = {"random:3", "random:4", "random:5", "random:6", "random:7",
+                                          "random:8", "puma560",  "arm7",     "quadruped"};
+    for (size_t k = 0; k < sizeof shipped / sizeof *shipped; ++k) {
+        const soa_model *m;
+        soa_report report;
+        if (soa_stock_model(shipped[k], NULL, &m, &report)) fail_msg("%s", report.text);
+        soa_control_def def = soa_control_default(NULL);
+        def.compensate = SOA_COMPENSATE_ALL, def.coulomb_rate = 1e-12;
+        soa_control *c;
+        soa_work *w;
+        OK(soa_control_create(m, &def, &c));
+        OK(soa_work_create(m, &w));
+        tree_state s = random_tree_state(m, (long)k + 1);
+        double *F = numbers(6 * soa_body_count(m)), *eta = numbers(soa_nv(m)), *tau = numbers(soa_nv(m)),
+               *expect = numbers(soa_nv(m));
+        OK(soa_control_inverse_feedback(c, s.q, s.v, s.tau, F, eta));
+        OK(soa_control_recursion(c, s.q, F, eta, soa_nv(m), NULL, 0, NULL, tau));
+        OK(soa_rnea(m, w, s.q, s.v, s.tau, NULL, 0, expect));
+        note(&rnea, relative(tau, expect, (size_t)soa_nv(m)), (long)k);
+        free(F), free(eta), free(tau), free(expect);
+        free_tree_state(&s), soa_control_free(c), soa_work_free(w), soa_model_free(m);
+    }
+    conclude("WD89's F and eta through the recursion = soa_rnea", &rnea, 1e-13);
+    conclude("any F and eta, tau = E' rho", &sum, 1e-12);
+}
+
+/* The inverse dynamics controller of a closed machine: tau = E'rho = soa_embedding_id. */
+static void recursion_of_closed_machine(void **unused) {
+    (void)unused;
+    const soa_model *m;
+    soa_constraint_list list;
+    soa_constraints *loops;
+    soa_report report;
+    if (soa_model_open_closed("four-bar", NULL, &m, &list, &report)) fail_msg("%s", report.text);
+    OK(soa_constraint_list_create(&list, m, 1, &loops, &report));
+    soa_work *w;
+    OK(soa_work_create(m, &w));
+    const int nv = soa_nv(m), nq = soa_nq(m);
+    unsigned char *primary = calloc((size_t)nv, 1);
+    primary[0] = 1;
+    double *q = numbers(nq), *v = numbers(nv), *a = numbers(nv), *E = numbers(nv), *F = numbers(6 * soa_body_count(m)),
+           *eta = numbers(nv);
+    soa_neutral(m, q);
+    OK(soa_closed_assemble(loops, w, 0, q, &report));
+    soa_embedding_def def = soa_embedding_default(primary);
+    def.constraints = loops;
+    soa_embedding *e;
+    if (soa_embedding_create(m, &def, &e, &report)) fail_msg("%s", report.text);
+    soa_control_def cd = soa_control_default(NULL);
+    cd.compensate = SOA_COMPENSATE_ALL, cd.coulomb_rate = 1e-12;
+    soa_control *c;
+    OK(soa_control_create(m, &cd, &c));
+    worst_case same = {0};
+    for (int i = 0; i < 20; ++i) {
+        const double Q = q[0] + 0.02, V = 1.3 - 0.1 * i, A = -2 + 0.3 * i;
+        double tau, expect;
+        OK(soa_embedding_state(e, w, &Q, &V, &A, 0, q, v, a, E));
+        OK(soa_control_inverse_feedback(c, q, v, a, F, eta));
+        OK(soa_control_recursion(c, q, F, eta, nv, E, 1, NULL, &tau));
+        OK(soa_embedding_id(e, w, &Q, &V, &A, NULL, 0, 0, q, &expect));
+        note(&same, relative(&tau, &expect, 1), i);
+    }
+    conclude("four-bar: tau = E'rho = soa_embedding_id", &same, 1e-12);
+    free(primary), free(q), free(v), free(a), free(E), free(F), free(eta);
+    soa_control_free(c), soa_embedding_free(e), soa_constraints_free(loops), soa_constraint_list_free(&list);
+    soa_work_free(w), soa_model_free(m);
+}
+
+/* --- joint laws ------------------------------------------------------------------------------------------------------ */
+typedef struct tracked { /* a reference and gains for a random machine */
+    double *q, *v, *a, *K, *D;
+    soa_joint_reference r;
+    soa_joint_gains g;
+} tracked;
+static tracked random_tracking(const driven_tree *t, long seed) {
+    tracked x = {numbers(t->nq), numbers(t->nv), numbers(t->nv), numbers(t->nv), numbers(t->nv), {0}, {0}};
+    dice d = {(uint64_t)seed * 17 + 3};
+    roll_many(&d, -0.5, 0.5, (size_t)t->nv, x.v);
+    OK(soa_integrate(t->m, t->s.q, x.v, 1, x.q));
+    roll_many(&d, -1, 1, (size_t)t->nv, x.v), roll_many(&d, -2, 2, (size_t)t->nv, x.a);
+    roll_many(&d, 0.5, 4, (size_t)t->nv, x.K), roll_many(&d, 0.5, 4, (size_t)t->nv, x.D);
+    x.r = (soa_joint_reference){x.q, x.v, x.a}, x.g = (soa_joint_gains){x.K, x.D};
+    return x;
+}
+static void tracked_free(tracked *x) {
+    free(x->q), free(x->v), free(x->a), free(x->K), free(x->D);
+}
+
+static void pd_and_inverse_dynamics(void **unused) {
+    (void)unused;
+    worst_case pd = {0}, plant = {0}, idle = {0}, dense = {0};
+    for (long seed = first_seed(); seed < first_seed() + trees(); ++seed) {
+        driven_tree t = driven_tree_open(seed, 2 + (int)(seed % 12), shape_of(seed), 1);
+        tracked x = random_tracking(&t, seed);
+        double *e = numbers(t.nv), *a = numbers(t.nv);
+        OK(soa_difference(t.m, t.s.q, x.q, e));
+        /* PD: gravity and springs of soa_rnea at rest, friction at v_d */
+        OK(soa_control_joint_pd(t.c, t.s.q, t.s.v, &x.r, &x.g, t.tau));
+        for (int j = 0; j < t.nv; ++j) t.x[j] = t.drive[j] ? x.v[j] : 0;
+        OK(soa_rnea(t.m, t.w, t.s.q, t.x, NULL, NULL, 0, t.h));
+        OK(soa_coriolis_mul(t.m, t.w, t.s.q, t.x, t.x, t.y));
+        for (int j = 0; j < t.nv; ++j)
+            t.h[j] = t.drive[j] ? t.h[j] - t.y[j] + x.K[j] * e[j] + x.D[j] * (x.v[j] - t.s.v[j]) : 0;
+        note(&pd, relative(t.tau, t.h, (size_t)t.nv), seed);
+        /* inverse dynamics: what the plant does with these torques and wrenches */
+        OK(soa_control_inverse_dynamics(t.c, t.s.q, t.s.v, &x.r, &x.g, t.s.wrench, 3, t.tau, a));
+        OK(soa_aba(t.m, t.w, t.s.q, t.s.v, t.tau, t.s.wrench, 3, t.x));
+        int k = 0;
+        for (int j = 0; j < t.nv; ++j) {
+            if (!t.drive[j]) {
+                note(&idle, fabs(t.tau[j]), seed);
+                continue;
+            }
+            t.h[k] = x.a[j] + x.D[j] * (x.v[j] - t.s.v[j]) + x.K[j] * e[j], t.y[k++] = t.x[j];
+        }
+        note(&plant, relative(t.y, t.h, (size_t)k), seed);
+        /* passive accelerations, dense: M_uu a_u = -(M_ua a_a + h_u), whole model */
+        OK(soa_crba(t.m, t.w, t.s.q, t.M));
+        OK(soa_rnea(t.m, t.w, t.s.q, t.s.v, NULL, t.s.wrench, 3, t.h));
+        int *u = calloc((size_t)t.nv + 1, sizeof *u), nu = 0;
+        for (int j = 0; j < t.nv; ++j)
+            if (!t.drive[j]) u[nu++] = j;
+        double *A = numbers(nu * nu), *b = numbers(nu);
+        for (int i = 0; i < nu; ++i) {
+            b[i] = -t.h[u[i]];
+            for (int j = 0; j < nu; ++j) A[nu * i + j] = t.M[t.nv * u[i] + u[j]];
+            for (int j = 0; j < t.nv; ++j)
+                if (t.drive[j]) b[i] -= t.M[t.nv * u[i] + j] * a[j];
+        }
+        solve(nu, A, b);
+        soa_body_info root;
+        OK(soa_body(t.m, 1, &root));
+        int forest = 0; /* trees without a driven joint are left alone */
+        for (int i = 2; i <= soa_body_count(t.m); ++i) {
+            soa_body_info info;
+            OK(soa_body(t.m, i, &info));
+            forest += info.parent == 0;
+        }
+        for (int i = 0; !forest && i < nu; ++i) note(&dense, fabs(a[u[i]] - b[i]) / (1 + fabs(b[i])), seed);
+        free(u), free(A), free(b), free(e), free(a), tracked_free(&x), driven_tree_close(&t);
+    }
+    conclude("PD with gravity", &pd, 1e-12);
+    conclude("inverse dynamics: the plant accelerates as commanded", &plant, 1e-9);
+    conclude("no torque where nobody drives", &idle, 0);
+    conclude("passive accelerations against dense M_uu", &dense, 1e-9);
+}
+
+/* V at a state moved by h along the plant's motion, the reference moved too. */
+typedef struct moment {
+    double V, power; /* s'D s, or sigma' rate sigma */
+} moment;
+static moment passivity_at(driven_tree *t, const tracked *x, soa_passivity form, int decoupled, const double *rate,
+                           double h, double *tau) {
+    moment out = {0};
+    double *q = numbers(t->nq), *v = numbers(t->nv), *qd = numbers(t->nq), *vd = numbers(t->nv), *step = numbers(t->nv),
+           *sigma = numbers(t->nv);
+    for (int j = 0; j < t->nv; ++j) {
+        step[j] = h * t->s.v[j] + h * h / 2 * t->x[j]; /* t->x: the plant's accelerations */
+        v[j] = t->s.v[j] + h * t->x[j];
+    }
+    OK(soa_integrate(t->m, t->s.q, step, 1, q));
+    for (int j = 0; j < t->nv; ++j) step[j] = h * x->v[j] + h * h / 2 * x->a[j], vd[j] = x->v[j] + h * x->a[j];
+    OK(soa_integrate(t->m, x->q, step, 1, qd));
+    const soa_joint_reference r = {qd, vd, x->a};
+    if (decoupled) {
+        OK(soa_control_decoupled(t->c, q, v, &r, x->K, rate, tau, sigma));
+        for (int j = 0; j < t->nv; ++j) out.V += sigma[j] * sigma[j] / 2, out.power += rate[j] * sigma[j] * sigma[j];
+    } else {
+        OK(soa_control_passivity(t->c, form, q, v, &r, &x->g, tau, &out.V));
+        OK(soa_difference(t->m, q, qd, step));
+        for (int j = 0; j < t->nv; ++j) {
+            const double s = vd[j] - v[j] + (form == SOA_SLOTINE_LI ? x->K[j] * step[j] : 0);
+            if (t->drive[j]) out.power += x->D[j] * s * s;
+        }
+    }
+    free(q), free(v), free(qd), free(vd), free(step), free(sigma);
+    return out;
+}
+/* Machines with q' = v in every joint, so that references move as tangent vectors do. */
+static int plain_joints(const soa_model *m) {
+    for (int i = 1; i <= soa_body_count(m); ++i) {
+        soa_body_info b;
+        OK(soa_body(m, i, &b));
+        if ((b.type == SOA_SPHERICAL || b.type == SOA_FREE) && !(i == 1 && b.parent == 0)) return 0;
+    }
+    return 1;
+}
+static void passivity(void **unused) {
+    (void)unused;
+    worst_case slotine = {0}, wen = {0}, same = {0}, uniform = {0}, rates = {0}, energy = {0};
+    for (long seed = first_seed(); seed < first_seed() + 6 * trees(); ++seed) {
+        const int passive = seed % 3 != 0;
+        driven_tree t = driven_tree_open(seed, 2 + (int)(seed % 7), shape_of(seed), passive);
+        if (!plain_joints(t.m) || (!passive && soa_nq(t.m) != soa_nv(t.m))) {
+            driven_tree_close(&t);
+            continue;
+        }
+        tracked x = random_tracking(&t, seed);
+        double *tau = numbers(t.nv), *rate = numbers(t.nv);
+        for (int j = 0; j < t.nv; ++j) rate[j] = passive ? 1.7 : 0.5 + 0.3 * j;
+        for (int law = 0; law < 4; ++law) { /* Slotine-Li, Wen-Bayard 1, decoupled with equal rates, with any */
+            const soa_passivity form = law == 1 ? SOA_WEN_BAYARD_1 : SOA_SLOTINE_LI;
+            if (law == 3 && passive) continue;
+            for (int j = 0; law == 2 && j < t.nv; ++j) t.y[j] = 1.7;
+            const double *r = law == 3 ? rate : t.y;
+            memset(t.x, 0, sizeof *t.x * (size_t)t.nv);
+            const moment now = passivity_at(&t, &x, form, law >= 2, r, 0, t.tau);
+            OK(soa_aba(t.m, t.w, t.s.q, t.s.v, t.tau, NULL, 0, t.x));
+            double slope = 0; /* central differences, extrapolated */
+            for (int half = 0; half < 2; ++half) {
+                const double h = half ? 2e-5 : 4e-5;
+                slope += (half ? 4.0 / 3 : -1.0 / 3) *
+                         (passivity_at(&t, &x, form, law >= 2, r, h, tau).V -
+                          passivity_at(&t, &x, form, law >= 2, r, -h, tau).V) /
+                         (2 * h);
+            }
+            worst_case *w = law == 0 ? &slotine : law == 1 ? &wen : law == 2 ? &uniform : &rates;
+            note(w, fabs(slope + now.power) / (1 + now.power + now.V), seed);
+            if (law == 2) note(w, fabs(slope + 2 * 1.7 * now.V) / (1 + now.V), seed);
+            if (law == 0) t.h[0] = now.V;
+            if (law == 2) note(&energy, fabs(now.V - t.h[0]) / (1 + t.h[0]), seed); /* |sigma|^2 / 2 = s'M s / 2 */
+        }
+        if (!passive) { /* dense: M, C by columns */
+            double *Cd = numbers(t.nv), *e = numbers(t.nv);
+            OK(soa_crba(t.m, t.w, t.s.q, t.M));
+            OK(soa_difference(t.m, t.s.q, x.q, e));
+            OK(soa_rnea(t.m, t.w, t.s.q, t.s.v, NULL, NULL, 0, t.h));
+            OK(soa_coriolis_mul(t.m, t.w, t.s.q, t.s.v, t.s.v, t.y)); /* h - y: gravity, friction, springs */
+            for (int form = 0; form < SOA_PASSIVITY_COUNT; ++form) {
+                const int sl = form == SOA_SLOTINE_LI;
+                OK(soa_control_passivity(t.c, (soa_passivity)form, t.s.q, t.s.v, &x.r, &x.g, t.tau, NULL));
+                for (int j = 0; j < t.nv; ++j) rate[j] = x.v[j] + (sl ? x.K[j] * e[j] : 0);
+                OK(soa_coriolis_mul(t.m, t.w, t.s.q, form >= 2 ? x.v : t.s.v, form == 3 ? t.s.v : rate, Cd));
+                for (int i = 0; i < t.nv; ++i) {
+                    double sum = t.h[i] - t.y[i] + Cd[i] + x.D[i] * (rate[i] - t.s.v[i]) + (sl ? 0 : x.K[i] * e[i]);
+                    for (int j = 0; j < t.nv; ++j)
+                        sum += t.M[t.nv * i + j] * (x.a[j] + (sl ? x.K[j] * (x.v[j] - t.s.v[j]) : 0));
+                    tau[i] = sum;
+                }
+                note(&same, relative(t.tau, tau, (size_t)t.nv), seed);
+            }
+            free(Cd), free(e);
+        }
+        free(tau), free(rate), tracked_free(&x), driven_tree_close(&t);
+    }
+    conclude("passivity laws, dense formulas", &same, 1e-11);
+    conclude("Slotine-Li: V' = -s'D s, floating bases too", &slotine, 1e-6);
+    conclude("Wen-Bayard 1: V' = -e''D e'", &wen, 1e-6);
+    conclude("decoupled, equal rates: V' = -2 k V", &uniform, 1e-6);
+    conclude("decoupled, any rates: V' = -sigma' rate sigma", &rates, 1e-6);
+    conclude("|sigma|^2 = s'M s", &energy, 1e-12);
+}
+
+/* --- frame laws ------------------------------------------------------------------------------------------------------ */
+static soa_motion random_motion(dice *d) {
+    soa_motion g = {.pose = random_place(d, 0.5)};
+    roll_many(d, -1, 1, 6, g.twist), roll_many(d, -1, 1, 6, g.acceleration);
+    return g;
+}
+static int random_tip(const soa_model *m, dice *d) {
+    soa_body_info b;
+    OK(soa_body(m, 1 + (int)roll(d, 0, soa_body_count(m) - 1e-9), &b));
+    return b.frame;
+}
+static void turn_back(const double R[9], const double x[3], double out[3]) {
+    for (int i = 0; i < 3; ++i) out[i] = R[i] * x[0] + R[3 + i] * x[1] + R[6 + i] * x[2];
+}
+
+/* Errors' rates against differences of poses; the law against J' F. */
+static void impedance(void **unused) {
+    (void)unused;
+    worst_case law_case = {0}, rate = {0}, acceleration = {0}, vectors = {0};
+    for (long seed = first_seed(); seed < first_seed() + trees(); ++seed) {
+        driven_tree t = driven_tree_open(seed, 3 + (int)(seed % 9), shape_of(seed), 1);
+        dice d = {(uint64_t)seed * 5 + 1};
+        soa_frame_law law = soa_frame_law_default(random_tip(t.m, &d), seed % 2 ? random_tip(t.m, &d) : 0);
+        roll_many(&d, 0, 50, 6, law.stiffness), roll_many(&d, 0, 20, 6, law.damping);
+        soa_motion goal = random_motion(&d);
+        double force[6], F[6], f[6];
+        roll_many(&d, -9, 9, 6, force);
+        if (seed % 3 == 0) law.max_force = 5, law.max_torque = 3;
+        soa_frame_error e;
+        OK(soa_control_impedance(t.c, t.s.q, t.s.v, &law, &goal, force, t.tau, F, &e));
+        for (int j = 0; j < 6; ++j) f[j] = law.stiffness[j] * e.error[j] + law.damping[j] * e.rate[j] + force[j];
+        if (law.max_force > 0) {
+            const double n = sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]),
+                         l = sqrt(f[3] * f[3] + f[4] * f[4] + f[5] * f[5]);
+            const double k = fmin(1, fmin(3 / n, 5 / l));
+            for (int j = 0; j < 6; ++j) f[j] *= k;
+        }
+        double local[6];
+        turn_back(e.goal.R, F, local), turn_back(e.goal.R, F + 3, local + 3);
+        note(&law_case, relative(local, f, 6), seed);
+        OK(soa_rnea(t.m, t.w, t.s.q, t.s.v, NULL, NULL, 0, t.h));
+        OK(soa_kinematics(t.m, t.w, t.s.q, t.s.v, NULL));
+        OK(soa_jacobian_transpose_mul(t.m, t.w, law.frame, SOA_AXES_WORLD, F, t.x));
+        for (int j = 0; j < t.nv; ++j) t.h[j] = t.drive[j] ? t.h[j] + t.x[j] : 0;
+        note(&law_case, relative(t.tau, t.h, (size_t)t.nv), seed);
+        /* the goal's twist and acceleration in the world, `relative_to` moving without acceleration of its own: rates are
+         * checked with vdot such that this is so only for the world, else the frame's own acceleration is added */
+        OK(soa_aba(t.m, t.w, t.s.q, t.s.v, NULL, NULL, 0, t.x));
+        soa_frame_error ahead[2];
+        const double h = 1e-5;
+        for (int k = 0; k < 2; ++k) {
+            const double s = k ? -h : h;
+            double *q = numbers(t.nq), *v = numbers(t.nv);
+            for (int j = 0; j < t.nv; ++j) t.y[j] = s * t.s.v[j] + s * s / 2 * t.x[j], v[j] = t.s.v[j] + s * t.x[j];
+            OK(soa_integrate(t.m, t.s.q, t.y, 1, q));
+            soa_motion g = goal;
+            double rho[3], R[9];
+            for (int j = 0; j < 3; ++j) {
+                rho[j] = s * goal.twist[j] + s * s / 2 * goal.acceleration[j];
+                g.pose.p[j] += s * goal.twist[3 + j] + s * s / 2 * goal.acceleration[3 + j];
+            }
+            soa_rotation_from_vector(rho, R);
+            const soa_frame turned = {{R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8]}, {0, 0, 0}};
+            soa_frame pose = goal.pose;
+            pose.p[0] = pose.p[1] = pose.p[2] = 0;
+            pose = soa_frame_compose(&turned, &pose);
+            memcpy(g.pose.R, pose.R, sizeof pose.R);
+            for (int j = 0; j < 6; ++j) g.twist[j] += s * goal.acceleration[j];
+            OK(soa_control_frame_error(t.c, q, v, law.frame, law.relative_to, &g, ahead + k));
+            free(q), free(v);
+        }
+        OK(soa_kinematics(t.m, t.w, t.s.q, t.s.v, t.x));
+        soa_frame base;
+        double A[6], arm[3];
+        OK(soa_pose(t.m, t.w, law.relative_to, &base));
+        OK(soa_acceleration_classical(t.m, t.w, law.relative_to, SOA_AXES_WORLD, A));
+        for (int j = 0; j < 3; ++j) arm[j] = e.goal.p[j] - base.p[j];
+        const double cross[3] = {A[1] * arm[2] - A[2] * arm[1], A[2] * arm[0] - A[0] * arm[2],
+                                 A[0] * arm[1] - A[1] * arm[0]};
+        double twist[6], turned[6], numeric[6];
+        for (int j = 0; j < 3; ++j) A[3 + j] += cross[j];
+        for (int j = 0; j < 6; ++j) {
+            A[j] += e.acceleration[j];
+            numeric[j] = (ahead[0].twist[j] - ahead[1].twist[j]) / (2 * h);
+        }
+        note(&acceleration, relative(numeric, A, 6), seed);
+        double between[9], back[9];
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) {
+                back[3 * i + j] = 0;
+                for (int k = 0; k < 3; ++k) back[3 * i + j] += ahead[0].goal.R[3 * i + k] * ahead[1].goal.R[3 * j + k];
+            }
+        memcpy(between, back, sizeof back);
+        soa_rotation_vector(between, turned);
+        for (int j = 0; j < 3; ++j) {
+            turned[j] /= 2 * h;
+            turned[3 + j] = (ahead[0].goal.p[j] - ahead[1].goal.p[j]) / (2 * h);
+        }
+        memcpy(twist, e.twist, sizeof twist);
+        note(&rate, relative(turned, twist, 6), seed);
+        /* rotation vectors there and back, near half turns too */
+        double rho[3], R[9], again[3], size;
+        roll_many(&d, -1, 1, 3, rho);
+        size = sqrt(rho[0] * rho[0] + rho[1] * rho[1] + rho[2] * rho[2]);
+        const double angles[] = {0, 1e-12, 1e-6, 1e-3, 1, 3, 3.14159, 3.141592653};
+        for (size_t k = 0; k < 8; ++k) {
+            double x[3];
+            for (int j = 0; j < 3; ++j) x[j] = rho[j] / size * angles[k];
+            soa_rotation_from_vector(x, R), soa_rotation_vector(R, again);
+            for (int j = 0; j < 3; ++j) note(&vectors, fabs(again[j] - x[j]), seed);
+        }
+        driven_tree_close(&t);
+    }
+    conclude("impedance: clamped wrench, tau = own J'F + bias", &law_case, 1e-12);
+    conclude("goal's twist, by differences of poses", &rate, 1e-7);
+    conclude("goal's acceleration, by differences of twists", &acceleration, 1e-6);
+    conclude("rotation vectors there and back", &vectors, 1e-14);
+}
+
+/* The plant gives the frames the accelerations wanted; generalized Jacobian by dense formulas. */
+static void operational(void **unused) {
+    (void)unused;
+    worst_case plant = {0}, predicted = {0}, jacobian = {0};
+    int singular = 0;
+    for (long seed = first_seed(); seed < first_seed() + 3 * trees(); ++seed) {
+        driven_tree t = driven_tree_open(seed, 6 + (int)(seed % 9), shape_of(seed) & ~(TREE_CHAINS | TREE_BRANCHED), 1);
+        dice d = {(uint64_t)seed * 5 + 2};
+        soa_frame_task task[2];
+        soa_frame_error e[2];
+        const int count = 1 + (int)(seed % 2);
+        for (int k = 0; k < count; ++k) {
+            task[k] = (soa_frame_task){.law = soa_frame_law_default(random_tip(t.m, &d), k ? random_tip(t.m, &d) : 0)};
+            roll_many(&d, 0, 5, 6, task[k].law.stiffness), roll_many(&d, 0, 5, 6, task[k].law.damping);
+            task[k].goal = random_motion(&d);
+            task[k].rows = 1u << (int)roll(&d, 0, 5.99) | 1u << (int)roll(&d, 0, 5.99);
+        }
+        roll_many(&d, -5, 5, (size_t)t.nv, t.h);
+        soa_operational_options o = {.wrenches = t.s.wrench, .wrench_count = 3, .posture = seed % 3 ? t.h : NULL};
+        double rcond, *a = numbers(t.nv);
+        const soa_status s = soa_control_operational(t.c, t.s.q, t.s.v, task, count, &o, t.tau, a, e, &rcond);
+        if (s == SOA_E_SINGULAR || (s == SOA_OK && rcond < 1e-5)) {
+            ++singular;
+        } else {
+            OK(s);
+            OK(soa_aba(t.m, t.w, t.s.q, t.s.v, t.tau, t.s.wrench, 3, t.x));
+            /* trees nobody drives are left out of a */
+            note(&predicted, relative(a, t.x, (size_t)t.nv) * rcond / 1e-3, seed);
+            OK(soa_kinematics(t.m, t.w, t.s.q, t.s.v, t.x));
+            for (int k = 0; k < count; ++k) {
+                double A[6], B[6], got[6], want[6], g[6], l[3];
+                soa_frame base;
+                OK(soa_acceleration_classical(t.m, t.w, task[k].law.frame, SOA_AXES_WORLD, A));
+                OK(soa_acceleration_classical(t.m, t.w, task[k].law.relative_to, SOA_AXES_WORLD, B));
+                OK(soa_pose(t.m, t.w, task[k].law.relative_to, &base));
+                for (int j = 0; j < 3; ++j) l[j] = e[k].goal.p[j] - base.p[j];
+                for (int j = 0; j < 6; ++j) A[j] -= B[j]; /* seen from the frame of the goal */
+                A[3] -= B[1] * l[2] - B[2] * l[1], A[4] -= B[2] * l[0] - B[0] * l[2], A[5] -= B[0] * l[1] - B[1] * l[0];
+                turn_back(e[k].goal.R, A, got), turn_back(e[k].goal.R, A + 3, got + 3);
+                turn_back(e[k].goal.R, e[k].acceleration, g);
+                turn_back(e[k].goal.R, e[k].acceleration + 3, g + 3);
+                for (int j = 0; j < 6; ++j) {
+                    want[j] = g[j] + task[k].law.stiffness[j] * e[k].error[j] + task[k].law.damping[j] * e[k].rate[j];
+                    if (task[k].rows & 1u << j) note(&plant, fabs(got[j] - want[j]) / (1 + fabs(want[j])), seed);
+                }
+            }
+        }
+        /* J_g = J_a - J_u M_uu^-1 M_ua, dense, with u in the driven tree (the only one here) */
+        double *J = numbers(6 * t.nv), *Jg = numbers(6 * t.nv), *expect = numbers(6 * t.nv);
+        OK(soa_kinematics(t.m, t.w, t.s.q, NULL, NULL));
+        OK(soa_jacobian(t.m, t.w, task[0].law.frame, SOA_AXES_BODY, J));
+        OK(soa_crba(t.m, t.w, t.s.q, t.M));
+        int *u = calloc((size_t)t.nv + 1, sizeof *u), nu = 0;
+        for (int j = 0; j < t.nv; ++j)
+            if (!t.drive[j]) u[nu++] = j;
+        double *A = numbers(nu * nu), *b = numbers(nu);
+        for (int j = 0; j < t.nv; ++j) {
+            if (!t.drive[j]) continue;
+            for (int i = 0; i < nu; ++i) {
+                b[i] = t.M[t.nv * u[i] + j];
+                for (int l = 0; l < nu; ++l) A[nu * i + l] = t.M[t.nv * u[i] + u[l]];
+            }
+            solve(nu, A, b);
+            for (int r = 0; r < 6; ++r) {
+                expect[r * t.nv + j] = J[r * t.nv + j];
+                for (int i = 0; i < nu; ++i) expect[r * t.nv + j] -= J[r * t.nv + u[i]] * b[i];
+            }
+        }
+        OK(soa_control_generalized_jacobian(t.c, t.s.q, task[0].law.frame, SOA_AXES_BODY, Jg));
+        note(&jacobian, relative(Jg, expect, 6 * (size_t)t.nv), seed);
+        free(J), free(Jg), free(expect), free(u), free(A), free(b), free(a);
+        driven_tree_close(&t);
+    }
+    printf("  %d of %d cases were near singular and left out\n", singular, 3 * trees());
+    assert_true(singular < 3 * trees() / 2);
+    conclude("operational space: frames accelerate as wanted", &plant, 1e-7);
+    conclude("accelerations foretold", &predicted, 1e-6);
+    conclude("generalized Jacobian, dense", &jacobian, 1e-9);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recursion_is_inverse_dynamics), cmocka_unit_test(recursion_of_closed_machine),
+        cmocka_unit_test(pd_and_inverse_dynamics),       cmocka_unit_test(passivity),
+        cmocka_unit_test(impedance),                     cmocka_unit_test(operational),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,359 @@
+/* test_control_motion.c  closed loops: two PUMA arms on a floating base, a satellite, laws sampled at 1 kHz and held.
+ *
+ * The plant is soa_aba, or soa_grasp_fd where the hands hold the satellite; Runge-Kutta steps of fourth order. */
+#include "control_systems.h"
+
+enum { DT_PER_SECOND = 1000 };
+static const double DT = 1.0 / DT_PER_SECOND;
+
+typedef struct plant {
+    const soa_model *m;
+    soa_work *w;
+    soa_grasp *g; /* NULL: nothing is held */
+    double q[PUMA_Q], v[PUMA_V], force[12];
+} plant;
+static void rate(plant *p, const double *q, const double *v, const double *tau, double *qr, double *a) {
+    double unit[PUMA_Q];
+    memcpy(unit, q, sizeof unit);
+    OK(soa_normalize(p->m, unit));
+    OK(soa_q_rate(p->m, unit, v, qr));
+    if (p->g)
+        OK(soa_grasp_fd(p->g, p->w, NULL, unit, v, tau, NULL, 0, a, p->force, NULL, NULL));
+    else
+        OK(soa_aba(p->m, p->w, unit, v, tau, NULL, 0, a));
+}
+static void step(plant *p, const double *tau) {
+    double k[4][PUMA_Q], l[4][PUMA_V], q[PUMA_Q], v[PUMA_V];
+    const int nq = soa_nq(p->m), nv = soa_nv(p->m);
+    rate(p, p->q, p->v, tau, k[0], l[0]);
+    for (int s = 1; s < 4; ++s) {
+        const double h = s < 3 ? DT / 2 : DT;
+        for (int j = 0; j < nq; ++j) q[j] = p->q[j] + h * k[s - 1][j];
+        for (int j = 0; j < nv; ++j) v[j] = p->v[j] + h * l[s - 1][j];
+        rate(p, q, v, tau, k[s], l[s]);
+    }
+    for (int j = 0; j < nq; ++j) p->q[j] += DT / 6 * (k[0][j] + 2 * k[1][j] + 2 * k[2][j] + k[3][j]);
+    for (int j = 0; j < nv; ++j) p->v[j] += DT / 6 * (l[0][j] + 2 * l[1][j] + 2 * l[2][j] + l[3][j]);
+    OK(soa_normalize(p->m, p->q));
+}
+static void momentum(plant *p, double h[6]) { /* about the world's origin */
+    double com[3], x[6];
+    OK(soa_momentum(p->m, p->w, p->q, p->v, x, com));
+    const double *f = x + 3;
+    memcpy(h, x, sizeof x);
+    h[0] += com[1] * f[2] - com[2] * f[1], h[1] += com[2] * f[0] - com[0] * f[2];
+    h[2] += com[0] * f[1] - com[1] * f[0];
+}
+static double size3(const double *x) {
+    return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+}
+static soa_frame relative_pose(const soa_model *m, soa_work *w, const double *q, int base, int frame) {
+    soa_frame a, b;
+    OK(soa_kinematics(m, w, q, NULL, NULL));
+    OK(soa_pose(m, w, base, &a));
+    OK(soa_pose(m, w, frame, &b));
+    a = soa_frame_inverse(&a);
+    return soa_frame_compose(&a, &b);
+}
+
+/* --- free motion ------------------------------------------------------------------------------------------------------ */
+/* Inverse dynamics on the floating base: e'' + 2 w e' + w^2 e = 0 in every joint, from rest: e = e0 (1 + w t) e^-wt. */
+static void joints_settle_on_a_floating_base(void **unused) {
+    (void)unused;
+    two_pumas t = two_pumas_open(0, 300, 1, 1);
+    plant p = {.m = t.m};
+    soa_control *c;
+    const soa_control_def def = soa_control_default(t.drive);
+    OK(soa_work_create(t.m, &p.w));
+    OK(soa_control_create(t.m, &def, &c));
+    two_pumas_pose(&t, 0.9, p.q);
+    double qd[PUMA_Q], K[PUMA_V], D[PUMA_V], tau[PUMA_V], h0[6], h[6], worst = 0;
+    memcpy(qd, p.q, sizeof qd);
+    for (int i = 0; i < 12; ++i) qd[7 + i] += i % 2 ? -0.3 : 0.2;
+    for (int j = 0; j < PUMA_V; ++j) K[j] = 25, D[j] = 10;
+    const soa_joint_reference r = {qd, NULL, NULL};
+    const soa_joint_gains g = {K, D};
+    for (int n = 0; n < 2000; ++n) {
+        const double time = n * DT;
+        for (int i = 0; i < 12; ++i) {
+            const double e = (qd[7 + i] - p.q[7 + i]) / (i % 2 ? -0.3 : 0.2);
+            worst = fmax(worst, fabs(e - (1 + 5 * time) * exp(-5 * time)));
+        }
+        OK(soa_control_inverse_dynamics(c, p.q, p.v, &r, &g, NULL, 0, tau, NULL));
+        step(&p, tau);
+    }
+    memset(h0, 0, sizeof h0);
+    momentum(&p, h);
+    double most = 0;
+    for (int j = 0; j < 6; ++j) most = fmax(most, fabs(h[j]));
+    printf("  joints follow (1 + wt) e^-wt within %.1e (torques held for 1 ms); momentum %.1e\n", worst, most);
+    assert_true(worst <= 5e-3);
+    assert_true(most <= 1e-9);
+    /* the law of equal rates: |sigma| falls as e^-kt */
+    double s0 = 0, s1 = 0, sigma[PUMA_V], rates[PUMA_V], L[PUMA_V];
+    for (int i = 0; i < 12; ++i) qd[7 + i] += i % 2 ? 0.3 : -0.2;
+    for (int j = 0; j < PUMA_V; ++j) rates[j] = 4, L[j] = 3;
+    for (int n = 0; n <= 1000; ++n) {
+        OK(soa_control_decoupled(c, p.q, p.v, &r, L, rates, tau, sigma));
+        double sum = 0;
+        for (int j = 0; j < PUMA_V; ++j) sum += sigma[j] * sigma[j];
+        if (n == 0) s0 = sqrt(sum);
+        s1 = sqrt(sum);
+        if (n < 1000) step(&p, tau);
+    }
+    printf("  innovations: |sigma(1 s)| / |sigma(0)| = %.5f, e^-4 = %.5f\n", s1 / s0, exp(-4));
+    assert_true(fabs(s1 / s0 / exp(-4) - 1) <= 0.02);
+    soa_control_free(c), soa_work_free(p.w), soa_model_free(t.m);
+}
+
+/* A hand goes to a goal in the world by operational space while the other arm keeps the base's attitude; at zero momentum
+ * the hand's velocity is J_g qdot (Umetani & Yoshida). */
+static void hand_reaches_goal(void **unused) {
+    (void)unused;
+    two_pumas t = two_pumas_open(0, 300, 1, 1);
+    plant p = {.m = t.m};
+    soa_control *c;
+    const soa_control_def def = soa_control_default(t.drive);
+    OK(soa_work_create(t.m, &p.w));
+    OK(soa_control_create(t.m, &def, &c));
+    two_pumas_pose(&t, 0.9, p.q);
+    const soa_frame start = relative_pose(t.m, p.w, p.q, 0, t.hand[0]);
+    soa_frame end = start;
+    end.p[0] -= 0.1, end.p[1] += 0.05, end.p[2] += 0.1;
+    const double axis[3] = {0, 0, 1}, none[3] = {0, 0, 0};
+    const soa_frame turn = soa_frame_axis_angle(axis, 0.3, none);
+    soa_frame R = soa_frame_compose(&turn, &end);
+    memcpy(end.R, R.R, sizeof R.R);
+    soa_frame_task task[2] = {{.law = soa_frame_law_default(t.hand[0], 0)},
+                              {.law = soa_frame_law_default(t.base, 0), .rows = SOA_ROWS_ANGULAR}};
+    for (int k = 0; k < 2; ++k)
+        for (int j = 0; j < 6; ++j) task[k].law.stiffness[j] = 36, task[k].law.damping[j] = 12;
+    const soa_frame attitude = soa_frame_identity();
+    task[1].goal = soa_motion_at(&attitude);
+    const soa_profile profile = soa_profile_quintic(2);
+    double tau[PUMA_V], posture[PUMA_V], momentum_most = 0, tracking = 0, umetani = 0, tilt = 0;
+    soa_frame_error e[2];
+    for (int n = 0; n < 3000; ++n) {
+        double s[3], h[6], J[6 * PUMA_V], V[6];
+        soa_profile_at(&profile, n * DT, s);
+        OK(soa_path_pose(&start, &end, s, &task[0].goal));
+        for (int j = 0; j < PUMA_V; ++j) posture[j] = -5 * p.v[j];
+        const soa_operational_options o = {.posture = posture};
+        OK(soa_control_operational(c, p.q, p.v, task, 2, &o, tau, NULL, e, NULL));
+        tracking = fmax(tracking, size3(e[0].error + 3)), tilt = fmax(tilt, size3(e[1].error));
+        if (n % 100 == 0) {
+            momentum(&p, h);
+            for (int j = 0; j < 6; ++j) momentum_most = fmax(momentum_most, fabs(h[j]));
+            OK(soa_control_generalized_jacobian(c, p.q, t.hand[0], SOA_AXES_WORLD, J));
+            OK(soa_kinematics(t.m, p.w, p.q, p.v, NULL));
+            OK(soa_velocity(t.m, p.w, t.hand[0], SOA_AXES_WORLD, V));
+            for (int r = 0; r < 6; ++r) {
+                double sum = 0;
+                for (int j = 0; j < PUMA_V; ++j) sum += J[r * PUMA_V + j] * p.v[j];
+                umetani = fmax(umetani, fabs(sum - V[r]));
+            }
+        }
+        step(&p, tau);
+    }
+    printf("  hand: tracking %.1e m, at the end %.1e m, %.1e rad; base tilts %.1e rad at most\n", tracking,
+           size3(e[0].error + 3), size3(e[0].error), tilt);
+    printf("  momentum %.1e; V - J_g v %.1e\n", momentum_most, umetani);
+    assert_true(size3(e[0].error + 3) <= 1e-6 && size3(e[0].error) <= 1e-6);
+    assert_true(tracking <= 1e-3 && tilt <= 1e-3);
+    assert_true(momentum_most <= 1e-9 && umetani <= 1e-9);
+
+    /* impedance towards a goal that the satellite carries: it drifts and turns slowly */
+    p.v[PUMA_SATELLITE_V + 2] = 0.02, p.v[PUMA_SATELLITE_V + 4] = 0.01;
+    soa_motion goal = soa_motion_at(NULL);
+    goal.pose = relative_pose(t.m, p.w, p.q, t.satellite, t.hand[1]);
+    goal.pose.p[0] -= 0.05;
+    soa_frame_law law = soa_frame_law_default(t.hand[1], t.satellite);
+    for (int j = 0; j < 6; ++j) law.stiffness[j] = j < 3 ? 60 : 600, law.damping[j] = j < 3 ? 15 : 150;
+    law.max_force = 40, law.max_torque = 10;
+    double first = 0, most = 0;
+    for (int n = 0; n < 4000; ++n) {
+        double wrench[6];
+        OK(soa_control_impedance(c, p.q, p.v, &law, &goal, NULL, tau, wrench, e));
+        for (int j = 6; j < 12; ++j) tau[j] -= 20 * p.v[j]; /* the other arm stays */
+        if (n == 0) first = size3(e[0].error + 3);
+        most = fmax(most, size3(wrench + 3));
+        step(&p, tau);
+    }
+    printf("  impedance, goal on the satellite: %.1e m to %.1e m, %.1e rad; force at most %.1f N\n", first,
+           size3(e[0].error + 3), size3(e[0].error), most);
+    assert_true(size3(e[0].error + 3) <= 3e-3 && size3(e[0].error) <= 1e-2 && most <= 40 + 1e-9);
+    soa_control_free(c), soa_work_free(p.w), soa_model_free(t.m);
+}
+
+/* --- the satellite held ----------------------------------------------------------------------------------------------- */
+static void hold(const two_pumas *t, plant *p) {
+    two_pumas_pose(t, 0.6, p->q);
+    OK(soa_grasp_create(t->m, 2, &p->g));
+    for (int i = 0; i < 2; ++i) {
+        soa_contact_def def = soa_contact_default(SOA_CONTACT_RIGID, t->hand[i], t->satellite);
+        def.place_object = relative_pose(t->m, p->w, p->q, t->satellite, t->hand[i]);
+        int number;
+        soa_report report;
+        if (soa_grasp_add(p->g, &def, &number, &report)) fail_msg("%s", report.text);
+    }
+}
+static soa_coordination law_for(const two_pumas *t, soa_coordination_form form) {
+    soa_coordination k = soa_coordination_default(t->satellite, t->base);
+    k.form = form, k.hands = 2, k.hand[0] = t->hand[0], k.hand[1] = t->hand[1];
+    k.squeeze = 30;
+    return k;
+}
+
+/* Feedback-linearising: with these torques the held satellite accelerates just as wanted, and the contact forces are those
+ * that were shared out. */
+static void linearising_is_exact(void **unused) {
+    (void)unused;
+    two_pumas t = two_pumas_open(0, 300, 1, 1);
+    plant p = {.m = t.m};
+    soa_control *c;
+    const soa_control_def def = soa_control_default(t.drive);
+    OK(soa_work_create(t.m, &p.w));
+    OK(soa_control_create(t.m, &def, &c));
+    hold(&t, &p);
+    worst_case object = {0}, forces = {0}, internal = {0}, idle = {0};
+    for (long seed = first_seed(); seed < first_seed() + 30; ++seed) {
+        dice d = {(uint64_t)seed};
+        roll_many(&d, -0.3, 0.3, PUMA_V, p.v);
+        OK(soa_grasp_close(p.g, p.w, p.q, p.v, p.v, NULL));
+        soa_coordination k = law_for(&t, SOA_COORDINATE_LINEARISING);
+        roll_many(&d, 0, 4, 6, k.stiffness), roll_many(&d, 0, 4, 6, k.damping);
+        k.relative_to = seed % 2 ? t.base : 0;
+        k.share[0] = roll(&d, 0.2, 0.8), k.share[1] = 1 - k.share[0];
+        k.couple_length = roll(&d, 0.05, 0.5), k.squeeze = roll(&d, 0, 60);
+        soa_motion goal = {.pose = random_place(&d, 0.5)};
+        roll_many(&d, -0.3, 0.3, 6, goal.twist), roll_many(&d, -0.3, 0.3, 6, goal.acceleration);
+        soa_coordination_state state = {0};
+        soa_coordination_result r;
+        double tau[PUMA_V], a[PUMA_V], force[12], A[6], want[6], s;
+        OK(soa_control_coordination(c, p.q, p.v, &k, &goal, NULL, 1e-3, &state, tau, &r));
+        for (int j = 0; j < PUMA_V; ++j)
+            if (!t.drive[j]) note(&idle, fabs(tau[j]), seed);
+        OK(soa_grasp_fd(p.g, p.w, NULL, p.q, p.v, tau, NULL, 0, a, force, NULL, NULL));
+        OK(soa_kinematics(t.m, p.w, p.q, p.v, a));
+        OK(soa_acceleration_classical(t.m, p.w, t.satellite, SOA_AXES_WORLD, A));
+        double local[6];
+        for (int j = 0; j < 6; ++j) local[j] = k.stiffness[j] * r.error.error[j] + k.damping[j] * r.error.rate[j];
+        for (int i = 0; i < 3; ++i)
+            for (int h = 0; h < 6; h += 3) {
+                want[h + i] = r.error.acceleration[h + i];
+                for (int j = 0; j < 3; ++j) want[h + i] += r.error.goal.R[3 * i + j] * local[h + j];
+            }
+        if (k.relative_to) { /* the goal goes with the base, which accelerates */
+            soa_frame B, O;
+            double base[6], l[3];
+            OK(soa_pose(t.m, p.w, t.base, &B));
+            OK(soa_pose(t.m, p.w, t.satellite, &O));
+            OK(soa_acceleration_classical(t.m, p.w, t.base, SOA_AXES_WORLD, base));
+            for (int j = 0; j < 3; ++j) l[j] = O.p[j] - B.p[j];
+            for (int j = 0; j < 6; ++j) want[j] += base[j];
+            want[3] += base[1] * l[2] - base[2] * l[1], want[4] += base[2] * l[0] - base[0] * l[2];
+            want[5] += base[0] * l[1] - base[1] * l[0];
+        }
+        note(&object, relative(A, want, 6), seed);
+        note(&forces, relative(force, &r.hand_wrench[0][0], 12), seed);
+        OK(soa_control_internal_force(c, p.q, &k, force, &s));
+        note(&internal, fabs(s - k.squeeze), seed);
+        /* what the hands do is what the object gets */
+        double sum[6] = {0};
+        soa_frame X, H;
+        OK(soa_pose(t.m, p.w, t.satellite, &X));
+        for (int i = 0; i < 2; ++i) {
+            double *f = r.hand_wrench[i], l[3];
+            OK(soa_pose(t.m, p.w, t.hand[i], &H));
+            for (int j = 0; j < 3; ++j) l[j] = H.p[j] - X.p[j];
+            for (int j = 0; j < 6; ++j) sum[j] += f[j];
+            sum[0] += l[1] * f[5] - l[2] * f[4], sum[1] += l[2] * f[3] - l[0] * f[5];
+            sum[2] += l[0] * f[4] - l[1] * f[3];
+        }
+        note(&forces, relative(sum, r.wrench, 6), seed);
+    }
+    conclude("object accelerates as wanted, floating base", &object, 1e-9);
+    conclude("contact forces are those shared out", &forces, 1e-9);
+    conclude("internal force (N)", &internal, 1e-8);
+    conclude("no torque where nobody drives", &idle, 0);
+    soa_control_free(c), soa_grasp_free(p.g), soa_work_free(p.w), soa_model_free(t.m);
+}
+
+/* 300 kg that drift and turn are stopped, moved 0.3 m and turned 30 degrees relative to the base.  The controller's model has
+ * a satellite of 240 kg, arms 10 % too heavy, joint friction 20 % too small. */
+static void satellite_is_moved(void **unused) {
+    (void)unused;
+    for (int form = 0; form < 2; ++form) {
+        two_pumas t = two_pumas_open(0, 300, 1, 1), estimate = two_pumas_open(0, 240, 1.1, 0.8);
+        plant p = {.m = t.m};
+        soa_control *c;
+        const soa_control_def def = soa_control_default(t.drive);
+        OK(soa_work_create(t.m, &p.w));
+        OK(soa_control_create(estimate.m, &def, &c));
+        hold(&t, &p);
+        p.v[PUMA_SATELLITE_V + 2] = 0.03, p.v[PUMA_SATELLITE_V + 3] = 0.02, p.v[PUMA_SATELLITE_V + 4] = -0.02;
+        OK(soa_grasp_close(p.g, p.w, p.q, p.v, p.v, NULL));
+        soa_coordination k = law_for(&t, form ? SOA_COORDINATE_PASSIVE : SOA_COORDINATE_LINEARISING);
+        for (int j = 0; j < 6; ++j) {
+            k.stiffness[j] = form ? (j < 3 ? 300 : 2000) : 9;
+            k.damping[j] = form ? (j < 3 ? 150 : 1000) : 6;
+        }
+        k.squeeze_gain[0] = 0.2, k.squeeze_gain[1] = 2;
+        const soa_frame start = relative_pose(t.m, p.w, p.q, t.base, t.satellite);
+        soa_frame end = start;
+        const double axis[3] = {0, 0, 1}, none[3] = {0, 0, 0};
+        const soa_frame turn = soa_frame_axis_angle(axis, 3.14159265358979 / 6, none),
+                        turned = soa_frame_compose(&turn, &start);
+        memcpy(end.R, turned.R, sizeof end.R);
+        end.p[0] -= 0.2, end.p[2] += 0.2236;
+        const soa_profile profile = soa_profile_quintic(5);
+        soa_coordination_state state = {0};
+        soa_coordination_result r;
+        double tau[PUMA_V] = {0}, h0[6], h[6], squeeze = 0, gap = 0, low = 1e9, high = -1e9, strongest = 0;
+        double held_position = 0, held_angle = 0;
+        double a[PUMA_V];
+        momentum(&p, h0);
+        OK(soa_grasp_fd(p.g, p.w, NULL, p.q, p.v, tau, NULL, 0, a, p.force, NULL, NULL));
+        for (int n = 0; n < 12 * DT_PER_SECOND; ++n) {
+            soa_motion goal;
+            double s[3];
+            soa_profile_at(&profile, n * DT - 1, s);
+            OK(soa_path_pose(&start, &end, s, &goal));
+            OK(soa_control_internal_force(c, p.q, &k, p.force, &squeeze)); /* measured just now */
+            OK(soa_control_coordination(c, p.q, p.v, &k, &goal, &squeeze, DT, &state, tau, &r));
+            for (int j = 0; j < PUMA_V; ++j) strongest = fmax(strongest, fabs(tau[j]));
+            step(&p, tau);
+            if (n > 9 * DT_PER_SECOND) {
+                low = fmin(low, squeeze), high = fmax(high, squeeze);
+                held_position = fmax(held_position, size3(r.error.error + 3));
+                held_angle = fmax(held_angle, size3(r.error.error));
+            }
+        }
+        momentum(&p, h);
+        double drift = 0;
+        for (int j = 0; j < 6; ++j) drift = fmax(drift, fabs(h[j] - h0[j]));
+        for (int i = 0; i < 2; ++i) {
+            soa_contact_motion m;
+            OK(soa_grasp_motion(p.g, p.w, p.q, p.v, i, &m));
+            gap = fmax(gap, m.gap);
+        }
+        printf("  %s: held within %.2e m, %.2e rad; internal force %.3f to %.3f N of 30; largest torque %.0f Nm\n",
+               form ? "passive" : "linearising", held_position, held_angle, low, high, strongest);
+        printf("    momentum off by %.1e, grasp open by %.1e\n", drift, gap);
+        assert_true(held_position <= 5e-3 && held_angle <= 0.0175);
+        assert_true(low >= 29.5 && high <= 30.5);
+        assert_true(drift <= 1e-6 && gap <= 1e-6);
+        soa_control_free(c), soa_grasp_free(p.g), soa_work_free(p.w);
+        soa_model_free(t.m), soa_model_free(estimate.m);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(joints_settle_on_a_floating_base),
+        cmocka_unit_test(hand_reaches_goal),
+        cmocka_unit_test(linearising_is_exact),
+        cmocka_unit_test(satellite_is_moved),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
