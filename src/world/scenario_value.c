@@ -320,7 +320,7 @@ static bool read_integer(soai_reader *r, const soai_node *node, const char *what
 /* --- names of other things ---------------------------------------------------------------------------------------- */
 int soai_find_part(const soa_scenario *s, const char *name, size_t length) {
     for (int i = 0; i < s->part_count; ++i)
-        if (strlen(s->parts[i].name) == length && memcmp(s->parts[i].name, name, length) == 0) return i;
+        if (strncmp(s->parts[i].name, name, length) == 0 && !s->parts[i].name[length]) return i;
     return -1;
 }
 
