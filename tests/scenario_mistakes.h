@@ -38,7 +38,7 @@ static const struct mistake {
     {"parts: &p [*p]\n", SOA_E_FORMAT, 1, 12, "alias *p stands inside what it names"},
     {"? [a]\n: 1\n", SOA_E_FORMAT, 1, 3, "a key must be a word, not a list"},
     {"a: {<<: 3}\n", SOA_E_FORMAT, 1, 9, "<< takes a map or a list of maps"},
-    {"name: \"a\\0b\"\n", SOA_E_FORMAT, 1, 8, "a text must not contain \\0"},
+    {"name: \"a\\0b\"\n", SOA_E_FORMAT, 1, 7, "a text must not contain \\0"},
     {"name: a\001b\n", SOA_E_FORMAT, 1, 8, "the control character 0x01 is not allowed in a text file"},
     {"name: \"\n", SOA_E_FORMAT, 1, 8, "not YAML: double-quoted scalar without closing quote"},
     {"part: []\n", SOA_E_NAME, 1, 1, "scenario: unknown key 'part'; did you mean 'parts'?"},
@@ -355,7 +355,7 @@ static const struct mistake {
      "sweep: the part of 'a.twist[0]' does not float"},
     {CONTACT("between: [left, ground]") "sweep: {contact.margin: [0.1 mm, 1 mm]}\n", SOA_E_ARGUMENT, 9, 8,
      "sweep: least_distance may reach 0.0002 m, margin 0.0001 m, in the contact at 8:5; it must stay below"},
-    {PARTS "name: \"a\\x01b\"\nduration: \"\\x01\"\n", SOA_E_FORMAT, 5, 12, "duration: expected a number, found '?'"},
+    {PARTS "name: \"a\\x01b\"\nduration: \"\\x01\"\n", SOA_E_FORMAT, 5, 11, "duration: expected a number, found '?'"},
 };
 
 #endif

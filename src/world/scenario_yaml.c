@@ -229,13 +229,15 @@ static bool alias(builder *b, const struct fy_event *event, soa_mark mark) {
 }
 
 static bool scalar(builder *b, const struct fy_event *event, soa_mark mark) {
+    enum fy_scalar_style style = event->scalar.value ? fy_token_scalar_style(event->scalar.value) : FYSS_PLAIN;
+    if (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED) --mark.column; /* of the quote */
     soai_node *n = new_node(b, SOAI_SCALAR, mark);
     if (!n) return false;
     size_t length = 0;
     const char *text = event->scalar.value ? fy_token_get_text(event->scalar.value, &length) : "";
     if (!text) return soai_no_memory(b->r);
     if (memchr(text, 0, length)) return soai_say(b->r, SOA_E_FORMAT, mark, "a text must not contain \\0");
-    n->plain = !event->scalar.value || fy_token_scalar_style(event->scalar.value) == FYSS_PLAIN;
+    n->plain = style == FYSS_PLAIN;
     n->text = soai_arena_text(&b->r->tree, text, length);
     if (!n->text) return soai_no_memory(b->r);
     return name_anchor(b, event->scalar.anchor, n) && put(b, n, mark);
