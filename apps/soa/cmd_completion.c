@@ -16,8 +16,8 @@ static kind kind_of(const char *word) {
     static const struct {
         const char *word;
         kind kind;
-    } list[] = {{"", NOTHING},    {"MODEL", MODEL},    {"[COMMAND]", COMMAND},
-                {"SHELL", SHELL}, {"FILE", FILE_NAME}, {"LIST", FUNCTIONS}};
+    } list[] = {{"", NOTHING},       {"MODEL", MODEL},   {"[COMMAND]", COMMAND}, {"SHELL", SHELL},
+                {"FILE", FILE_NAME}, {"LOG", FILE_NAME}, {"LIST", FUNCTIONS}};
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i)
         if (strcmp(word, list[i].word) == 0) return list[i].kind;
     return OTHER;
@@ -164,6 +164,7 @@ static void put_bash_cases(app_out *out) {
         out_text(out, ")");
         switch (kind_of(command->words)) {
         case MODEL: out_text(out, "\n        [[ $cur != -* && -z $model ]] && _soa_models"); break;
+        case FILE_NAME: out_text(out, "\n        [[ $cur != -* && -z $model ]] && _soa_files"); break;
         case COMMAND: out_text(out, "\n        _soa_reply "), put_commands(out); break;
         case SHELL: out_text(out, "\n        _soa_reply "), put_shells(out); break;
         default: break;
@@ -249,6 +250,7 @@ static void put_zsh_cases(app_out *out) {
         }
         switch (kind_of(command->words)) {
         case MODEL: out_text(out, " \\\n            '1:model:_soa_models'"); break;
+        case FILE_NAME: out_text(out, " \\\n            '1:file:_files'"); break;
         case COMMAND: out_text(out, " \\\n            '1:command:("), put_commands(out), out_text(out, ")'"); break;
         case SHELL: out_text(out, " \\\n            '1:shell:("), put_shells(out), out_text(out, ")'"); break;
         default: break;
@@ -316,6 +318,7 @@ static void put_fish_lines(app_out *out) {
         out_format(out, "complete -c soa -n '__fish_seen_subcommand_from %s' ", command->name);
         switch (argument) {
         case MODEL: out_text(out, "-F -a '(__soa_models)'"); break;
+        case FILE_NAME: out_text(out, "-F"); break;
         case COMMAND: out_text(out, "-a '"), put_commands(out), out_text(out, "'"); break;
         case SHELL: out_text(out, "-a '"), put_shells(out), out_text(out, "'"); break;
         default: break;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 const app_command *const app_commands[] = {
-    &app_info, &app_check,  &app_compute, &app_ik,         &app_op,      &app_identity, &app_gen,
-    &app_save, &app_models, &app_sim, &app_demo,    &app_completion, &app_version, &app_help,     NULL,
+    &app_info,   &app_check, &app_compute, &app_ik,   &app_op,         &app_identity, &app_gen,  &app_save,
+    &app_models, &app_sim,   &app_export,  &app_demo, &app_completion, &app_version,  &app_help, NULL,
 };
 
 static int run(int argc, char **argv) {
@@ -33,6 +33,9 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is an error we report, not a silent end */
+#ifdef SIGXFSZ
+    signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow */
+#endif
     int code = run(argc, argv);
     if (fflush(stdout) != 0 && code != APP_FAILED)
         code = app_fail(NULL, "cannot write the output: %s", strerror(errno));

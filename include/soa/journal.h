@@ -144,6 +144,7 @@ SOA_API soa_export_options soa_export_default(void);
 
 /* Both write under a temporary name beside `path` and rename at the end: on failure an older file of that name is
  * untouched.  options may be NULL.  Allocate.
+ * A path that is no regular file (pipe, device; "-": standard output) is written to as it is, CSV only.
  * CSV: one line "t [s],name [unit],...", then numbers with 17 digits that read back to the same bits.
  * HDF5: /t, /signals/GROUP/NAME with attributes name and unit, /events, /scenario, versions as attributes of /.      */
 SOA_API soa_status soa_log_to_csv(soa_log *log, const char *path, const soa_export_options *options,

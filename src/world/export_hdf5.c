@@ -52,13 +52,14 @@ static void attribute_number(target *o, hid_t at, const char *name, int value) {
     attribute(o, at, name, H5T_NATIVE_INT, &value);
 }
 
-/* How data sets of a signal or of events are made: chunks of `rows`. */
-static hid_t layout(target *o, int64_t rows) {
+/* How data sets of `count` rows are made: in chunks of at most `rows`; an empty one is in one piece. */
+static hid_t layout(target *o, int64_t rows, int64_t count) {
     const hid_t p = id(o, H5Pcreate(H5P_DATASET_CREATE));
-    const hsize_t chunk = (hsize_t)rows;
+    const hsize_t chunk = (hsize_t)(rows < count ? rows : count);
     unsigned can = 0;
     if (p < 0) return p;
     ok(o, H5Pset_obj_track_times(p, 0));
+    if (!count) return p;
     ok(o, H5Pset_chunk(p, 1, &chunk));
     if (H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0 && H5Zget_filter_info(H5Z_FILTER_DEFLATE, &can) >= 0 &&
         (can & H5Z_FILTER_CONFIG_ENCODE_ENABLED))
@@ -165,7 +166,7 @@ static soa_status put_events(target *o, soai_export *e, soa_report *report) {
         count += s == SOA_OK && soai_export_wants(e, &event);
     }
     if (s != SOA_OK) return s;
-    const hid_t type = id(o, H5Tcreate(H5T_COMPOUND, sizeof(row))), made = layout(o, ROWS);
+    const hid_t type = id(o, H5Tcreate(H5T_COMPOUND, sizeof(row))), made = layout(o, ROWS, count);
     ok(o, H5Tinsert(type, "t", offsetof(row, t), H5T_NATIVE_DOUBLE));
     ok(o, H5Tinsert(type, "kind", offsetof(row, kind), o->text));
     ok(o, H5Tinsert(type, "text", offsetof(row, text), o->text));
@@ -213,7 +214,7 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
     ok(o, H5Tset_size(o->text, H5T_VARIABLE)), ok(o, H5Tset_cset(o->text, H5T_CSET_UTF8));
     o->access = id(o, H5Pcreate(H5P_DATASET_ACCESS));
     ok(o, H5Pset_chunk_cache(o->access, 1, 0, 1)); /* chunks are written whole */
-    o->columns = layout(o, e->rows);
+    o->columns = layout(o, e->rows, e->count);
     o->file = id(o, H5Fcreate(e->file.temporary, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
     soa_status s = SOA_OK;
     if (!o->error) o->signals = id(o, H5Gcreate2(o->file, "signals", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));

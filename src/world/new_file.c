@@ -42,6 +42,16 @@ static int open_directory_of(const char *path) {
 soa_status soai_new_file_open(soai_new_file *f, const char *path, const char *suffix, int lock, soa_report *report) {
     struct stat about;
     *f = (soai_new_file){NULL, NULL, -1, -1};
+    if (!strcmp(path, "-") || !strncmp(path, "/dev/std", 8) || !strncmp(path, "/dev/fd/", 8) ||
+        !strncmp(path, "/proc/", 6)) {
+        f->path = strdup(path);
+        if (!f->path) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
+        f->fd = path[0] == '-' ? dup(STDOUT_FILENO) : open(path, O_WRONLY | O_CLOEXEC);
+        if (f->fd >= 0) return SOA_OK;
+        soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(errno));
+        soai_new_file_end(f);
+        return SOA_E_FILE;
+    }
     const int exists = stat(path, &about) == 0;
     f->path = exists ? realpath(path, NULL) : strdup(path);
     if (exists && !S_ISREG(about.st_mode) && !f->path) f->path = strdup(path); /* a pipe has no path */

@@ -9,7 +9,8 @@ typedef struct soai_new_file {
     int fd, folder;  /* -1: none; the directory's                       */
 } soai_new_file;
 
-/* Opens PATH + suffix for writing, empty.  lock: refuses (SOA_E_FILE) where another process holds a lock on either, and
+/* Opens PATH + suffix for writing, empty.  What is no regular file, /dev/stdout and the like are opened themselves; "-" is
+ * standard output.  lock: refuses (SOA_E_FILE) where another process holds a lock on either, and
  * locks it (released with the descriptor). */
 soa_status soai_new_file_open(soai_new_file *f, const char *path, const char *suffix, int lock, soa_report *report);
 /* Waits until the disk has it, renames it, waits for the directory.  The descriptor stays open. */

@@ -1,0 +1,177 @@
+/* cmd_export.c  soa export: a journal as HDF5 or CSV. */
+#include "app.h"
+#include "soa/journal.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { OUTPUT, FROM, TO, SIGNALS, EVENTS, LIST };
+
+static const app_option options[] = {
+    {"--output", "-o", "FILE", "FILE.h5 or FILE.csv, or - for CSV on standard output (default: LOG's name with .h5)"},
+    {"--from", NULL, "T", "from this time on, in s"},
+    {"--to", NULL, "T", "up to this time"},
+    {"--signals", NULL, "NAMES", "only these, comma-separated; * and ? stand for any text and any letter"},
+    {"--events", NULL, NULL, "CSV: the table of events instead of the samples"},
+    {"--list", NULL, NULL, "write nothing: say what the journal holds"},
+    APP_OPTION_END,
+};
+
+static int read_time(const char *name, const char *text, double *t) {
+    char *end;
+    if (!text) return 0;
+    *t = strtod(text, &end);
+    if (!*text || *end || !isfinite(*t))
+        return app_fail(&app_export, "%s '%s': a time in seconds is wanted", name, text);
+    return 0;
+}
+
+/* The numbers of the signals that a list names, each once, in the order of the list; NULL after explaining. */
+static int *pick_signals(const soa_log_info *info, const char *list, int *count) {
+    const size_t n = (size_t)info->signal_count;
+    int *picked = malloc((n + 1) * sizeof *picked);
+    char *taken = calloc(n + 1, 1), *names = malloc(strlen(list) + 1);
+    int fine = picked && taken && names;
+    if (!fine)
+        app_fail(&app_export, "out of memory");
+    else
+        strcpy(names, list);
+    *count = 0;
+    for (char *name = names, *next; fine && name; name = next) {
+        next = strchr(name, ',');
+        if (next) *next++ = 0;
+        int found = 0;
+        app_nearest search = app_nearest_to(name);
+        for (int i = 0; i < info->signal_count; ++i) {
+            app_nearest_try(&search, info->signals[i].name);
+            if (strcmp(name, info->signals[i].name) && fnmatch(name, info->signals[i].name, FNM_NOESCAPE)) continue;
+            found = 1;
+            if (!taken[i]) taken[i] = 1, picked[(*count)++] = i;
+        }
+        char hint[APP_HINT];
+        if (!found) {
+            app_fail(&app_export, "--signals: no signal '%s'%s", name,
+                     search.best ? app_nearest_hint(&search, hint) : " (soa export LOG --list names them)");
+            fine = 0;
+        }
+    }
+    free(taken), free(names);
+    if (!fine) free(picked), picked = NULL;
+    return picked;
+}
+
+static void list_log(app_out *out, const char *path, const soa_log_info *info) {
+    out_format(out, "%s: version %d, written by soa %s, %s\n", path, info->version, info->program_version,
+               info->complete ? "complete" : "without an end");
+    out_format(out, "  %lld samples", (long long)info->samples);
+    if (info->samples) out_format(out, ", t %.9g to %.9g s", info->first, info->last);
+    out_format(out, "; %lld events; %lld checkpoints", (long long)info->events, (long long)info->checkpoints);
+    if (!isnan(info->checkpoint)) out_format(out, ", the last at t %.9g s", info->checkpoint);
+    out_format(out, "; scenario of %zu bytes\n  %d signals:\n", info->scenario_size, info->signal_count);
+    for (int i = 0; i < info->signal_count; ++i)
+        out_format(out, "    %s%s%s%s\n", info->signals[i].name, info->signals[i].unit[0] ? " [" : "",
+                   info->signals[i].unit, info->signals[i].unit[0] ? "]" : "");
+}
+
+static int ends_with(const char *text, const char *end) {
+    const size_t n = strlen(text), k = strlen(end);
+    return n > k && strcmp(text + n - k, end) == 0;
+}
+/* LOG's name with the ending .h5. */
+static char *default_output(const char *path) {
+    char *name = malloc(strlen(path) + 4);
+    if (!name) return NULL;
+    strcpy(name, path);
+    char *point = strrchr(name, '.'), *slash = strrchr(name, '/');
+    if (point && (slash ? point > slash + 1 : point > name) && strcmp(point, ".h5")) *point = 0;
+    return strcat(name, ".h5");
+}
+static int same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int export(soa_log *log, const soa_log_info *info, const app_args *args, const char *path, app_out *out) {
+    soa_export_options wanted = soa_export_default();
+    soa_report report = {SOA_OK, -1, 0, ""};
+    const int to_stdout = strcmp(path, "-") == 0, csv = to_stdout || ends_with(path, ".csv");
+    if (!csv && !ends_with(path, ".h5") && !ends_with(path, ".hdf5"))
+        return app_fail(&app_export, "-o %s: the ending says what is wanted, .h5 (or .hdf5) or .csv", path);
+    wanted.events = args->value[EVENTS] != NULL;
+    if (wanted.events && !csv) return app_fail(&app_export, "--events is for CSV; an HDF5 file has them in any case");
+    if (read_time("--from", args->value[FROM], &wanted.from) || read_time("--to", args->value[TO], &wanted.to))
+        return APP_FAILED;
+    if (wanted.from > wanted.to) return app_fail(&app_export, "--from lies after --to");
+    if (!to_stdout && same_file(path, args->word[0])) return app_fail(&app_export, "-o %s is the journal itself", path);
+    int *picked = NULL;
+    if (args->value[SIGNALS]) {
+        picked = pick_signals(info, args->value[SIGNALS], &wanted.signal_count);
+        if (!picked) return APP_FAILED;
+        wanted.signals = picked;
+    }
+    const soa_status s =
+        csv ? soa_log_to_csv(log, path, &wanted, &report) : soa_log_to_hdf5(log, path, &wanted, &report);
+    const int signals = picked ? wanted.signal_count : info->signal_count;
+    free(picked);
+    if (s != SOA_OK) return app_fail(&app_export, "%s", report.text[0] ? report.text : soa_status_text(s));
+    if (to_stdout) return APP_OK;
+    int64_t first = 0, last = info->samples;
+    if (isfinite(wanted.from)) soa_log_find(log, wanted.from, &first, NULL);
+    if (isfinite(wanted.to)) soa_log_find(log, nextafter(wanted.to, INFINITY), &last, NULL);
+    if (wanted.events)
+        out_format(out, "%s: the events\n", path);
+    else
+        out_format(out, "%s: %lld samples of %d signal%s\n", path, (long long)(last - first), signals,
+                   signals == 1 ? "" : "s");
+    return APP_OK;
+}
+
+static int run(int argc, char **argv) {
+    app_args args;
+    int code = app_parse(&app_export, argc, argv, &args);
+    if (code != APP_GO_ON) return code;
+    const char *path = args.word[0];
+    soa_report report = {SOA_OK, -1, 0, ""};
+    soa_log *log = NULL;
+    soa_log_info info;
+    const soa_status s = soa_log_open(path, &log, &report);
+    if (s != SOA_OK) return app_fail(&app_export, "%s", report.text[0] ? report.text : soa_status_text(s));
+    soa_log_get(log, &info);
+    if (!info.complete)
+        app_fail(&app_export, "%s has no end record: its run goes on or was stopped; %lld samples are there%s", path,
+                 (long long)info.samples, info.torn ? ", the broken record at its end is left out" : "");
+    app_out out;
+    out_start(&out, 1);
+    char *name = args.value[OUTPUT] ? NULL : default_output(path);
+    if (args.value[LIST])
+        list_log(&out, path, &info), code = APP_OK;
+    else if (!args.value[OUTPUT] && !name)
+        code = app_fail(&app_export, "out of memory");
+    else
+        code = export(log, &info, &args, name ? name : args.value[OUTPUT], &out);
+    free(name);
+    soa_log_close(log);
+    return app_finish(&app_export, &out, code);
+}
+
+const app_command app_export = {
+    .name = "export",
+    .words = "LOG",
+    .least = 1,
+    .most = 1,
+    .summary = "Writes the record of a run as HDF5 or CSV",
+    .text =
+        "LOG is a journal as `soa sim` writes it, complete, still growing or left by a run that was killed: whatever\n"
+        "is whole in it is written.  HDF5: /t, /signals/GROUP/NAME with their units, /events, /scenario, versions\n"
+        "as attributes.  CSV: one line of names and units, then 17 digits that read back to the same bits.\n"
+        "The file appears under its name when all is done; an older one stays if anything fails.\n",
+    .options = options,
+    .examples = "  soa export run.soaj\n"
+                "  soa export run.soaj -o arm.csv --signals 'arm.*,energy' --from 2 --to 3.5\n"
+                "  soa export run.soaj --events -o - | head\n",
+    .run = run,
+};
