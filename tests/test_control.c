@@ -43,8 +43,8 @@ static void recursion_is_inverse_dynamics(void **unused) {
     for (long seed = first_seed(); seed < first_seed() + trees(); ++seed) {
         driven_tree t = driven_tree_open(seed, 2 + (int)(seed % 12), shape_of(seed), 0);
         const int n = soa_body_count(t.m), cols = t.nv / 2 + 1;
-        double *F = numbers(6 * n), *eta = numbers(t.nv + 3), *rho = numbers(t.nv + 3),
-               *E = numbers((t.nv + 3) * cols), *tau = numbers(cols);
+        double *F = numbers(6 * n), *eta = numbers(t.nv + 3), *rho = numbers(t.nv + 3), *E = numbers((t.nv + 3) * cols),
+               *tau = numbers(cols);
         OK(soa_control_inverse_feedback(t.c, t.s.q, t.s.v, t.s.tau, F, eta));
         OK(soa_control_recursion(t.c, t.s.q, F, eta, t.nv, NULL, 0, rho, t.tau));
         OK(soa_rnea(t.m, t.w, t.s.q, t.s.v, t.s.tau, NULL, 0, t.h));
@@ -524,11 +524,283 @@ static void operational(void **unused) {
     conclude("generalized Jacobian, dense", &jacobian, 1e-9);
 }
 
+/* --- hands, dense ------------------------------------------------------------------------------------------------------ */
+static void cross_add(const double a[3], const double b[3], double out[3]) {
+    out[0] += a[1] * b[2] - a[2] * b[1], out[1] += a[2] * b[0] - a[0] * b[2], out[2] += a[0] * b[1] - a[1] * b[0];
+}
+/* Any tree, any frames as hands of any object: the object's wrench by soa_rnea on its body alone, shares by the normal
+ * equations of least norm, J'F; the sum of all hands' wrenches is the object's; the squeeze is seen, and nothing else. */
+static void coordination_passive(void **unused) {
+    (void)unused;
+    worst_case law_case = {0}, least = {0}, seen = {0}, object_case = {0};
+    for (long seed = first_seed(); seed < first_seed() + trees(); ++seed) {
+        driven_tree t = driven_tree_open(seed, 5 + (int)(seed % 9), shape_of(seed), 1);
+        dice d = {(uint64_t)seed * 3 + 2};
+        soa_coordination k = soa_coordination_default(random_tip(t.m, &d), seed % 2 ? random_tip(t.m, &d) : 0);
+        k.hands = 1 + (int)(seed % 4), k.couple_length = roll(&d, 0.1, 1), k.squeeze = k.hands > 1 ? 20 : 0;
+        double total = 0;
+        for (int i = 0; i < k.hands; ++i) {
+            k.hand[i] = random_tip(t.m, &d), k.share[i] = roll(&d, 0.1, 1), total += k.share[i];
+            k.grasp[i] = random_place(&d, 0.3);
+        }
+        k.has_grasp = 1;
+        roll_many(&d, 0, 50, 6, k.stiffness), roll_many(&d, 0, 20, 6, k.damping);
+        roll_many(&d, 0, 9, 2, k.follow_stiffness), roll_many(&d, 0, 9, 2, k.follow_damping);
+        const soa_motion goal = random_motion(&d);
+        soa_coordination_state state = {0};
+        soa_coordination_result r;
+        OK(soa_control_coordination(t.c, t.s.q, t.s.v, &k, &goal, NULL, 0, &state, t.tau, &r));
+
+        /* sum of the hands at the object's frame */
+        double sum[6] = {0}, *F = &r.hand_wrench[0][0], s;
+        soa_frame O, H[SOA_HANDS];
+        OK(soa_kinematics(t.m, t.w, t.s.q, t.s.v, NULL));
+        OK(soa_pose(t.m, t.w, k.object, &O));
+        for (int i = 0; i < k.hands; ++i) {
+            double l[3];
+            OK(soa_pose(t.m, t.w, k.hand[i], H + i));
+            for (int j = 0; j < 3; ++j) l[j] = H[i].p[j] - O.p[j];
+            for (int j = 0; j < 6; ++j) sum[j] += F[6 * i + j];
+            cross_add(l, F + 6 * i + 3, sum);
+        }
+        note(&object_case, relative(sum, r.wrench, 6), seed);
+        OK(soa_control_internal_force(t.c, t.s.q, &k, F, &s));
+        double spread = 0;
+        for (int i = 1; i < k.hands; ++i)
+            for (int j = 0; j < 3; ++j) spread = fmax(spread, fabs(H[i].p[j] - H[0].p[j]));
+        if (spread > 1e-6) note(&seen, fabs(s - k.squeeze) / 20, seed);
+
+        /* least norm: G F = W, weighted; F = B G'(G B G')^-1 W, without the squeeze */
+        soa_coordination plain = k;
+        plain.squeeze = 0;
+        soa_coordination_result r0;
+        OK(soa_control_coordination(t.c, t.s.q, t.s.v, &plain, &goal, NULL, 0, &state, t.x, &r0));
+        double G[6][6 * SOA_HANDS] = {{0}}, A[36] = {0}, y[6], expect[6 * SOA_HANDS];
+        for (int i = 0; i < k.hands; ++i)
+            for (int c = 0; c < 6; ++c) {
+                double unit[6] = {0}, l[3];
+                unit[c] = 1;
+                for (int j = 0; j < 3; ++j) l[j] = H[i].p[j] - O.p[j];
+                cross_add(l, unit + 3, unit);
+                for (int row = 0; row < 6; ++row) G[row][6 * i + c] = unit[row];
+            }
+        for (int a = 0; a < 6; ++a)
+            for (int b = 0; b < 6; ++b)
+                for (int c = 0; c < 6 * k.hands; ++c) {
+                    const double weight = k.share[c / 6] / total * (c % 6 < 3 ? k.couple_length * k.couple_length : 1);
+                    A[6 * a + b] += G[a][c] * weight * G[b][c];
+                }
+        memcpy(y, r0.wrench, sizeof y);
+        solve(6, A, y);
+        for (int c = 0; c < 6 * k.hands; ++c) {
+            expect[c] = 0;
+            const double weight = k.share[c / 6] / total * (c % 6 < 3 ? k.couple_length * k.couple_length : 1);
+            for (int a = 0; a < 6; ++a) expect[c] += weight * G[a][c] * y[a];
+        }
+        note(&least, relative(&r0.hand_wrench[0][0], expect, 6 * (size_t)k.hands), seed);
+
+        /* J'(F + follow) + bias; the object's wrench from Newton and Euler about its centre of mass */
+        OK(soa_rnea(t.m, t.w, t.s.q, t.s.v, NULL, NULL, 0, t.h));
+        OK(soa_kinematics(t.m, t.w, t.s.q, t.s.v, NULL));
+        double V[6];
+        OK(soa_velocity(t.m, t.w, k.object, SOA_AXES_WORLD, V));
+        for (int i = 0; i < k.hands; ++i) {
+            const soa_frame place = soa_frame_compose(&O, k.grasp + i);
+            double f[6], there[6], Vh[6], l[3], between[9], rho[3];
+            OK(soa_velocity(t.m, t.w, k.hand[i], SOA_AXES_WORLD, Vh));
+            memcpy(there, V, sizeof V);
+            for (int j = 0; j < 3; ++j) l[j] = H[i].p[j] - O.p[j];
+            cross_add(V, l, there + 3);
+            for (int a = 0; a < 3; ++a)
+                for (int b = 0; b < 3; ++b) {
+                    between[3 * a + b] = 0;
+                    for (int c = 0; c < 3; ++c) between[3 * a + b] += place.R[3 * a + c] * H[i].R[3 * b + c];
+                }
+            soa_rotation_vector(between, rho);
+            for (int j = 0; j < 6; ++j)
+                f[j] = F[6 * i + j] + k.follow_damping[j / 3] * (there[j] - Vh[j]) +
+                       k.follow_stiffness[j / 3] * (j < 3 ? rho[j] : place.p[j - 3] - H[i].p[j - 3]);
+            OK(soa_jacobian_transpose_mul(t.m, t.w, k.hand[i], SOA_AXES_WORLD, f, t.x));
+            for (int j = 0; j < t.nv; ++j) t.h[j] += t.x[j];
+        }
+        for (int j = 0; j < t.nv; ++j)
+            if (!t.drive[j]) t.h[j] = 0;
+        note(&law_case, relative(t.tau, t.h, (size_t)t.nv), seed);
+        driven_tree_close(&t);
+    }
+    conclude("hands' wrenches add up to the object's", &object_case, 1e-12);
+    conclude("the squeeze is seen as it was asked for", &seen, 1e-11);
+    conclude("shares: weighted least norm, dense", &least, 1e-9);
+    conclude("tau = own J'(F + follow) + bias", &law_case, 1e-12);
+}
+
+/* The object's wrench is that of a free body which accelerates so: soa_rnea of a satellite alone. */
+static void object_wrench_is_rnea(void **unused) {
+    (void)unused;
+    two_pumas t = two_pumas_open(0, 300, 1, 1);
+    soa_control *c;
+    soa_work *w;
+    const soa_control_def def = soa_control_default(t.drive);
+    OK(soa_control_create(t.m, &def, &c));
+    OK(soa_work_create(t.m, &w));
+    worst_case same = {0};
+    for (long seed = first_seed(); seed < first_seed() + 50; ++seed) {
+        tree_state s = random_tree_state(t.m, seed);
+        dice d = {(uint64_t)seed};
+        soa_coordination k = soa_coordination_default(t.satellite, 0);
+        k.form = SOA_COORDINATE_LINEARISING, k.hands = 2, k.hand[0] = t.hand[0], k.hand[1] = t.hand[1];
+        k.damping_of_lambda = 1e-3;
+        roll_many(&d, 0, 5, 6, k.stiffness), roll_many(&d, 0, 5, 6, k.damping);
+        const soa_motion goal = random_motion(&d);
+        soa_coordination_state state = {0};
+        soa_coordination_result r;
+        double tau[PUMA_V], a[PUMA_V] = {0}, x[6], V[6], got[6];
+        OK(soa_control_coordination(c, s.q, s.v, &k, &goal, NULL, 0, &state, tau, &r));
+        /* classical acceleration in the world to the free joint's: body axes, less w x v */
+        soa_frame O;
+        OK(soa_kinematics(t.m, w, s.q, s.v, NULL));
+        OK(soa_pose(t.m, w, t.satellite, &O));
+        OK(soa_velocity(t.m, w, t.satellite, SOA_AXES_WORLD, V));
+        for (int h = 0; h < 6; h += 3)
+            for (int i = 0; i < 3; ++i) {
+                x[h + i] = r.error.acceleration[h + i];
+                for (int j = 0; j < 3; ++j)
+                    x[h + i] += r.error.goal.R[3 * i + j] *
+                                (k.stiffness[h + j] * r.error.error[h + j] + k.damping[h + j] * r.error.rate[h + j]);
+            }
+        const double back[3] = {-V[0], -V[1], -V[2]};
+        cross_add(back, V + 3, x + 3);
+        turn_back(O.R, x, a + PUMA_SATELLITE_V), turn_back(O.R, x + 3, a + PUMA_SATELLITE_V + 3);
+        OK(soa_rnea(t.m, w, s.q, s.v, a, NULL, 0, tau));
+        turn_back(O.R, r.wrench, got), turn_back(O.R, r.wrench + 3, got + 3);
+        note(&same, relative(got, tau + PUMA_SATELLITE_V, 6), seed);
+        free_tree_state(&s);
+    }
+    conclude("object's wrench = soa_rnea of the satellite", &same, 1e-12);
+    soa_control_free(c), soa_work_free(w), soa_model_free(t.m);
+}
+
+/* A law of one arm beside a law of the other: accelerations of the other given, the torques are those of one law for both. */
+static void two_laws(void **unused) {
+    (void)unused;
+    two_pumas t = two_pumas_open(1, 300, 1, 1);
+    worst_case same = {0};
+    soa_control *both, *left;
+    soa_control_def def = soa_control_default(t.drive);
+    OK(soa_control_create(t.m, &def, &both));
+    unsigned char drive[PUMA_V];
+    memcpy(drive, t.drive, sizeof drive);
+    for (int j = 12; j < 18; ++j) drive[j] = SOA_DRIVE_OTHER;
+    def.drive = drive;
+    OK(soa_control_create(t.m, &def, &left));
+    for (long seed = first_seed(); seed < first_seed() + 20; ++seed) {
+        tree_state s = random_tree_state(t.m, seed), g = random_tree_state(t.m, seed + 50);
+        double K[PUMA_V], D[PUMA_V], a[PUMA_V], tau[PUMA_V], expect[PUMA_V], e[PUMA_V];
+        for (int j = 0; j < PUMA_V; ++j) K[j] = 4 + j, D[j] = 3;
+        const soa_joint_gains gains = {K, D};
+        const soa_joint_reference r = {g.q, g.v, g.tau};
+        OK(soa_control_inverse_dynamics(both, s.q, s.v, &r, &gains, NULL, 0, expect, NULL));
+        OK(soa_difference(t.m, s.q, g.q, e));
+        for (int j = 0; j < PUMA_V; ++j) a[j] = g.tau[j] + (j < 12 ? 0 : K[j] * e[j] + D[j] * (g.v[j] - s.v[j]));
+        const soa_joint_reference other = {g.q, g.v, a};
+        OK(soa_control_inverse_dynamics(left, s.q, s.v, &other, &gains, NULL, 0, tau, NULL));
+        note(&same, relative(tau + 6, expect + 6, 6), seed);
+        for (int j = 0; j < PUMA_V; ++j)
+            if (drive[j] != SOA_DRIVE_OWN) assert_true(tau[j] == 0);
+        free_tree_state(&s), free_tree_state(&g);
+    }
+    conclude("one arm's law beside the other's", &same, 1e-12);
+    soa_control_free(both), soa_control_free(left), soa_model_free(t.m);
+}
+
+/* --- bad input ---------------------------------------------------------------------------------------------------------- */
+static void bad_input(void **unused) {
+    (void)unused;
+    two_pumas t = two_pumas_open(1, 300, 1, 1);
+    soa_control_def def = soa_control_default(t.drive);
+    soa_control *c;
+    OK(soa_control_create(t.m, &def, &c));
+    const size_t size = soa_control_size(t.m, &def);
+    char *memory = aligned_alloc(64, (size + 127) / 64 * 64);
+    soa_control *own;
+    assert_int_equal(soa_control_init(t.m, &def, memory, size - 1, &own), SOA_E_MEMORY);
+    assert_int_equal(soa_control_init(t.m, &def, memory + 8, size, &own), SOA_E_MEMORY);
+    OK(soa_control_init(t.m, &def, memory, size, &own));
+    free(memory);
+    assert_int_equal(soa_control_size(NULL, &def), 0);
+    unsigned char wrong[PUMA_V] = {7};
+    def.drive = wrong;
+    assert_int_equal(soa_control_size(t.m, &def), 0);
+    assert_int_equal(soa_control_create(t.m, &def, &own), SOA_E_ARGUMENT);
+
+    double q[PUMA_Q], bad_q[PUMA_Q], v[PUMA_V] = {0}, bad_v[PUMA_V] = {0}, K[PUMA_V], bad_K[PUMA_V], tau[PUMA_V];
+    two_pumas_pose(&t, 0.6, q);
+    memcpy(bad_q, q, sizeof q), bad_q[9] = NAN, bad_v[3] = INFINITY;
+    for (int j = 0; j < PUMA_V; ++j) K[j] = bad_K[j] = 1, tau[j] = 77;
+    bad_K[8] = -1;
+    const soa_joint_reference r = {q, NULL, NULL}, no_r = {bad_q, NULL, NULL}, bad_r = {q, bad_v, NULL};
+    const soa_joint_gains g = {K, K}, bad_g = {K, bad_K};
+    const soa_motion goal = soa_motion_at(NULL);
+    soa_motion skew = goal;
+    skew.pose.R[0] = 2;
+    soa_frame_law law = soa_frame_law_default(t.hand[0], 0), lost = soa_frame_law_default(9999, 0);
+    soa_coordination k = soa_coordination_default(t.satellite, t.base), none = k, many = k;
+    k.hands = 2, k.hand[0] = t.hand[0], k.hand[1] = t.hand[1];
+    many.hands = 99;
+    soa_coordination_state state = {0};
+    const double nan = NAN;
+#define BAD(status, call) assert_int_equal(call, status)
+    BAD(SOA_E_NOT_FINITE, soa_control_joint_pd(c, bad_q, v, &r, &g, tau));
+    BAD(SOA_E_NOT_FINITE, soa_control_joint_pd(c, q, bad_v, &r, &g, tau));
+    BAD(SOA_E_NOT_FINITE, soa_control_joint_pd(c, q, v, &no_r, &g, tau));
+    BAD(SOA_E_ARGUMENT, soa_control_joint_pd(c, q, v, NULL, &g, tau));
+    BAD(SOA_E_ARGUMENT, soa_control_joint_pd(c, q, v, &r, NULL, tau));
+    BAD(SOA_E_ARGUMENT, soa_control_joint_pd(c, q, v, &r, &bad_g, tau));
+    BAD(SOA_E_ARGUMENT, soa_control_inverse_dynamics(c, NULL, v, &r, &g, NULL, 0, tau, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_inverse_dynamics(c, q, v, &r, &g, NULL, 2, tau, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_passivity(c, SOA_PASSIVITY_COUNT, q, v, &r, &g, tau, NULL));
+    K[9] = 2; /* rates must be equal on a floating base */
+    BAD(SOA_E_ARGUMENT, soa_control_decoupled(c, q, v, &r, K, K, tau, NULL));
+    K[9] = 1;
+    BAD(SOA_E_FRAME, soa_control_impedance(c, q, v, &law, &skew, NULL, tau, NULL, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_impedance(c, q, v, &lost, &goal, NULL, tau, NULL, NULL));
+    law.damping[2] = -1;
+    BAD(SOA_E_ARGUMENT, soa_control_impedance(c, q, v, &law, &goal, NULL, tau, NULL, NULL));
+    law.damping[2] = 0;
+    /* seven tasks of two arms, and a frame nobody moves: singular, and said so */
+    soa_frame_task task[8];
+    for (int i = 0; i < 8; ++i) task[i] = (soa_frame_task){.law = law, .goal = goal};
+    double rcond = 1;
+    BAD(SOA_E_SINGULAR, soa_control_operational(c, q, v, task, 7, NULL, tau, NULL, NULL, &rcond));
+    assert_true(rcond < 1e-12);
+    task[0].law.frame = 0;
+    BAD(SOA_E_SINGULAR, soa_control_operational(c, q, v, task, 1, NULL, tau, NULL, NULL, NULL));
+    task[0].law.frame = t.satellite;
+    BAD(SOA_E_SINGULAR, soa_control_operational(c, q, v, task, 1, NULL, tau, NULL, NULL, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_operational(c, q, v, task, 9, NULL, tau, NULL, NULL, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_coordination(c, q, v, &none, &goal, NULL, 0, &state, tau, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_coordination(c, q, v, &many, &goal, NULL, 0, &state, tau, NULL));
+    BAD(SOA_E_NOT_FINITE, soa_control_coordination(c, q, v, &k, &goal, &nan, 0, &state, tau, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_coordination(c, q, v, &k, &goal, NULL, NAN, &state, tau, NULL));
+    for (int j = 0; j < PUMA_V; ++j) assert_true(tau[j] == 77); /* nothing was written */
+    assert_true(state.integral == 0);
+    OK(soa_control_joint_pd(c, q, v, &bad_r, &g, tau)); /* bad numbers where nobody drives are not read */
+#undef BAD
+    soa_control_free(c), soa_model_free(t.m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recursion_is_inverse_dynamics), cmocka_unit_test(recursion_of_closed_machine),
-        cmocka_unit_test(pd_and_inverse_dynamics),       cmocka_unit_test(passivity),
-        cmocka_unit_test(impedance),                     cmocka_unit_test(operational),
+        cmocka_unit_test(recursion_is_inverse_dynamics),
+        cmocka_unit_test(recursion_of_closed_machine),
+        cmocka_unit_test(pd_and_inverse_dynamics),
+        cmocka_unit_test(passivity),
+        cmocka_unit_test(impedance),
+        cmocka_unit_test(operational),
+        cmocka_unit_test(coordination_passive),
+        cmocka_unit_test(object_wrench_is_rnea),
+        cmocka_unit_test(two_laws),
+        cmocka_unit_test(bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  *
  * The plant is soa_aba, or soa_grasp_fd where the hands hold the satellite; Runge-Kutta steps of fourth order. */
 #include "control_systems.h"
+#include <time.h>
 
 enum { DT_PER_SECOND = 1000 };
 static const double DT = 1.0 / DT_PER_SECOND;
@@ -185,6 +186,109 @@ static void hand_reaches_goal(void **unused) {
     soa_control_free(c), soa_work_free(p.w), soa_model_free(t.m);
 }
 
+/* --- force and motion ------------------------------------------------------------------------------------------------- */
+/* A PUMA slides its hand along a wall and presses with 20 N; the controller thinks its links 10 % heavier, friction 20 % less.
+ * The plant: the hand's point stays on the wall, without friction, by a soa_grasp. */
+static void hand_presses_and_slides(void **unused) {
+    (void)unused;
+    const soa_model *stock, *true_arm, *estimate;
+    soa_report report;
+    if (soa_stock_model("puma560", NULL, &stock, &report)) fail_msg("%s", report.text);
+    for (int k = 0; k < 2; ++k) {
+        soa_body_def body[6];
+        for (int i = 0; i < 6; ++i) {
+            soa_body_info b;
+            OK(soa_body(stock, i + 1, &b));
+            body[i] = soa_body_default(b.link, b.parent, b.type);
+            body[i].placement = b.placement, body[i].mass = b.mass * (k ? 1.1 : 1);
+            memcpy(body[i].joint.axis, b.axis, sizeof b.axis), memcpy(body[i].com, b.com, sizeof b.com);
+            for (int j = 0; j < 6; ++j) body[i].inertia[j] = b.inertia[j] * (k ? 1.1 : 1);
+            body[i].joint.damping = b.damping * (k ? 0.8 : 1);
+            body[i].joint.rotor_inertia = b.rotor_inertia, body[i].joint.gear_ratio = b.gear_ratio;
+        }
+        const soa_frame_def palm = {"palm", 6, soa_frame_rpy(0, 0, 0, 0, 0, 0.1)};
+        soa_model_def def = soa_model_default("puma", body, 6);
+        def.frames = &palm, def.frame_count = 1;
+        if (soa_model_create(&def, k ? &estimate : &true_arm, &report)) fail_msg("%s", report.text);
+    }
+    plant p = {.m = true_arm};
+    soa_control *c;
+    const soa_control_def def = soa_control_default(NULL);
+    OK(soa_work_create(true_arm, &p.w));
+    OK(soa_control_create(estimate, &def, &c));
+    const int palm = soa_find_frame(true_arm, "palm");
+    const double start[6] = {0.3, 0.6, -0.9, 0.2, 0.7, 0.1};
+    memcpy(p.q, start, sizeof start);
+    OK(soa_kinematics(true_arm, p.w, p.q, NULL, NULL));
+    soa_frame hand;
+    OK(soa_pose(true_arm, p.w, palm, &hand));
+    OK(soa_grasp_create(true_arm, 1, &p.g));
+    soa_contact_def contact = soa_contact_default(SOA_CONTACT_SLIDING_POINT, palm, 0);
+    contact.place_object = hand; /* the wall: z into it */
+    int number;
+    OK(soa_grasp_add(p.g, &contact, &number, &report));
+
+    soa_hybrid_law law = {.law = soa_frame_law_default(palm, 0), .force_rows = 1u << 5, .max_integral = 50};
+    for (int j = 0; j < 6; ++j) law.law.stiffness[j] = 100, law.law.damping[j] = 20;
+    law.force_gain[0] = 0.5, law.force_gain[1] = 10;
+    soa_hybrid_state state = {{0}};
+    soa_motion goal = soa_motion_at(&hand);
+    const soa_profile profile = soa_profile_quintic(1.5);
+    soa_frame aside = hand;
+    for (int i = 0; i < 3; ++i) aside.p[i] -= 0.15 * hand.R[3 * i]; /* the other way lies a stretched arm */
+    const double wanted[6] = {0, 0, 0, 0, 0, 20};
+    double tau[6] = {0}, a[6], force = 0, late = 0, off = 0;
+    soa_frame_error e;
+    OK(soa_grasp_fd(p.g, p.w, NULL, p.q, p.v, tau, NULL, 0, a, p.force, NULL, NULL));
+    for (int n = 0; n < 3000; ++n) {
+        double s[3], measured[6];
+        soa_profile_at(&profile, n * DT - 0.5, s);
+        OK(soa_path_pose(&hand, &aside, s, &goal));
+        for (int h = 0; h < 6; h += 3) /* on the wall, world axes, to the goal's */
+            for (int i = 0; i < 3; ++i) {
+                measured[h + i] = 0;
+                for (int j = 0; j < 3; ++j) measured[h + i] += goal.pose.R[3 * j + i] * p.force[h + j];
+            }
+        force = measured[5];
+        OK(soa_control_hybrid(c, p.q, p.v, &law, &goal, wanted, measured, DT, &state, tau, &e));
+        step(&p, tau);
+        if (n > 1500) late = fmax(late, fabs(force - 20)), off = fmax(off, hypot(e.error[3], e.error[4]));
+    }
+    printf(
+        "  hybrid: force %.4f N of 20, off by at most %.2f N while sliding; place off by %.2e m, at the end %.2e m\n",
+        force, late, off, hypot(e.error[3], e.error[4]));
+    assert_true(fabs(force - 20) <= 0.1 && late <= 0.5 && off <= 5e-3);
+    soa_control_free(c), soa_grasp_free(p.g), soa_work_free(p.w);
+    soa_model_free(stock), soa_model_free(true_arm), soa_model_free(estimate);
+}
+
+/* The base is turned by its arms' momentum: K = w^2, D = 2 w. */
+static void base_is_held(void **unused) {
+    (void)unused;
+    two_pumas t = two_pumas_open(0, 300, 1, 1);
+    plant p = {.m = t.m};
+    soa_control *c;
+    const soa_control_def def = soa_control_default(t.drive);
+    OK(soa_work_create(t.m, &p.w));
+    OK(soa_control_create(t.m, &def, &c));
+    two_pumas_pose(&t, 0.9, p.q);
+    const soa_frame turned = soa_frame_rpy(0.01, -0.01, 0.02, 0, 0, 0);
+    const soa_motion goal = soa_motion_at(&turned);
+    double tau[PUMA_V], posture[PUMA_V], first = 0, worst = 0;
+    soa_frame_error e;
+    for (int n = 0; n < 2000; ++n) {
+        for (int j = 0; j < PUMA_V; ++j) posture[j] = -3 * p.v[j];
+        const soa_operational_options o = {.posture = posture};
+        OK(soa_control_base_hold(c, p.q, p.v, t.base, &goal, 16, 8, &o, tau, &e));
+        if (n == 0) first = size3(e.error);
+        worst = fmax(worst, fabs(size3(e.error) / first - (1 + 4 * n * DT) * exp(-4 * n * DT)));
+        step(&p, tau);
+    }
+    printf("  base turns %.3f rad by its arms: follows (1 + wt) e^-wt within %.1e\n", first, worst);
+    assert_true(worst <= 5e-3);
+    soa_control_free(c), soa_work_free(p.w), soa_model_free(t.m);
+}
+
 /* --- the satellite held ----------------------------------------------------------------------------------------------- */
 static void hold(const two_pumas *t, plant *p) {
     two_pumas_pose(t, 0.6, p->q);
@@ -306,7 +410,7 @@ static void satellite_is_moved(void **unused) {
                         turned = soa_frame_compose(&turn, &start);
         memcpy(end.R, turned.R, sizeof end.R);
         end.p[0] -= 0.2, end.p[2] += 0.2236;
-        const soa_profile profile = soa_profile_quintic(5);
+        const soa_profile profile = soa_profile_quintic(4);
         soa_coordination_state state = {0};
         soa_coordination_result r;
         double tau[PUMA_V] = {0}, h0[6], h[6], squeeze = 0, gap = 0, low = 1e9, high = -1e9, strongest = 0;
@@ -314,16 +418,16 @@ static void satellite_is_moved(void **unused) {
         double a[PUMA_V];
         momentum(&p, h0);
         OK(soa_grasp_fd(p.g, p.w, NULL, p.q, p.v, tau, NULL, 0, a, p.force, NULL, NULL));
-        for (int n = 0; n < 12 * DT_PER_SECOND; ++n) {
+        for (int n = 0; n < 8 * DT_PER_SECOND; ++n) {
             soa_motion goal;
             double s[3];
-            soa_profile_at(&profile, n * DT - 1, s);
+            soa_profile_at(&profile, n * DT - 0.5, s);
             OK(soa_path_pose(&start, &end, s, &goal));
             OK(soa_control_internal_force(c, p.q, &k, p.force, &squeeze)); /* measured just now */
             OK(soa_control_coordination(c, p.q, p.v, &k, &goal, &squeeze, DT, &state, tau, &r));
             for (int j = 0; j < PUMA_V; ++j) strongest = fmax(strongest, fabs(tau[j]));
             step(&p, tau);
-            if (n > 9 * DT_PER_SECOND) {
+            if (n > 6.5 * DT_PER_SECOND) {
                 low = fmin(low, squeeze), high = fmax(high, squeeze);
                 held_position = fmax(held_position, size3(r.error.error + 3));
                 held_angle = fmax(held_angle, size3(r.error.error));
@@ -348,12 +452,67 @@ static void satellite_is_moved(void **unused) {
     }
 }
 
+/* Time of one call, for the record. */
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+#define TIME(name, call)                                 \
+    do {                                                 \
+        double best_ = 1e9;                              \
+        for (int r_ = 0; r_ < 5; ++r_) {                 \
+            const double t_ = seconds();                 \
+            for (int i_ = 0; i_ < 200; ++i_) OK(call);   \
+            best_ = fmin(best_, (seconds() - t_) / 200); \
+        }                                                \
+        printf("  %-62s %6.1f us\n", name, 1e6 * best_); \
+    } while (0)
+static void times(void **unused) {
+    (void)unused;
+    two_pumas t = two_pumas_open(0, 300, 1, 1);
+    plant p = {.m = t.m};
+    soa_control *c;
+    const soa_control_def def = soa_control_default(t.drive);
+    OK(soa_work_create(t.m, &p.w));
+    OK(soa_control_create(t.m, &def, &c));
+    hold(&t, &p);
+    double K[PUMA_V], D[PUMA_V], tau[PUMA_V], a[PUMA_V] = {0}, squeeze = 3;
+    for (int j = 0; j < PUMA_V; ++j) K[j] = 9, D[j] = 6;
+    const soa_joint_reference r = {p.q, NULL, NULL};
+    const soa_joint_gains g = {K, D};
+    soa_frame_task task = {.law = soa_frame_law_default(t.hand[0], t.base), .goal = soa_motion_at(NULL)};
+    soa_coordination k = law_for(&t, SOA_COORDINATE_PASSIVE);
+    soa_coordination_state state = {0};
+    soa_hybrid_law hybrid = {.law = task.law, .force_rows = 32};
+    soa_hybrid_state integral = {{0}};
+    const double none[6] = {0};
+    TIME("soa_rnea, for comparison", soa_rnea(t.m, p.w, p.q, p.v, a, NULL, 0, tau));
+    TIME("joint PD", soa_control_joint_pd(c, p.q, p.v, &r, &g, tau));
+    TIME("inverse dynamics, floating base", soa_control_inverse_dynamics(c, p.q, p.v, &r, &g, NULL, 0, tau, NULL));
+    TIME("passivity, floating base", soa_control_passivity(c, SOA_SLOTINE_LI, p.q, p.v, &r, &g, tau, NULL));
+    TIME("decoupled, floating base", soa_control_decoupled(c, p.q, p.v, &r, K, D, tau, NULL));
+    TIME("impedance", soa_control_impedance(c, p.q, p.v, &task.law, &task.goal, NULL, tau, NULL, NULL));
+    TIME("operational space, one hand, generalized Jacobian",
+         soa_control_operational(c, p.q, p.v, &task, 1, NULL, tau, NULL, NULL, NULL));
+    TIME("hybrid", soa_control_hybrid(c, p.q, p.v, &hybrid, &task.goal, none, none, DT, &integral, tau, NULL));
+    TIME("coordination, passive",
+         soa_control_coordination(c, p.q, p.v, &k, &task.goal, &squeeze, DT, &state, tau, NULL));
+    k.form = SOA_COORDINATE_LINEARISING;
+    TIME("coordination, linearising, goal relative to the floating base",
+         soa_control_coordination(c, p.q, p.v, &k, &task.goal, &squeeze, DT, &state, tau, NULL));
+    soa_control_free(c), soa_grasp_free(p.g), soa_work_free(p.w), soa_model_free(t.m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joints_settle_on_a_floating_base),
         cmocka_unit_test(hand_reaches_goal),
+        cmocka_unit_test(hand_presses_and_slides),
+        cmocka_unit_test(base_is_held),
         cmocka_unit_test(linearising_is_exact),
         cmocka_unit_test(satellite_is_moved),
+        cmocka_unit_test(times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

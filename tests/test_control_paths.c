@@ -17,7 +17,8 @@ static void profiles(void **unused) {
                 soa_profile_at(&p, t, s), soa_profile_at(&p, t + h, a), soa_profile_at(&p, t - h, b);
                 top = fmax(top, fabs(s[1])), steep = fmax(steep, fabs(s[2]));
                 /* ramps have corners: there s'' jumps */
-                const int corner = kind && (fabs(t - p.ramp) < 2 * h || fabs(p.time - t - p.ramp) < 2 * h || i % 1000 == 0);
+                const int corner =
+                    kind && (fabs(t - p.ramp) < 2 * h || fabs(p.time - t - p.ramp) < 2 * h || i % 1000 == 0);
                 if (i % 1000 == 0) continue;
                 if (!corner) note(&speed, fabs((a[0] - b[0]) / (2 * h) - s[1]) / most, seed);
                 if (!corner) note(&acceleration, fabs((a[1] - b[1]) / (2 * h) - s[2]) / hard, seed);
@@ -158,7 +159,8 @@ static void joint_paths(void **unused) {
                 for (int j = 0; j < n; ++j) {
                     soa_body_info b;
                     OK(soa_body(stock, j + 1, &b));
-                    most[0] = fmax(most[0], fabs(v[j]) / (effort ? fast[j] : b.max_speed)), most[1] = fmax(most[1], fabs(a[j]) / hard[j]);
+                    most[0] = fmax(most[0], fabs(v[j]) / (effort ? fast[j] : b.max_speed)),
+                    most[1] = fmax(most[1], fabs(a[j]) / hard[j]);
                     most[2] = fmax(most[2], fabs(tau[j]) / b.max_effort);
                 }
             }
@@ -268,7 +270,8 @@ static void supervisor_diagram(void **unused) {
     OK(soa_supervisor_diagram(&supervisor, text, length, NULL));
     assert_int_equal(strlen(text) + 1, length);
     assert_true(text[length] == '#');
-    assert_non_null(strstr(text, "p0 -> p1 [label=\"2: error.\\\"left\\\" < 0.01 for 0.05 s\\nand force.fingers < 1\"]"));
+    assert_non_null(
+        strstr(text, "p0 -> p1 [label=\"2: error.\\\"left\\\" < 0.01 for 0.05 s\\nand force.fingers < 1\"]"));
     assert_non_null(strstr(text, "p3 -> p0 [label=\"at once\"]"));
     assert_non_null(strstr(text, "phase_time > 2"));
     printf("%s", text);
@@ -296,9 +299,12 @@ static void supervisor_diagram(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(profiles),          cmocka_unit_test(poses),
-        cmocka_unit_test(joint_paths),       cmocka_unit_test(supervisor_phases),
-        cmocka_unit_test(supervisor_is_bumpless), cmocka_unit_test(supervisor_diagram),
+        cmocka_unit_test(profiles),
+        cmocka_unit_test(poses),
+        cmocka_unit_test(joint_paths),
+        cmocka_unit_test(supervisor_phases),
+        cmocka_unit_test(supervisor_is_bumpless),
+        cmocka_unit_test(supervisor_diagram),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

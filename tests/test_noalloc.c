@@ -609,6 +609,88 @@ static void massless_tip(void **state) {
     soa_model_free(model);
 }
 
+/* Control: every law on a floating machine, with and without trouble; paths; the supervisor. */
+static void control_laws(void **state) {
+    (void)state;
+    if (!watching) skip();
+    const soa_model *m;
+    OK(soa_stock_model("satellite", NULL, &m, NULL));
+    enum { NV = 20, NQ = 21, N = 15 };
+    assert_true(soa_nv(m) == NV && soa_nq(m) == NQ && soa_body_count(m) == N);
+    unsigned char drive[NV] = {0};
+    double q[NQ], q1[NQ], bad[NQ], v[NV], a[NV], K[NV], tau[NV], sigma[NV], F[6 * N], J[6 * NV];
+    soa_neutral(m, q);
+    for (int j = 0; j < NV; ++j) v[j] = 0.1, a[j] = 0.2, K[j] = 2, drive[j] = j >= 6;
+    for (int j = 7; j < NQ; ++j) q[j] = 0.3 + 0.05 * j;
+    memcpy(q1, q, sizeof q), memcpy(bad, q, sizeof q);
+    q1[9] += 0.4, bad[9] = NAN;
+    const int hand = soa_find_frame(m, "left_tip"), other = soa_find_frame(m, "right_tip");
+    const soa_control_def def = soa_control_default(drive);
+    const size_t size = soa_control_size(m, &def);
+    void *memory = aligned_alloc(64, (size + 63) / 64 * 64);
+    soa_control *c;
+    catch_output();
+    QUIET(SOA_OK, soa_control_init(m, &def, memory, size, &c));
+    const soa_joint_reference r = {q1, v, a};
+    const soa_joint_gains g = {K, K};
+    soa_motion goal = soa_motion_at(NULL), moved;
+    soa_frame_error e[2];
+    soa_frame_law law = soa_frame_law_default(hand, 1);
+    soa_frame_task task[2] = {{.law = law, .goal = goal}, {.law = soa_frame_law_default(other, 0), .goal = goal}};
+    soa_hybrid_law hybrid = {.law = law, .force_rows = 32, .force_gain = {1, 1}};
+    soa_hybrid_state hybrid_state = {{0}};
+    soa_coordination k = soa_coordination_default(1, 1);
+    soa_coordination_state held = {0};
+    soa_coordination_result result;
+    soa_profile profile;
+    double six[6] = {0}, twelve[12] = {0}, s[3], number = 1;
+    k.hands = 2, k.hand[0] = hand, k.hand[1] = other, k.squeeze = 10;
+    QUIET(SOA_OK, soa_control_inverse_feedback(c, q, v, a, F, tau));
+    QUIET(SOA_OK, soa_control_recursion(c, q, F, a, NV, NULL, 0, NULL, tau));
+    QUIET(SOA_OK, soa_control_passive(c, q, v, NULL, 0, a));
+    QUIET(SOA_OK, soa_control_compensation(c, q, v, a, NULL, 0, tau));
+    QUIET(SOA_OK, soa_control_joint_pd(c, q, v, &r, &g, tau));
+    QUIET(SOA_E_NOT_FINITE, soa_control_joint_pd(c, bad, v, &r, &g, tau));
+    QUIET(SOA_OK, soa_control_inverse_dynamics(c, q, v, &r, &g, NULL, 0, tau, a));
+    for (int form = 0; form < SOA_PASSIVITY_COUNT; ++form)
+        QUIET(SOA_OK, soa_control_passivity(c, (soa_passivity)form, q, v, &r, &g, tau, &number));
+    QUIET(SOA_OK, soa_control_decoupled(c, q, v, &r, K, K, tau, sigma));
+    QUIET(SOA_OK, soa_control_frame_error(c, q, v, hand, other, &goal, e));
+    QUIET(SOA_OK, soa_control_impedance(c, q, v, &law, &goal, six, tau, six, e));
+    QUIET(SOA_OK, soa_control_operational(c, q, v, task, 2, NULL, tau, a, e, &number));
+    task[1] = task[0];
+    QUIET(SOA_E_SINGULAR, soa_control_operational(c, q, v, task, 2, NULL, tau, a, e, &number));
+    QUIET(SOA_OK, soa_control_generalized_jacobian(c, q, hand, SOA_AXES_BODY, J));
+    QUIET(SOA_OK, soa_control_hybrid(c, q, v, &hybrid, &goal, six, six, 0.001, &hybrid_state, tau, e));
+    QUIET(SOA_OK, soa_control_base_hold(c, q, v, 1, &goal, 1, 1, NULL, tau, e));
+    QUIET(SOA_OK, soa_control_coordination(c, q, v, &k, &goal, &number, 0.001, &held, tau, &result));
+    k.form = SOA_COORDINATE_LINEARISING, k.relative_to = 0;
+    QUIET(SOA_OK, soa_control_coordination(c, q, v, &k, &goal, &number, 0.001, &held, tau, &result));
+    QUIET(SOA_OK, soa_control_internal_force(c, q, &k, twelve, &number));
+    const soa_path_limits limits = {NULL, K, 1};
+    QUIET(SOA_OK, soa_path_joint_profile(c, q, q1, SOA_PROFILE_TRAPEZOID, &limits, &profile));
+    QUIET_VALUE((soa_profile_at(&profile, 0.1, s), 0));
+    QUIET(SOA_OK, soa_path_joint(m, q, q1, s, bad, tau, a));
+    QUIET(SOA_OK, soa_path_pose(&goal.pose, &e[0].goal, s, &moved));
+    QUIET(SOA_OK, soa_path_pose_from(&goal, &e[0].goal, 1, 0.5, &moved));
+    const soa_supervisor_condition late = {SOA_SIGNAL_PHASE_TIME, 1, 0.5, 0};
+    const soa_supervisor_transition on = {1, 1, &late};
+    const soa_supervisor_phase phase[2] = {{"one", 0.1, 1, &on}, {"two", 0.1, 0, NULL}};
+    const soa_supervisor watcher = {2, phase, 0, NULL};
+    soa_supervisor_state now;
+    soa_report report;
+    char text[1000];
+    int changed;
+    QUIET(SOA_OK, soa_supervisor_check(&watcher, &report));
+    QUIET(SOA_OK, soa_supervisor_start(&watcher, &now));
+    QUIET(SOA_OK, soa_supervisor_tick(&watcher, &now, NULL, 1, &changed));
+    QUIET(SOA_OK, soa_supervisor_blend(&watcher, &now, changed, NV, a, sigma, tau));
+    QUIET(SOA_OK, soa_supervisor_diagram(&watcher, text, sizeof text, NULL));
+    assert_int_equal(give_back(), 0);
+    free(memory);
+    soa_model_free(m);
+}
+
 /* The watch itself must be able to see. */
 static void the_watch_sees(void **state) {
     (void)state;
@@ -638,7 +720,7 @@ static void count(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_watch_sees), cmocka_unit_test(plain_models),
-                                       cmocka_unit_test(mimic_models), cmocka_unit_test(massless_tip),
-                                       cmocka_unit_test(count)};
+                                       cmocka_unit_test(mimic_models),   cmocka_unit_test(massless_tip),
+                                       cmocka_unit_test(control_laws),   cmocka_unit_test(count)};
     return cmocka_run_group_tests_name("noalloc", tests, NULL, NULL);
 }

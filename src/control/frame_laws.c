@@ -234,6 +234,8 @@ soa_status soai_task_prepare(soa_control *c, const double *q, const double *v, c
     double unit[2];
     if (!(damping >= 0)) return SOA_E_ARGUMENT;
     space->rcond = 0;
+    for (int k = 0; k < count; ++k)
+        if (!soai_frame_is_driven(c, tasks[k].frame)) return SOA_E_SINGULAR; /* nothing that is driven moves it */
     soa_status s = soai_passive_factor(c, q);
     if (s || (s = soa_kinematics(c->model, c->work, q, v, NULL)) || (s = task_rows(c, tasks, count, list, space)))
         return s;
