@@ -5,7 +5,8 @@
  * carry the new v.  For every v met, v.w/|v| <= distance <= |v|: the search ends when the two meet, so that an answer
  * is proved before it is given:
  *
- *   1. in double, from the last search's simplex if there is one; ends when |v| - v.w/|v| <= 1e-12 |v| + 2e-15 size;
+ *   1. in double, from the last search's simplex if there is one; ends when |v| - v.w/|v| <= 2e-15 size
+ *      (cylinders: + 1e-12 |v|);
  *   2. where rounding prevents that (thin simplices, shapes that all but touch), again in twice double (exact.c);
  *   3. where 0 is inside, penetration.c.
  *
@@ -162,9 +163,11 @@ static double greatest(const double x[3]) {
     return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
-/* Part 1.  *s: where it ended. */
+/* Part 1.  *s: where it ended.  Goes on while a step betters v, for the sake of the normal. */
 static int search(soai_pair *pair, const soa_distance_cache *cache, simplex *s, int *steps) {
+    const double relative = pair->curved ? 1e-12 : 0;
     double low = -INFINITY, size = 0;
+    int good = 0;
     if (!warm_start(pair, cache, s)) {
         double v[3];
         const int known = cache && cache->count > 0 && greatest(cache->direction) > 0;
@@ -181,14 +184,23 @@ static int search(soai_pair *pair, const soa_distance_cache *cache, simplex *s, 
         if (!(length > 1e-15 * size)) return UNSURE;
         soai_pair_support(pair, s->v, w);
         size = fmax(size, greatest(w->w));
-        low = fmax(low, SOAI_DOT(s->v, w->w) / length);
-        if (length - low <= 1e-12 * length + 2e-15 * size) return APART;
+        const double lower = SOAI_DOT(s->v, w->w) / length;
+        low = fmax(low, lower);
+        if (length - lower <= relative * length) return APART;
+        good = length - lower <= 2e-15 * size;
         if (!pair->curved)
             for (int k = 0; k < s->n; ++k)
-                if (s->p[k].ia == w->ia && s->p[k].ib == w->ib) return UNSURE;
+                if (s->p[k].ia == w->ia && s->p[k].ib == w->ib) return good ? APART : UNSURE;
+        const simplex before = *s;
         ++s->n;
-        if (!reduce(s)) return low > 1e-13 * size ? UNSURE : INSIDE;
-        if (!(SOAI_DOT(s->v, s->v) < vv)) return UNSURE;
+        if (!reduce(s)) {
+            if (good) return *s = before, APART;
+            return low > 1e-13 * size ? UNSURE : INSIDE;
+        }
+        if (!(SOAI_DOT(s->v, s->v) < vv)) {
+            if (good) return *s = before, APART;
+            return UNSURE;
+        }
     }
     return UNSURE;
 }
@@ -201,7 +213,25 @@ static void remember(soa_distance_cache *cache, const simplex *s, const double n
     memcpy(cache->direction, normal, sizeof cache->direction);
 }
 
-static void read_off(const simplex *s, soai_nearest *n) {
+/* Shares of a face once more, from what is left: those of a long thin one are good to half the digits. */
+static void refine(simplex *s) {
+    const double *p = s->p[0].w, *a = s->p[1].w, *b = s->p[2].w;
+    double e[3], f[3], r[3], n[3], c[3];
+    for (int i = 0; i < 3; ++i) {
+        e[i] = a[i] - p[i], f[i] = b[i] - p[i];
+        r[i] = s->v[i] - (p[i] + s->share[1] * e[i] + s->share[2] * f[i]);
+    }
+    soai_cross(e, f, n);
+    const double nn = SOAI_DOT(n, n);
+    soai_cross(r, f, c);
+    const double de = SOAI_DOT(n, c) / nn;
+    soai_cross(e, r, c);
+    const double df = SOAI_DOT(n, c) / nn;
+    s->share[1] += de, s->share[2] += df, s->share[0] -= de + df;
+}
+
+static void read_off(simplex *s, soai_nearest *n) {
+    if (s->n == 3) refine(s);
     n->distance = sqrt(SOAI_DOT(s->v, s->v));
     for (int i = 0; i < 3; ++i) {
         n->normal[i] = s->v[i] / n->distance;

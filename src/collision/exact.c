@@ -76,12 +76,12 @@ int soai_distance_exact(soai_pair *pair, soai_nearest *out) {
     vv = twice_dot(v, v);
     for (int i = 0; i < 3; ++i) size = fmax(size, fabs(p[0].w[i]));
     for (step = 1; step <= STEPS_MOST; ++step) {
-        const double length = sqrt(vv.h), low_enough = 1e-12 * length;
+        const double length = sqrt(vv.h);
         if (!(length > 1e-20 * size)) return 0; /* far below an ulp of the points: inside */
         for (int i = 0; i < 3; ++i) d[i] = v[i].h / length;
         soai_pair_support(pair, d, &p[n]);
         for (int i = 0; i < 3; ++i) size = fmax(size, fabs(p[n].w[i]));
-        if (length - SOAI_DOT(d, p[n].w) <= low_enough + 1e-16 * size) break;
+        if (length - SOAI_DOT(d, p[n].w) <= (pair->curved ? 1e-12 * length : 0)) break;
         ++n;
         twice best = vv, best_v[3], best_share[4], u[3], s[4];
         int bits = 0;

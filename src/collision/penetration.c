@@ -6,7 +6,8 @@
  * The points are exact doubles.  A side of a plane that double cannot tell, and normals of thin faces, are computed in
  * twice double, so that the hull stays a hull for flat, parallel and repeated faces.  d may be negative: the first
  * tetrahedron (four far points) need not contain 0.
- * The points of A and B that touch are the nearest ones after A is moved out along n.
+ * The points of A and B that touch come from the foot of 0 on the face; where that lies beside the three corners, on
+ * another part of the same plane, they are the nearest ones after A is moved out along n.
  * Memory: about 60 kB of stack.  Where it is full, the least h(n) met is given.  Cost: some 10 to 100 us.            */
 #include "collision_internal.h"
 #include "twice.h"
@@ -18,8 +19,11 @@ typedef struct face {
     short v[3], next[3]; /* next[k]: across the edge from v[k] to v[k + 1] */
     short mark;          /* -1 free, 0 unseen, 1 visible, 2 not visible: in this step */
 } face;
+typedef struct point {
+    double x[3], a[3]; /* of the difference, and of A where it comes from; of B: a - x */
+} point;
 typedef struct hull {
-    double x[POINTS_MOST][3];
+    point p[POINTS_MOST];
     face f[FACES_MOST];
     int point_count, face_count; /* faces used so far, free ones included */
     short free_face[FACES_MOST];
@@ -56,17 +60,23 @@ static int normal_of(const double *a, const double *b, const double *c, double n
     return 1;
 }
 
+static double greatest_of(const twice x[3]) {
+    return fmax(fabs(x[0].h), fmax(fabs(x[1].h), fabs(x[2].h)));
+}
 /* Side of x: 1 above the face, 0 in its plane, -1 below. */
 static int side_of(const hull *h, const face *f, const double x[3]) {
-    const double *a = h->x[f->v[0]];
+    const double *a = h->p[f->v[0]].x;
     const double u[3] = {x[0] - a[0], x[1] - a[1], x[2] - a[2]}, s = SOAI_DOT(f->n, u);
-    if (fabs(s) > 4e-15 * h->size) return s > 0 ? 1 : -1;
+    if (fabs(s) > 4e-14 * h->size) return s > 0 ? 1 : -1;
     twice e[3], g[3], m[3], w[3];
-    twice_difference(h->x[f->v[1]], a, e);
-    twice_difference(h->x[f->v[2]], a, g);
+    twice_difference(h->p[f->v[1]].x, a, e);
+    twice_difference(h->p[f->v[2]].x, a, g);
     twice_difference(x, a, w);
     twice_cross(e, g, m);
-    return twice_sign(twice_dot(m, w));
+    const twice volume = twice_dot(m, w);
+    /* below what twice double itself rounds: in the plane */
+    if (fabs(volume.h) <= 1e-30 * greatest_of(e) * greatest_of(g) * greatest_of(w)) return 0;
+    return twice_sign(volume);
 }
 
 static int new_face(hull *h, int a, int b, int c) {
@@ -75,14 +85,14 @@ static int new_face(hull *h, int a, int b, int c) {
     face *f = &h->f[k];
     f->v[0] = (short)a, f->v[1] = (short)b, f->v[2] = (short)c;
     f->mark = 0;
-    if (normal_of(h->x[a], h->x[b], h->x[c], f->n, &f->d)) return k;
+    if (normal_of(h->p[a].x, h->p[b].x, h->p[c].x, f->n, &f->d)) return k;
     f->mark = -1;
     h->free_face[h->free_count++] = (short)k;
     return -1;
 }
 
 /* Takes x into the hull, above face `from`.  0: no room. */
-static int grow(hull *h, int from, const double x[3]) {
+static int grow(hull *h, int from, const point *x) {
     short stack[FACES_MOST], rim[FACES_MOST][3], starts[POINTS_MOST], made[FACES_MOST];
     int depth = 0, rims = 0;
     if (h->point_count == POINTS_MOST) return 0;
@@ -96,7 +106,7 @@ static int grow(hull *h, int from, const double x[3]) {
         for (int e = 0; e < 3; ++e) {
             face *g = &h->f[f->next[e]];
             if (!g->mark) {
-                g->mark = side_of(h, g, x) >= 0 ? 1 : 2;
+                g->mark = side_of(h, g, x->x) >= 0 ? 1 : 2;
                 if (g->mark == 1) stack[depth++] = f->next[e];
             }
             if (g->mark == 2) {
@@ -111,7 +121,7 @@ static int grow(hull *h, int from, const double x[3]) {
     for (int i = 0; i < h->face_count; ++i)
         if (h->f[i].mark == 1) h->f[i].mark = -1, h->free_face[h->free_count++] = (short)i;
     const int p = h->point_count++;
-    memcpy(h->x[p], x, sizeof h->x[p]);
+    h->p[p] = *x;
     for (int i = 0; i < p; ++i) starts[i] = -1;
     for (int r = 0; r < rims; ++r) {
         const int k = new_face(h, rim[r][0], rim[r][1], p);
@@ -132,24 +142,24 @@ static int grow(hull *h, int from, const double x[3]) {
     return 1;
 }
 
-static void support(soai_pair *pair, const double n[3], double sign, double x[3]) {
+static point support(soai_pair *pair, const double n[3], double sign) {
     soai_vertex v;
+    point out;
     soai_pair_support(pair, (double[]){-sign * n[0], -sign * n[1], -sign * n[2]}, &v);
-    memcpy(x, v.w, sizeof v.w);
+    memcpy(out.x, v.w, sizeof v.w);
+    memcpy(out.a, v.a, sizeof v.a);
+    return out;
 }
 
 /* Four far points.  Gives how many dimensions the difference has; n: normal to it if fewer than 3. */
 static int first_points(soai_pair *pair, hull *h, double n[3]) {
-    double best = 0, e[3] = {0}, length2, x[3], y[3], d;
+    double best = 0, e[3] = {0}, d;
     for (int axis = 0; axis < 3; ++axis) {
         const double u[3] = {axis == 0, axis == 1, axis == 2};
-        support(pair, u, -1, x);
-        support(pair, u, 1, y);
-        const double t[3] = {y[0] - x[0], y[1] - x[1], y[2] - x[2]};
-        length2 = SOAI_DOT(t, t);
-        for (int i = 0; i < 3; ++i) h->size = fmax(h->size, fmax(fabs(x[i]), fabs(y[i])));
-        if (length2 > best)
-            best = length2, memcpy(h->x[0], x, sizeof x), memcpy(h->x[1], y, sizeof y), memcpy(e, t, sizeof t);
+        const point x = support(pair, u, -1), y = support(pair, u, 1);
+        const double t[3] = {y.x[0] - x.x[0], y.x[1] - x.x[1], y.x[2] - x.x[2]};
+        for (int i = 0; i < 3; ++i) h->size = fmax(h->size, fmax(fabs(x.x[i]), fabs(y.x[i])));
+        if (SOAI_DOT(t, t) > best) best = SOAI_DOT(t, t), h->p[0] = x, h->p[1] = y, memcpy(e, t, sizeof t);
     }
     n[0] = n[1] = 0, n[2] = 1;
     if (!(best > 0)) return 0;
@@ -161,38 +171,41 @@ static int first_points(soai_pair *pair, hull *h, double n[3]) {
     const double length = sqrt(SOAI_DOT(u[0], u[0]));
     for (int i = 0; i < 3; ++i) n[i] = u[0][i] / length;
     for (int side = 0; side < 4; ++side) {
-        support(pair, u[side >> 1], side & 1 ? 1 : -1, x);
+        const point x = support(pair, u[side >> 1], side & 1 ? 1 : -1);
         twice a[3], b[3], c[3];
-        twice_difference(h->x[1], h->x[0], a);
-        twice_difference(x, h->x[0], b);
+        twice_difference(h->p[1].x, h->p[0].x, a);
+        twice_difference(x.x, h->p[0].x, b);
         twice_cross(a, b, c);
         const double aa = twice_dot(c, c).h;
-        if (aa > area) area = aa, memcpy(h->x[2], x, sizeof x);
+        if (aa > area) area = aa, h->p[2] = x;
     }
-    if (!(area > 0) || !normal_of(h->x[0], h->x[1], h->x[2], t, &d)) return 1;
+    if (!(area > 0) || !normal_of(h->p[0].x, h->p[1].x, h->p[2].x, t, &d)) return 1;
     memcpy(n, t, sizeof t);
     double most = 0;
     for (int side = 0; side < 2; ++side) {
-        support(pair, n, side ? 1 : -1, x);
+        const point x = support(pair, n, side ? 1 : -1);
         twice a[3], b[3], c[3], m[3];
-        twice_difference(h->x[1], h->x[0], a);
-        twice_difference(h->x[2], h->x[0], b);
-        twice_difference(x, h->x[0], c);
+        twice_difference(h->p[1].x, h->p[0].x, a);
+        twice_difference(h->p[2].x, h->p[0].x, b);
+        twice_difference(x.x, h->p[0].x, c);
         twice_cross(a, b, m);
         const double volume = twice_dot(m, c).h;
-        if (fabs(volume) > fabs(most)) most = volume, memcpy(h->x[3], x, sizeof x);
+        if (fabs(volume) > fabs(most)) most = volume, h->p[3] = x;
     }
     if (most == 0) return 2;
     if (most > 0) { /* the fourth below the first three */
-        memcpy(t, h->x[1], sizeof t);
-        memcpy(h->x[1], h->x[2], sizeof t);
-        memcpy(h->x[2], t, sizeof t);
+        const point x = h->p[1];
+        h->p[1] = h->p[2], h->p[2] = x;
     }
     return 3;
 }
 
-/* The face that is nearest when no support moves it any more; *depth = h(n).  0: something is not finite. */
-static int expand(soai_pair *pair, hull *h, double n[3], double *depth, int *steps) {
+/* The face that is nearest when no support moves it any more (best), with the point that proves it (top).  0: no hull. */
+typedef struct nearest_face {
+    double n[3], depth; /* unit normal, h(n) */
+    int v[3];           /* points that carry it */
+} nearest_face;
+static int expand(soai_pair *pair, hull *h, nearest_face *best, int *steps) {
     static const short corners[4][3] = {{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}};
     static const short across[4][3] = {{1, 2, 3}, {3, 2, 0}, {1, 3, 0}, {2, 1, 0}};
     for (int k = 0; k < 4; ++k) {
@@ -200,48 +213,72 @@ static int expand(soai_pair *pair, hull *h, double n[3], double *depth, int *ste
         memcpy(h->f[k].next, across[k], sizeof across[k]);
     }
     h->point_count = 4;
-    *depth = INFINITY;
-    for (*steps = 0; *steps < 4 * POINTS_MOST; ++*steps) {
+    best->depth = INFINITY;
+    for (*steps = 0; *steps < POINTS_MOST; ++*steps) {
         int nearest = -1;
         for (int k = 0; k < h->face_count; ++k)
             if (h->f[k].mark >= 0 && (nearest < 0 || h->f[k].d < h->f[nearest].d)) nearest = k;
         if (nearest < 0) return 0;
         const face *f = &h->f[nearest];
-        double x[3];
-        support(pair, f->n, 1, x);
-        const double high = SOAI_DOT(f->n, x);
-        if (high < *depth) *depth = high, memcpy(n, f->n, sizeof f->n);
-        for (int i = 0; i < 3; ++i) h->size = fmax(h->size, fabs(x[i]));
-        if (!(*depth - f->d > 1e-12 * fabs(*depth) + 2e-15 * h->size)) break;
-        if (side_of(h, f, x) <= 0 || !grow(h, nearest, x)) break;
+        const point x = support(pair, f->n, 1);
+        const double high = SOAI_DOT(f->n, x.x);
+        const int done = high - f->d <= (pair->curved ? 1e-12 * fabs(high) : 0) || side_of(h, f, x.x) <= 0;
+        if (done || high < best->depth) {
+            best->depth = high;
+            memcpy(best->n, f->n, sizeof f->n);
+            for (int i = 0; i < 3; ++i) best->v[i] = f->v[i];
+        }
+        for (int i = 0; i < 3; ++i) h->size = fmax(h->size, fabs(x.x[i]));
+        if (done || !grow(h, nearest, &x)) break;
     }
-    return isfinite(*depth);
+    return isfinite(best->depth);
+}
+
+/* The points of A and B at the foot of 0 on the face; 0 if that lies beside it (on another one of the same plane). */
+static int foot_on(const hull *h, const nearest_face *f, double a[3], double b[3]) {
+    twice x[3][3], e[3], g[3], m[3], c[3];
+    for (int k = 0; k < 3; ++k) twice_vector(h->p[f->v[k]].x, x[k]);
+    twice_difference(h->p[f->v[1]].x, h->p[f->v[0]].x, e);
+    twice_difference(h->p[f->v[2]].x, h->p[f->v[0]].x, g);
+    twice_cross(e, g, m);
+    const twice mm = twice_dot(m, m);
+    if (twice_sign(mm) <= 0) return 0;
+    double sum = 0;
+    for (int i = 0; i < 3; ++i) a[i] = b[i] = 0;
+    for (int k = 0; k < 3; ++k) {
+        twice_cross(x[(k + 1) % 3], x[(k + 2) % 3], c);
+        const double share = twice_div(twice_dot(m, c), mm).h;
+        if (!(share >= 0)) return 0;
+        const point *p = &h->p[f->v[k]];
+        sum += share;
+        for (int i = 0; i < 3; ++i) a[i] += share * p->a[i], b[i] += share * (p->a[i] - p->x[i]);
+    }
+    return fabs(sum - 1) <= 1e-14; /* not so: the face is too thin */
 }
 
 int soai_penetration(soai_pair *pair, int surely, soai_nearest *out) {
     hull h;
     h.point_count = h.face_count = h.free_count = 0;
     h.size = 0;
-    double n[3], depth = 0;
-    int steps = 0;
-    const int dimensions = first_points(pair, &h, n);
+    nearest_face f = {.depth = 0};
+    int steps = 0, found = 0;
+    const int dimensions = first_points(pair, &h, f.n);
     if (!isfinite(h.size)) return 0;
     if (dimensions == 3) {
-        if (!expand(pair, &h, n, &depth, &steps)) return 0;
-        if (depth < 0 && !surely) return 0;
+        if (!expand(pair, &h, &f, &steps)) return 0;
+        if (f.depth < 0 && !surely) return 0;
+        found = foot_on(&h, &f, out->a, out->b);
     }
-    /* A moved by -(depth + away) n is `away` from B along n; flat differences have depth 0 */
-    const double away = depth + h.size > 0 ? depth + h.size : 1;
-    soai_pair moved = *pair;
-    for (int i = 0; i < 3; ++i) moved.p[i] += (depth + away) * n[i];
-    soai_nearest parted = {0};
-    if (!soai_distance_apart(&moved, &parted)) return 0;
-    for (int i = 0; i < 3; ++i) {
-        out->normal[i] = -n[i];
-        out->a[i] = parted.a[i];
-        out->b[i] = parted.b[i] - (depth + away) * n[i];
+    if (!found) { /* A moved by -(depth + away) n is `away` from B along n; flat differences have depth 0 */
+        const double away = f.depth + h.size > 0 ? f.depth + h.size : 1, by = f.depth + away;
+        soai_pair moved = *pair;
+        for (int i = 0; i < 3; ++i) moved.p[i] += by * f.n[i];
+        soai_nearest parted = {0};
+        if (!soai_distance_apart(&moved, &parted)) return 0;
+        for (int i = 0; i < 3; ++i) out->a[i] = parted.a[i], out->b[i] = parted.b[i] - by * f.n[i];
     }
-    out->distance = -depth;
+    for (int i = 0; i < 3; ++i) out->normal[i] = -f.n[i];
+    out->distance = -f.depth;
     out->iterations += steps;
     return 1;
 }
