@@ -16,9 +16,18 @@ set(SOA_KERNEL_TEXT src/spatial/real.h src/spatial/algebra.h src/dynamics/view.h
 set(embedded ${CMAKE_CURRENT_BINARY_DIR}/kernel_text.c)
 list(TRANSFORM SOA_KERNEL_TEXT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE kernel_files)
 add_custom_command(OUTPUT ${embedded}
-  COMMAND ${CMAKE_COMMAND} -DOUT=${embedded} "-DFILES=${kernel_files}" -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
+  COMMAND ${CMAKE_COMMAND} -DOUT=${embedded} -DLIST=soai_kernel_text -DHEADER=src/io/kernel_text.h "-DFILES=${kernel_files}" -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
   DEPENDS ${kernel_files} cmake/embed.cmake VERBATIM)
 set_source_files_properties(${embedded} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
+
+# The shipped scenarios, as strings, for `soa sim NAME` and `soa demo`.
+file(GLOB scenario_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/scenarios/*.yaml)
+set(scenarios ${CMAKE_CURRENT_BINARY_DIR}/scenario_text.c)
+add_custom_command(OUTPUT ${scenarios}
+  COMMAND ${CMAKE_COMMAND} -DOUT=${scenarios} -DLIST=soai_scenario_text -DHEADER=src/world/scenario_text.h "-DFILES=${scenario_files}"
+          -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
+  DEPENDS ${scenario_files} cmake/embed.cmake VERBATIM)
+set_source_files_properties(${scenarios} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
 
 # A library of its own objects, compiled once for both kinds; the rest of the arguments is what it links to.
 function(soa_upper_library name output exported sources)
@@ -41,7 +50,7 @@ if(OpenMP_C_FOUND AND NOT SOA_SANITIZE MATCHES thread) # its barriers are unknow
   set(SOA_OPENMP OpenMP::OpenMP_C)
   set(SOA_OPENMP_LIBS " ${OpenMP_C_FLAGS}")
 endif()
-soa_upper_library(soa_sim soa-sim sim "${SOA_WORLD}" SUNDIALS::arkode SUNDIALS::cvode SUNDIALS::nvecserial PkgConfig::FYAML
+soa_upper_library(soa_sim soa-sim sim "${SOA_WORLD};${scenarios}" SUNDIALS::arkode SUNDIALS::cvode SUNDIALS::nvecserial PkgConfig::FYAML
                   PkgConfig::HDF5 ${SOA_OPENMP})
 target_link_libraries(soa_sim_static PUBLIC soa_io_static) # scenarios open models
 if(SOA_SHARED)

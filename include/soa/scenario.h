@@ -265,6 +265,10 @@ SOA_API soa_status soa_scenario_read(const char *path, soa_scenario *scenario, s
 SOA_API soa_status soa_scenario_parse(const char *text, size_t size, const char *name, soa_scenario *scenario,
                                       soa_report *report);
 SOA_API void soa_scenario_free(soa_scenario *scenario);
+/* Shipped scenarios by name (NULL past the end), their text, and whatever `spec` names: a file, else a shipped one. */
+SOA_API const char *soa_stock_scenario_name(int index);
+SOA_API const char *soa_stock_scenario_text(const char *name);
+SOA_API soa_status soa_scenario_open(const char *spec, soa_scenario *scenario, soa_report *report);
 
 /* One case of a sweep: a copy whose variations are drawn, and whose seed is its own.  Numbers depend on (seed, case
  * number, variation number) alone, so cases may be made in any order, anywhere.  values (may be NULL): variation_count
