@@ -36,10 +36,9 @@ static int normal_of(const double *a, const double *b, const double *c, double n
     double e[3], f[3];
     for (int i = 0; i < 3; ++i) e[i] = b[i] - a[i], f[i] = c[i] - a[i];
     soai_cross(e, f, n);
-    double nn = SOAI_DOT(n, n), far;
-    if (nn > 0.01 * SOAI_DOT(e, e) * SOAI_DOT(f, f)) {
-        far = SOAI_DOT(n, a);
-    } else {
+    double nn = SOAI_DOT(n, n), far = SOAI_DOT(n, a);
+    if (!(nn > 0.01 * SOAI_DOT(e, e) * SOAI_DOT(f, f) &&
+          far * far > 1e-12 * nn * SOAI_DOT(a, a))) { /* thin, or near 0 */
         twice u[3], v[3], m[3], x[3];
         twice_difference(b, a, u);
         twice_difference(c, a, v);

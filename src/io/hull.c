@@ -8,6 +8,7 @@
 #include "../base/base_internal.h"
 
 #include <assimp/cimport.h>
+#include <assimp/config.h>
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 #include <libqhull_r/qhull_ra.h>
@@ -119,7 +120,7 @@ static int polygon(const double *points, int count, const double o[3], const dou
         p[i] = (flat_point){DOT(e, s), DOT(e, t), i};
     }
     if (ok) qsort(p, (size_t)count, sizeof *p, by_place);
-    for (int pass = 0, floor = 1; ok && pass < 2; ++pass, floor = corners + 1)
+    for (int pass = 0, floor = 1; ok && pass < 2; ++pass, floor = corners)
         for (int i = pass; i < count; ++i) {
             const flat_point *q = pass ? &p[count - 1 - i] : &p[i];
             while (corners > floor && left_of(&c[corners - 2], &c[corners - 1], q) <= 0) --corners;
@@ -241,7 +242,11 @@ soa_status soa_hull_from_mesh(const char *path, const double scale[3], soa_shape
     FILE *there = fopen(path, "rb");
     if (!there) return soai_report(report, SOA_E_FILE, -1, 0, "%.180s: cannot be read", path);
     fclose(there);
-    const struct aiScene *scene = aiImportFile(path, aiProcess_PreTransformVertices); /* nodes' placements applied */
+    struct aiPropertyStore *options = aiCreatePropertyStore();
+    aiSetImportPropertyInteger(options, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1); /* z stays z */
+    const struct aiScene *scene = aiImportFileExWithProperties(path, aiProcess_PreTransformVertices, NULL,
+                                                               options); /* nodes' placements applied */
+    aiReleasePropertyStore(options);
     if (!scene) return soai_report(report, SOA_E_FORMAT, -1, 0, "%.120s: %.120s", path, aiGetErrorString());
     size_t count = 0;
     for (unsigned m = 0; m < scene->mNumMeshes; ++m) count += scene->mMeshes[m]->mNumVertices;
