@@ -163,6 +163,28 @@ static double greatest(const double x[3]) {
     return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
+/* Shares of a face once more, from what is left: those of a long thin one are good to half the digits.  Then v must be what
+ * they say; 0: the face is too thin for its normal to be known in double. */
+static int refine(simplex *s, double size) {
+    if (s->n < 3) return 1;
+    const double *p = s->p[0].w, *a = s->p[1].w, *b = s->p[2].w;
+    double e[3], f[3], r[3], n[3], c[3];
+    for (int i = 0; i < 3; ++i) {
+        e[i] = a[i] - p[i], f[i] = b[i] - p[i];
+        r[i] = s->v[i] - (p[i] + s->share[1] * e[i] + s->share[2] * f[i]);
+    }
+    soai_cross(e, f, n);
+    const double nn = SOAI_DOT(n, n);
+    soai_cross(r, f, c);
+    const double de = SOAI_DOT(n, c) / nn;
+    soai_cross(e, r, c);
+    const double df = SOAI_DOT(n, c) / nn;
+    s->share[1] += de, s->share[2] += df, s->share[0] -= de + df;
+    for (int i = 0; i < 3; ++i) c[i] = fabs(p[i] + s->share[1] * e[i] + s->share[2] * f[i] - s->v[i]);
+    const double least = fmin(s->share[0], fmin(s->share[1], s->share[2]));
+    return greatest(c) <= 1e-14 * size && least >= -1e-12;
+}
+
 /* Part 1.  *s: where it ended.  Goes on while a step betters v, for the sake of the normal. */
 static int search(soai_pair *pair, const soa_distance_cache *cache, simplex *s, int *steps) {
     const double relative = pair->curved ? 1e-12 : 0;
@@ -186,19 +208,19 @@ static int search(soai_pair *pair, const soa_distance_cache *cache, simplex *s, 
         size = fmax(size, greatest(w->w));
         const double lower = SOAI_DOT(s->v, w->w) / length;
         low = fmax(low, lower);
-        if (length - lower <= relative * length) return APART;
+        if (length - lower <= relative * length) return refine(s, size) ? APART : UNSURE;
         good = length - lower <= 2e-15 * size;
         if (!pair->curved)
             for (int k = 0; k < s->n; ++k)
-                if (s->p[k].ia == w->ia && s->p[k].ib == w->ib) return good ? APART : UNSURE;
+                if (s->p[k].ia == w->ia && s->p[k].ib == w->ib) return good && refine(s, size) ? APART : UNSURE;
         const simplex before = *s;
         ++s->n;
         if (!reduce(s)) {
-            if (good) return *s = before, APART;
+            if (good) return *s = before, refine(s, size) ? APART : UNSURE;
             return low > 1e-13 * size ? UNSURE : INSIDE;
         }
         if (!(SOAI_DOT(s->v, s->v) < vv)) {
-            if (good) return *s = before, APART;
+            if (good) return *s = before, refine(s, size) ? APART : UNSURE;
             return UNSURE;
         }
     }
@@ -213,25 +235,7 @@ static void remember(soa_distance_cache *cache, const simplex *s, const double n
     memcpy(cache->direction, normal, sizeof cache->direction);
 }
 
-/* Shares of a face once more, from what is left: those of a long thin one are good to half the digits. */
-static void refine(simplex *s) {
-    const double *p = s->p[0].w, *a = s->p[1].w, *b = s->p[2].w;
-    double e[3], f[3], r[3], n[3], c[3];
-    for (int i = 0; i < 3; ++i) {
-        e[i] = a[i] - p[i], f[i] = b[i] - p[i];
-        r[i] = s->v[i] - (p[i] + s->share[1] * e[i] + s->share[2] * f[i]);
-    }
-    soai_cross(e, f, n);
-    const double nn = SOAI_DOT(n, n);
-    soai_cross(r, f, c);
-    const double de = SOAI_DOT(n, c) / nn;
-    soai_cross(e, r, c);
-    const double df = SOAI_DOT(n, c) / nn;
-    s->share[1] += de, s->share[2] += df, s->share[0] -= de + df;
-}
-
-static void read_off(simplex *s, soai_nearest *n) {
-    if (s->n == 3) refine(s);
+static void read_off(const simplex *s, soai_nearest *n) {
     n->distance = sqrt(SOAI_DOT(s->v, s->v));
     for (int i = 0; i < 3; ++i) {
         n->normal[i] = s->v[i] / n->distance;
