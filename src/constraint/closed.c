@@ -43,7 +43,7 @@ void soai_columns(soa_constraints *c, soa_work *w, int rows) {
         size_t k = 0;
         while (k < nv && g[k] == 0) ++k;
         if (k < nv)
-            soai_minv_apply(w, g, c->Y + (size_t)r * nv);
+            soai_cut_minv(c, w, g, c->Y + (size_t)r * nv);
         else
             memset(c->Y + (size_t)r * nv, 0, nv * sizeof *c->Y);
     }
@@ -218,8 +218,9 @@ typedef struct input {
 static soa_status by_forces(const input *in, gram *s) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv, rows = in->rows;
-    const soa_status bad = soa_aba(c->model, in->w, in->q, in->v, c->torque, in->wrenches, in->wrench_count, c->vdot);
-    if (bad) return bad;
+    soa_status bad = soa_aba(c->model, in->w, in->q, in->v, c->torque, in->wrenches, in->wrench_count, c->vdot);
+    if (bad || (bad = soai_cut_prepare(c, in->w))) return bad;
+    soai_cut_correct(c, c->vdot);
     soai_columns(c, in->w, rows); /* soa_aba has left the articulated inertias */
     soai_gram_factor(c, rows, in->options, s);
     for (int r = 0; r < rows; ++r) c->lambda[r] = 0;
@@ -242,6 +243,8 @@ static soa_status dense_start(const input *in) {
     const int nv = c->model->nv;
     soa_status bad = soa_rnea(c->model, in->w, in->q, in->v, NULL, in->wrenches, in->wrench_count, c->vdot);
     if (bad || (bad = soa_crba(c->model, in->w, in->q, c->M))) return bad;
+    soai_cut_force(c, NULL, 1, c->vdot);
+    soai_cut_mass(c, c->M);
     for (int j = 0; j < nv; ++j) c->torque[j] -= c->vdot[j];
     return SOA_OK;
 }

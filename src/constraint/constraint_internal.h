@@ -14,6 +14,7 @@ typedef struct constraint_row {
     double drift;    /* dg/dt by time alone                    */
     double gamma;    /* second rate of g at vdot = 0           */
     int on_velocity; /* nonholonomic: no residual to project   */
+    int absolute;    /* of frame 1 against the world           */
 } constraint_row;
 
 typedef struct constraint {
@@ -24,6 +25,9 @@ typedef struct constraint {
     int free;                  /* free coordinates of a cut joint                                                     */
     double b1[3], b2[3], a[3]; /* right-handed, a the axis, in place1                                                 */
     double effort[MOST_FREE], rate[MOST_FREE];
+    double near[MOST_FREE]; /* coordinates: angles are counted nearest to these                                       */
+    int counted;            /* a spring or a ratio needs its coordinates                                              */
+    double spring;          /* J, at the last state with velocities                                                   */
 } constraint;
 
 struct soa_constraints {
@@ -42,6 +46,13 @@ struct soa_constraints {
     double *cut, *vdot, *torque, *step, *q, *try_q; /* nv, and nq for the last two                           */
     double drift;                                   /* largest |g| that the last projection found */
     double *strength; /* of rows of G: size over what it would be without cancellation, 0 to 1 */
+    /* rotors of cut joints, cut_inertia.c: room for as many rows as there are of constraints */
+    int inertias;
+    constraint_row *inertia_row;
+    int *inertia_owner;
+    double *B, *Z; /* inertias x nv: rates of the rotors, and M^-1 B' row by row            */
+    double *W, *W_next, *S, *S_right,
+        *part2; /* diagonal of W, its entries beside it; K and its making; two parts      */
     double *M, *K, *beta,
         *x; /* dense methods: nv^2, (nv + rows)^2, nv + rows                                         */
 };
@@ -77,10 +88,23 @@ typedef struct place {
 } place;
 soa_status soai_place_of(const soa_model *m, soa_work *work, int frame, const soa_frame *in, place *out);
 
-/* M^-1 x with the articulated inertias of soai_minv_prepare standing. */
+/* M^-1 x with the articulated inertias of soai_minv_prepare standing.  The tree's M alone. */
 soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q);
 void soai_minv_apply(soa_work *w, const double *x, double *y);
-/* Y = (M^-1 G')' row by row, articulated inertias standing. */
+
+/* The machine's M is the tree's and B'W B of the rotors of cut joints (cut_inertia.c); c may be NULL: none.  B stands
+ * after soai_constraint_form.
+ * prepare  for the next two, articulated inertias standing
+ * minv     y = M^-1 x
+ * correct  vdot of the tree alone to that of the machine
+ * force    f += B'W (B a + rest); a NULL: zero; without rest where `rest` is 0
+ * mass     M += B'W B, dense */
+soa_status soai_cut_prepare(soa_constraints *c, soa_work *w);
+void soai_cut_minv(soa_constraints *c, soa_work *w, const double *x, double *y);
+void soai_cut_correct(soa_constraints *c, double *vdot);
+void soai_cut_force(soa_constraints *c, const double *a, int rest, double *f);
+void soai_cut_mass(soa_constraints *c, double *M);
+/* Y = (M^-1 G')' row by row, all prepared. */
 void soai_columns(soa_constraints *c, soa_work *w, int rows);
 
 #endif

@@ -10,7 +10,7 @@ soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, 
     d.kind = kind, d.frame1 = frame1, d.frame2 = frame2;
     d.place1 = d.place2 = soa_frame_identity();
     d.joint = SOA_REVOLUTE;
-    d.axis[2] = 1, d.axis2[0] = 1;
+    d.axis[2] = 1, d.axis2[0] = 1, d.gear_ratio = 1;
     return d;
 }
 
@@ -37,6 +37,15 @@ static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity
     for (size_t i = 0; i < sizeof by_nq / sizeof *by_nq; ++i) *by_nq[i] = soai_take(memory, &at, nq * sizeof(double));
     c->G = soai_take(memory, &at, rows * nv * sizeof(double));
     c->Y = soai_take(memory, &at, rows * nv * sizeof(double));
+    c->inertia_row = soai_take(memory, &at, rows * sizeof *c->inertia_row);
+    c->inertia_owner = soai_take(memory, &at, rows * sizeof *c->inertia_owner);
+    c->B = soai_take(memory, &at, rows * nv * sizeof(double));
+    c->Z = soai_take(memory, &at, rows * nv * sizeof(double));
+    c->W = soai_take(memory, &at, rows * sizeof(double));
+    c->W_next = soai_take(memory, &at, rows * sizeof(double));
+    c->S = soai_take(memory, &at, rows * rows * sizeof(double));
+    c->S_right = soai_take(memory, &at, rows * rows * sizeof(double));
+    c->part2 = soai_take(memory, &at, 2 * rows * sizeof(double));
     c->L = soai_take(memory, &at, rows * rows * sizeof(double));
     c->N = soai_take(memory, &at, rows * rows * sizeof(double));
     if (capacity->dense) {
@@ -115,6 +124,13 @@ int soa_constraint_count(const soa_constraints *c) {
     return count;
 }
 
+static constraint *find(const soa_constraints *c, int number) {
+    return c && number >= 0 && number < c->capacity.constraints && c->list[number].used ? c->list + number : NULL;
+}
+static int free_of(const constraint *k) {
+    return k->def.kind == SOA_LOOP ? 6 - k->rows : 0;
+}
+
 #define FAIL(status, ...) return soai_report(report, status, -1, 0, __VA_ARGS__)
 soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def, int *number, soa_report *report) {
     if (!c || !def) FAIL(SOA_E_ARGUMENT, "no constraints, or no definition");
@@ -142,13 +158,19 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
         for (int j = 0; j < SOA_RATIO_TERMS; ++j) {
             const int body = def->coordinate[j];
             if (!body) continue;
+            if (!(fabs(def->coefficient[j]) <= 1e12))
+                FAIL(SOA_E_NOT_FINITE, "\"%s\": coefficient %d is not finite", k.name, j);
+            terms += def->coefficient[j] != 0;
+            if (body < 0) {
+                const constraint *loop = find(c, ~body);
+                if (!loop || free_of(loop) != 1)
+                    FAIL(SOA_E_JOINT, "\"%s\": constraint %d is no cut joint with one coordinate", k.name, ~body);
+                continue;
+            }
             if (body < 1 || body > m->nb || soai_bodies(m)[body].nv != 1)
                 FAIL(SOA_E_JOINT, "\"%s\": body %d has no joint with one coordinate", k.name, body);
             if (soai_metas(m)[body].leader >= 0)
                 FAIL(SOA_E_MIMIC, "\"%s\": body %d follows another joint (mimic); name that one", k.name, body);
-            if (!(fabs(def->coefficient[j]) <= 1e12))
-                FAIL(SOA_E_NOT_FINITE, "\"%s\": coefficient %d is not finite", k.name, j);
-            terms += def->coefficient[j] != 0;
         }
         if (!terms) FAIL(SOA_E_ARGUMENT, "\"%s\": no coordinate with a coefficient", k.name);
     } else {
@@ -175,6 +197,18 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
         if (!unit(k.def.axis)) FAIL(SOA_E_JOINT, "\"%s\": axis has no direction", k.name);
         if (def->joint == SOA_UNIVERSAL && (!unit(k.def.axis2) || !(fabs(v3_dot(k.def.axis, k.def.axis2)) < 1 - 1e-9)))
             FAIL(SOA_E_JOINT, "\"%s\": the axes of a universal joint are parallel, or one has no direction", k.name);
+        const int rotor = def->rotor_inertia != 0 && def->gear_ratio != 0, exact = def->rotor_model == SOA_ROTOR_EXACT;
+        if (!(fabs(def->stiffness) <= 1e300) || !(fabs(def->rest) <= 1e300) ||
+            !(def->rotor_inertia >= 0 && def->rotor_inertia <= 1e300) || !(fabs(def->gear_ratio) <= 1e150))
+            FAIL(SOA_E_NOT_FINITE, "\"%s\": its spring or rotor is not finite (or negative)", k.name);
+        if (def->stiffness != 0 && (def->joint == SOA_SPHERICAL || def->joint == SOA_FREE))
+            FAIL(SOA_E_JOINT, "\"%s\": a %s joint has no spring", k.name, soa_joint_type_name(def->joint));
+        if (rotor && def->joint == SOA_FREE) FAIL(SOA_E_JOINT, "\"%s\": a free joint that is cut has no rotor", k.name);
+        if (rotor && ((unsigned)def->rotor_model > SOA_ROTOR_EXACT || (exact && soa_constraint_def_rows(def) != 5)))
+            FAIL(SOA_E_JOINT, "\"%s\": an exact rotor needs a joint with one coordinate", k.name);
+        if (!soai_all_finite(def->rotor_axis, 3)) FAIL(SOA_E_NOT_FINITE, "\"%s\": rotor_axis is not finite", k.name);
+        if (!unit(k.def.rotor_axis)) memcpy(k.def.rotor_axis, k.def.axis, sizeof k.def.axis);
+        k.counted = def->stiffness != 0;
         memcpy(k.a, k.def.axis, sizeof k.a);
         memcpy(k.b1, k.def.axis2, sizeof k.b1); /* a planar joint counts along axis2 */
         double along = v3_dot(k.a, k.b1);
@@ -205,16 +239,18 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
     }
     k.used = k.on = 1;
     c->list[at] = k;
+    for (int j = 0; j < SOA_RATIO_TERMS && def->kind == SOA_RATIO; ++j)
+        if (def->coordinate[j] < 0) c->list[~def->coordinate[j]].counted = 1;
     if (number) *number = at;
     return SOA_OK;
 }
 
-static constraint *find(const soa_constraints *c, int number) {
-    return c && number >= 0 && number < c->capacity.constraints && c->list[number].used ? c->list + number : NULL;
-}
 soa_status soa_constraint_remove(soa_constraints *c, int number) {
     constraint *k = find(c, number);
     if (!k) return SOA_E_ARGUMENT;
+    for (int i = 0; i < c->capacity.constraints; ++i)
+        for (int j = 0; j < SOA_RATIO_TERMS && c->list[i].used && c->list[i].def.kind == SOA_RATIO; ++j)
+            if (c->list[i].def.coordinate[j] == ~number) return SOA_E_ARGUMENT;
     memset(k, 0, sizeof *k);
     return SOA_OK;
 }
@@ -224,14 +260,18 @@ soa_status soa_constraint_switch(soa_constraints *c, int number, int on) {
     k->on = on != 0;
     return SOA_OK;
 }
-static int free_of(const constraint *k) {
-    return k->def.kind == SOA_LOOP ? 6 - k->rows : 0;
-}
 soa_status soa_constraint_set_effort(soa_constraints *c, int number, const double *effort) {
     constraint *k = find(c, number);
     if (!k || !effort || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
     if (!soai_all_finite(effort, (size_t)free_of(k))) return SOA_E_NOT_FINITE;
     memcpy(k->effort, effort, (size_t)free_of(k) * sizeof *effort);
+    return SOA_OK;
+}
+soa_status soa_constraint_set_turns(soa_constraints *c, int number, const double *near) {
+    constraint *k = find(c, number);
+    if (!k || !near || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
+    if (!soai_all_finite(near, (size_t)free_of(k))) return SOA_E_NOT_FINITE;
+    memcpy(k->near, near, (size_t)free_of(k) * sizeof *near);
     return SOA_OK;
 }
 soa_status soa_constraint_rates(const soa_constraints *c, int number, double rates[6], int *count) {

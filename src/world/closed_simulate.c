@@ -34,6 +34,7 @@ typedef struct sim {
     soa_work *work;
     const soa_closed_sim_options *options;
     int nq, nv;
+    int counts;                                         /* springs or ratios need the turns of cut joints */
     double *damping, *tau, *qdd, *guess, *q, *y_before; /* four of nv, nq, all of y */
     char *angle;                                        /* of each q: it turns */
     double *numbers;
@@ -229,7 +230,9 @@ static soa_status show(sim *s) {
     const int first = !r->steps && s->t == s->options->start;
     memcpy(s->q, s->data, (size_t)s->nq * sizeof *s->q);
     soa_status status = soa_normalize(s->model, s->q);
-    if (!status) status = soa_energy(s->model, s->work, s->q, v, &r->kinetic, &r->potential);
+    if (!status) status = soa_closed_energy(s->constraints, s->work, s->q, v, &r->kinetic, &r->potential);
+    if (!status && s->counts && !(status = soa_kinematics(s->model, s->work, s->q, NULL, NULL)))
+        status = soa_constraint_follow(s->constraints, s->work);
     if (status) return status;
     r->t = s->t;
     if (first) r->kinetic_start = r->kinetic, r->potential_start = r->potential;
@@ -414,6 +417,8 @@ static soa_status survey(sim *s, soa_report *report) {
         soa_constraint_def def;
         if (soa_constraint_get(s->constraints, i, &def)) continue;
         ++seen;
+        s->counts |= def.kind == SOA_LOOP && def.stiffness != 0;
+        for (int j = 0; j < SOA_RATIO_TERMS; ++j) s->counts |= def.kind == SOA_RATIO && def.coordinate[j] < 0;
         if (def.friction > 0)
             return soai_report(report, SOA_E_ARGUMENT, -1, 0,
                                "\"%s\" has Coulomb friction; sticking is not modelled in closed chains", def.name);
