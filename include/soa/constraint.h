@@ -93,6 +93,12 @@ SOA_API soa_status soa_constraint_switch(soa_constraints *constraints, int numbe
 /* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), and their rates at the last state given
  * with velocities.  The coordinates are those of a joint of the tree between place1 and place2 (docs/notation.md). */
 SOA_API soa_status soa_constraint_set_effort(soa_constraints *constraints, int number, const double *effort);
+/* Another Coulomb friction of the cut joint. */
+SOA_API soa_status soa_constraint_set_friction(soa_constraints *constraints, int number, double friction);
+/* One free coordinate of a cut joint, at the state whose kinematics (with v) stand in `work`: its rate is row . v, its
+ * second rate row . vdot + rest, and a torque on it is that times row (nv numbers).  rest may be NULL. */
+SOA_API soa_status soa_constraint_free_row(soa_constraints *constraints, soa_work *work, int number, int coordinate,
+                                           double *row, double *rest);
 SOA_API soa_status soa_constraint_rates(const soa_constraints *constraints, int number, double rates[6], int *count);
 /* Coordinates of the cut joint of a constraint, as a tree would have them, at the state whose kinematics stand in `work`.
  * Angles are told only up to whole turns: the one nearest to what was last set is taken, in the beginning 0.  Springs
@@ -152,6 +158,9 @@ typedef struct soa_closed_report {
 SOA_API soa_status soa_closed_fd(soa_constraints *constraints, soa_work *work, const soa_closed_options *options,
                                  const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
                                  int wrench_count, double t, double *qdd, double *lambda, soa_closed_report *report);
+/* What a further force (nv numbers) would add to the qdd of the last soa_closed_fd; nothing else may have been done with
+ * these constraints and the work space in between.  qdd may be force. */
+SOA_API soa_status soa_closed_response(soa_constraints *constraints, soa_work *work, const double *force, double *qdd);
 /* Power at the last soa_closed_fd, W: what drives and efforts of cut joints put in, what rubbing there takes. */
 SOA_API soa_status soa_closed_power(const soa_constraints *constraints, double *supplied, double *dissipated);
 /* Energies of the whole machine: soa_energy, and the springs and rotors of cut joints. */

@@ -82,7 +82,7 @@ typedef struct soa_closed_sample {
     double t;
     const double *q, *v;
     double kinetic, potential;     /* J */
-    double supplied, dissipated;   /* J since the start: torques, drives and efforts of cut joints; viscous friction */
+    double supplied, dissipated;   /* J since the start: torques, drives and efforts of cut joints; friction         */
     double balance;                /* J, kinetic + potential + dissipated - supplied, less its first value           */
     double position_error;         /* largest |g| after projection, m or rad                                         */
     double rate_error;             /* largest |G v + dg/dt| after projection                                         */
@@ -115,6 +115,7 @@ typedef struct soa_closed_sim_result {
     long steps, rejected, evaluations; /* accepted and rejected steps, soa_closed_fd */
     long projections, retries;         /* projections; steps taken again because theirs, or a stage, failed */
     long passages;                     /* steps over a singular configuration, chosen so that no stage meets it */
+    long stops, releases;              /* rubbing coordinates that came to rest; that broke loose */
     double relief;                     /* largest factor by which the tolerance was raised over a passage; 1: never */
     double wall_time;                  /* s */
     double kinetic_start, potential_start, kinetic, potential;
@@ -128,13 +129,16 @@ typedef struct soa_closed_sim_result {
     char redundancy[256];              /* the first redundancy found, in words; empty: none */
 } soa_closed_sim_result;
 
-/* Moves the machine with its constraints from (q, v) under gravity, springs, viscous friction and the applied torques.
+/* Moves the machine with its constraints from (q, v) under gravity, springs, friction and the applied torques.
  * The start is projected; one that is open by more than 1e-3 is refused.  After every step q and v are projected back, by the
  * least mass-weighted change; error control and order of the method are not touched by that.
  * v NULL: at rest, or for drives the least motion that follows them.  q and v hold the last state when all went well.
  * Singular configurations on the way are passed over between the stages of a step, by orders 5 and more; lower ones
  * stop there with SOA_E_SINGULAR.
- * Coulomb friction (joints of the tree or cut) is refused: sticking is not modelled here.  Allocates.
+ * Coulomb friction, of joints of the tree and of cut ones, sticks as in soa_simulate: stops and break-aways are events.
+ * Where loops leave fewer freedoms than there are stuck joints, their holding torques are not unique; the machine
+ * breaks loose when no torques within the bounds hold it.  The friction of cut joints is set to zero in the constraints
+ * while the simulation runs, and put back.  Allocates.
  * Status: SOA_E_ARGUMENT, SOA_E_MEMORY, SOA_E_NO_CONVERGENCE, or what the dynamics found; the report names time and
  * constraint.  result is written as far as it went. */
 SOA_API soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *v,

@@ -248,6 +248,17 @@ static soa_status dense_start(const input *in) {
     for (int j = 0; j < nv; ++j) c->torque[j] -= c->vdot[j];
     return SOA_OK;
 }
+/* K = [M G1'; G1 0], lower triangle, G1 the independent rows, scaled */
+static void kkt_system(soa_constraints *c, const gram *s) {
+    const int nv = c->model->nv, n = nv + s->rank;
+    for (int i = 0; i < nv; ++i)
+        for (int j = 0; j <= i; ++j) c->K[n * i + j] = c->M[nv * i + j];
+    for (int k = 0; k < s->rank; ++k) {
+        const int r = c->pivot[k], i = nv + k;
+        for (int j = 0; j < nv; ++j) c->K[n * i + j] = c->G[(size_t)r * (size_t)nv + (size_t)j] * c->scale[r];
+        for (int j = nv; j <= i; ++j) c->K[n * i + j] = 0;
+    }
+}
 /* method 1 */
 static soa_status by_kkt(const input *in, gram *s) {
     soa_constraints *c = in->c;
@@ -259,16 +270,13 @@ static soa_status by_kkt(const input *in, gram *s) {
     double *sum = c->beta; /* vdot, then the unknowns of (20), which are -lambda, scaled */
     for (int i = 0; i < n; ++i) sum[i] = 0;
     for (int pass = 0; pass < 2; ++pass) { /* the second, with what the first left, takes back most of its rounding */
-        for (int i = 0; i < nv; ++i) {
-            c->x[i] = c->torque[i] - dot(nv, c->M + nv * i, sum);
-            for (int j = 0; j <= i; ++j) c->K[n * i + j] = c->M[nv * i + j];
-        }
+        kkt_system(c, s);
+        for (int i = 0; i < nv; ++i) c->x[i] = c->torque[i] - dot(nv, c->M + nv * i, sum);
         for (int k = 0; k < s->rank; ++k) {
             const int r = c->pivot[k], i = nv + k;
             const double *row = c->G + (size_t)r * (size_t)nv;
             c->x[i] = -(c->gamma[r] + dot(nv, row, sum)) * c->scale[r];
-            for (int j = 0; j < nv; ++j) c->K[n * i + j] = row[j] * c->scale[r], c->x[j] -= c->K[n * i + j] * sum[i];
-            for (int j = nv; j <= i; ++j) c->K[n * i + j] = 0;
+            for (int j = 0; j < nv; ++j) c->x[j] -= c->K[n * i + j] * sum[i];
         }
         if (!soai_ldl_solve(n, c->K, c->x, c->order)) return SOA_E_SINGULAR;
         for (int i = 0; i < n; ++i) sum[i] += c->x[i];
@@ -383,6 +391,42 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
     if (!(g.condition <= options->most_condition) && !(options->damping > 0)) return SOA_E_SINGULAR;
     memcpy(qdd, c->vdot, (size_t)nv * sizeof *qdd);
     if (lambda) memcpy(lambda, c->lambda, (size_t)rows * sizeof *lambda);
+    c->last = g, c->last_method = method;
+    return SOA_OK;
+}
+
+/* The same systems with another right side: no bias, no gamma. */
+soa_status soa_closed_response(soa_constraints *c, soa_work *w, const double *force, double *qdd) {
+    if (!c || !w || w->model != c->model || !force || !qdd || c->last_method == SOA_CLOSED_AUTO) return SOA_E_ARGUMENT;
+    const gram *s = &c->last;
+    const int nv = c->model->nv, rows = s->rows;
+    double *x = c->step;
+    if (!soai_all_finite(force, (size_t)nv)) return SOA_E_NOT_FINITE;
+    if (c->last_method == SOA_CLOSED_FORCES) {
+        soai_cut_minv(c, w, force, x);
+        for (int pass = 0; pass < (s->damping > 0 ? 1 : 2); ++pass) {
+            for (int r = 0; r < rows; ++r) c->right[r] = -dot(nv, c->G + (size_t)r * (size_t)nv, x);
+            soai_gram_basic(c, s, c->right, c->g);
+            for (int r = 0; r < rows; ++r)
+                for (int j = 0; j < nv && c->g[r] != 0; ++j) x[j] += c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->g[r];
+        }
+    } else if (c->last_method == SOA_CLOSED_KKT) {
+        kkt_system(c, s);
+        for (int i = 0; i < nv + s->rank; ++i) c->x[i] = i < nv ? force[i] : 0;
+        if (!soai_ldl_solve(nv + s->rank, c->K, c->x, c->order)) return SOA_E_SINGULAR;
+        x = c->x;
+    } else { /* C^-' Z Z' C^-1 */
+        const double *C = c->M;
+        for (int i = 0; i < nv; ++i) x[i] = (force[i] - dot(i, C + nv * i, x)) / C[nv * i + i];
+        soai_qr_apply(nv, rows, c->K, c->beta, 1, x);
+        for (int k = 0; k < s->rank; ++k) x[k] = 0;
+        soai_qr_apply(nv, rows, c->K, c->beta, 0, x);
+        for (int i = nv - 1; i >= 0; --i) {
+            for (int k = i + 1; k < nv; ++k) x[i] -= C[nv * k + i] * x[k];
+            x[i] /= C[nv * i + i];
+        }
+    }
+    memcpy(qdd, x, (size_t)nv * sizeof *qdd);
     return SOA_OK;
 }
 

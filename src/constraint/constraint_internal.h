@@ -30,6 +30,15 @@ typedef struct constraint {
     double spring;          /* J, at the last state with velocities                                                   */
 } constraint;
 
+/* G M^-1 G' from G and Y, factored with its rank; then x with G M^-1 G' x = b, zero at redundant rows.  Rows are scaled
+ * to their natural size, so that pivots are pure numbers, 1 at best: a row that fades away is seen as well as one that
+ * becomes like others. */
+typedef struct gram {
+    int rows, rank;
+    double condition, damping;
+    double left; /* largest pivot that was taken for zero */
+} gram;
+
 struct soa_constraints {
     const soa_model *model;
     soa_constraint_capacity capacity;
@@ -53,6 +62,8 @@ struct soa_constraints {
     double *B, *Z; /* inertias x nv: rates of the rotors, and M^-1 B' row by row            */
     double *W, *W_next, *S, *S_right,
         *part2; /* diagonal of W, its entries beside it; K and its making; two parts      */
+    gram last;  /* of the last soa_closed_fd, and its method; AUTO: none stands */
+    soa_closed_method last_method;
     double *M, *K, *beta,
         *x; /* dense methods: nv^2, (nv + rows)^2, nv + rows                                         */
 };
@@ -67,14 +78,7 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
 /* Rows of G from those of `row`, and their natural sizes. */
 void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G);
 
-/* G M^-1 G' from G and Y, factored with its rank; then x with G M^-1 G' x = b, zero at redundant rows.  Rows are scaled
- * to their natural size, so that pivots are pure numbers, 1 at best: a row that fades away is seen as well as one that
- * becomes like others. */
-typedef struct gram {
-    int rows, rank;
-    double condition, damping;
-    double left; /* largest pivot that was taken for zero */
-} gram;
+/* The methods leave what soa_closed_response needs: in c->last, c->last_method. */
 void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s);
 void soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, double *x);
 

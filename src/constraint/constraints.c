@@ -267,6 +267,13 @@ soa_status soa_constraint_set_effort(soa_constraints *c, int number, const doubl
     memcpy(k->effort, effort, (size_t)free_of(k) * sizeof *effort);
     return SOA_OK;
 }
+soa_status soa_constraint_set_friction(soa_constraints *c, int number, double friction) {
+    constraint *k = find(c, number);
+    if (!k || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
+    if (!(friction >= 0 && friction <= 1e300)) return SOA_E_NOT_FINITE;
+    k->def.friction = friction;
+    return SOA_OK;
+}
 soa_status soa_constraint_set_turns(soa_constraints *c, int number, const double *near) {
     constraint *k = find(c, number);
     if (!k || !near || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;

@@ -414,7 +414,7 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
     if (s) return s;
     constraint_row *row = c->row;
     for (int j = 0; j < m->nv; ++j) c->cut[j] = 0;
-    c->inertias = 0;
+    c->inertias = 0, c->last_method = SOA_CLOSED_AUTO;
     for (int i = 0; i < c->capacity.constraints; ++i) {
         constraint *k = c->list + i;
         if (!k->used || !k->on) continue;
@@ -558,6 +558,26 @@ static void form(const soa_model *m, soa_work *w, const soa_constraint_def *def,
         if (body[side] != stop[side] && !soa_pose(m, w, frame[side], &X))
             walk(m, w, body[side], stop[side], X.p, side, count, row, out, sum, bound);
     }
+}
+soa_status soa_constraint_free_row(soa_constraints *c, soa_work *w, int number, int coordinate, double *row,
+                                   double *rest) {
+    if (!c || !w || w->model != c->model || !row || number < 0 || number >= c->capacity.constraints ||
+        !c->list[number].used || c->list[number].def.kind != SOA_LOOP || coordinate < 0 ||
+        coordinate >= 6 - c->list[number].rows)
+        return SOA_E_ARGUMENT;
+    const constraint *k = c->list + number;
+    double r[MOST_FREE][3], n[MOST_FREE][3], sum = 0, bound = 0;
+    constraint_row one;
+    relative x;
+    const soa_status s = relative_of(c->model, w, &k->def, &x);
+    if (s) return s;
+    free_rows(k, &x, r, n);
+    put(&one, &x, r[coordinate], n[coordinate], 0, 0);
+    for (int j = 0; j < 6; ++j) one.force1[j] = -one.force1[j], one.force2[j] = -one.force2[j];
+    memset(row, 0, (size_t)c->model->nv * sizeof *row);
+    form(c->model, w, &k->def, 1, &one, row, &sum, &bound);
+    if (rest) *rest = -one.gamma;
+    return SOA_OK;
 }
 void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) {
     const soa_model *m = c->model;
