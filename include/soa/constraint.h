@@ -23,7 +23,8 @@ typedef enum soa_constraint_kind {
     SOA_RATIO,   /* sum of coefficient[i] * (joint coordinate[i]) = value: gears, driven joints: 1 row                */
     SOA_ROLLING, /* a ball of radius `value` about frame 2 rolls on the plane z = 0 of frame 1: 1 row on the position,
                      2 on the velocity (nonholonomic)                                                                 */
-    SOA_VELOCITY /* rows[i] . [w; v] = 0 for the velocity of frame 2 relative to frame 1: nonholonomic                */
+    SOA_VELOCITY, /* rows[i] . [w; v] = 0 for the velocity of frame 2 relative to frame 1: nonholonomic               */
+    SOA_PLANE /* the origin of frame 2 stays in the plane z = `value` of frame 1: 1 row                               */
 } soa_constraint_kind;
 
 /* Right side of a rheonomic constraint at time t: out = value, its rate, its second rate. */
@@ -43,15 +44,16 @@ typedef struct soa_constraint_def {
     double rotor_inertia, gear_ratio; /* LOOP: its motor, as in soa_joint_def; not of a free joint                    */
     soa_rotor_model rotor_model;      /* exact: joints with one coordinate; the motor sits on frame 1                 */
     double rotor_axis[3];             /* exact: in place1; zero: the joint's axis                                     */
-    double value; /* DISTANCE, RATIO, ROLLING                                                             */
+    double value; /* DISTANCE, RATIO, ROLLING, PLANE                                                      */
     int coordinate
         [SOA_RATIO_TERMS]; /* RATIO: bodies whose 1-dof joints are meant, 0: none; ~n (that is -1 - n): the cut
                               joint of constraint n, with one coordinate */
     double coefficient[SOA_RATIO_TERMS];
     int row_count; /* VELOCITY: 1 to 6                                                                     */
     double rows[6][6];
-    int rows_in_frame2;  /* VELOCITY: nonzero: rows are in the axes of frame 2 (a skate), else of frame 1        */
-    soa_drive_fn *drive; /* DISTANCE, RATIO: replaces value by a function of time; NULL: constant                */
+    int rows_in_frame2; /* VELOCITY: nonzero: rows are in the axes of frame 2 (a skate), else of frame 1        */
+    soa_drive_fn
+        *drive; /* DISTANCE, RATIO, PLANE: replaces value by a function of time; NULL: constant                */
     void *user;
 } soa_constraint_def;
 SOA_API soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, int frame2);

@@ -7,6 +7,7 @@
 
 #include "soa/constraint.h"
 #include "soa/forms.h"
+#include "soa/grasp.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -144,6 +145,81 @@ typedef struct soa_closed_sim_result {
 SOA_API soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *v,
                                        const soa_closed_sim_options *options, soa_closed_sim_result *result,
                                        soa_report *report);
+
+/* --- grasps ------------------------------------------------------------------------------------------------------- */
+/* A one-sided contact that would break, slip or tip: its margin (soa_grasp_check) has come down to zero. */
+typedef struct soa_grasp_event {
+    double t;
+    int contact;                    /* its number in the grasp                                                        */
+    const soa_contact_check *check; /* forces, and which event                                                        */
+    const double *q, *v;
+} soa_grasp_event;
+typedef enum soa_grasp_answer {
+    SOA_GRASP_STOP,    /* the simulation ends there, well                                                             */
+    SOA_GRASP_RELEASE, /* the contact is switched off, and the motion goes on                                         */
+    SOA_GRASP_IGNORE   /* it holds as if it were two-sided, from now on                                               */
+} soa_grasp_answer;
+typedef soa_grasp_answer soa_grasp_event_fn(void *user, const soa_grasp_event *event);
+
+/* A contact switched on or off at a time.  On: its places must meet (within 1e-3), and velocities change by the impulse of
+ * soa_grasp_close, which keeps the momentum; what kinetic energy is lost counts as dissipated. */
+typedef struct soa_grasp_change {
+    double t;
+    int contact, on;
+} soa_grasp_change;
+
+typedef struct soa_grasp_sample {
+    double t;
+    const double *q, *v;
+    double kinetic, potential, supplied, dissipated, balance; /* as in soa_closed_sample */
+    int contacts;                                             /* that are on             */
+    const double *force;                                      /* f(0), 6 for each        */
+    const soa_contact_check *checks;
+    double position_error, rate_error; /* of the contacts, after projection */
+} soa_grasp_sample;
+typedef int soa_grasp_sample_fn(void *user, const soa_grasp_sample *sample);
+
+typedef struct soa_grasp_sim_options {
+    double start, duration, sample_time;           /* s; as in soa_closed_sim_options                                 */
+    double relative_tolerance, absolute_tolerance; /* 1e-8, 1e-10                                                     */
+    int order;                                     /* 5                                                               */
+    double max_step;
+    long max_steps;
+    soa_grasp_options grasp; /* method and so on; rank_tolerance 1e-10 and consistency 1e-2 for stages that are off the
+                                constraints by the error of a step */
+    soa_sim_torque_fn *torque;
+    void *torque_user;
+    soa_grasp_event_fn *event; /* default NULL: stop */
+    void *event_user;
+    soa_grasp_sample_fn *sample;
+    void *sample_user;
+    const soa_grasp_change *changes; /* in order of time */
+    int change_count;
+} soa_grasp_sim_options;
+SOA_API soa_grasp_sim_options soa_grasp_sim_default(void);
+
+typedef struct soa_grasp_sim_result {
+    double t;
+    long steps, rejected, evaluations, projections;
+    long events, releases, closures; /* of contacts: margins that ended; switched off; closed */
+    int stopped;                     /* nonzero: by an event or the sample function */
+    soa_grasp_event last;            /* t and contact of the last event (-1: none); the pointers are NULL */
+    soa_contact_event last_event;
+    double wall_time;
+    double kinetic_start, potential_start, kinetic, potential;
+    double supplied, dissipated, lost; /* lost: of dissipated, at closures */
+    double balance, balance_worst, energy_scale;
+    double position_error, rate_error; /* largest after projection */
+    double margin_least;               /* N, of all one-sided contacts at all steps */
+} soa_grasp_sim_result;
+
+/* Moves arms and object, held by the contacts that are on, from (q, v): soa_grasp_fd under error control, positions and
+ * velocities of the contacts projected after each step.  Friction cones are watched continually (RK88-II appendix A): the
+ * margin of each one-sided contact is an event function of the integrator, and the caller answers.  A margin that is
+ * negative from the beginning, or after another contact let go, is an event there.  The grasp is left as the motion left
+ * it; q and v hold the last state when all went well.  Joints with Coulomb friction are refused.  Allocates. */
+SOA_API soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v, const soa_grasp_sim_options *options,
+                                      soa_grasp_sim_result *result, soa_report *report);
 
 /* --- pictures ---------------------------------------------------------------------------------------------------- */
 /* Curves over a common x axis, in one panel or several stacked ones, as an SVG file. */

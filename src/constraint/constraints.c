@@ -108,6 +108,7 @@ int soa_constraint_def_rows(const soa_constraint_def *d) {
     case SOA_ROLLING: return 3;
     case SOA_VELOCITY: return d->row_count;
     case SOA_DISTANCE:
+    case SOA_PLANE:
     case SOA_RATIO: return 1;
     default: return -1;
     }
@@ -151,7 +152,7 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
             FAIL(SOA_E_NAME, "there is a constraint \"%s\" already", k.name);
     if (at == c->capacity.constraints)
         FAIL(SOA_E_MEMORY, "\"%s\" would be constraint %d; there is room for %d", k.name, at + 1, at);
-    if ((unsigned)def->kind > SOA_VELOCITY)
+    if ((unsigned)def->kind > SOA_PLANE)
         FAIL(SOA_E_ARGUMENT, "\"%s\": no kind of constraint has number %d", k.name, def->kind);
     if (def->kind == SOA_RATIO) {
         int terms = 0;
@@ -186,8 +187,8 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
         if (!soai_is_rotation(&def->place1) || !soai_is_rotation(&def->place2))
             FAIL(SOA_E_FRAME, "\"%s\": a place in its frame is not a rotation and a finite shift", k.name);
     }
-    if (def->drive && def->kind != SOA_DISTANCE && def->kind != SOA_RATIO)
-        FAIL(SOA_E_ARGUMENT, "\"%s\": only a distance or a ratio can be driven in time", k.name);
+    if (def->drive && def->kind != SOA_DISTANCE && def->kind != SOA_RATIO && def->kind != SOA_PLANE)
+        FAIL(SOA_E_ARGUMENT, "\"%s\": only a distance, a ratio or a plane can be driven in time", k.name);
     if (!(fabs(def->value) <= 1e300) || !(def->damping >= 0 && def->damping <= 1e300) ||
         !(def->friction >= 0 && def->friction <= 1e300) || !(fabs(def->pitch) <= 1e12))
         FAIL(SOA_E_NOT_FINITE, "\"%s\": value, damping, friction or pitch is not finite (or negative)", k.name);

@@ -473,6 +473,12 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
             break;
         }
         case SOA_VELOCITY: row = velocity_rows(k, &x, row); break;
+        case SOA_PLANE: {
+            static const double ez[3] = {0, 0, 1};
+            row = put(row, &x, none, ez, x.p[2] - value[0], 0);
+            row[-1].drift = value[1], row[-1].gamma += value[2];
+            break;
+        }
         }
         for (constraint_row *r = first; r < row; ++r) c->owner[r - c->row] = i;
     }
