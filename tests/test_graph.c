@@ -209,6 +209,7 @@ static void make_graph(graph *g, dice *d) {
         g->where[l] = random_frame(d);
     }
     const double kind = roll(d, 0, 1);
+    const int motors = pick(d, 3); /* without any, trees that share no loop are swept together */
     double q[JOINTS];
     for (int j = 0; j < joints; ++j) {
         char *name = g->names[LINKS + j];
@@ -229,7 +230,7 @@ static void make_graph(graph *g, dice *d) {
         const int turnable = type != SOA_PLANAR || kind > 0.8; /* a planar one with forces cannot be turned round */
         if (type != SOA_SPHERICAL && type != SOA_FREE && turnable && pick(d, 3) == 0)
             e->joint.stiffness = roll(d, 0, 5), e->joint.rest = roll(d, -1, 1);
-        if (type != SOA_FREE && turnable && pick(d, 3) == 0) {
+        if (motors && type != SOA_FREE && turnable && pick(d, 3) == 0) {
             e->joint.rotor_inertia = roll(d, 0, 0.02), e->joint.gear_ratio = roll(d, 1, 5) * (pick(d, 2) ? 1 : -1);
             if (nv_of(type) == 1 && pick(d, 2)) {
                 e->joint.rotor_model = SOA_ROTOR_EXACT;

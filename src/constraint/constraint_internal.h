@@ -4,7 +4,7 @@
 #include "../dynamics/work.h"
 #include "soa/constraint.h"
 
-enum { NAME_ROOM = 32, MOST_FREE = 6 };
+enum { NAME_ROOM = 32, MOST_FREE = 6, MOST_TREES = 2 * SOA_RATIO_TERMS };
 
 /* One equation at the present state.  force1 and force2 are the wrenches [n; f] of a unit multiplier on the two frames,
  * in world axes at the origins of frame1 and frame2 (of the model's frames, not of the places in them). */
@@ -21,8 +21,9 @@ typedef struct constraint {
     soa_constraint_def def;
     char name[NAME_ROOM];
     int used, on;
-    int rows;                  /* while on                                                                            */
-    int free;                  /* free coordinates of a cut joint                                                     */
+    int rows; /* while on                                                                            */
+    int free; /* free coordinates of a cut joint                                                     */
+    int trees[MOST_TREES], tree_count; /* trees of the forest that its rows touch                                     */
     double b1[3], b2[3], a[3]; /* right-handed, a the axis, in place1                                                 */
     double effort[MOST_FREE], rate[MOST_FREE];
     double near[MOST_FREE]; /* coordinates: angles are counted nearest to these                                       */
@@ -55,6 +56,9 @@ struct soa_constraints {
     double *cut, *vdot, *torque, *step, *q, *try_q; /* nv, and nq for the last two                           */
     double drift;                                   /* largest |g| that the last projection found */
     double *strength; /* of rows of G: size over what it would be without cancellation, 0 to 1 */
+    /* the trees that stand on the world: M and so M^-1 have no entries between them */
+    int trees, *tree, *tree_first, *tree_dof, *tree_mark; /* tree of each body; its coordinates in tree_dof; room */
+    double *spread;                                       /* nv */
     /* rotors of cut joints, cut_inertia.c: room for as many rows as there are of constraints */
     int inertias;
     constraint_row *inertia_row;
@@ -108,7 +112,12 @@ void soai_cut_minv(soa_constraints *c, soa_work *w, const double *x, double *y);
 void soai_cut_correct(soa_constraints *c, double *vdot);
 void soai_cut_force(soa_constraints *c, const double *a, int rest, double *f);
 void soai_cut_mass(soa_constraints *c, double *M);
-/* Y = (M^-1 G')' row by row, all prepared. */
+/* Coordinates where the rows of G and Y of a constraint may have entries: those of its trees, or all where mimic joints
+ * or rotors of cut joints tie trees together; ascending within a tree.  Gives their number. */
+int soai_support(const soa_constraints *c, int number, int *list);
+/* Whether rows of two constraints may have coordinates in common. */
+int soai_touch(const soa_constraints *c, int one, int two);
+/* Y = (M^-1 G')' row by row, all prepared.  Rows of constraints that share no tree go through one sweep together. */
 void soai_columns(soa_constraints *c, soa_work *w, int rows);
 
 #endif

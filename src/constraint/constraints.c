@@ -14,6 +14,39 @@ soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, 
     return d;
 }
 
+/* Numbers the trees; coordinates listed tree by tree.  Mimic joints may tie any of them together: then one. */
+static void find_trees(soa_constraints *c) {
+    const soa_model *m = c->model;
+    const soai_body_double *body = soai_bodies(m);
+    int at = 0;
+    c->trees = 0, c->tree[0] = -1;
+    for (int i = 1; i <= m->nb; ++i) c->tree[i] = m->nm ? 0 : body[i].parent ? c->tree[body[i].parent] : c->trees++;
+    if (m->nm) c->trees = 1;
+    memset(c->tree_mark, 0, ((size_t)m->nb + 1) * sizeof *c->tree_mark);
+    memset(c->tree_first, 0, ((size_t)m->nb + 2) * sizeof *c->tree_first);
+    if (m->nm) {
+        for (; at < m->nv; ++at) c->tree_dof[at] = at;
+        c->tree_first[1] = m->nv;
+        return;
+    }
+    for (int i = 1; i <= m->nb; ++i) c->tree_first[c->tree[i] + 1] += body[i].nv;
+    for (int t = 0; t < c->trees; ++t) c->tree_first[t + 1] += c->tree_first[t];
+    for (int i = 1; i <= m->nb; ++i) /* tree_mark counts what is written */
+        for (int k = 0; k < body[i].nv; ++k)
+            c->tree_dof[c->tree_first[c->tree[i]] + c->tree_mark[c->tree[i]]++] = body[i].iv + k;
+    memset(c->tree_mark, 0, ((size_t)m->nb + 1) * sizeof *c->tree_mark);
+}
+/* Trees of the two frames join those of the constraint. */
+static void touch(const soa_constraints *c, const soa_constraint_def *def, constraint *k) {
+    const int frame[2] = {def->frame1, def->frame2};
+    for (int i = 0; i < 2; ++i) {
+        const int body = SOAI_AT(c->model, soai_frame_row, frame)[frame[i]].body;
+        int known = body == 0;
+        for (int j = 0; j < k->tree_count; ++j) known |= k->trees[j] == c->tree[body];
+        if (!known) k->trees[k->tree_count++] = c->tree[body];
+    }
+}
+
 static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity, char *memory) {
     soa_constraints scratch, *c = memory ? (soa_constraints *)(void *)memory : &scratch;
     const size_t nv = (size_t)m->nv, nq = (size_t)m->nq, rows = (size_t)capacity->rows, both = nv + rows;
@@ -23,13 +56,19 @@ static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity
     c->model = m, c->capacity = *capacity;
     c->list = soai_take(memory, &at, (size_t)capacity->constraints * sizeof *c->list);
     if (memory) memset(c->list, 0, (size_t)capacity->constraints * sizeof *c->list);
+    const size_t bodies = (size_t)m->nb + 1;
+    c->tree = soai_take(memory, &at, bodies * sizeof(int));
+    c->tree_first = soai_take(memory, &at, (bodies + 1) * sizeof(int));
+    c->tree_mark = soai_take(memory, &at, (bodies + 1) * sizeof(int));
+    c->tree_dof = soai_take(memory, &at, nv * sizeof(int));
+    if (memory) find_trees(c);
     c->row = soai_take(memory, &at, rows * sizeof *c->row);
     c->owner = soai_take(memory, &at, rows * sizeof *c->owner);
     c->pivot = soai_take(memory, &at, both * sizeof *c->pivot);
-    c->order = soai_take(memory, &at, both * sizeof *c->order);
+    c->order = soai_take(memory, &at, 2 * both * sizeof *c->order);
     double **const by_rows[] = {&c->natural, &c->scale, &c->right, &c->lambda,  &c->gamma,
                                 &c->rate,    &c->g,     &c->part,  &c->strength};
-    double **const by_nv[] = {&c->cut, &c->vdot, &c->torque, &c->step};
+    double **const by_nv[] = {&c->cut, &c->vdot, &c->torque, &c->step, &c->spread};
     double **const by_nq[] = {&c->q, &c->try_q};
     for (size_t i = 0; i < sizeof by_rows / sizeof *by_rows; ++i)
         *by_rows[i] = soai_take(memory, &at, rows * sizeof(double));
@@ -237,6 +276,13 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
             FAIL(SOA_E_MEMORY,
                  "\"%s\" has %d rows; with the %d of the others that is more than the %d there is room for", k.name,
                  k.rows, rows, c->capacity.rows);
+    }
+    if (def->kind != SOA_RATIO) touch(c, def, &k);
+    for (int j = 0; j < SOA_RATIO_TERMS && def->kind == SOA_RATIO; ++j) {
+        int known = def->coordinate[j] <= 0;
+        if (def->coordinate[j] < 0) touch(c, &c->list[~def->coordinate[j]].def, &k);
+        for (int i = 0; i < k.tree_count && !known; ++i) known = k.trees[i] == c->tree[def->coordinate[j]];
+        if (!known) k.trees[k.tree_count++] = c->tree[def->coordinate[j]];
     }
     k.used = k.on = 1;
     c->list[at] = k;

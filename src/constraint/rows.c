@@ -614,6 +614,7 @@ void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) 
         double sum[6] = {0}, bound[6] = {0};
         form(m, w, def, count, c->row + first, out, sum, bound);
         const reach x = reach_of(m, w, def);
+        const int all = soai_support(c, c->owner[first], c->order);
         for (int r = 0; r < count; ++r) {
             const constraint_row *row = c->row + first + r;
             double *g = out + (size_t)r * (size_t)m->nv, most = 0, natural = 0, size = 0;
@@ -625,9 +626,10 @@ void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) 
             /* Where only rounding is left of a number it is zero: else a row that always holds (of a planar loop, say)
              * would look like a constraint. */
             const double noise = 2.3e-16 * x.depth * size;
-            for (int j = 0; j < m->nv; ++j) {
-                if (fabs(g[j]) < noise) g[j] = 0;
-                if (fabs(g[j]) > most) most = fabs(g[j]);
+            for (int k = 0; k < all; ++k) {
+                double *entry = g + c->order[k];
+                if (fabs(*entry) < noise) *entry = 0;
+                if (fabs(*entry) > most) most = fabs(*entry);
             }
             c->natural[first + r] = most < natural ? most / natural : 1;
             c->strength[first + r] = bound[r] > 0 && most > 0 ? sqrt(sum[r] / bound[r]) : 0;
