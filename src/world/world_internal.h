@@ -36,7 +36,7 @@ typedef struct soai_solid { /* a shape at its place */
     soa_frame place;
     int frame, body;
     const char *name, *group;
-    void *memory; /* of a hull */
+    soa_shape hull; /* what soa_hull_free releases */
 } soai_solid;
 typedef struct soai_meeting { /* two shapes that may touch, and how */
     int a, b, law;
