@@ -45,7 +45,7 @@ typedef struct soai_nearest {
 } soai_nearest;
 
 /* Farthest point of the core along d (shape's axes); *index: in, where to begin; out, its number. */
-void soai_support(const soa_shape *shape, const double d[3], double x[3], int *index);
+void soai_shape_support(const soa_shape *shape, const double d[3], double x[3], int *index);
 /* The point that a number stands for. */
 void soai_support_point(const soa_shape *shape, int index, double x[3]);
 /* The point of the difference farthest along -v. */

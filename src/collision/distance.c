@@ -261,7 +261,7 @@ static double above_plane(const soa_shape *shape, const soa_frame *pose, const s
     soai_turn_back(pose->R, n, d);
     for (int i = 0; i < 3; ++i) d[i] = -d[i];
     *index = hint;
-    soai_support(shape, d, local, index);
+    soai_shape_support(shape, d, local, index);
     soai_turn(pose->R, local, x);
     for (int i = 0; i < 3; ++i) height += n[i] * ((pose->p[i] - plane->p[i]) + x[i]), x[i] += pose->p[i];
     return height;

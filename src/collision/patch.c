@@ -81,7 +81,7 @@ static void face_normal(const soa_shape *s, int face, double n[3]) {
     }
 }
 static void polytope_feature(const soa_shape *s, const double d[3], int at, feature *f) {
-    soai_support(s, d, f->x[0], &at);
+    soai_shape_support(s, d, f->x[0], &at);
     f->count = 1;
     f->id = (unsigned)at;
     int best = -1;

@@ -95,7 +95,7 @@ void soai_support_point(const soa_shape *shape, int index, double x[3]) {
     }
 }
 
-void soai_support(const soa_shape *shape, const double d[3], double x[3], int *index) {
+void soai_shape_support(const soa_shape *shape, const double d[3], double x[3], int *index) {
     switch (shape->type) {
     case SOA_SHAPE_CAPSULE: *index = d[2] > 0; break;
     case SOA_SHAPE_BOX: *index = (d[0] > 0) | (d[1] > 0) << 1 | (d[2] > 0) << 2; break;
@@ -117,9 +117,9 @@ void soai_support(const soa_shape *shape, const double d[3], double x[3], int *i
 void soai_pair_support(soai_pair *pair, const double v[3], soai_vertex *out) {
     double d[3], x[3];
     for (int i = 0; i < 3; ++i) d[i] = -v[i];
-    soai_support(pair->a, d, out->a, &pair->hint_a);
+    soai_shape_support(pair->a, d, out->a, &pair->hint_a);
     soai_turn_back(pair->R, v, d);
-    soai_support(pair->b, d, x, &pair->hint_b);
+    soai_shape_support(pair->b, d, x, &pair->hint_b);
     soai_turn(pair->R, x, out->b);
     for (int i = 0; i < 3; ++i) out->b[i] += pair->p[i], out->w[i] = out->a[i] - out->b[i];
     out->ia = pair->hint_a, out->ib = pair->hint_b;
