@@ -7,12 +7,13 @@
  *                   '/' becomes '_', and a name that is taken gets _2, _3, ...; the attribute has it as it was.
  *   /events         [events] of {t, kind, text}
  *
+ * The file is written through a driver of our own that does not let the library see a full disk (export_driver.c).
  * Chunks of whole rows' columns, shuffled and deflated where the library can; no times of creation, so the same journal
  * gives the same file from the same library.                                                                          */
 #include "export.h"
+#include "export_driver.h"
 
 #include <errno.h>
-#include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,7 +22,9 @@ typedef struct target {
     hid_t file, text, columns, access, signals; /* text: variable length; columns: how data sets are made */
     hid_t *set;                                 /* of the signals */
     double *column;
-    int error; /* nonzero: a call failed */
+    soai_sink *sink;
+    int open;  /* nonzero: the library could not close it */
+    int error; /* nonzero: a call failed, or a write      */
     char why[WHY];
 } target;
 
@@ -32,6 +35,7 @@ static herr_t innermost(unsigned n, const H5E_error2_t *error, void *text) {
 /* A result; the first negative one is remembered, with what the library says about it. */
 static void ok(target *o, herr_t x) {
     if (x < 0 && !o->error) o->error = 1, H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, o->why);
+    if (o->sink->error) o->error = 1;
 }
 static hid_t id(target *o, hid_t x) {
     ok(o, x < 0 ? -1 : 0);
@@ -215,7 +219,9 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
     o->access = id(o, H5Pcreate(H5P_DATASET_ACCESS));
     ok(o, H5Pset_chunk_cache(o->access, 1, 0, 1)); /* chunks are written whole */
     o->columns = layout(o, e->rows, e->count);
-    o->file = id(o, H5Fcreate(e->file.temporary, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    const hid_t driver = id(o, soai_driver_register());
+    const hid_t way = driver >= 0 ? id(o, soai_driver_access(driver, o->sink)) : -1;
+    if (way >= 0) o->file = id(o, H5Fcreate(e->file.temporary, H5F_ACC_TRUNC, H5P_DEFAULT, way));
     soa_status s = SOA_OK;
     if (!o->error) o->signals = id(o, H5Gcreate2(o->file, "signals", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     if (!o->error) {
@@ -228,7 +234,9 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
         if (s == SOA_OK) s = put_events(o, e, report);
     }
     if (o->signals >= 0) ok(o, H5Gclose(o->signals));
-    if (o->file >= 0) ok(o, H5Fclose(o->file));
+    if (o->file >= 0) o->open = H5Fclose(o->file) < 0, ok(o, o->open ? -1 : 0);
+    if (way >= 0) ok(o, H5Pclose(way));
+    if (driver >= 0) ok(o, H5FDunregister(driver));
     if (o->columns >= 0) ok(o, H5Pclose(o->columns));
     if (o->access >= 0) ok(o, H5Pclose(o->access));
     if (o->text >= 0) ok(o, H5Tclose(o->text));
@@ -236,28 +244,35 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
 }
 soa_status soa_log_to_hdf5(soa_log *log, const char *path, const soa_export_options *options, soa_report *report) {
     soai_export e;
-    target o = {-1, -1, -1, -1, -1, NULL, NULL, 0, ""};
+    target o = {-1, -1, -1, -1, -1, NULL, NULL, NULL, 0, 0, ""};
     soa_status s = soai_export_begin(&e, log, path, options, 4096, report);
     if (s == SOA_OK && !e.file.temporary)
         s = soai_report(report, SOA_E_FILE, -1, 0, "%s: HDF5 needs a regular file", path);
     if (s == SOA_OK) {
         o.set = malloc(((size_t)e.signal_count + 1) * sizeof *o.set);
         o.column = malloc((size_t)e.rows * sizeof *o.column);
-        if (!o.set || !o.column) s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
+        o.sink = calloc(1, sizeof *o.sink);
+        if (!o.set || !o.column || !o.sink) s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
     }
     if (s == SOA_OK) {
         H5E_auto2_t say = NULL;
         void *say_data = NULL;
         for (int i = 0; i < e.signal_count; ++i) o.set[i] = -1;
+        o.sink->fd = e.file.fd;
         H5Eget_auto2(H5E_DEFAULT, &say, &say_data);
         H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* we report, the library does not print */
         s = put_all(&o, &e, report);
-        if (s == SOA_OK && o.error) {
-            s = soai_report(report, SOA_E_FILE, -1, 0, "%.80s: HDF5 cannot write it: %s", path, o.why);
-        }
         H5Eset_auto2(H5E_DEFAULT, say, say_data);
+        if (s == SOA_OK && o.sink->error)
+            s = soai_report(report, SOA_E_FILE, -1, 0, "%.120s: cannot be written: %s", path, strerror(o.sink->error));
+        else if (s == SOA_OK && o.error)
+            s = soai_report(report, SOA_E_FILE, -1, 0, "%.80s: HDF5 cannot write it: %s", path, o.why);
     }
     if (s == SOA_OK) s = soai_new_file_commit(&e.file, report);
+    if (o.sink && o.open)
+        o.sink->fd = -1, o.sink->error = EIO; /* the library may still come back to it */
+    else if (o.sink)
+        soai_sink_free(o.sink), free(o.sink);
     free(o.set), free(o.column);
     soai_export_end(&e);
     return s;
