@@ -19,8 +19,8 @@
 
 enum { WHY = 160 };
 typedef struct target {
-    hid_t file, text, columns, access, signals; /* text: variable length; columns: how data sets are made */
-    hid_t *set;                                 /* of the signals */
+    hid_t file, text, columns, groups, access, signals; /* text: variable length; columns, groups: how they are made */
+    hid_t *set;                                         /* of the signals */
     double *column;
     soai_sink *sink;
     int open;  /* nonzero: the library could not close it */
@@ -113,7 +113,7 @@ static void make_signals(target *o, const soai_export *e) {
         const htri_t there = H5Lexists(o->signals, group, H5P_DEFAULT);
         ok(o, there);
         if (there == 0) {
-            const hid_t g = id(o, H5Gcreate2(o->signals, group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+            const hid_t g = id(o, H5Gcreate2(o->signals, group, H5P_DEFAULT, o->groups, H5P_DEFAULT));
             if (g >= 0) ok(o, H5Gclose(g));
         }
     }
@@ -200,14 +200,15 @@ static soa_status put_events(target *o, soai_export *e, soa_report *report) {
 
 static void put_scenario(target *o, const soai_export *e) {
     if (o->error) return;
-    const hid_t type = id(o, H5Tcopy(H5T_C_S1)), space = id(o, H5Screate(H5S_SCALAR));
-    if (type >= 0 && space >= 0) {
+    const hid_t type = id(o, H5Tcopy(H5T_C_S1)), space = id(o, H5Screate(H5S_SCALAR)), made = layout(o, 0, 0);
+    if (type >= 0 && space >= 0 && made >= 0) {
         const size_t size = e->info.scenario_size;
         ok(o, H5Tset_size(type, size ? size : 1)), ok(o, H5Tset_strpad(type, H5T_STR_NULLPAD)),
             ok(o, H5Tset_cset(type, H5T_CSET_UTF8));
-        const hid_t set = id(o, H5Dcreate2(o->file, "scenario", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        const hid_t set = id(o, H5Dcreate2(o->file, "scenario", type, space, H5P_DEFAULT, made, H5P_DEFAULT));
         if (set >= 0) ok(o, H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, e->info.scenario)), ok(o, H5Dclose(set));
     }
+    if (made >= 0) ok(o, H5Pclose(made));
     if (space >= 0) ok(o, H5Sclose(space));
     if (type >= 0) ok(o, H5Tclose(type));
 }
@@ -219,11 +220,14 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
     o->access = id(o, H5Pcreate(H5P_DATASET_ACCESS));
     ok(o, H5Pset_chunk_cache(o->access, 1, 0, 1)); /* chunks are written whole */
     o->columns = layout(o, e->rows, e->count);
+    o->groups = id(o, H5Pcreate(H5P_GROUP_CREATE));
+    const hid_t root = id(o, H5Pcreate(H5P_FILE_CREATE));
+    ok(o, H5Pset_obj_track_times(o->groups, 0)), ok(o, H5Pset_obj_track_times(root, 0));
     const hid_t driver = id(o, soai_driver_register());
     const hid_t way = driver >= 0 ? id(o, soai_driver_access(driver, o->sink)) : -1;
-    if (way >= 0) o->file = id(o, H5Fcreate(e->file.temporary, H5F_ACC_TRUNC, H5P_DEFAULT, way));
+    if (way >= 0) o->file = id(o, H5Fcreate(e->file.temporary, H5F_ACC_TRUNC, root, way));
     soa_status s = SOA_OK;
-    if (!o->error) o->signals = id(o, H5Gcreate2(o->file, "signals", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    if (!o->error) o->signals = id(o, H5Gcreate2(o->file, "signals", H5P_DEFAULT, o->groups, H5P_DEFAULT));
     if (!o->error) {
         attribute_text(o, o->file, "program_version", e->info.program_version);
         attribute_text(o, o->file, "export_version", soa_version());
@@ -237,6 +241,8 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
     if (o->file >= 0) o->open = H5Fclose(o->file) < 0, ok(o, o->open ? -1 : 0);
     if (way >= 0) ok(o, H5Pclose(way));
     if (driver >= 0) ok(o, H5FDunregister(driver));
+    if (root >= 0) ok(o, H5Pclose(root));
+    if (o->groups >= 0) ok(o, H5Pclose(o->groups));
     if (o->columns >= 0) ok(o, H5Pclose(o->columns));
     if (o->access >= 0) ok(o, H5Pclose(o->access));
     if (o->text >= 0) ok(o, H5Tclose(o->text));
@@ -244,7 +250,7 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
 }
 soa_status soa_log_to_hdf5(soa_log *log, const char *path, const soa_export_options *options, soa_report *report) {
     soai_export e;
-    target o = {-1, -1, -1, -1, -1, NULL, NULL, NULL, 0, 0, ""};
+    target o = {-1, -1, -1, -1, -1, -1, NULL, NULL, NULL, 0, 0, ""};
     soa_status s = soai_export_begin(&e, log, path, options, 4096, report);
     if (s == SOA_OK && !e.file.temporary)
         s = soai_report(report, SOA_E_FILE, -1, 0, "%s: HDF5 needs a regular file", path);
