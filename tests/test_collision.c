@@ -273,7 +273,9 @@ static void any_patch(void **unused) {
         const soa_shape *a = all[whole(&d, 6)], *b = all[whole(&d, 5)];
         const soa_frame A = random_frame(&d, 1.5), B = random_frame(&d, 1.5);
         soa_patch p;
-        met += patch_of(a, &A, b, &B, 0.05, &p, 0.6) > 0;
+        /* the ball at a capsule's upper end may be inside the capsule */
+        const int ends = a->type == SOA_SHAPE_CAPSULE || b->type == SOA_SHAPE_CAPSULE;
+        met += patch_of(a, &A, b, &B, 0.05, &p, ends ? 0.2 : 1e-6) > 0;
     }
     printf("  %ld patches\n", met);
     soa_patch p;
