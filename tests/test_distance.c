@@ -348,7 +348,206 @@ static void pairs(void **unused) {
     conclude("warm and swapped as cold, the same", &t.warm, 1);
 }
 
+/* ---- curved shapes and half spaces: the proof alone ---------------------------------------------------------------- */
+/* Farthest reach of the grown shape along the unit n, less an origin. */
+static long double reach_along(const soa_shape *s, const soa_frame *X, const double origin[3], const long double n[3]) {
+    long double at = 0, d[3], h = L(s->radius);
+    for (int i = 0; i < 3; ++i) {
+        at += n[i] * (L(X->p[i]) - L(origin[i]));
+        d[i] = L(X->R[i]) * n[0] + L(X->R[3 + i]) * n[1] + L(X->R[6 + i]) * n[2];
+    }
+    if (s->type == SOA_SHAPE_CAPSULE) h += L(s->half[2]) * fabsl(d[2]);
+    if (s->type == SOA_SHAPE_BOX)
+        for (int i = 0; i < 3; ++i) h += L(s->half[i]) * fabsl(d[i]);
+    if (s->type == SOA_SHAPE_CYLINDER) h += L(s->half[2]) * fabsl(d[2]) + L(s->half[0]) * hypotl(d[0], d[1]);
+    if (s->type == SOA_SHAPE_POLYTOPE) {
+        long double most = -INFINITY;
+        for (int k = 0; k < s->vertex_count; ++k) {
+            const long double x[3] = {L(s->vertices[3 * k]), L(s->vertices[3 * k + 1]), L(s->vertices[3 * k + 2])};
+            most = fmaxl(most, dot(d, x));
+        }
+        h += most;
+    }
+    return at + h;
+}
+/* A beyond B along n; with the shapes' radii */
+static long double gap_along(const pair *q, const long double n[3]) {
+    const long double m[3] = {-n[0], -n[1], -n[2]};
+    return -reach_along(&q->a, &q->A, q->A.p, m) - reach_along(&q->b, &q->B, q->A.p, n);
+}
+/* How far a world point is from the surface of the shape grown by nothing; polytopes: of their hull. */
+static long double off(const soa_shape *s, const soa_frame *X, const double origin[3], const long double x[3]) {
+    if (s->type != SOA_SHAPE_CYLINDER) {
+        solid c;
+        solid_of(s, X, origin, &c);
+        return off_surface(&c, x);
+    }
+    long double u[3], d[3];
+    for (int i = 0; i < 3; ++i) u[i] = x[i] - (L(X->p[i]) - L(origin[i]));
+    for (int i = 0; i < 3; ++i) d[i] = L(X->R[i]) * u[0] + L(X->R[3 + i]) * u[1] + L(X->R[6 + i]) * u[2];
+    return fabsl(fmaxl(hypotl(d[0], d[1]) - L(s->half[0]), fabsl(d[2]) - L(s->half[2])));
+}
+/* Greatest gap over all directions, by search from many: the negative depth of overlapping shapes. */
+static long double best_gap(const pair *q, dice *d) {
+    long double best = -INFINITY, n[3] = {0};
+    for (int start = 0; start < 2000; ++start) {
+        const long double u[3] = {L(roll(d, -1, 1)), L(roll(d, -1, 1)), L(roll(d, -1, 1))};
+        const long double length = sqrtl(dot(u, u)), m[3] = {u[0] / length, u[1] / length, u[2] / length};
+        const long double g = gap_along(q, m);
+        if (g > best) best = g, memcpy(n, m, sizeof m);
+    }
+    for (long double step = 0.1L; step > 1e-10L;) {
+        int better = 0;
+        for (int k = 0; k < 24; ++k) {
+            long double m[3];
+            for (int i = 0; i < 3; ++i) m[i] = n[i] + step * L(roll(d, -1, 1));
+            const long double length = sqrtl(dot(m, m));
+            for (int i = 0; i < 3; ++i) m[i] /= length;
+            const long double g = gap_along(q, m);
+            if (g > best) best = g, memcpy(n, m, sizeof m), better = 1;
+        }
+        if (!better) step *= 0.5L;
+    }
+    return best;
+}
+
+static void curved(void **unused) {
+    (void)unused;
+    worst_case proof = {0}, points = {0}, deepest = {0}, warm = {0};
+    const char *asked = getenv("SOA_PAIRS");
+    const long count = asked ? strtol(asked, NULL, 10) / 20 : 3000;
+    long overlapping = 0;
+    int steps = 0;
+    for (long seed = first_seed(); seed < first_seed() + count; ++seed) {
+        dice d = {(uint64_t)seed * 77 + 5};
+        pair q = {.kind = "cylinder"};
+        const double size = seed % 5 == 0 ? log_roll(&d, -4, 4) : 1;
+        q.a = (soa_shape){.type = SOA_SHAPE_CYLINDER, .half = {roll(&d, 0, 1), 0, roll(&d, 0, 1)}};
+        if (seed % 11 == 0) q.a.half[2 * (seed % 2)] = 0; /* a disc, a segment */
+        if (seed % 3)
+            any_shape(&d, size, &q.b, q.vb);
+        else
+            q.b = (soa_shape){.type = SOA_SHAPE_CYLINDER, .half = {size * roll(&d, 0, 1), 0, size * roll(&d, 0, 1)}};
+        random_frame(&d, 1, &q.A);
+        random_frame(&d, 1 + size, &q.B);
+        if (seed % 7 == 0) memcpy(q.B.R, q.A.R, sizeof q.A.R); /* parallel axes */
+        if (seed % 4 == 0) {                                   /* touching, or nearly */
+            soa_distance out;
+            assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, NULL, &out), SOA_OK);
+            const double gap = (whole(&d, 2) ? 1 : -1) * log_roll(&d, -10, -1) * (1 + size);
+            for (int i = 0; i < 3; ++i) q.B.p[i] += (out.distance - gap) * out.normal[i];
+        }
+        soa_distance out, again;
+        soa_distance_cache cache = {0};
+        assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, &cache, &out), SOA_OK);
+        assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, &cache, &again), SOA_OK);
+        if (out.iterations > steps) steps = out.iterations;
+        const double scale = fabs(out.distance) + reach_of(&q.a) + reach_of(&q.b);
+        const long double n[3] = {L(out.normal[0]), L(out.normal[1]), L(out.normal[2])};
+        judge(&proof, "normal", (double)fabsl(gap_along(&q, n) - L(out.distance)) / scale, seed, &q);
+        judge(&warm, "warm", fabs(again.distance - out.distance) / scale, seed, &q);
+        long double x[3], y[3], r[3];
+        for (int i = 0; i < 3; ++i) {
+            x[i] = L(out.point_a[i]) - L(q.A.p[i]) + L(q.a.radius) * n[i];
+            y[i] = L(out.point_b[i]) - L(q.A.p[i]) - L(q.b.radius) * n[i];
+            r[i] = L(out.point_a[i]) - L(out.point_b[i]) - L(out.distance) * n[i];
+        }
+        judge(&points, "points", (double)off(&q.a, &q.A, q.A.p, x) / scale, seed, &q);
+        judge(&points, "points", (double)off(&q.b, &q.B, q.A.p, y) / scale, seed, &q);
+        judge(&points, "points", (double)sqrtl(dot(r, r)) / scale, seed, &q);
+        if (out.distance + q.a.radius + q.b.radius > 0) continue;
+        ++overlapping;
+        if (overlapping % 8) continue;
+        judge(&deepest, "depth", (double)(best_gap(&q, &d) - L(out.distance)) / scale, seed, &q);
+    }
+    printf("  cylinders: %ld pairs from seed %ld, %ld overlapping, %d steps at most\n", count, first_seed(),
+           overlapping, steps);
+    conclude("cylinders: the normal parts them by d, over the size", &proof, 1e-9);
+    conclude("cylinders: points on the surfaces, d apart, the same", &points, 1e-6);
+    conclude("cylinders: no direction parts them sooner, the same", &deepest, 1e-6);
+    conclude("cylinders: warm as cold, the same", &warm, 1e-9);
+}
+
+static void half_spaces(void **unused) {
+    (void)unused;
+    worst_case error = {0};
+    for (long seed = first_seed(); seed < first_seed() + 2000; ++seed) {
+        dice d = {(uint64_t)seed * 31 + 7};
+        pair q = {.kind = "plane"};
+        any_shape(&d, 1, &q.a, q.va);
+        if (seed % 4 == 0) q.a = (soa_shape){.type = SOA_SHAPE_CYLINDER, .half = {roll(&d, 0, 1), 0, roll(&d, 0, 1)}};
+        q.b = (soa_shape){.type = SOA_SHAPE_PLANE};
+        random_frame(&d, 2, &q.A);
+        random_frame(&d, 2, &q.B);
+        soa_distance out, back;
+        assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, NULL, &out), SOA_OK);
+        assert_int_equal(soa_shape_distance(&q.b, &q.B, &q.a, &q.A, NULL, &back), SOA_OK);
+        const long double down[3] = {-L(q.B.R[2]), -L(q.B.R[5]), -L(q.B.R[8])};
+        const long double expected = -reach_along(&q.a, &q.A, q.B.p, down);
+        note(&error, (double)fabsl(expected - L(out.distance)), seed);
+        note(&error, fabs(out.distance - back.distance), seed);
+        for (int i = 0; i < 3; ++i) {
+            note(&error, fabs(out.normal[i] - q.B.R[3 * i + 2]), seed);
+            note(&error, fabs(out.normal[i] + back.normal[i]), seed);
+            note(&error, fabs(out.point_a[i] - back.point_b[i]), seed);
+            note(&error, fabs(out.point_a[i] - out.point_b[i] - out.distance * out.normal[i]), seed);
+        }
+    }
+    conclude("half spaces: distance, points, normal, both ways round", &error, 1e-14);
+}
+
+/* Caches that are old, of other shapes or rubbish change nothing but the time. */
+static void strange_caches(void **unused) {
+    (void)unused;
+    for (long seed = first_seed(); seed < first_seed() + 300; ++seed) {
+        dice d = {(uint64_t)seed};
+        pair q;
+        make_pair(seed, &q);
+        soa_distance cold, odd;
+        assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, NULL, &cold), SOA_OK);
+        soa_distance_cache cache = {.count = whole(&d, 7) - 1};
+        for (int k = 0; k < 4; ++k) cache.a[k] = whole(&d, 14) - 2, cache.b[k] = whole(&d, 14) - 2;
+        roll_many(&d, -1, 1, 3, cache.direction);
+        if (seed % 5 == 0) cache.direction[1] = NAN;
+        assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, &cache, &odd), SOA_OK);
+        assert_true(fabs(odd.distance - cold.distance) <=
+                    1e-9 * fabs(cold.distance) + 2e-14 * (reach_of(&q.a) + reach_of(&q.b) + offset_of(&q)));
+    }
+}
+
+static void bad_input(void **unused) {
+    (void)unused;
+    double v[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    soa_shape s = {.type = SOA_SHAPE_POLYTOPE, .vertex_count = 4, .vertices = v[0]}, plane = {.type = SOA_SHAPE_PLANE};
+    soa_frame X = soa_frame_identity(), Y = X;
+    soa_distance out = {.distance = 42};
+    Y.p[0] = 3;
+    assert_int_equal(soa_shape_distance(NULL, &X, &s, &Y, NULL, &out), SOA_E_ARGUMENT);
+    assert_int_equal(soa_shape_distance(&s, &X, &s, NULL, NULL, &out), SOA_E_ARGUMENT);
+    assert_int_equal(soa_shape_distance(&s, &X, &s, &Y, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_shape_distance(&plane, &X, &plane, &Y, NULL, &out), SOA_E_ARGUMENT);
+    soa_shape none = s;
+    none.vertex_count = 0;
+    assert_int_equal(soa_shape_distance(&none, &X, &s, &Y, NULL, &out), SOA_E_ARGUMENT);
+    none = s, none.type = (soa_shape_type)99;
+    assert_int_equal(soa_shape_distance(&none, &X, &s, &Y, NULL, &out), SOA_E_ARGUMENT);
+    Y.p[1] = NAN;
+    assert_int_equal(soa_shape_distance(&s, &X, &s, &Y, NULL, &out), SOA_E_NOT_FINITE);
+    Y.p[1] = 0, Y.R[4] = INFINITY;
+    assert_int_equal(soa_shape_distance(&s, &X, &s, &Y, NULL, &out), SOA_E_NOT_FINITE);
+    Y.R[4] = 1;
+    for (int k = 0; k < 12; ++k) { /* a vertex that is not a number, wherever it is: refused, or not asked */
+        const double keep = v[k / 3][k % 3];
+        v[k / 3][k % 3] = NAN;
+        const soa_status status = soa_shape_distance(&s, &X, &s, &Y, NULL, &out);
+        assert_true(status == SOA_E_NOT_FINITE || status == SOA_OK || status == SOA_E_NO_CONVERGENCE);
+        if (status != SOA_OK) assert_true(out.distance == 42 || isfinite(out.distance));
+        v[k / 3][k % 3] = keep;
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs), cmocka_unit_test(curved), cmocka_unit_test(half_spaces),
+                                       cmocka_unit_test(strange_caches), cmocka_unit_test(bad_input)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,12 +18,14 @@
 enum { STEPS_MOST = 96 };
 enum { APART, INSIDE, UNSURE };
 
+/* Vertices stay where they are in `room`; at[0] to at[n - 1] are those of the simplex, at[n] is the next free place. */
 typedef struct simplex {
-    soai_vertex p[4];
-    double share[4]; /* v = sum share[i] p[i].w */
+    soai_vertex room[4];
+    int n, at[4];
+    double share[4]; /* v = sum of share[k] w of vertex k */
     double v[3];
-    int n;
 } simplex;
+#define VERTEX(s, k) ((s)->room[(s)->at[k]])
 
 /* Nearest point to 0 of a triangle: gives the corners that carry it as bits 1 2 4, their shares, the point (Ericson 5.1.5).
  * In the middle of the face the point comes from the normal, which is exact even if it all but touches 0. */
@@ -63,14 +65,15 @@ static int near_triangle(const double p[3], const double a[3], const double b[3]
     return 7;
 }
 
-/* Keeps the vertices whose bit is set; share goes with them. */
-static void keep(simplex *s, const int corner[3], int bits, const double share[3]) {
-    simplex out;
-    out.n = 0;
-    for (int i = 0; i < 3; ++i)
-        if (bits >> i & 1) out.p[out.n] = s->p[corner[i]], out.share[out.n++] = share[i];
-    for (int i = 0; i < out.n; ++i) s->p[i] = out.p[i], s->share[i] = out.share[i];
-    s->n = out.n;
+/* Keeps those of three vertices whose bit is set; share goes with them. */
+static void keep(simplex *s, int i, int j, int k, int bits, const double share[3]) {
+    const int corner[3] = {s->at[i], s->at[j], s->at[k]};
+    int n = 0, used = 0;
+    for (int m = 0; m < 3; ++m)
+        if (bits >> m & 1) s->share[n] = share[m], s->at[n++] = corner[m], used |= 1 << corner[m];
+    s->n = n;
+    for (int m = 0; m < 4; ++m)
+        if (!(used >> m & 1)) s->at[n++] = m;
 }
 
 /* v, shares and vertices of the simplex nearest to 0; 0 if 0 is inside.  Vertices 0 to 2: any.  The last of 4 is new. */
@@ -78,20 +81,20 @@ static int reduce(simplex *s) {
     double share[3];
     if (s->n == 1) {
         s->share[0] = 1;
-        memcpy(s->v, s->p[0].w, sizeof s->v);
+        memcpy(s->v, VERTEX(s, 0).w, sizeof s->v);
         return 1;
     }
     if (s->n == 2) {
-        const double *p = s->p[0].w, *a = s->p[1].w;
+        const double *p = VERTEX(s, 0).w, *a = VERTEX(s, 1).w;
         double e[3];
         for (int i = 0; i < 3; ++i) e[i] = a[i] - p[i];
         const double num = -SOAI_DOT(p, e), den = SOAI_DOT(e, e);
         if (!(num > 0)) {
-            keep(s, (int[]){0, 0, 0}, 1, (double[]){1, 0, 0});
-            memcpy(s->v, s->p[0].w, sizeof s->v);
+            keep(s, 0, 0, 0, 1, (double[]){1, 0, 0});
+            memcpy(s->v, VERTEX(s, 0).w, sizeof s->v);
         } else if (num >= den) {
-            keep(s, (int[]){1, 0, 0}, 1, (double[]){1, 0, 0});
-            memcpy(s->v, s->p[0].w, sizeof s->v);
+            keep(s, 1, 1, 1, 1, (double[]){1, 0, 0});
+            memcpy(s->v, VERTEX(s, 0).w, sizeof s->v);
         } else {
             const double t = num / den;
             s->share[0] = 1 - t, s->share[1] = t;
@@ -100,21 +103,21 @@ static int reduce(simplex *s) {
         return 1;
     }
     if (s->n == 3) {
-        const int bits = near_triangle(s->p[2].w, s->p[0].w, s->p[1].w, share, s->v);
-        keep(s, (int[]){2, 0, 1}, bits, share);
+        const int bits = near_triangle(VERTEX(s, 2).w, VERTEX(s, 0).w, VERTEX(s, 1).w, share, s->v);
+        keep(s, 2, 0, 1, bits, share);
         return 1;
     }
-    const double *p = s->p[3].w;
+    const double *p = VERTEX(s, 3).w;
     double e[3][3], n[3][3];
     for (int k = 0; k < 3; ++k)
-        for (int i = 0; i < 3; ++i) e[k][i] = s->p[k].w[i] - p[i];
+        for (int i = 0; i < 3; ++i) e[k][i] = VERTEX(s, k).w[i] - p[i];
     for (int k = 0; k < 3; ++k) soai_cross(e[k], e[(k + 1) % 3], n[k]);
     const double volume = SOAI_DOT(n[0], e[2]);
     double best = INFINITY, best_share[3] = {0}, v[3];
     int best_bits = 0, best_face = 0;
     for (int k = 0; k < 3; ++k) { /* the faces that meet in the new vertex and have 0 outside */
         if (SOAI_DOT(n[k], p) * volume < 0) continue;
-        const int bits = near_triangle(p, s->p[k].w, s->p[(k + 1) % 3].w, share, v);
+        const int bits = near_triangle(p, VERTEX(s, k).w, VERTEX(s, (k + 1) % 3).w, share, v);
         const double vv = SOAI_DOT(v, v);
         if (vv < best) {
             best = vv, best_bits = bits, best_face = k;
@@ -123,7 +126,7 @@ static int reduce(simplex *s) {
         }
     }
     if (!best_bits) return 0;
-    keep(s, (int[]){3, best_face, (best_face + 1) % 3}, best_bits, best_share);
+    keep(s, 3, best_face, (best_face + 1) % 3, best_bits, best_share);
     return 1;
 }
 
@@ -146,7 +149,7 @@ static int warm_start(soai_pair *pair, const soa_distance_cache *cache, simplex 
     if (soai_is_numbered(pair->b)) pair->hint_b = cache->b[0];
     if (pair->curved) return 0;
     for (int k = 0; k < cache->count; ++k) {
-        soai_vertex *q = &s->p[k];
+        soai_vertex *q = &VERTEX(s, k);
         double x[3];
         q->ia = cache->a[k], q->ib = cache->b[k];
         soai_support_point(pair->a, q->ia, q->a);
@@ -158,6 +161,9 @@ static int warm_start(soai_pair *pair, const soa_distance_cache *cache, simplex 
     return reduce(s);
 }
 
+static double larger(double a, double b) { /* fmax is a call */
+    return a > b ? a : b;
+}
 static double greatest(const double x[3]) {
     const double a = fabs(x[0]), b = fabs(x[1]), c = fabs(x[2]);
     return a > b ? (a > c ? a : c) : (b > c ? b : c);
@@ -167,7 +173,7 @@ static double greatest(const double x[3]) {
  * they say; 0: the face is too thin for its normal to be known in double. */
 static int refine(simplex *s, double size) {
     if (s->n < 3) return 1;
-    const double *p = s->p[0].w, *a = s->p[1].w, *b = s->p[2].w;
+    const double *p = VERTEX(s, 0).w, *a = VERTEX(s, 1).w, *b = VERTEX(s, 2).w;
     double e[3], f[3], r[3], n[3], c[3];
     for (int i = 0; i < 3; ++i) {
         e[i] = a[i] - p[i], f[i] = b[i] - p[i];
@@ -189,31 +195,33 @@ static int refine(simplex *s, double size) {
 static int search(soai_pair *pair, const soa_distance_cache *cache, simplex *s, int *steps) {
     const double relative = pair->curved ? 1e-12 : 0;
     double low = -INFINITY, size = 0;
-    int good = 0;
+    for (int k = 0; k < 4; ++k) s->at[k] = k;
     if (!warm_start(pair, cache, s)) {
         double v[3];
         const int known = cache && cache->count > 0 && greatest(cache->direction) > 0;
         for (int i = 0; i < 3; ++i) v[i] = known ? cache->direction[i] : -pair->p[i];
         if (!(greatest(v) > 0)) v[0] = 1;
-        soai_pair_support(pair, v, &s->p[0]);
+        soai_pair_support(pair, v, &VERTEX(s, 0));
         s->n = 1;
         reduce(s);
     }
-    for (int k = 0; k < s->n; ++k) size = fmax(size, greatest(s->p[k].w));
+    for (int k = 0; k < s->n; ++k) size = larger(size, greatest(VERTEX(s, k).w));
     for (*steps = 1; *steps <= STEPS_MOST; ++*steps) {
-        soai_vertex *w = &s->p[s->n];
+        soai_vertex *w = &VERTEX(s, s->n);
         const double vv = SOAI_DOT(s->v, s->v), length = sqrt(vv);
         if (!(length > 1e-15 * size)) return UNSURE;
         soai_pair_support(pair, s->v, w);
-        size = fmax(size, greatest(w->w));
+        size = larger(size, greatest(w->w));
         const double lower = SOAI_DOT(s->v, w->w) / length;
-        low = fmax(low, lower);
+        low = larger(low, lower);
         if (length - lower <= relative * length) return refine(s, size) ? APART : UNSURE;
-        good = length - lower <= 2e-15 * size;
+        const int good = length - lower <= 2e-15 * size;
         if (!pair->curved)
             for (int k = 0; k < s->n; ++k)
-                if (s->p[k].ia == w->ia && s->p[k].ib == w->ib) return good && refine(s, size) ? APART : UNSURE;
-        const simplex before = *s;
+                if (VERTEX(s, k).ia == w->ia && VERTEX(s, k).ib == w->ib)
+                    return good && refine(s, size) ? APART : UNSURE;
+        simplex before;
+        if (good) before = *s;
         ++s->n;
         if (!reduce(s)) {
             if (good) return *s = before, refine(s, size) ? APART : UNSURE;
@@ -231,7 +239,7 @@ static void remember(soa_distance_cache *cache, const simplex *s, const double n
     if (!cache) return;
     memset(cache, 0, sizeof *cache);
     cache->count = s->n;
-    for (int k = 0; k < s->n; ++k) cache->a[k] = s->p[k].ia, cache->b[k] = s->p[k].ib;
+    for (int k = 0; k < s->n; ++k) cache->a[k] = VERTEX(s, k).ia, cache->b[k] = VERTEX(s, k).ib;
     memcpy(cache->direction, normal, sizeof cache->direction);
 }
 
@@ -240,7 +248,8 @@ static void read_off(const simplex *s, soai_nearest *n) {
     for (int i = 0; i < 3; ++i) {
         n->normal[i] = s->v[i] / n->distance;
         n->a[i] = n->b[i] = 0;
-        for (int k = 0; k < s->n; ++k) n->a[i] += s->share[k] * s->p[k].a[i], n->b[i] += s->share[k] * s->p[k].b[i];
+        for (int k = 0; k < s->n; ++k)
+            n->a[i] += s->share[k] * VERTEX(s, k).a[i], n->b[i] += s->share[k] * VERTEX(s, k).b[i];
     }
 }
 

@@ -210,7 +210,7 @@ static int clip(const double (*subject)[3], int count, const double (*face)[3], 
 static int overlap(const double (*a)[3], const double (*b)[3], corner *out) {
     const double eu = a[1][0] - a[0][0], ev = a[1][1] - a[0][1], fu = b[1][0] - b[0][0], fv = b[1][1] - b[0][1];
     const double ee = eu * eu + ev * ev, ff = fu * fu + fv * fv, cross = eu * fv - ev * fu;
-    if (!(cross * cross < 0.01 * ee * ff)) return 0;
+    if (!(cross * cross < 1e-6 * ee * ff)) return 0; /* across each other: one point */
     const double s0 = ((b[0][0] - a[0][0]) * eu + (b[0][1] - a[0][1]) * ev) / ee;
     const double s1 = ((b[1][0] - a[0][0]) * eu + (b[1][1] - a[0][1]) * ev) / ee;
     const double low = fmax(0, fmin(s0, s1)), high = fmin(1, fmax(s0, s1));

@@ -247,7 +247,7 @@ static int foot_on(const hull *h, const short v[3], double a[3], double b[3]) {
     for (int k = 0; k < 3; ++k) {
         twice_cross(x[(k + 1) % 3], x[(k + 2) % 3], c);
         const double share = twice_div(twice_dot(m, c), mm).h;
-        if (!(share >= -1e-13)) return 0;
+        if (!(share >= -1e-15)) return 0;
         const point *p = &h->p[v[k]];
         sum += share;
         for (int i = 0; i < 3; ++i) a[i] += share * p->a[i], b[i] += share * (p->a[i] - p->x[i]);
