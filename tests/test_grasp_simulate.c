@@ -235,8 +235,10 @@ static void momentum(void **unused) {
     (void)unused;
     static const soa_contact_type type[5] = {SOA_CONTACT_POINT, SOA_CONTACT_RIGID, SOA_CONTACT_LINE,
                                              SOA_CONTACT_SLIDING_FACE, SOA_CONTACT_SLIDING_POINT};
+    const char *slow = getenv("SOA_SANITIZE");
+    const int step = slow && slow[0] ? 4 : 1; /* points and sliding points only */
     double worst = 0;
-    for (int which = 0; which < 5; ++which) {
+    for (int which = 0; which < 5; which += step) {
         watcher k = {.m = floating()};
         soa_grasp *g = NULL;
         soa_work *w = NULL;

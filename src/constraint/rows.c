@@ -627,7 +627,7 @@ void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) 
              * would look like a constraint. */
             const double noise = 2.3e-16 * x.depth * size;
             for (int k = 0; k < all; ++k) {
-                double *entry = g + c->order[k];
+                double *entry = g + (all == m->nv ? k : c->order[k]);
                 if (fabs(*entry) < noise) *entry = 0;
                 if (fabs(*entry) > most) most = fabs(*entry);
             }

@@ -1,6 +1,7 @@
 /* rubbing.c  Coulomb friction of a closed machine (rubbing.h). */
 #include "rubbing.h"
 #include "box_lcp.h"
+#include "losses.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,21 +21,6 @@ static double dot(int n, const double *a, const double *b) {
     return sum;
 }
 
-/* Friction of each degree of freedom of the tree; a mimic joint's is felt by the one it follows. */
-static void of_tree(const soa_model *model, double *up, double *down) {
-    soa_body_info info, leader;
-    for (int b = 1; b <= soa_body_count(model); ++b) {
-        if (soa_body(model, b, &info)) continue;
-        if (info.mimic > 0 && !soa_body(model, info.mimic, &leader)) {
-            const double ratio = info.mimic_ratio;
-            up[leader.v_index] += fabs(ratio) * (ratio > 0 ? info.friction_positive : info.friction_negative);
-            down[leader.v_index] += fabs(ratio) * (ratio > 0 ? info.friction_negative : info.friction_positive);
-        }
-        for (int i = info.v_index; i < info.v_index + info.nv; ++i)
-            up[i] += info.friction_positive, down[i] += info.friction_negative;
-    }
-}
-
 soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_work *work) {
     memset(r, 0, sizeof *r);
     r->constraints = constraints, r->work = work, r->model = soa_constraint_model(constraints);
@@ -43,7 +29,7 @@ soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_
     const size_t nv = (size_t)r->nv;
     double *up = calloc(2 * nv + 1, sizeof *up), *down = up + nv;
     if (!up) return SOA_E_MEMORY;
-    of_tree(r->model, up, down);
+    soai_losses(r->model, NULL, up, down);
     size_t n = 0;
     for (size_t i = 0; i < nv; ++i) n += up[i] > 0 || down[i] > 0;
     for (int i = 0, seen = 0; seen < soa_constraint_count(constraints); ++i) {
