@@ -1,4 +1,4 @@
-/* test_closed_friction.c  Coulomb friction in closed machines: stops, sticking, break-away; joints of the tree and cut. */
+/* test_closed_friction.c  Coulomb friction in closed machines: stops, sticking, break-away; tree and cut joints. */
 #include "check.h"
 #include "soa/soa.h"
 #include "soa/world.h"
@@ -209,8 +209,8 @@ static void break_away(void **unused) {
         }
 }
 
-/* A five-bar, two freedoms, every joint rubs and one has a motor's rotor; shaken by gravity that is there and torques that
- * swing, it sticks and slips in parts.  Each joint is cut in turn. */
+/* A five-bar, two freedoms, every joint rubs and one has a motor's rotor; shaken by gravity that is there and torques
+ * that swing, it sticks and slips in parts.  Each joint is cut in turn. */
 typedef struct shaken {
     int at[2]; /* v of the joints at the base; -1: cut */
     soa_constraints *c;

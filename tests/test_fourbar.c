@@ -296,7 +296,7 @@ static void drift(void **unused) {
     assert_true(open[0] > 10 * open[1] && open[1] < 1e-4 && open[2] < 1e-13);
 }
 
-/* Many windows: loops that share no tree are swept together (SOA_CLOSED_FORCES); the dense methods know nothing of that. */
+/* Many windows: loops that share no tree are swept together (SOA_CLOSED_FORCES); the dense methods do not know. */
 static void many_windows(void **unused) {
     (void)unused;
     enum { N = 12, NV = 2 * N + 1, ROWS = 6 * N };

@@ -84,8 +84,8 @@ static void columns_one_by_one(soa_constraints *c, soa_work *w, int rows) {
             memset(c->Y + (size_t)r * nv, 0, nv * sizeof *c->Y);
     }
 }
-/* Constraints that share no tree make a party (greedy colouring), in c->pivot by their first rows; the k-th rows of a party
- * are swept together, and each finds its numbers in its own trees. */
+/* Constraints that share no tree make a party (greedy colouring), in c->pivot by their first rows; the k-th rows of a
+ * party are swept together, and each finds its numbers in its own trees. */
 void soai_columns(soa_constraints *c, soa_work *w, int rows) {
     const size_t nv = (size_t)c->model->nv;
     if (tied(c)) {

@@ -4,14 +4,14 @@
  *     <link1 link="coupler" xyz="0.4 0 0" rpy="0 0 0"/>   where the joint's frame is on each link (also quat_xyzw);
  *     <link2 link="rocker" xyz="0.3 0 0"/>                link="world" is the world, unless a link has that name
  *     <axis xyz="0 1 0"/>                               in the frame on link1; default 1 0 0, as for <joint>
- *     <dynamics damping="0.1" friction="0"/>  <soa axis2="x y z" pitch="m/rad" and its spring and rotor, as in <joint>/>
+ *     <dynamics damping="0.1" friction="0"/>  <soa axis2="x y z" pitch="m/rad"/>, spring and rotor too
  *   </loop_joint>
  *   <constraint name="bar" type="distance" value="m">   <link1/> <link2/>  the two places keep that distance
  *   <constraint name="mesh" type="gear" value="0">      <term joint="a" coefficient="2"/> ...  sum coefficient q = value
  *   <constraint name="ball" type="rolling" value="m">   <link1/> <link2/>  a ball of that radius about the place on link2
  *                                                       rolls on the plane z = 0 of the place on link1
- *   <constraint name="table" type="plane" value="m">    <link1/> <link2/>  the place on link2 stays in the plane z = value
- *                                                       of the place on link1
+ *   <constraint name="table" type="plane" value="m">    <link1/> <link2/>  the place on link2 stays in the plane
+ *                                                       z = value of the place on link1
  *   <constraint name="skate" type="velocity" axes="link1|link2">  <link1/> <link2/>
  *     <row angular="x y z" linear="x y z"/> ...         these sums of the relative velocity's numbers are zero
  * Names are 31 letters at most, and the constraints' own.                                                            */

@@ -265,8 +265,8 @@ static int overdue(sim *s) {
     memcpy(s->q, s->data, (size_t)s->nq * sizeof *s->q);
     return soai_rubbing_at(&s->rub, s->q, s->data + s->nq) ? -1 : soai_rubbing_overdue(&s->rub);
 }
-/* The step reached an event near `when`; s->found says which, as `watch` numbers them.  Leaves the state there, with new
- * modes. */
+/* The step reached an event near `when`; s->found says which, as `watch` numbers them.  Leaves the state there, with
+ * new modes. */
 static soa_status event(sim *s, double when, double t_after, int *flag) {
     soai_rubbing *r = &s->rub;
     int first_stop = -1;

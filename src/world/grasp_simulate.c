@@ -2,8 +2,8 @@
  *
  * state    y = [q, v, supplied, dissipated], as in closed_simulate.c
  * step     ARKODE's, of vdot by soa_grasp_fd; the contacts' constraints (soa_grasp_constraint) project q and v after it
- * events   the margin of each one-sided contact falls through zero (RK88-II appendix A).  ARKODE's root finder sees it on
- *          its interpolant, the step is taken again to end there, and the time refined by secants of the margin
+ * events   the margin of each one-sided contact falls through zero (RK88-II appendix A).  ARKODE's root finder sees
+ *          it on its interpolant, the step is taken again to end there, and the time refined by secants of the margin
  * changes  end a step: a contact that closes changes v by the impulse of soa_grasp_close                             */
 #include "../base/base_internal.h"
 #include "erk_table.h"

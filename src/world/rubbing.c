@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stuck coordinate breaks loose a little beyond its bound, well above what `softness` blurs: it then surely accelerates,
- * or is pinned. */
+/* A stuck coordinate breaks loose a little beyond its bound, well above what `softness` blurs: it then surely
+ * accelerates, or is pinned. */
 static const double break_margin = 1e-7;
 /* Speeds (rad/s, m/s) of a pinned coordinate that show that nothing holds it. */
 static const double pinned_speed = 1e-8;
@@ -198,7 +198,7 @@ void soai_rubbing_gather(soai_rubbing *r, double tiny) {
     }
     soai_rubbing_list(r);
 }
-/* x of least norm with A_SS x = right, S those of state 0, of the n that divide; gives their number, numbers in r->pick. */
+/* x of least norm with A_SS x = right, S those of state 0, of the n that divide; their numbers in r->pick. */
 static soa_status solve_stuck(soai_rubbing *r, int n, double most, const double *right, double *x, int *few) {
     *few = 0;
     for (int l = 0; l < n; ++l)
@@ -212,8 +212,8 @@ static soa_status solve_stuck(soai_rubbing *r, int n, double most, const double 
     r->stuck_count = n;
     return s;
 }
-/* Those that the holding torques of least norm would overload go to their bounds, the worst first: so says `hold` later.
- * free: second rates without any torque. */
+/* Those that the holding torques of least norm would overload go to their bounds, the worst first: so says `hold`
+ * later. free: second rates without any torque. */
 static soa_status unload(soai_rubbing *r, int n, double most, const double *free, double *x) {
     for (int round = 0; round < n; ++round) {
         int few, worst = -1;
