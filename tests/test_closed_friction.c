@@ -1,4 +1,4 @@
-/* test_closed_friction.c  Coulomb friction in closed machines: stops, sticking, break-away; joints of the tree and cut. */
+/* test_closed_friction.c  Coulomb friction in closed machines: stops, sticking, break-away; tree and cut joints. */
 #include "check.h"
 #include "soa/soa.h"
 #include "soa/world.h"
@@ -209,8 +209,95 @@ static void break_away(void **unused) {
         }
 }
 
+/* A five-bar, two freedoms, every joint rubs and one has a motor's rotor; shaken by gravity that is there and torques
+ * that swing, it sticks and slips in parts.  Each joint is cut in turn. */
+typedef struct shaken {
+    int at[2]; /* v of the joints at the base; -1: cut */
+    soa_constraints *c;
+    int loop;
+} shaken;
+static soa_status shake(void *user, double t, const double *q, const double *v, double *tau) {
+    (void)q, (void)v;
+    const shaken *k = user;
+    const double torque[2] = {1.3 * sin(3 * t), 0.9 * sin(2 * t + 1)};
+    for (int i = 0; i < 2; ++i)
+        if (k->at[i] >= 0)
+            tau[k->at[i]] = torque[i];
+        else if (soa_constraint_set_effort(k->c, k->loop, torque + i))
+            return SOA_E_ARGUMENT;
+    return SOA_OK;
+}
+static void five_bar(void **unused) {
+    (void)unused;
+    static const char *const names[9] = {"l1", "l2", "l3", "l4", "A", "B", "C", "D", "E"};
+    static const double at[5][2] = {{0, 0}, {-0.1, 0.4}, {0.25, 0.7}, {0.6, 0.35}, {0.5, 0}};
+    static const int end[5][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}}, origin[5] = {0, 0, 1, 2, 4};
+    static const double friction[5] = {0.3, 0.05, 0.1, 0.05, 0.25};
+    double finish[5][5], worst = 0, apart = 0;
+    for (int cut = 0; cut < 5; ++cut) {
+        soa_link_def link[4];
+        soa_edge_def edge[5];
+        soa_linkage_tree *tree = NULL;
+        const soa_model *m = NULL;
+        soa_constraints *c = NULL;
+        soa_work *w = NULL;
+        soa_report report;
+        for (int i = 0; i < 4; ++i) {
+            link[i] = soa_link_default(names[i]);
+            link[i].mass = 0.5 + 0.1 * i, link[i].com[0] = 0.05, link[i].com[1] = i < 2 ? 0.2 : -0.1;
+            link[i].inertia[0] = link[i].inertia[1] = 0.01, link[i].inertia[2] = 0.012;
+        }
+        for (int i = 0; i < 5; ++i) {
+            edge[i] = soa_edge_default(names[4 + i], end[i][0], end[i][1], SOA_REVOLUTE);
+            edge[i].joint.friction_positive = edge[i].joint.friction_negative = friction[i];
+            edge[i].use = i == cut ? SOA_EDGE_CUT : SOA_EDGE_ANY;
+            for (int j = 0; j < 2; ++j) {
+                edge[i].place1.p[j] = at[i][j] - (end[i][0] ? at[origin[end[i][0]]][j] : 0);
+                edge[i].place2.p[j] = at[i][j] - at[origin[end[i][1]]][j];
+            }
+        }
+        edge[2].joint.rotor_inertia = 1e-3, edge[2].joint.gear_ratio = 3, edge[2].joint.stiffness = 1;
+        soa_linkage_def def = soa_linkage_default("five-bar", link, 4, edge, 5);
+        def.gravity[1] = -2, def.gravity[2] = 0;
+        if (soa_linkage_span(&def, &tree, &report)) fail_msg("%s", report.text);
+        if (soa_model_create(&tree->model, &m, &report)) fail_msg("%s", report.text);
+        soa_constraint_capacity room = soa_linkage_capacity(tree);
+        room.dense = 1;
+        assert_int_equal(SOA_OK, soa_work_create(m, &w));
+        assert_int_equal(SOA_OK, soa_constraints_create(m, &room, &c));
+        if (soa_linkage_constrain(tree, c, &report)) fail_msg("%s", report.text);
+        shaken k = {{-1, -1}, c, 0};
+        for (int i = 0; i < 2; ++i) {
+            soa_body_info b;
+            const int body = soa_find_joint(m, i ? "E" : "A");
+            if (body > 0 && !soa_body(m, body, &b)) k.at[i] = b.v_index;
+        }
+        double q[4] = {0, 0, 0, 0}, v[4] = {0, 0, 0, 0}, qdd[4] = {0, 0, 0, 0};
+        soa_closed_sim_options o = soa_closed_sim_default();
+        soa_closed_sim_result r;
+        o.duration = 4, o.relative_tolerance = 1e-10, o.torque = shake, o.torque_user = &k;
+        o.closed.method = (soa_closed_method)(cut % 4);
+        if (soa_closed_simulate(c, q, v, &o, &r, &report)) fail_msg("cut %d: %s", cut, report.text);
+        assert_int_equal(SOA_OK, soa_kinematics(m, w, q, v, qdd));
+        for (int j = 0; j < 5; ++j) {
+            const soa_loop_def seen = {
+                "", tree->link[end[j][0]], tree->link[end[j][1]], edge[j].place1, edge[j].place2, edge[j].joint};
+            double rate;
+            assert_int_equal(SOA_OK, soa_loop_coordinates(m, w, &seen, &finish[cut][j], &rate, NULL));
+            apart = fmax(apart, fabs(finish[cut][j] - finish[0][j]));
+        }
+        printf("  five-bar, cut %s: %ld stops, %ld break-aways, %ld steps, balance %.1e of %.2f J\n", names[4 + cut],
+               r.stops, r.releases, r.steps, r.balance_worst, r.energy_scale);
+        worst = fmax(worst, r.balance_worst / r.energy_scale);
+        assert_true(r.stops > 5);
+        soa_constraints_free(c), soa_work_free(w), soa_model_free(m), soa_linkage_free(tree);
+    }
+    printf("  five-bar: places after 4 s apart by %.1e, energy %.1e\n", apart, worst);
+    assert_true(apart < 1e-6 && worst < 1e-7);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(block_in_a_guide), cmocka_unit_test(four_bar_stops),
-                                       cmocka_unit_test(break_away)};
+                                       cmocka_unit_test(break_away), cmocka_unit_test(five_bar)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

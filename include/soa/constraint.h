@@ -59,8 +59,8 @@ typedef struct soa_constraint_def {
 SOA_API soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, int frame2);
 /* Rows that a constraint of this definition has; -1: no such kind or joint. */
 SOA_API int soa_constraint_def_rows(const soa_constraint_def *def);
-/* A cut joint of a graph as a constraint, with its damping, friction, spring and rotor.  Frame 1 is on link 1, but for a spherical joint
- * that rubs: its friction is counted in the axes of link 2, so there frame 1 is on link 2. */
+/* A cut joint of a graph as a constraint, with its damping, friction, spring and rotor.  Frame 1 is on link 1, but
+ * for a spherical joint that rubs: its friction is counted in the axes of link 2, so there frame 1 is on link 2. */
 SOA_API soa_constraint_def soa_constraint_loop(const soa_loop_def *loop);
 /* Coordinates and rates of a cut joint (of WD89's terminating link), as it would have them in a tree; needs kinematics
  * with v.  v and a with their rates may be NULL; a needs the kinematics of vdot too. */
@@ -85,9 +85,9 @@ SOA_API soa_status soa_constraint_add(soa_constraints *constraints, const soa_co
                                       soa_report *report);
 /* SOA_E_ARGUMENT where a ratio counts with its joint: remove that one first. */
 SOA_API soa_status soa_constraint_remove(soa_constraints *constraints, int number);
-/* The room that the cut joints of a graph need, and all of them as constraints: the loops by their names, but those with
- * both ends on one body, which hold by themselves; and a ratio "JOINT mimic" for each mimic joint that is cut or follows
- * a cut one.  The model is that of tree->model. */
+/* The room that the cut joints of a graph need, and all of them as constraints: the loops by their names, but those
+ * with both ends on one body, which hold by themselves; and a ratio "JOINT mimic" for each mimic joint that is cut or
+ * follows a cut one.  The model is that of tree->model. */
 SOA_API soa_constraint_capacity soa_linkage_capacity(const soa_linkage_tree *tree);
 SOA_API soa_status soa_linkage_constrain(const soa_linkage_tree *tree, soa_constraints *constraints,
                                          soa_report *report);
@@ -102,9 +102,10 @@ SOA_API soa_status soa_constraint_set_friction(soa_constraints *constraints, int
 SOA_API soa_status soa_constraint_free_row(soa_constraints *constraints, soa_work *work, int number, int coordinate,
                                            double *row, double *rest);
 SOA_API soa_status soa_constraint_rates(const soa_constraints *constraints, int number, double rates[6], int *count);
-/* Coordinates of the cut joint of a constraint, as a tree would have them, at the state whose kinematics stand in `work`.
- * Angles are told only up to whole turns: the one nearest to what was last set is taken, in the beginning 0.  Springs
- * and ratios count so.  follow: sets all of them to where they now stand (soa_closed_simulate does, after each step). */
+/* Coordinates of the cut joint of a constraint, as a tree would have them, at the state whose kinematics stand in
+ * `work`. Angles are told only up to whole turns: the one nearest to what was last set is taken, in the beginning 0.
+ * Springs and ratios count so.  follow: sets all of them to where they now stand (soa_closed_simulate does, after
+ * each step). */
 SOA_API soa_status soa_constraint_coordinates(soa_constraints *constraints, soa_work *work, int number, double *q);
 SOA_API soa_status soa_constraint_set_turns(soa_constraints *constraints, int number, const double *near);
 SOA_API soa_status soa_constraint_follow(soa_constraints *constraints, soa_work *work);
@@ -160,8 +161,8 @@ typedef struct soa_closed_report {
 SOA_API soa_status soa_closed_fd(soa_constraints *constraints, soa_work *work, const soa_closed_options *options,
                                  const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
                                  int wrench_count, double t, double *qdd, double *lambda, soa_closed_report *report);
-/* What a further force (nv numbers) would add to the qdd of the last soa_closed_fd; nothing else may have been done with
- * these constraints and the work space in between.  qdd may be force. */
+/* What a further force (nv numbers) would add to the qdd of the last soa_closed_fd; nothing else may have been done
+ * with these constraints and the work space in between.  qdd may be force. */
 SOA_API soa_status soa_closed_response(soa_constraints *constraints, soa_work *work, const double *force, double *qdd);
 /* Power at the last soa_closed_fd, W: what drives and efforts of cut joints put in, what rubbing there takes. */
 SOA_API soa_status soa_closed_power(const soa_constraints *constraints, double *supplied, double *dissipated);

@@ -103,11 +103,12 @@ typedef struct soa_linkage_tree {
 } soa_linkage_tree;
 
 /* Chooses the tree: joints to keep come first, then those that cannot be cut (friction that differs by direction; free
- * joints with friction or rotors), those with springs, rotors or mimic, which are better kept, then those of fewest degrees
- * of freedom, so that the cut ones leave fewest coordinates and rows; last, joints that would have to be turned round and
- * cannot (soa_joint_reverse).  Among equals breadth first from the world, then in order of the definition.  Links of the tree stand depth first.  Where the carrying joint does not sit at
- * the link's own frame, a massless link "LINK@JOINT" moves and LINK is fixed to it, so that the frame LINK is the same
- * for every choice of cuts.  Allocates; O(joints log joints). */
+ * joints with friction or rotors), those with springs, rotors or mimic, which are better kept, then those of fewest
+ * degrees of freedom, so that the cut ones leave fewest coordinates and rows; last, joints that would have to be
+ * turned round and cannot (soa_joint_reverse).  Among equals breadth first from the world, then in order of the
+ * definition. Links of the tree stand depth first. Where the carrying joint does not sit at the link's own frame, a
+ * massless link "LINK@JOINT" moves and LINK is fixed to it, so that the frame LINK is the same for every choice of
+ * cuts. Allocates; O(joints log joints). */
 SOA_API soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree, soa_report *report);
 SOA_API void soa_linkage_free(soa_linkage_tree *tree);
 

@@ -163,8 +163,8 @@ typedef enum soa_grasp_answer {
 } soa_grasp_answer;
 typedef soa_grasp_answer soa_grasp_event_fn(void *user, const soa_grasp_event *event);
 
-/* A contact switched on or off at a time.  On: its places must meet (within 1e-3), and velocities change by the impulse of
- * soa_grasp_close, which keeps the momentum; what kinetic energy is lost counts as dissipated. */
+/* A contact switched on or off at a time.  On: its places must meet (within 1e-3), and velocities change by the
+ * impulse of soa_grasp_close, which keeps the momentum; what kinetic energy is lost counts as dissipated. */
 typedef struct soa_grasp_change {
     double t;
     int contact, on;
@@ -216,10 +216,11 @@ typedef struct soa_grasp_sim_result {
 } soa_grasp_sim_result;
 
 /* Moves arms and object, held by the contacts that are on, from (q, v): soa_grasp_fd under error control, positions and
- * velocities of the contacts projected after each step.  Friction cones are watched continually (RK88-II appendix A): the
- * margin of each one-sided contact is an event function of the integrator, and the caller answers.  A margin that is
- * negative from the beginning, or after another contact let go, is an event there.  The grasp is left as the motion left
- * it; q and v hold the last state when all went well.  Joints with Coulomb friction are refused.  Allocates. */
+ * velocities of the contacts projected after each step.  Friction cones are watched continually (RK88-II appendix A):
+ * the margin of each one-sided contact is an event function of the integrator, and the caller answers.  A margin that
+ * is negative from the beginning, or after another contact let go, is an event there.  The grasp is left as the
+ * motion left it; q and v hold the last state when all went well.  Joints with Coulomb friction are refused.
+ * Allocates. */
 SOA_API soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v, const soa_grasp_sim_options *options,
                                       soa_grasp_sim_result *result, soa_report *report);
 

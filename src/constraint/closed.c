@@ -36,6 +36,13 @@ void soai_minv_apply(soa_work *w, const double *x, double *y) {
     if (w->model->nm) user_motion(w, out, y);
 }
 
+/* The same over the coordinates listed; where that is all of them, in their order. */
+static double dot_at(int n, int listed, const int *list, const double *a, const double *b) {
+    if (listed == n) return dot(n, a, b);
+    double sum = 0;
+    for (int k = 0; k < listed; ++k) sum += a[list[k]] * b[list[k]];
+    return sum;
+}
 static int tied(const soa_constraints *c) {
     return c->trees < 2 || c->inertias > 0;
 }
@@ -77,8 +84,8 @@ static void columns_one_by_one(soa_constraints *c, soa_work *w, int rows) {
             memset(c->Y + (size_t)r * nv, 0, nv * sizeof *c->Y);
     }
 }
-/* Constraints that share no tree make a party (greedy colouring), in c->pivot by their first rows; the k-th rows of a party
- * are swept together, and each finds its numbers in its own trees. */
+/* Constraints that share no tree make a party (greedy colouring), in c->pivot by their first rows; the k-th rows of a
+ * party are swept together, and each finds its numbers in its own trees. */
 void soai_columns(soa_constraints *c, soa_work *w, int rows) {
     const size_t nv = (size_t)c->model->nv;
     if (tied(c)) {
@@ -319,10 +326,7 @@ static soa_status by_forces(const input *in, gram *s) {
             const int all = soai_support(c, c->owner[first], c->order);
             next = next_group(c, first, rows);
             for (int r = first; r < next; ++r) {
-                const double *g = c->G + (size_t)r * (size_t)nv;
-                double sum = c->gamma[r];
-                for (int k = 0; k < all; ++k) sum += g[c->order[k]] * c->vdot[c->order[k]];
-                c->right[r] = -sum;
+                c->right[r] = -(dot_at(nv, all, c->order, c->G + (size_t)r * (size_t)nv, c->vdot) + c->gamma[r]);
             }
         }
         soai_gram_basic(c, s, c->right, c->g);
@@ -332,7 +336,10 @@ static soa_status by_forces(const input *in, gram *s) {
             for (int r = first; r < next; ++r) {
                 const double *y = c->Y + (size_t)r * (size_t)nv;
                 c->lambda[r] += c->g[r];
-                for (int k = 0; k < all; ++k) c->vdot[c->order[k]] += y[c->order[k]] * c->g[r];
+                for (int k = 0; k < all; ++k) {
+                    const int j = all == nv ? k : c->order[k];
+                    c->vdot[j] += y[j] * c->g[r];
+                }
             }
         }
     }
@@ -459,9 +466,8 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
     if (method != SOA_CLOSED_FORCES && options->damping > 0) return SOA_E_ARGUMENT;
     soai_constraint_form(c, w, rows, c->G);
     for (int r = 0, all = 0; r < rows; ++r) {
-        double rate = c->row[r].drift;
         if (!r || c->owner[r] != c->owner[r - 1]) all = soai_support(c, c->owner[r], c->order);
-        for (int k = 0; k < all && v; ++k) rate += c->G[(size_t)r * (size_t)nv + (size_t)c->order[k]] * v[c->order[k]];
+        const double rate = (v ? dot_at(nv, all, c->order, c->G + (size_t)r * (size_t)nv, v) : 0) + c->row[r].drift;
         c->gamma[r] = c->row[r].gamma + options->baumgarte[0] * rate + options->baumgarte[1] * c->row[r].g;
     }
     const input in = {c, w, options, q, v, wrenches, wrench_count, rows, lambda != NULL};

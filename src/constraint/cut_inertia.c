@@ -1,8 +1,8 @@
 /* cut_inertia.c  rotors of cut joints: what they add to the mass matrix.
  *
- * A reflected rotor has the energy G^2 Jm rate^2 / 2, rate = J v that of the cut joint's coordinate.  An exact one sits on
- * link 1 and spins about u: Jm (G rate + u . w1)^2 / 2 less what the inertia of link 1 holds already, Jm (u . w1)^2 / 2.
- * So both are v'B'W B v / 2: B has a row J for each coordinate and for an exact rotor a row u . w1 behind it,
+ * A reflected rotor has the energy G^2 Jm rate^2 / 2, rate = J v that of the cut joint's coordinate.  An exact one
+ * sits on link 1 and spins about u: Jm (G rate + u . w1)^2 / 2, less Jm (u . w1)^2 / 2, which the inertia of link 1
+ * holds already.  So both are v'B'W B v / 2: B has a row J for each coordinate, an exact rotor a row u . w1 behind it,
  *     W = G^2 Jm,     or     W = [G^2 Jm, G Jm; G Jm, 0],
  * and the forces on the tree are -B'W (B vdot + rest), rest the rate of B v at vdot = 0.  With Z = M^-1 B',
  *     (M + B'W B)^-1 = M^-1 - Z K Z',     K = (1 + W B Z)^-1 W                                       (Woodbury)

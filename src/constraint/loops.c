@@ -41,8 +41,8 @@ static int find(const soa_constraints *c, const char *name) {
         if (c->list[i].used && c->list[i].def.kind == SOA_LOOP && !strcmp(c->list[i].name, name)) return i;
     return -1;
 }
-/* A term of a ratio: the coordinate of joint `number` of the graph times `by`; mimic joints of the tree by their leaders.
- * 0 where the joint has no coordinate here. */
+/* A term of a ratio: the coordinate of joint `number` of the graph times `by`; mimic joints of the tree by their
+ * leaders. 0 where the joint has no coordinate here. */
 static int term(const soa_linkage_tree *tree, const soa_constraints *c, int number, double by, soa_constraint_def *d,
                 int at) {
     const soa_edge_place *at_joint = tree->joints + number;

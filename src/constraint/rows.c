@@ -351,8 +351,8 @@ static soa_status cut_torques(soa_constraints *c, soa_work *w, constraint *k, co
     }
     return SOA_OK;
 }
-/* Rows of B and W of a cut joint's rotor (cut_inertia.c), in the sign of `put`; the gyroscopic couple of an exact one on
- * link 1, -G Jm rate (w1 x u), is a torque. */
+/* Rows of B and W of a cut joint's rotor (cut_inertia.c), in the sign of `put`; the gyroscopic couple of an exact one
+ * on link 1, -G Jm rate (w1 x u), is a torque. */
 static void cut_inertias(soa_constraints *c, soa_work *w, int number, const relative *s, int moves) {
     const constraint *k = c->list + number;
     const double gear = k->def.gear_ratio, spin = k->def.rotor_inertia * gear;
@@ -627,7 +627,7 @@ void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) 
              * would look like a constraint. */
             const double noise = 2.3e-16 * x.depth * size;
             for (int k = 0; k < all; ++k) {
-                double *entry = g + c->order[k];
+                double *entry = g + (all == m->nv ? k : c->order[k]);
                 if (fabs(*entry) < noise) *entry = 0;
                 if (fabs(*entry) > most) most = fabs(*entry);
             }

@@ -16,6 +16,7 @@
  * passages of singular configurations: passage.h                                                                  */
 #include "../base/base_internal.h"
 #include "erk_table.h"
+#include "losses.h"
 #include "passage.h"
 #include "rubbing.h"
 #include "soa/world.h"
@@ -264,8 +265,8 @@ static int overdue(sim *s) {
     memcpy(s->q, s->data, (size_t)s->nq * sizeof *s->q);
     return soai_rubbing_at(&s->rub, s->q, s->data + s->nq) ? -1 : soai_rubbing_overdue(&s->rub);
 }
-/* The step reached an event near `when`; s->found says which, as `watch` numbers them.  Leaves the state there, with new
- * modes. */
+/* The step reached an event near `when`; s->found says which, as `watch` numbers them.  Leaves the state there, with
+ * new modes. */
 static soa_status event(sim *s, double when, double t_after, int *flag) {
     soai_rubbing *r = &s->rub;
     int first_stop = -1;
@@ -529,13 +530,11 @@ static int start_integrator(sim *s) {
 
 /* Damping of each degree of freedom, which coordinates turn, and what rubs. */
 static soa_status survey(sim *s, soa_report *report) {
-    soa_body_info info, leader;
+    soa_body_info info;
+    soai_losses(s->model, s->damping, NULL, NULL);
     for (int b = 1; b <= soa_body_count(s->model); ++b) {
         soa_status status = soa_body(s->model, b, &info);
         if (status) return soai_report(report, status, b, 0, "%s", soa_status_text(status));
-        if (info.mimic > 0 && !soa_body(s->model, info.mimic, &leader))
-            s->damping[leader.v_index] += info.mimic_ratio * info.mimic_ratio * info.damping;
-        for (int i = info.v_index; i < info.v_index + info.nv; ++i) s->damping[i] += info.damping;
         for (int i = 0; i < info.nq; ++i)
             s->angle[info.q_index + i] =
                 (char)(info.type == SOA_REVOLUTE || info.type == SOA_HELICAL || info.type == SOA_UNIVERSAL ||

@@ -2,11 +2,12 @@
  *
  * state    y = [q, v, supplied, dissipated], as in closed_simulate.c
  * step     ARKODE's, of vdot by soa_grasp_fd; the contacts' constraints (soa_grasp_constraint) project q and v after it
- * events   the margin of each one-sided contact falls through zero (RK88-II appendix A).  ARKODE's root finder sees it on
- *          its interpolant, the step is taken again to end there, and the time refined by secants of the margin
+ * events   the margin of each one-sided contact falls through zero (RK88-II appendix A).  ARKODE's root finder sees
+ *          it on its interpolant, the step is taken again to end there, and the time refined by secants of the margin
  * changes  end a step: a contact that closes changes v by the impulse of soa_grasp_close                             */
 #include "../base/base_internal.h"
 #include "erk_table.h"
+#include "losses.h"
 #include "soa/world.h"
 
 #include <arkode/arkode_arkstep.h>
@@ -326,16 +327,14 @@ static int start_integrator(sim *s) {
 
 /* Contacts as constraints for the projection; damping of the joints. */
 static soa_status survey(sim *s, soa_report *report) {
-    soa_body_info info, leader;
+    soa_body_info info;
+    soai_losses(s->model, s->damping, NULL, NULL);
     soa_constraint_capacity room = {2 * s->count, 6 * s->count, 0};
     for (int b = 1; b <= soa_body_count(s->model); ++b) {
         if (soa_body(s->model, b, &info)) continue;
         if (info.friction_positive > 0 || info.friction_negative > 0)
             return soai_report(report, SOA_E_ARGUMENT, b, 0,
                                "joint %.60s has Coulomb friction; sticking is not modelled with grasps", info.joint);
-        if (info.mimic > 0 && !soa_body(s->model, info.mimic, &leader))
-            s->damping[leader.v_index] += info.mimic_ratio * info.mimic_ratio * info.damping;
-        for (int i = info.v_index; i < info.v_index + info.nv; ++i) s->damping[i] += info.damping;
     }
     soa_status status = soa_constraints_create(s->model, &room, &s->constraints);
     if (status) return soai_report(report, status, -1, 0, "%s", soa_status_text(status));

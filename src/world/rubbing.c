@@ -1,13 +1,14 @@
 /* rubbing.c  Coulomb friction of a closed machine (rubbing.h). */
 #include "rubbing.h"
 #include "box_lcp.h"
+#include "losses.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A stuck coordinate breaks loose a little beyond its bound, well above what `softness` blurs: it then surely accelerates,
- * or is pinned. */
+/* A stuck coordinate breaks loose a little beyond its bound, well above what `softness` blurs: it then surely
+ * accelerates, or is pinned. */
 static const double break_margin = 1e-7;
 /* Speeds (rad/s, m/s) of a pinned coordinate that show that nothing holds it. */
 static const double pinned_speed = 1e-8;
@@ -20,21 +21,6 @@ static double dot(int n, const double *a, const double *b) {
     return sum;
 }
 
-/* Friction of each degree of freedom of the tree; a mimic joint's is felt by the one it follows. */
-static void of_tree(const soa_model *model, double *up, double *down) {
-    soa_body_info info, leader;
-    for (int b = 1; b <= soa_body_count(model); ++b) {
-        if (soa_body(model, b, &info)) continue;
-        if (info.mimic > 0 && !soa_body(model, info.mimic, &leader)) {
-            const double ratio = info.mimic_ratio;
-            up[leader.v_index] += fabs(ratio) * (ratio > 0 ? info.friction_positive : info.friction_negative);
-            down[leader.v_index] += fabs(ratio) * (ratio > 0 ? info.friction_negative : info.friction_positive);
-        }
-        for (int i = info.v_index; i < info.v_index + info.nv; ++i)
-            up[i] += info.friction_positive, down[i] += info.friction_negative;
-    }
-}
-
 soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_work *work) {
     memset(r, 0, sizeof *r);
     r->constraints = constraints, r->work = work, r->model = soa_constraint_model(constraints);
@@ -43,7 +29,7 @@ soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_
     const size_t nv = (size_t)r->nv;
     double *up = calloc(2 * nv + 1, sizeof *up), *down = up + nv;
     if (!up) return SOA_E_MEMORY;
-    of_tree(r->model, up, down);
+    soai_losses(r->model, NULL, up, down);
     size_t n = 0;
     for (size_t i = 0; i < nv; ++i) n += up[i] > 0 || down[i] > 0;
     for (int i = 0, seen = 0; seen < soa_constraint_count(constraints); ++i) {
@@ -212,7 +198,7 @@ void soai_rubbing_gather(soai_rubbing *r, double tiny) {
     }
     soai_rubbing_list(r);
 }
-/* x of least norm with A_SS x = right, S those of state 0, of the n that divide; gives their number, numbers in r->pick. */
+/* x of least norm with A_SS x = right, S those of state 0, of the n that divide; their numbers in r->pick. */
 static soa_status solve_stuck(soai_rubbing *r, int n, double most, const double *right, double *x, int *few) {
     *few = 0;
     for (int l = 0; l < n; ++l)
@@ -226,8 +212,8 @@ static soa_status solve_stuck(soai_rubbing *r, int n, double most, const double 
     r->stuck_count = n;
     return s;
 }
-/* Those that the holding torques of least norm would overload go to their bounds, the worst first: so says `hold` later.
- * free: second rates without any torque. */
+/* Those that the holding torques of least norm would overload go to their bounds, the worst first: so says `hold`
+ * later. free: second rates without any torque. */
 static soa_status unload(soai_rubbing *r, int n, double most, const double *free, double *x) {
     for (int round = 0; round < n; ++round) {
         int few, worst = -1;

@@ -50,7 +50,7 @@ soa_status soai_rubbing_at(soai_rubbing *r, const double *q, const double *v);
 void soai_rubbing_torque(const soai_rubbing *r, const double *v, double *tau);
 /* After soa_closed_fd gave qdd without holding torques: those (r->hold, in order of r->stuck), added to tau. */
 soa_status soai_rubbing_hold(soai_rubbing *r, const double *qdd, double *tau);
-/* Coordinates nearer to rest than `tiny` and those that stuck or were pinned become stuck; the rest slide as they do. */
+/* Coordinates nearer to rest than `tiny` and those that stuck or were pinned become stuck; others slide on. */
 void soai_rubbing_gather(soai_rubbing *r, double tiny);
 /* The stuck ones divide; qdd as for hold.  gather and list keep r->stuck. */
 void soai_rubbing_list(soai_rubbing *r);
@@ -59,8 +59,8 @@ soa_status soai_rubbing_divide(soai_rubbing *r, const double *qdd);
 soa_status soai_rubbing_settle(soai_rubbing *r, double *v);
 /* Two functions for each, positive until its event; hold stands. */
 void soai_rubbing_watch(const soai_rubbing *r, double *g);
-/* One whose event the root finder did not see, because it was past it at the start: it runs against its mode, or is held
- * by more than its bound; -1: none. */
+/* One whose event the root finder did not see, because it was past it at the start: it runs against its mode, or is
+ * held by more than its bound; -1: none. */
 int soai_rubbing_overdue(const soai_rubbing *r);
 /* Power that sliding takes. */
 double soai_rubbing_power(const soai_rubbing *r);
