@@ -57,7 +57,7 @@ static soa_frame relative_pose(const soa_model *m, soa_work *w, const double *q,
     return soa_frame_compose(&a, &b);
 }
 
-/* --- free motion ------------------------------------------------------------------------------------------------------ */
+/* --- free motion -------------------------------------------------------------------------------------------------- */
 /* Inverse dynamics on the floating base: e'' + 2 w e' + w^2 e = 0 in every joint, from rest: e = e0 (1 + w t) e^-wt. */
 static void joints_settle_on_a_floating_base(void **unused) {
     (void)unused;
@@ -107,8 +107,8 @@ static void joints_settle_on_a_floating_base(void **unused) {
     soa_control_free(c), soa_work_free(p.w), soa_model_free(t.m);
 }
 
-/* A hand goes to a goal in the world by operational space while the other arm keeps the base's attitude; at zero momentum
- * the hand's velocity is J_g qdot (Umetani & Yoshida). */
+/* A hand goes to a goal in the world by operational space while the other arm keeps the base's attitude; at zero
+ * momentum the hand's velocity is J_g qdot (Umetani & Yoshida). */
 static void hand_reaches_goal(void **unused) {
     (void)unused;
     two_pumas t = two_pumas_open(0, 300, 1, 1);
@@ -186,9 +186,9 @@ static void hand_reaches_goal(void **unused) {
     soa_control_free(c), soa_work_free(p.w), soa_model_free(t.m);
 }
 
-/* --- force and motion ------------------------------------------------------------------------------------------------- */
-/* A PUMA slides its hand along a wall and presses with 20 N; the controller thinks its links 10 % heavier, friction 20 % less.
- * The plant: the hand's point stays on the wall, without friction, by a soa_grasp. */
+/* --- force and motion --------------------------------------------------------------------------------------------- */
+/* A PUMA slides its hand along a wall and presses with 20 N; the controller thinks its links 10 % heavier, friction
+ * 20 % less. The plant: the hand's point stays on the wall, without friction, by a soa_grasp. */
 static void hand_presses_and_slides(void **unused) {
     (void)unused;
     const soa_model *stock, *true_arm, *estimate;
@@ -289,7 +289,7 @@ static void base_is_held(void **unused) {
     soa_control_free(c), soa_work_free(p.w), soa_model_free(t.m);
 }
 
-/* --- the satellite held ----------------------------------------------------------------------------------------------- */
+/* --- the satellite held ------------------------------------------------------------------------------------------- */
 static void hold(const two_pumas *t, plant *p) {
     two_pumas_pose(t, 0.6, p->q);
     OK(soa_grasp_create(t->m, 2, &p->g));
@@ -308,8 +308,8 @@ static soa_coordination law_for(const two_pumas *t, soa_coordination_form form) 
     return k;
 }
 
-/* Feedback-linearising: with these torques the held satellite accelerates just as wanted, and the contact forces are those
- * that were shared out. */
+/* Feedback-linearising: with these torques the held satellite accelerates just as wanted, and the contact forces are
+ * those that were shared out. */
 static void linearising_is_exact(void **unused) {
     (void)unused;
     two_pumas t = two_pumas_open(0, 300, 1, 1);
@@ -340,24 +340,7 @@ static void linearising_is_exact(void **unused) {
         OK(soa_grasp_fd(p.g, p.w, NULL, p.q, p.v, tau, NULL, 0, a, force, NULL, NULL));
         OK(soa_kinematics(t.m, p.w, p.q, p.v, a));
         OK(soa_acceleration_classical(t.m, p.w, t.satellite, SOA_AXES_WORLD, A));
-        double local[6];
-        for (int j = 0; j < 6; ++j) local[j] = k.stiffness[j] * r.error.error[j] + k.damping[j] * r.error.rate[j];
-        for (int i = 0; i < 3; ++i)
-            for (int h = 0; h < 6; h += 3) {
-                want[h + i] = r.error.acceleration[h + i];
-                for (int j = 0; j < 3; ++j) want[h + i] += r.error.goal.R[3 * i + j] * local[h + j];
-            }
-        if (k.relative_to) { /* the goal goes with the base, which accelerates */
-            soa_frame B, O;
-            double base[6], l[3];
-            OK(soa_pose(t.m, p.w, t.base, &B));
-            OK(soa_pose(t.m, p.w, t.satellite, &O));
-            OK(soa_acceleration_classical(t.m, p.w, t.base, SOA_AXES_WORLD, base));
-            for (int j = 0; j < 3; ++j) l[j] = O.p[j] - B.p[j];
-            for (int j = 0; j < 6; ++j) want[j] += base[j];
-            want[3] += base[1] * l[2] - base[2] * l[1], want[4] += base[2] * l[0] - base[0] * l[2];
-            want[5] += base[0] * l[1] - base[1] * l[0];
-        }
+        wanted_in_frame(t.m, p.w, t.satellite, k.relative_to, &goal, &r.error, k.stiffness, k.damping, want);
         note(&object, relative(A, want, 6), seed);
         note(&forces, relative(force, &r.hand_wrench[0][0], 12), seed);
         OK(soa_control_internal_force(c, p.q, &k, force, &s));
@@ -383,8 +366,46 @@ static void linearising_is_exact(void **unused) {
     soa_control_free(c), soa_grasp_free(p.g), soa_work_free(p.w), soa_model_free(t.m);
 }
 
-/* 300 kg that drift and turn are stopped, moved 0.3 m and turned 30 degrees relative to the base.  The controller's model has
- * a satellite of 240 kg, arms 10 % too heavy, joint friction 20 % too small. */
+/* Energy of everything and of the spring falls by just what the damper takes, on a floating base, whatever the squeeze. */
+static void passive_law_is_passive(void **unused) {
+    (void)unused;
+    two_pumas t = two_pumas_open(0, 300, 1, 1);
+    plant p = {.m = t.m};
+    soa_control *c;
+    soa_control_def def = soa_control_default(t.drive);
+    def.compensate = SOA_COMPENSATE_VISCOUS;
+    OK(soa_work_create(t.m, &p.w));
+    OK(soa_control_create(t.m, &def, &c));
+    hold(&t, &p);
+    p.v[PUMA_SATELLITE_V + 2] = 0.1, p.v[PUMA_SATELLITE_V + 3] = -0.05, p.v[2] = -0.1, p.v[1] = 0.1;
+    OK(soa_grasp_close(p.g, p.w, p.q, p.v, p.v, NULL));
+    soa_coordination k = law_for(&t, SOA_COORDINATE_PASSIVE);
+    for (int j = 0; j < 6; ++j) k.stiffness[j] = j < 3 ? 200 : 1500, k.damping[j] = j < 3 ? 100 : 800;
+    soa_motion goal = soa_motion_at(NULL);
+    goal.pose = relative_pose(t.m, p.w, p.q, t.base, t.satellite);
+    goal.pose.p[0] -= 0.08, goal.pose.p[2] += 0.05;
+    soa_coordination_state state = {0};
+    soa_coordination_result r;
+    double tau[PUMA_V], V0 = 0, V = 0, before = 0, lost = 0, rises = 0;
+    for (int n = 0; n <= 1500; ++n) {
+        double kinetic;
+        OK(soa_control_coordination(c, p.q, p.v, &k, &goal, NULL, DT, &state, tau, &r));
+        OK(soa_energy(t.m, p.w, p.q, p.v, &kinetic, NULL));
+        V = kinetic;
+        for (int j = 0; j < 6; ++j) V += k.stiffness[j] * r.error.error[j] * r.error.error[j] / 2;
+        if (n == 0) V0 = V;
+        if (n > 0) rises = fmax(rises, V - before);
+        before = V;
+        for (int j = 0; n < 1500 && j < 6; ++j) lost += DT * k.damping[j] * r.error.rate[j] * r.error.rate[j];
+        step(&p, tau);
+    }
+    printf("  energy %.3f J to %.3f J, damper took %.3f J; largest rise in a sample %.1e J\n", V0, V, lost, rises);
+    assert_true(fabs(V0 - V - lost) <= 0.01 * lost && rises <= 0);
+    soa_control_free(c), soa_grasp_free(p.g), soa_work_free(p.w), soa_model_free(t.m);
+}
+
+/* 300 kg that drift and turn are stopped, moved 0.3 m and turned 30 degrees relative to the base.  The controller's
+ * model has a satellite of 240 kg, arms 10 % too heavy, joint friction 20 % too small. */
 static void satellite_is_moved(void **unused) {
     (void)unused;
     for (int form = 0; form < 2; ++form) {
@@ -511,6 +532,7 @@ int main(void) {
         cmocka_unit_test(hand_presses_and_slides),
         cmocka_unit_test(base_is_held),
         cmocka_unit_test(linearising_is_exact),
+        cmocka_unit_test(passive_law_is_passive),
         cmocka_unit_test(satellite_is_moved),
         cmocka_unit_test(times),
     };
