@@ -1,11 +1,11 @@
-/* test_control_motion.c  closed loops: two PUMA arms on a floating base, a satellite, laws sampled at 1 kHz and held.
+/* test_control_motion.c  closed loops: two PUMA arms on a floating base, a satellite, laws sampled at 500 Hz and held.
  *
  * The plant is soa_aba, or soa_grasp_fd where the hands hold the satellite; Runge-Kutta steps of fourth order. */
 #include "control_systems.h"
 #include <time.h>
 
-enum { DT_PER_SECOND = 1000 };
-static const double DT = 1.0 / DT_PER_SECOND;
+enum { RATE = 500 }; /* Hz */
+static const double DT = 1.0 / RATE;
 
 typedef struct plant {
     const soa_model *m;
@@ -74,7 +74,7 @@ static void joints_settle_on_a_floating_base(void **unused) {
     for (int j = 0; j < PUMA_V; ++j) K[j] = 25, D[j] = 10;
     const soa_joint_reference r = {qd, NULL, NULL};
     const soa_joint_gains g = {K, D};
-    for (int n = 0; n < 2000; ++n) {
+    for (int n = 0; n < 2 * RATE; ++n) {
         const double time = n * DT;
         for (int i = 0; i < 12; ++i) {
             const double e = (qd[7 + i] - p.q[7 + i]) / (i % 2 ? -0.3 : 0.2);
@@ -87,20 +87,20 @@ static void joints_settle_on_a_floating_base(void **unused) {
     momentum(&p, h);
     double most = 0;
     for (int j = 0; j < 6; ++j) most = fmax(most, fabs(h[j]));
-    printf("  joints follow (1 + wt) e^-wt within %.1e (torques held for 1 ms); momentum %.1e\n", worst, most);
+    printf("  joints follow (1 + wt) e^-wt within %.1e (torques held for 2 ms); momentum %.1e\n", worst, most);
     assert_true(worst <= 5e-3);
     assert_true(most <= 1e-9);
     /* the law of equal rates: |sigma| falls as e^-kt */
     double s0 = 0, s1 = 0, sigma[PUMA_V], rates[PUMA_V], L[PUMA_V];
     for (int i = 0; i < 12; ++i) qd[7 + i] += i % 2 ? 0.3 : -0.2;
     for (int j = 0; j < PUMA_V; ++j) rates[j] = 4, L[j] = 3;
-    for (int n = 0; n <= 1000; ++n) {
+    for (int n = 0; n <= RATE; ++n) {
         OK(soa_control_decoupled(c, p.q, p.v, &r, L, rates, tau, sigma));
         double sum = 0;
         for (int j = 0; j < PUMA_V; ++j) sum += sigma[j] * sigma[j];
         if (n == 0) s0 = sqrt(sum);
         s1 = sqrt(sum);
-        if (n < 1000) step(&p, tau);
+        if (n < RATE) step(&p, tau);
     }
     printf("  innovations: |sigma(1 s)| / |sigma(0)| = %.5f, e^-4 = %.5f\n", s1 / s0, exp(-4));
     assert_true(fabs(s1 / s0 / exp(-4) - 1) <= 0.02);
@@ -134,7 +134,7 @@ static void hand_reaches_goal(void **unused) {
     const soa_profile profile = soa_profile_quintic(2);
     double tau[PUMA_V], posture[PUMA_V], momentum_most = 0, tracking = 0, umetani = 0, tilt = 0;
     soa_frame_error e[2];
-    for (int n = 0; n < 3000; ++n) {
+    for (int n = 0; n < 3 * RATE; ++n) {
         double s[3], h[6], J[6 * PUMA_V], V[6];
         soa_profile_at(&profile, n * DT, s);
         OK(soa_path_pose(&start, &end, s, &task[0].goal));
@@ -142,7 +142,7 @@ static void hand_reaches_goal(void **unused) {
         const soa_operational_options o = {.posture = posture};
         OK(soa_control_operational(c, p.q, p.v, task, 2, &o, tau, NULL, e, NULL));
         tracking = fmax(tracking, size3(e[0].error + 3)), tilt = fmax(tilt, size3(e[1].error));
-        if (n % 100 == 0) {
+        if (n % 50 == 0) {
             momentum(&p, h);
             for (int j = 0; j < 6; ++j) momentum_most = fmax(momentum_most, fabs(h[j]));
             OK(soa_control_generalized_jacobian(c, p.q, t.hand[0], SOA_AXES_WORLD, J));
@@ -172,7 +172,7 @@ static void hand_reaches_goal(void **unused) {
     for (int j = 0; j < 6; ++j) law.stiffness[j] = j < 3 ? 60 : 600, law.damping[j] = j < 3 ? 15 : 150;
     law.max_force = 40, law.max_torque = 10;
     double first = 0, most = 0;
-    for (int n = 0; n < 4000; ++n) {
+    for (int n = 0; n < 4 * RATE; ++n) {
         double wrench[6];
         OK(soa_control_impedance(c, p.q, p.v, &law, &goal, NULL, tau, wrench, e));
         for (int j = 6; j < 12; ++j) tau[j] -= 20 * p.v[j]; /* the other arm stays */
@@ -240,7 +240,7 @@ static void hand_presses_and_slides(void **unused) {
     double tau[6] = {0}, a[6], force = 0, late = 0, off = 0;
     soa_frame_error e;
     OK(soa_grasp_fd(p.g, p.w, NULL, p.q, p.v, tau, NULL, 0, a, p.force, NULL, NULL));
-    for (int n = 0; n < 3000; ++n) {
+    for (int n = 0; n < 3 * RATE; ++n) {
         double s[3], measured[6];
         soa_profile_at(&profile, n * DT - 0.5, s);
         OK(soa_path_pose(&hand, &aside, s, &goal));
@@ -252,7 +252,7 @@ static void hand_presses_and_slides(void **unused) {
         force = measured[5];
         OK(soa_control_hybrid(c, p.q, p.v, &law, &goal, wanted, measured, DT, &state, tau, &e));
         step(&p, tau);
-        if (n > 1500) late = fmax(late, fabs(force - 20)), off = fmax(off, hypot(e.error[3], e.error[4]));
+        if (n > 3 * RATE / 2) late = fmax(late, fabs(force - 20)), off = fmax(off, hypot(e.error[3], e.error[4]));
     }
     printf(
         "  hybrid: force %.4f N of 20, off by at most %.2f N while sliding; place off by %.2e m, at the end %.2e m\n",
@@ -276,7 +276,7 @@ static void base_is_held(void **unused) {
     const soa_motion goal = soa_motion_at(&turned);
     double tau[PUMA_V], posture[PUMA_V], first = 0, worst = 0;
     soa_frame_error e;
-    for (int n = 0; n < 2000; ++n) {
+    for (int n = 0; n < 2 * RATE; ++n) {
         for (int j = 0; j < PUMA_V; ++j) posture[j] = -3 * p.v[j];
         const soa_operational_options o = {.posture = posture};
         OK(soa_control_base_hold(c, p.q, p.v, t.base, &goal, 16, 8, &o, tau, &e));
@@ -387,7 +387,7 @@ static void passive_law_is_passive(void **unused) {
     soa_coordination_state state = {0};
     soa_coordination_result r;
     double tau[PUMA_V], V0 = 0, V = 0, before = 0, lost = 0, rises = 0;
-    for (int n = 0; n <= 1500; ++n) {
+    for (int n = 0; n <= 3 * RATE / 2; ++n) {
         double kinetic;
         OK(soa_control_coordination(c, p.q, p.v, &k, &goal, NULL, DT, &state, tau, &r));
         OK(soa_energy(t.m, p.w, p.q, p.v, &kinetic, NULL));
@@ -396,7 +396,7 @@ static void passive_law_is_passive(void **unused) {
         if (n == 0) V0 = V;
         if (n > 0) rises = fmax(rises, V - before);
         before = V;
-        for (int j = 0; n < 1500 && j < 6; ++j) lost += DT * k.damping[j] * r.error.rate[j] * r.error.rate[j];
+        for (int j = 0; n < 3 * RATE / 2 && j < 6; ++j) lost += DT * k.damping[j] * r.error.rate[j] * r.error.rate[j];
         step(&p, tau);
     }
     printf("  energy %.3f J to %.3f J, damper took %.3f J; largest rise in a sample %.1e J\n", V0, V, lost, rises);
@@ -431,7 +431,7 @@ static void satellite_is_moved(void **unused) {
                         turned = soa_frame_compose(&turn, &start);
         memcpy(end.R, turned.R, sizeof end.R);
         end.p[0] -= 0.2, end.p[2] += 0.2236;
-        const soa_profile profile = soa_profile_quintic(4);
+        const soa_profile profile = soa_profile_quintic(3);
         soa_coordination_state state = {0};
         soa_coordination_result r;
         double tau[PUMA_V] = {0}, h0[6], h[6], squeeze = 0, gap = 0, low = 1e9, high = -1e9, strongest = 0;
@@ -439,7 +439,7 @@ static void satellite_is_moved(void **unused) {
         double a[PUMA_V];
         momentum(&p, h0);
         OK(soa_grasp_fd(p.g, p.w, NULL, p.q, p.v, tau, NULL, 0, a, p.force, NULL, NULL));
-        for (int n = 0; n < 8 * DT_PER_SECOND; ++n) {
+        for (int n = 0; n < 6 * RATE; ++n) {
             soa_motion goal;
             double s[3];
             soa_profile_at(&profile, n * DT - 0.5, s);
@@ -448,7 +448,7 @@ static void satellite_is_moved(void **unused) {
             OK(soa_control_coordination(c, p.q, p.v, &k, &goal, &squeeze, DT, &state, tau, &r));
             for (int j = 0; j < PUMA_V; ++j) strongest = fmax(strongest, fabs(tau[j]));
             step(&p, tau);
-            if (n > 6.5 * DT_PER_SECOND) {
+            if (n > 5 * RATE) {
                 low = fmin(low, squeeze), high = fmax(high, squeeze);
                 held_position = fmax(held_position, size3(r.error.error + 3));
                 held_angle = fmax(held_angle, size3(r.error.error));
