@@ -343,7 +343,7 @@ static void turn_back(const double R[9], const double x[3], double out[3]) {
 /* Errors' rates against differences of poses; the law against J' F. */
 static void impedance(void **unused) {
     (void)unused;
-    worst_case law_case = {0}, rate = {0}, acceleration = {0}, vectors = {0};
+    worst_case law_case = {0}, rate = {0}, acceleration = {0}, vectors = {0}, own = {0};
     for (long seed = first_seed(); seed < first_seed() + trees(); ++seed) {
         driven_tree t = driven_tree_open(seed, 3 + (int)(seed % 9), shape_of(seed), 1);
         dice d = {(uint64_t)seed * 5 + 1};
@@ -425,6 +425,11 @@ static void impedance(void **unused) {
         }
         memcpy(twist, e.twist, sizeof twist);
         note(&rate, relative(turned, twist, 6), seed);
+        /* a frame's own motion in another, as its goal: no error and no rate */
+        soa_motion here;
+        OK(soa_control_relative_motion(t.c, t.s.q, t.s.v, law.frame, law.relative_to, &here));
+        OK(soa_control_frame_error(t.c, t.s.q, t.s.v, law.frame, law.relative_to, &here, ahead));
+        for (int j = 0; j < 6; ++j) note(&own, fabs(ahead[0].error[j]) + fabs(ahead[0].rate[j]), seed);
         /* rotation vectors there and back, near half turns too */
         double rho[3], R[9], again[3], size;
         roll_many(&d, -1, 1, 3, rho);
@@ -441,6 +446,7 @@ static void impedance(void **unused) {
     conclude("impedance: clamped wrench, tau = own J'F + bias", &law_case, 1e-12);
     conclude("goal's twist, by differences of poses", &rate, 1e-7);
     conclude("goal's acceleration, by differences of twists", &acceleration, 1e-6);
+    conclude("a frame's own motion as its goal", &own, 1e-12);
     conclude("rotation vectors there and back", &vectors, 1e-14);
 }
 

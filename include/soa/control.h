@@ -145,6 +145,9 @@ typedef struct soa_frame_error {
 /* Kinematics of (q, v) are computed in control's work space. */
 SOA_API soa_status soa_control_frame_error(soa_control *control, const double *q, const double *v, int frame,
                                            int relative_to, const soa_motion *goal, soa_frame_error *error);
+/* The motion of a frame in another (acceleration zero): where a path starts when a phase begins. */
+SOA_API soa_status soa_control_relative_motion(soa_control *control, const double *q, const double *v, int frame,
+                                               int relative_to, soa_motion *motion);
 /* Rotation vector of R (length at most pi), and back. */
 SOA_API void soa_rotation_vector(const double R[9], double rho[3]);
 SOA_API void soa_rotation_from_vector(const double rho[3], double R[9]);

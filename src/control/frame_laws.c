@@ -91,6 +91,27 @@ soa_status soa_control_frame_error(soa_control *c, const double *q, const double
     return soai_frame_error(c, frame, relative_to, goal, error);
 }
 
+soa_status soa_control_relative_motion(soa_control *c, const double *q, const double *v, int frame, int relative_to,
+                                       soa_motion *motion) {
+    soa_status s = soai_control_begin(c, q, v);
+    if (s) return s;
+    if (!motion || !frame_fits(c, frame) || !frame_fits(c, relative_to)) return SOA_E_ARGUMENT;
+    soa_frame there, base;
+    double V[6], V_base[6], r[3], carried[6];
+    if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) || (s = soa_pose(c->model, c->work, frame, &there)) ||
+        (s = soa_velocity(c->model, c->work, frame, SOA_AXES_WORLD, V)) ||
+        (s = soa_pose(c->model, c->work, relative_to, &base)) ||
+        (s = soa_velocity(c->model, c->work, relative_to, SOA_AXES_WORLD, V_base)))
+        return s;
+    const soa_frame back = soa_frame_inverse(&base), pose = soa_frame_compose(&back, &there);
+    *motion = soa_motion_at(&pose);
+    for (int j = 0; j < 3; ++j) r[j] = there.p[j] - base.p[j];
+    soai_shift_motion(V_base, r, carried);
+    for (int j = 0; j < 6; ++j) V[j] -= carried[j];
+    turn_back(base.R, V, motion->twist);
+    return SOA_OK;
+}
+
 static soa_status check_law(const soa_control *c, const soa_frame_law *law) {
     if (!law || !frame_fits(c, law->frame) || !frame_fits(c, law->relative_to)) return SOA_E_ARGUMENT;
     if (!soai_all_finite(law->stiffness, 6) || !soai_all_finite(law->damping, 6)) return SOA_E_NOT_FINITE;
