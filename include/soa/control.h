@@ -140,7 +140,6 @@ typedef struct soa_frame_error {
     double error[6], rate[6];
     soa_frame goal;
     double twist[6], acceleration[6];
-    double base_rate[3]; /* angular velocity of relative_to, world axes */
 } soa_frame_error;
 /* Kinematics of (q, v) are computed in control's work space. */
 SOA_API soa_status soa_control_frame_error(soa_control *control, const double *q, const double *v, int frame,

@@ -56,11 +56,14 @@ void soai_passive_cancel(soa_control *c, const double *torque, double *a);
 
 /* A wrench made smaller as a whole until its parts are within their bounds (> 0). */
 void soai_clamp_wrench(double max_force, double max_torque, double F[6]);
-/* Goal's motion in the world, and errors; kinematics stand. */
-soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const soa_motion *goal, soa_frame_error *error);
+/* Goal's motion in the world, and errors; base_rate (may be NULL): angular velocity of `relative_to`, world axes.
+ * Kinematics stand. */
+soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const soa_motion *goal, soa_frame_error *error,
+                            double base_rate[3]);
 /* Acceleration (world axes) less that of the point of `relative_to` where the frame is, so that as seen from there
  * e'' + D e' + K e = 0. */
-void soai_wanted_acceleration(const soa_frame_error *e, const double K[6], const double D[6], double A[6]);
+void soai_wanted_acceleration(const soa_frame_error *e, const double base_rate[3], const double K[6], const double D[6],
+                              double A[6]);
 int soai_motion_fits(const soa_motion *goal);
 /* V of a body's point moved by r: [w; v + w x r]. */
 static inline void soai_shift_motion(const double V[6], const double r[3], double out[6]) {

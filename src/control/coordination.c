@@ -301,8 +301,9 @@ soa_status soa_control_coordination(soa_control *c, const double *q, const doubl
     body_state o;
     soa_coordination_result out = {.squeeze = k->squeeze};
     soa_frame_error *e = &out.error;
+    double turning[3];
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) || (s = take_hold(c, k, &h)) ||
-        (s = soai_frame_error(c, k->object, k->relative_to, goal, e)) || (s = object_state(c, k, &h, &o)))
+        (s = soai_frame_error(c, k->object, k->relative_to, goal, e, turning)) || (s = object_state(c, k, &h, &o)))
         return s;
 
     /* squeeze, with its measured size fed back */
@@ -340,7 +341,7 @@ soa_status soa_control_coordination(soa_control *c, const double *q, const doubl
         }
     } else {
         double A[6];
-        soai_wanted_acceleration(e, k->stiffness, k->damping, A);
+        soai_wanted_acceleration(e, turning, k->stiffness, k->damping, A);
         if ((s = linearise(c, q, v, k, &h, &o, A, follow, &out, torque))) return s;
     }
     soai_write_own(c, torque, tau);

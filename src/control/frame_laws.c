@@ -32,7 +32,8 @@ int soai_motion_fits(const soa_motion *g) {
 }
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
-soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const soa_motion *goal, soa_frame_error *out) {
+soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const soa_motion *goal, soa_frame_error *out,
+                            double base_rate[3]) {
     soa_frame hand, base;
     double V[6], V_base[6], r[3], v[6], t[3];
     soa_status s = soa_pose(c->model, c->work, frame, &hand);
@@ -64,10 +65,11 @@ soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const so
     for (int j = 0; j < 6; ++j) rate[j] = out->twist[j] - V[j];
     v3_cross_add(w, t, rate + 3); /* as seen from `base` */
     turn_back(out->goal.R, rate, out->rate);
-    memcpy(out->base_rate, w, sizeof out->base_rate);
+    if (base_rate) memcpy(base_rate, w, 3 * sizeof *base_rate);
     return SOA_OK;
 }
-void soai_wanted_acceleration(const soa_frame_error *e, const double K[6], const double D[6], double A[6]) {
+void soai_wanted_acceleration(const soa_frame_error *e, const double w[3], const double K[6], const double D[6],
+                              double A[6]) {
     double x[6], error[3], rate[6], t[3];
     for (int j = 0; j < 6; ++j) x[j] = K[j] * e->error[j] + D[j] * e->rate[j];
     turn(e->goal.R, x, x);
@@ -75,7 +77,6 @@ void soai_wanted_acceleration(const soa_frame_error *e, const double K[6], const
     rot_mul(e->goal.R, e->error + 3, error);
     for (int j = 0; j < 6; ++j) A[j] = e->acceleration[j] + x[j];
     /* from the goal's place in that frame to the hand's: w x (w x e), 2 w x e', w x (difference of rates) */
-    const double *w = e->base_rate;
     v3_cross(w, error, t);
     for (int j = 0; j < 3; ++j) t[j] = -t[j] - 2 * rate[3 + j], rate[j] = -rate[j];
     v3_cross_add(w, t, A + 3);
@@ -88,7 +89,7 @@ soa_status soa_control_frame_error(soa_control *c, const double *q, const double
     if (!error || !frame_fits(c, frame) || !frame_fits(c, relative_to)) return SOA_E_ARGUMENT;
     if (!soai_motion_fits(goal)) return goal ? SOA_E_FRAME : SOA_E_ARGUMENT;
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL))) return s;
-    return soai_frame_error(c, frame, relative_to, goal, error);
+    return soai_frame_error(c, frame, relative_to, goal, error, NULL);
 }
 
 soa_status soa_control_relative_motion(soa_control *c, const double *q, const double *v, int frame, int relative_to,
@@ -141,7 +142,7 @@ soa_status soa_control_impedance(soa_control *c, const double *q, const double *
     if (!law->plain && (s = soai_control_torques(c, q, v, NULL, NULL, 0, c->compensate, own))) return s;
     soa_frame_error e;
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) ||
-        (s = soai_frame_error(c, law->frame, law->relative_to, goal, &e)))
+        (s = soai_frame_error(c, law->frame, law->relative_to, goal, &e, NULL)))
         return s;
     for (int j = 0; j < 6; ++j)
         F[j] = law->stiffness[j] * e.error[j] + law->damping[j] * e.rate[j] + (force ? force[j] : 0);
@@ -361,11 +362,11 @@ soa_status soa_control_operational(soa_control *c, const double *q, const double
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL))) return s;
     for (int k = 0, r = 0; k < count; ++k) {
         const soa_frame_law *law = &tasks[k].law;
-        double A[6];
-        if ((s = soai_frame_error(c, law->frame, law->relative_to, &tasks[k].goal, e + k)) ||
+        double A[6], turning[3];
+        if ((s = soai_frame_error(c, law->frame, law->relative_to, &tasks[k].goal, e + k, turning)) ||
             (s = task_of(c, law, tasks[k].rows, e + k, hands + k)))
             return s;
-        soai_wanted_acceleration(e + k, law->stiffness, law->damping, A);
+        soai_wanted_acceleration(e + k, turning, law->stiffness, law->damping, A);
         turn_back(hands[k].R, A, A);
         for (int j = 0; j < 6; ++j)
             if (hands[k].rows & 1u << j) wanted[r++] = A[j];
@@ -418,21 +419,22 @@ soa_status soa_control_hybrid(soa_control *c, const double *q, const double *v, 
         return SOA_E_NOT_FINITE;
     if (!soai_motion_fits(goal)) return SOA_E_FRAME;
     soa_frame_error e;
+    double turning[3];
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) ||
-        (s = soai_frame_error(c, h->law.frame, h->law.relative_to, goal, &e)))
+        (s = soai_frame_error(c, h->law.frame, h->law.relative_to, goal, &e, turning)))
         return s;
     soai_hand_task hand;
     soai_task_space space;
     soa_hybrid_state next = *state;
     double F[6], a[6], still[6], zero[6] = {0}, *torque = c->x[5];
     if ((s = task_of(c, &h->law, 0, &e, &hand))) return s;
-    soai_wanted_acceleration(&e, h->law.stiffness, h->law.damping, a);
+    soai_wanted_acceleration(&e, turning, h->law.stiffness, h->law.damping, a);
     turn_back(hand.R, a, a);
     soa_motion calm = *goal; /* along force rows the hand is only damped */
     soa_frame_error there;
     memset(calm.acceleration, 0, sizeof calm.acceleration);
-    if ((s = soai_frame_error(c, h->law.frame, h->law.relative_to, &calm, &there))) return s;
-    soai_wanted_acceleration(&there, zero, h->law.damping, still);
+    if ((s = soai_frame_error(c, h->law.frame, h->law.relative_to, &calm, &there, NULL))) return s;
+    soai_wanted_acceleration(&there, turning, zero, h->law.damping, still);
     turn_back(hand.R, still, still);
     const double kp = h->force_gain[0], ki = h->force_gain[1];
     for (int j = 0; j < 6; ++j) {
