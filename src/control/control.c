@@ -1,6 +1,7 @@
 /* control.c  the controller's model: laying out, the recursion of WD89 section 3, the machine's own torques.
  *
- * recursion   f_j = F_j + sum f of children,  rho = s' f + eta,  tau = E' rho.  It is soa_rnea's inward sweep: bodies at
+ * recursion   f_j = F_j + sum f of children,  rho = s' f + eta,  tau = E' rho.  It is soa_rnea's inward sweep: bodies
+ * at
  *             rest without gravity feel nothing but F, given as external forces -F.
  * passive     M_uu a_u = -(M_ua a_a + h_u): what nobody drives moves so that its torques vanish.  M_uu by one
  *             mass_mul for each u, then a Cholesky factor.                                                           */
@@ -12,7 +13,7 @@ soa_control_def soa_control_default(const unsigned char *drive) {
     return (soa_control_def){.drive = drive, .compensate = SOA_COMPENSATE_DEFAULT, .coulomb_rate = 1e-3};
 }
 
-/* --- laying out ---------------------------------------------------------------------------------------------------- */
+/* --- laying out --------------------------------------------------------------------------------------------------- */
 static int drive_of(const soa_control_def *def, int j) {
     return def->drive ? def->drive[j] : SOA_DRIVE_OWN;
 }
@@ -132,7 +133,7 @@ soa_status soai_control_begin(soa_control *c, const double *q, const double *v) 
     return soai_check_state(c->model, q, v, NULL, NULL, &c->work->body);
 }
 
-/* --- the machine's own torques ---------------------------------------------------------------------------------------- */
+/* --- the machine's own torques ------------------------------------------------------------------------------------ */
 /* tau += what friction and springs of `which` take, tree coordinates. */
 static void add_losses(const soa_control *c, const double *tq, const double *tv, unsigned which, double *tau) {
     const soai_view_double *k = &c->work->view;
@@ -176,7 +177,7 @@ soa_status soa_control_compensation(soa_control *c, const double *q, const doubl
     return SOA_OK;
 }
 
-/* --- what nobody drives ------------------------------------------------------------------------------------------------ */
+/* --- what nobody drives ------------------------------------------------------------------------------------------- */
 /* L L' = A in place, lower triangle; 0 where a pivot is lost. */
 static int cholesky(int n, double *A) {
     for (int j = 0; j < n; ++j) {
@@ -247,7 +248,7 @@ soa_status soa_control_passive(soa_control *c, const double *q, const double *v,
     return SOA_OK;
 }
 
-/* --- WD89 section 3 ------------------------------------------------------------------------------------------------------ */
+/* --- WD89 section 3 ----------------------------------------------------------------------------------------------- */
 soa_status soa_control_recursion(soa_control *c, const double *q, const double *F, const double *eta, int rows,
                                  const double *E, int columns, double *rho, double *tau) {
     if (!c || !q || !tau || (E ? rows < c->nv || columns < 1 : rows != c->nv)) return SOA_E_ARGUMENT;

@@ -1,6 +1,7 @@
 /* control_internal.h  what is behind a soa_control, and the steps its laws are made of.
  *
- * u: coordinates that nobody drives and that are solved for (passive ones in trees with driven joints); a: the others.  */
+ * u: coordinates that nobody drives and that are solved for (passive ones in trees with driven joints); a: the
+ * others. */
 #ifndef SOAI_CONTROL_INTERNAL_H
 #define SOAI_CONTROL_INTERNAL_H
 #include "../dynamics/coordinates.h"
@@ -55,8 +56,14 @@ void soai_passive_cancel(soa_control *c, const double *torque, double *a);
 
 /* A wrench made smaller as a whole until its parts are within their bounds (> 0). */
 void soai_clamp_wrench(double max_force, double max_torque, double F[6]);
-/* Goal's motion in the world, and errors; kinematics stand. */
-soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const soa_motion *goal, soa_frame_error *error);
+/* Goal's motion in the world, and errors; base_rate (may be NULL): angular velocity of `relative_to`, world axes.
+ * Kinematics stand. */
+soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const soa_motion *goal, soa_frame_error *error,
+                            double base_rate[3]);
+/* Acceleration (world axes) less that of the point of `relative_to` where the frame is, so that as seen from there
+ * e'' + D e' + K e = 0. */
+void soai_wanted_acceleration(const soa_frame_error *e, const double base_rate[3], const double K[6], const double D[6],
+                              double A[6]);
 int soai_motion_fits(const soa_motion *goal);
 /* V of a body's point moved by r: [w; v + w x r]. */
 static inline void soai_shift_motion(const double V[6], const double r[3], double out[6]) {
@@ -65,8 +72,8 @@ static inline void soai_shift_motion(const double V[6], const double r[3], doubl
     for (int j = 0; j < 3; ++j) out[j] = V[j], out[3 + j] = V[3 + j] + t[j];
 }
 
-/* Frames whose classical accelerations are wanted along the rows asked for of the axes R (to world); relative > 0: less the
- * acceleration of the point of that frame's body that is `arm` away from its origin (world axes). */
+/* Frames whose classical accelerations are wanted along the rows asked for of the axes R (to world); relative > 0:
+ * less the acceleration of the point of that frame's body that is `arm` away from its origin (world axes). */
 typedef struct soai_hand_task {
     int frame, relative;
     unsigned rows;

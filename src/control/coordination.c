@@ -1,15 +1,17 @@
 /* coordination.c  several hands move one object: wrench on the object, its share to each hand, squeeze, arms' torques.
  *
  * object     m (a_c - g) = f,  I w' + w x I w = n about its centre of mass c            gains and reference give (n, f)
- * load       hands at r_i from c with shares w_i (sum 1) and couple length l, least sum of (|f_i|^2 + |n_i|^2 / l^2) / w_i:
+ * load       hands at r_i from c with shares w_i (sum 1) and couple length l, least sum of (|f_i|^2 + |n_i|^2 / l^2)
+ * / w_i:
  *                f_i = w_i (x + y x r_i),  n_i = w_i l^2 y,
  *                [l^2 1 - sum w_i (r_i - r)~^2] y = n - r x f,   x = f - y x r,   r = sum w_i r_i
  *            the forces of a rigid body with masses w_i: none of it squeezes
  * squeeze    d_i = (middle - p_i) / (mean distance): sum and moment zero; two hands: unit vectors towards each other
- * arms       PASSIVE: J_i'F_i and the machine's own torques.  LINEARISING: hands accelerate with the object while -F_i acts
+ * arms       PASSIVE: J_i'F_i and the machine's own torques.  LINEARISING: hands accelerate with the object while
+ * -F_i acts
  *            on them (frame_laws.c): then object, arms and base obey their equations of motion with just these F_i, and
  *            where contact forces are determined they are these.
- * O(n), and O(hands^3).  RK88-II (2.9); RJK91 section 6 (load balancing, Kreutz & Lokshin 1988).                        */
+ * O(n), and O(hands^3).  RK88-II (2.9); RJK91 section 6 (load balancing, Kreutz & Lokshin 1988).                     */
 #include "control_internal.h"
 #include <math.h>
 
@@ -153,8 +155,8 @@ static soa_status object_state(soa_control *c, const soa_coordination *k, const 
     for (int j = 0; j < 3; ++j) o->r[j] = h->c[j] - o->frame.p[j];
     return SOA_OK;
 }
-/* W about c for the classical acceleration A of the frame's origin; w: angular velocity of the reference (the object's own
- * for the true dynamics): n = I alpha + w x I omega, a_c = a + alpha x r + omega x (w x r). */
+/* W about c for the classical acceleration A of the frame's origin; w: angular velocity of the reference (the
+ * object's own for the true dynamics): n = I alpha + w x I omega, a_c = a + alpha x r + omega x (w x r). */
 static void object_wrench(const soa_control *c, const body_state *o, const double A[6], const double w[3],
                           double W[6]) {
     double t[3], u[3], a[3];
@@ -203,8 +205,8 @@ static soa_status follow_object(soa_control *c, const soa_coordination *k, const
     return SOA_OK;
 }
 
-/* One trial of the linearising law: the frame the goal is relative to accelerates with a_base, so the object with A.  Gives
- * torques and, from the accelerations they make, that frame's (found). */
+/* One trial of the linearising law: the frame the goal is relative to accelerates with a_base, so the object with A. 
+ * Gives torques and, from the accelerations they make, that frame's (found). */
 typedef struct trial {
     soa_control *c;
     const double *q, *v;
@@ -239,8 +241,8 @@ static soa_status try_base(const trial *t, const double a_base[6], int clamp, so
     }
     return s;
 }
-/* Hands accelerate with the object, relative to the frame of its goal; that frame's own acceleration, which the object's
- * wrench depends on, is found from seven trials: everything is affine in it.  Kinematics stand. */
+/* Hands accelerate with the object, relative to the frame of its goal; that frame's own acceleration, which the
+ * object's wrench depends on, is found from seven trials: everything is affine in it.  Kinematics stand. */
 static soa_status linearise(soa_control *c, const double *q, const double *v, const soa_coordination *k, const hold *h,
                             const body_state *o, const double A[6], double follow[][6], soa_coordination_result *out,
                             double *torque) {
@@ -299,8 +301,9 @@ soa_status soa_control_coordination(soa_control *c, const double *q, const doubl
     body_state o;
     soa_coordination_result out = {.squeeze = k->squeeze};
     soa_frame_error *e = &out.error;
+    double turning[3];
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) || (s = take_hold(c, k, &h)) ||
-        (s = soai_frame_error(c, k->object, k->relative_to, goal, e)) || (s = object_state(c, k, &h, &o)))
+        (s = soai_frame_error(c, k->object, k->relative_to, goal, e, turning)) || (s = object_state(c, k, &h, &o)))
         return s;
 
     /* squeeze, with its measured size fed back */
@@ -317,8 +320,15 @@ soa_status soa_control_coordination(soa_control *c, const double *q, const doubl
     rot_mul(e->goal.R, P, P), rot_mul(e->goal.R, P + 3, P + 3);
     if ((s = follow_object(c, k, &o, follow))) return s;
     if (passive) {
-        double W[6], t[3], F[6], *part = c->x[5];
-        object_wrench(c, &o, e->acceleration, e->twist, W);
+        /* feedforward of the goal's motion in its frame: none for a goal at rest there, so nothing but P does work */
+        double W[6], t[3], F[6], A[6], w[3], *part = c->x[5];
+        for (int half = 0; half < 6; half += 3) {
+            rot_tmul(goal->pose.R, goal->acceleration + half, t);
+            rot_mul(e->goal.R, t, A + half);
+        }
+        rot_tmul(goal->pose.R, goal->twist, t);
+        rot_mul(e->goal.R, t, w);
+        object_wrench(c, &o, A, w, W);
         v3_cross(o.r, P + 3, t); /* they act at the frame's origin */
         for (int j = 0; j < 3; ++j) W[j] += P[j] - t[j], W[3 + j] += P[3 + j];
         soai_clamp_wrench(k->max_force, k->max_torque, W);
@@ -330,8 +340,9 @@ soa_status soa_control_coordination(soa_control *c, const double *q, const doubl
             for (int j = 0; j < c->nv; ++j) torque[j] += part[j];
         }
     } else {
-        for (int j = 0; j < 6; ++j) P[j] += e->acceleration[j];
-        if ((s = linearise(c, q, v, k, &h, &o, P, follow, &out, torque))) return s;
+        double A[6];
+        soai_wanted_acceleration(e, turning, k->stiffness, k->damping, A);
+        if ((s = linearise(c, q, v, k, &h, &o, A, follow, &out, torque))) return s;
     }
     soai_write_own(c, torque, tau);
     *state = next;

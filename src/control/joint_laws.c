@@ -4,8 +4,8 @@
  * PD                  tau = K e + D e' + g
  * inverse dynamics    a = a_d + D e' + K e through the estimated machine                       WD89 section 3
  * passivity           tau = M a_r + C(q,v) v_r + g + D s                                       RJK91 section 6
- *     On a floating base s_u makes (M s)_u = 0 and a_r,u makes the torque at u vanish.  With V = s'M s / 2 and dM/dt - 2C
- *     skew, V' = s'M s' + s'C s; (M s)_u = 0 makes only s'_a count, so V' = -s_a'D s_a as on a fixed base.
+ *     On a floating base s_u makes (M s)_u = 0 and a_r,u makes the torque at u vanish.  With V = s'M s / 2 and dM/dt
+ *     - 2C skew, V' = s'M s' + s'C s; (M s)_u = 0 makes only s'_a count, so V' = -s_a'D s_a as on a fixed base.
  * decoupled           the same with D = m diag(rate) m*, m = (I + H phi K) D^1/2, M = m m*     RJK91 (11), section 6
  *     sigma = m* s obeys sigma' = -(skew) sigma - rate sigma.  Equal rates need no m: m k m* s = k M s, zero at u.  */
 #include "control_internal.h"
