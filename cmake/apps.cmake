@@ -69,6 +69,17 @@ set_target_properties(soa_program PROPERTIES OUTPUT_NAME soa)
 target_compile_definitions(soa_program PRIVATE _POSIX_C_SOURCE=200809L)
 target_link_libraries(soa_program PRIVATE soa_warnings soa_app)
 
+# The same sweep with ranks, where MPI is; soa itself does without.
+if(NOT SOA_SANITIZE)
+  find_package(MPI QUIET COMPONENTS C)
+endif()
+if(MPI_C_FOUND)
+  add_executable(soa_mpi apps/mpi/main.c)
+  set_target_properties(soa_mpi PROPERTIES OUTPUT_NAME soa-mpi)
+  target_compile_definitions(soa_mpi PRIVATE _POSIX_C_SOURCE=200809L)
+  target_link_libraries(soa_mpi PRIVATE soa_warnings soa_app MPI::MPI_C)
+endif()
+
 # The tables and the picture of docs/theory/operation-counts.md; `make counts` runs it.
 add_executable(soa_counts apps/counts/counts.c)
 target_link_libraries(soa_counts PRIVATE soa_warnings soa_io_static soa_sim_static m)
