@@ -3,11 +3,15 @@
  * normal      WD89 section 2.5: f = Kp (e - d) / d - Kd d' for d < e, on the nearest points, equal and opposite; and the
  *             laws beside it (soa_contact_law).  The spring's energy is counted, so that what a contact gives can be held
  *             against what it took.
- * tangential  a spring s and a damper: f = -(k s + c v), bounded by friction * pressure (Coulomb).  s is part of the
- *             state, s' = v across the normal, so a rolling contact is not held back.  While the bound is not met the
- *             contact sticks: the spring holds and nothing creeps.  After each step s is shortened to what the bound
- *             allows: that part has slipped.
- * slots       touches that last keep their spring in a slot, known by the pair of shapes and the features that meet   */
+ * tangential  a spring s and a damper: f = -(k s + c v), cut to the bound friction * pressure (Coulomb).  s is part of
+ *             the state (Dupont, Hayward, Armstrong & Altpeter 2002, an elasto-plastic friction law):
+ *                 s' = v - phi(k |s| / bound) max(0, v . s/|s|) s/|s| + w x s,   phi from 0 below 0.9 to 1 at 1
+ *             v is the sliding velocity of the material points, so rolling is not held back; w is the common spin about
+ *             the normal, so that what is held may be carried about.  Below 0.9 the contact sticks: what is displaced comes
+ *             back and nothing creeps.  f . v + (k |s|^2 / 2)' <= 0 in every case: friction creates no energy.
+ *             Friction against spinning about the normal is not modelled at a single point; patches resist it.
+ * slots       touches that last keep their spring in a slot, known by the pair of shapes and the features that meet; where
+ *             the features change, the spring goes to the nearest new point of the same pair                           */
 #include "soa/io.h"
 #include "world_internal.h"
 
@@ -140,30 +144,85 @@ soa_status soai_contact_open(soa_world *w, soa_report *report) {
     w->touch_most = w->slot_count;
     w->touch = malloc(((size_t)w->touch_most + 1) * sizeof *w->touch);
     w->pairs = malloc(((size_t)w->meeting_count + 1) * sizeof *w->pairs);
-    return w->touch && w->pairs ? SOA_OK : SOA_E_MEMORY;
+    w->first_slot = malloc(((size_t)w->meeting_count + 1) * sizeof *w->first_slot);
+    w->next_slot = malloc(((size_t)w->slot_count + 1) * sizeof *w->next_slot);
+    w->met = calloc((size_t)w->meeting_count + 1, 1);
+    w->reach = malloc((n + 1) * sizeof *w->reach);
+    if (!w->touch || !w->pairs || !w->first_slot || !w->next_slot || !w->met || !w->reach) return SOA_E_MEMORY;
+    for (int m = 0; m < w->meeting_count; ++m) w->first_slot[m] = -1;
+    return SOA_OK;
 }
 
 void soai_contact_close(soa_world *w) {
     for (int i = 0; i < w->solid_count; ++i) soa_hull_free(&w->solids[i].hull);
     free(w->solids), free(w->meeting_of), free(w->meetings), free(w->order), free(w->bounds), free(w->pose);
-    free(w->twist), free(w->touch), free(w->pairs);
+    free(w->twist), free(w->touch), free(w->pairs), free(w->first_slot), free(w->next_slot), free(w->met), free(w->reach);
 }
 
 /* --- forces at one state ------------------------------------------------------------------------------------------ */
-static int slot_of(const soa_world *w, int meeting, unsigned id) {
-    for (int k = 0; k < w->slot_count; ++k)
-        if (w->slots[k].meeting == meeting && w->slots[k].id == id) return k;
-    return -1;
+/* Slots by meeting: first_slot of each, next_slot of each; rebuilt whenever slots change. */
+void soai_contact_index(soa_world *w) {
+    for (int m = 0; m < w->meeting_count; ++m) w->first_slot[m] = -1;
+    for (int k = w->slot_count - 1; k >= 0; --k) {
+        const int m = w->slots[k].meeting;
+        if (m < 0) continue;
+        w->next_slot[k] = w->first_slot[m];
+        w->first_slot[m] = k;
+    }
+}
+
+/* The slot of each point of a patch, -1: none.  Points keep the slot of their features; those whose features are new take the
+ * nearest slot that is left over. */
+static void match_slots(const soa_world *w, int meeting, const soa_patch *patch, int slot[SOA_PATCH_MOST]) {
+    int left = 0;
+    for (int p = 0; p < patch->count; ++p) {
+        slot[p] = -1;
+        for (int k = w->first_slot[meeting]; k >= 0 && slot[p] < 0; k = w->next_slot[k])
+            if (w->slots[k].id == patch->points[p].id) slot[p] = k;
+        for (int o = 0; o < p && slot[p] >= 0; ++o)
+            if (slot[o] == slot[p]) slot[p] = -1;
+        left += slot[p] < 0;
+    }
+    for (; left > 0; --left) {
+        double least = INFINITY;
+        int point = -1, best = -1;
+        for (int k = w->first_slot[meeting]; k >= 0; k = w->next_slot[k]) {
+            int taken = 0;
+            for (int p = 0; p < patch->count; ++p) taken = taken || slot[p] == k;
+            for (int p = 0; p < patch->count && !taken; ++p) {
+                double off = 0;
+                for (int j = 0; j < 3; ++j) off += pow(patch->points[p].point_a[j] - w->slots[k].point[j], 2);
+                if (slot[p] < 0 && off < least) least = off, point = p, best = k;
+            }
+        }
+        if (best < 0) return;
+        slot[point] = best;
+    }
+}
+
+/* From 0 below 0.9 to 1 at 1, smooth: how much of the motion is slip. */
+double soai_slip_part(double use) {
+    const double x = fmin(fmax((use - 0.9) / 0.1, 0), 1);
+    return x * x * (3 - 2 * x);
+}
+
+/* A spring in the plane across the normal, as long as it was: the normal has turned with the bodies since. */
+static void across_normal(const double spring[3], const double normal[3], double out[3]) {
+    const double along = dot(spring, normal), length = dot(spring, spring);
+    for (int j = 0; j < 3; ++j) out[j] = spring[j] - along * normal[j];
+    const double left = dot(out, out);
+    if (left > 0.25 * length)
+        for (int j = 0; j < 3; ++j) out[j] *= sqrt(length / left);
 }
 
 /* One point of contact: its motion, its forces. */
 static soa_status touch_at(soa_world *w, int meeting, const double y[], const double normal[3], const double pa[3],
-                           const double pb[3], double distance, unsigned id) {
+                           const double pb[3], double distance, unsigned id, int slot) {
     const soai_meeting *m = &w->meetings[meeting];
     const soa_contact_pair *law = &w->scenario->contacts[m->law];
     if (w->touch_count >= w->touch_most) return SOA_E_MEMORY;
     soai_touch *t = &w->touch[w->touch_count];
-    *t = (soai_touch){.meeting = meeting, .id = id, .distance = distance, .slot = slot_of(w, meeting, id)};
+    *t = (soai_touch){.meeting = meeting, .id = id, .distance = distance, .slot = slot};
     memcpy(t->normal, normal, sizeof t->normal);
     double between[3], across[3];
     for (int k = 0; k < 3; ++k) t->point[k] = 0.5 * (pa[k] + pb[k]);
@@ -181,17 +240,24 @@ static soa_status touch_at(soa_world *w, int meeting, const double y[], const do
     if (s) return s;
     t->bound = law->friction * fmax(t->pressure, 0);
     if (law->friction > 0) {
-        const double *spring = t->slot < 0 ? NULL : y + w->at_slots + 3 * t->slot;
-        const double k = law->tangential_stiffness, along = spring ? dot(spring, normal) : 0;
+        const double k = law->tangential_stiffness;
+        double spin = 0;
+        if (t->slot >= 0) across_normal(y + w->at_slots + 3 * t->slot, normal, across);
+        else across[0] = across[1] = across[2] = 0;
         for (int j = 0; j < 3; ++j) {
-            across[j] = spring ? spring[j] - along * normal[j] : 0;
             t->tangential[j] = -k * across[j] - law->tangential_damping * t->velocity[j];
+            spin += 0.5 * normal[j] * (w->twist[6 * m->a + j] + w->twist[6 * m->b + j]);
         }
-        const double size = sqrt(dot(t->tangential, t->tangential)), held = fmin(k * sqrt(dot(across, across)), t->bound);
+        const double size = sqrt(dot(t->tangential, t->tangential)), length = sqrt(dot(across, across));
         t->sliding = size > t->bound;
         if (t->sliding)
             for (int j = 0; j < 3; ++j) t->tangential[j] *= t->bound / size;
-        if (k > 0) t->stored += 0.5 * held * held / k;
+        if (k > 0) t->stored += 0.5 * pow(fmin(k * length, t->bound), 2) / k;
+        const double stretch = length > 0 ? dot(across, t->velocity) / length : 0;
+        const double slip = stretch > 0 ? soai_slip_part(t->bound > 0 ? k * length / t->bound : 1) * stretch / length : 0;
+        cross(normal, across, t->spring_rate);
+        for (int j = 0; j < 3; ++j) t->spring_rate[j] = t->velocity[j] - slip * across[j] + spin * t->spring_rate[j];
+        t->slip_rate = slip * length;
     }
     ++w->touch_count;
     return SOA_OK;
@@ -204,6 +270,26 @@ static int wanted(void *user, int i, int j) {
 static int by_meeting(const void *a, const void *b) {
     const int *x = a, *y = b;
     return x[0] != y[0] ? x[0] - y[0] : x[1] - y[1];
+}
+
+/* Pairs that may meet and whose boxes do, into w->pairs, in the order of their numbers. */
+soa_status soai_near_pairs(soa_world *w, const soa_bounds *bounds, int *found) {
+    int count = 0;
+    if (w->meeting_count <= BRUTE)
+        for (int m = 0; m < w->meeting_count; ++m) {
+            const soa_bounds *a = &bounds[w->meetings[m].a], *b = &bounds[w->meetings[m].b];
+            int meet = 1;
+            for (int k = 0; k < 3; ++k) meet = meet && a->low[k] <= b->high[k] && b->low[k] <= a->high[k];
+            if (meet) w->pairs[count][0] = w->meetings[m].a, w->pairs[count++][1] = w->meetings[m].b;
+        }
+    else {
+        const soa_status s =
+            soa_broad_phase(bounds, w->solid_count, w->order, wanted, w, w->pairs, w->meeting_count, &count);
+        if (s) return s;
+        qsort(w->pairs, (size_t)count, sizeof *w->pairs, by_meeting);
+    }
+    *found = count;
+    return SOA_OK;
 }
 
 /* All touches at the kinematics in the work space, into w->touch. */
@@ -227,19 +313,7 @@ soa_status soai_contact_evaluate(soa_world *w, const double *y) {
     }
     if (s) return s;
     int count = 0;
-    if (w->meeting_count <= BRUTE)
-        for (int m = 0; m < w->meeting_count; ++m) {
-            const soa_bounds *a = &w->bounds[w->meetings[m].a], *b = &w->bounds[w->meetings[m].b];
-            int meet = 1;
-            for (int k = 0; k < 3; ++k) meet = meet && a->low[k] <= b->high[k] && b->low[k] <= a->high[k];
-            if (meet) w->pairs[count][0] = w->meetings[m].a, w->pairs[count++][1] = w->meetings[m].b;
-        }
-    else {
-        for (int i = 0; i < w->solid_count; ++i) w->order[i] = i; /* pairs must not depend on what was before */
-        s = soa_broad_phase(w->bounds, w->solid_count, w->order, wanted, w, w->pairs, w->meeting_count, &count);
-        if (s) return s;
-        qsort(w->pairs, (size_t)count, sizeof *w->pairs, by_meeting);
-    }
+    if ((s = soai_near_pairs(w, w->bounds, &count))) return s;
     for (int p = 0; !s && p < count; ++p) {
         const int meeting = w->meeting_of[w->pairs[p][0] * w->solid_count + w->pairs[p][1]];
         const soai_meeting *m = &w->meetings[meeting];
@@ -248,15 +322,19 @@ soa_status soai_contact_evaluate(soa_world *w, const double *y) {
         if (law->patch) {
             soa_patch patch;
             s = soa_shape_patch(a, &w->pose[m->a], b, &w->pose[m->b], law->margin, &w->caches[meeting], NULL, &patch);
+            int slot[SOA_PATCH_MOST], count_near = 0;
             for (int k = 0; !s && k < patch.count; ++k)
-                if (patch.points[k].distance < law->margin)
-                    s = touch_at(w, meeting, y, patch.normal, patch.points[k].point_a, patch.points[k].point_b,
-                                 patch.points[k].distance, patch.points[k].id);
+                if (patch.points[k].distance < law->margin) patch.points[count_near++] = patch.points[k];
+            patch.count = s ? 0 : count_near;
+            match_slots(w, meeting, &patch, slot);
+            for (int k = 0; !s && k < patch.count; ++k)
+                s = touch_at(w, meeting, y, patch.normal, patch.points[k].point_a, patch.points[k].point_b,
+                             patch.points[k].distance, patch.points[k].id, slot[k]);
         } else {
             soa_distance d;
             s = soa_shape_distance(a, &w->pose[m->a], b, &w->pose[m->b], &w->caches[meeting], &d);
             if (!s && d.distance < law->margin)
-                s = touch_at(w, meeting, y, d.normal, d.point_a, d.point_b, d.distance, 0);
+                s = touch_at(w, meeting, y, d.normal, d.point_a, d.point_b, d.distance, 0, w->first_slot[meeting]);
         }
     }
     return s;
@@ -266,56 +344,60 @@ soa_status soai_contact_evaluate(soa_world *w, const double *y) {
 /* Touches of the state just reached take their slots; springs are shortened to what friction holds. */
 void soai_contact_keep(soa_world *w, double t, double *y) {
     soai_stats *stats = &w->state->stats;
+    for (int k = 0; k < w->slot_count; ++k) w->next_slot[k] = 0; /* 1: stays */
+    for (int i = 0; i < w->touch_count; ++i) {
+        if (w->touch[i].slot >= 0) w->next_slot[w->touch[i].slot] = 1;
+        w->met[w->touch[i].meeting] = 1;
+    }
     for (int k = 0; k < w->slot_count; ++k) {
         soai_slot *slot = &w->slots[k];
-        if (slot->meeting < 0) continue;
-        int stays = 0;
-        for (int i = 0; i < w->touch_count && !stays; ++i) stays = w->touch[i].slot == k;
-        if (stays) continue;
+        if (slot->meeting < 0 || w->next_slot[k]) continue;
         const soai_meeting *m = &w->meetings[slot->meeting];
-        const int left = slot->meeting;
-        *slot = (soai_slot){.meeting = -1};
-        for (int j = 0; j < 3; ++j) y[w->at_slots + 3 * k + j] = 0;
-        int others = 0;
-        for (int i = 0; i < w->touch_count; ++i) others += w->touch[i].meeting == left;
-        if (!others) {
+        if (!w->met[slot->meeting] && w->first_slot[slot->meeting] >= 0) {
             ++stats->releases;
+            w->first_slot[slot->meeting] = -1; /* said once */
             soai_event(w, t, "release", "%s %s", w->solids[m->a].name, w->solids[m->b].name);
         }
+        *slot = (soai_slot){.meeting = -1};
+        for (int j = 0; j < 3; ++j) y[w->at_slots + 3 * k + j] = 0;
     }
+    int free_slot = 0;
     for (int i = 0; i < w->touch_count; ++i) {
         soai_touch *now = &w->touch[i];
         const soai_meeting *m = &w->meetings[now->meeting];
         const soa_contact_pair *law = &w->scenario->contacts[m->law];
+        w->met[now->meeting] = 0;
         if (now->slot < 0) {
-            int is_new = 1;
-            for (int k = 0; k < w->slot_count; ++k) is_new = is_new && w->slots[k].meeting != now->meeting;
-            for (int k = 0; k < w->slot_count && now->slot < 0; ++k)
-                if (w->slots[k].meeting < 0) now->slot = k;
-            if (now->slot < 0) continue; /* touch_at refuses more points than slots */
-            w->slots[now->slot] = (soai_slot){.meeting = now->meeting, .id = now->id};
+            while (free_slot < w->slot_count && w->slots[free_slot].meeting >= 0) ++free_slot;
+            if (free_slot == w->slot_count) continue; /* touch_at refuses more points than slots */
+            now->slot = free_slot;
+            w->slots[now->slot] = (soai_slot){.meeting = now->meeting, .t = t};
             for (int j = 0; j < 3; ++j) y[w->at_slots + 3 * now->slot + j] = 0;
-            if (is_new) {
+            if (w->first_slot[now->meeting] < 0) {
+                w->first_slot[now->meeting] = now->slot;
                 ++stats->touches;
                 soai_event(w, t, "touch", "%s %s %.6g m/s", w->solids[m->a].name, w->solids[m->b].name, now->rate);
             }
         }
+        soai_slot *slot = &w->slots[now->slot];
+        slot->id = now->id;
+        memcpy(slot->point, now->point, sizeof slot->point);
         if (now->saved) ++stats->saves;
         if (!(law->friction > 0)) continue;
-        soai_slot *slot = &w->slots[now->slot];
-        double *spring = y + w->at_slots + 3 * now->slot;
-        const double along = dot(spring, now->normal);
-        for (int j = 0; j < 3; ++j) spring[j] -= along * now->normal[j];
-        const double k = law->tangential_stiffness, length = sqrt(dot(spring, spring)), most = k > 0 ? now->bound / k : 0;
-        if (length > most) {
-            slot->slipped += length - most;
-            for (int j = 0; j < 3; ++j) spring[j] *= most / length;
-        }
-        const int sliding = now->sliding && length > most;
+        double *spring = y + w->at_slots + 3 * now->slot, across[3];
+        across_normal(spring, now->normal, across);
+        const double k = law->tangential_stiffness, length = sqrt(dot(across, across)), most = k > 0 ? now->bound / k : 0;
+        const double part = length > most ? most / length : 1;
+        for (int j = 0; j < 3; ++j) spring[j] = part * across[j];
+        if (length > most) slot->slipped += length - most;
+        slot->slipped += now->slip_rate * (t - slot->t);
+        slot->t = t;
+        const int sliding = length > 0 && k * length >= 0.99 * now->bound && now->slip_rate > 0;
         if (sliding != slot->sliding) {
             slot->sliding = sliding;
             stats->slips += sliding;
             soai_event(w, t, sliding ? "slip" : "stick", "%s %s", w->solids[m->a].name, w->solids[m->b].name);
         }
     }
+    soai_contact_index(w);
 }

@@ -64,7 +64,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         push(w, w->solids[m->b].body, touch->point, force, -1);
         ledger[SOAI_CONTACT] += touch->pressure * touch->rate;
         for (int k = 0; k < 3; ++k) ledger[SOAI_CONTACT] += touch->tangential[k] * touch->velocity[k];
-        for (int k = 0; k < 3 && touch->slot >= 0; ++k) rate[w->at_slots + 3 * touch->slot + k] = touch->velocity[k];
+        for (int k = 0; k < 3 && touch->slot >= 0; ++k) rate[w->at_slots + 3 * touch->slot + k] = touch->spring_rate[k];
     }
     for (int i = 0; i < w->scenario->disturbance_count; ++i) {
         const soa_disturbance *d = &w->scenario->disturbances[i];
@@ -102,7 +102,9 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
             const double rub = fmin(fmax(-k * spring[i] - 2e-3 * k * v[i], -up), down);
             tau += rub + (v[i] > 0 ? up : v[i] < 0 ? -down : 0);
             ledger[SOAI_RUBBED] += rub * v[i];
-            rate[w->at_joints + i] = v[i];
+            /* as the tangential spring of a contact: what is stretched beyond the bound slips */
+            const double use = spring[i] > 0 ? k * spring[i] / up : -k * spring[i] / down;
+            rate[w->at_joints + i] = v[i] * spring[i] > 0 ? v[i] * (1 - soai_slip_part(use)) : v[i];
         }
         if (w->stop_k[i] > 0) {
             const double q = w->q[w->v_of_q[i]], over = q > w->upper[i] ? q - w->upper[i] : q < w->lower[i] ? q - w->lower[i] : 0;
@@ -245,7 +247,9 @@ static soa_status keep(soa_world *w, double t, double *y) {
     double stored = 0;
     for (int i = 0; i < w->touch_count; ++i) stored += w->touch[i].stored;
     soai_stats *stats = &w->state->stats;
-    stats->created_worst = fmax(stats->created_worst, y[w->at_ledger + SOAI_CONTACT] + stored - w->stored_start);
+    const double balance = y[w->at_ledger + SOAI_CONTACT] + stored - w->stored_start;
+    stats->contact_least = fmin(stats->contact_least, balance);
+    stats->created_worst = fmax(stats->created_worst, balance - stats->contact_least);
     return SOA_OK;
 }
 
@@ -265,7 +269,7 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
         double size = fabs(y[i]), absolute = o->absolute_tolerance;
         if (i < w->nq && w->angle[i] && size > 1) size = 1;
         if (i >= w->at_ledger && i < w->at_slots) size = fmax(size, w->state->stats.energy_scale), absolute *= 10;
-        if (i >= w->at_slots) absolute *= 10; /* springs of friction: shortened again and again */
+        if (i >= w->at_slots) absolute = fmax(absolute, 1e-6); /* springs of friction: their rates have corners */
         out[i] = 1 / (o->relative_tolerance * size + absolute + 1e-15 * fabs(y[i]));
         if (!(out[i] > 0)) return -1;
     }
@@ -285,20 +289,33 @@ static double longest(soa_world *w, const double *y) {
     if (o->max_joint_step > 0)
         for (int i = 0; i < w->nv; ++i)
             if (fabs(y[w->at_v + i]) * h > o->max_joint_step) h = o->max_joint_step / fabs(y[w->at_v + i]);
-    for (int m = 0; m < w->meeting_count && w->meeting_count <= 256; ++m) {
+    if (!w->meeting_count) return h;
+    /* touches that are about to end: the law has a corner there */
+    for (int i = 0; i < w->touch_count; ++i) {
+        const soai_touch *t = &w->touch[i];
+        const double gap = w->scenario->contacts[w->meetings[t->meeting].law].margin - t->distance;
+        if (t->rate * h > gap) h = fmax(least_step, gap / t->rate);
+    }
+    /* pairs that can come together within a tick, which no step outlasts */
+    const double horizon = w->tick_length;
+    for (int i = 0; i < w->solid_count; ++i) {
+        const double *V = w->twist + 6 * i, turn = sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2]);
+        double size = 0;
+        w->reach[i] = w->bounds[i];
+        for (int k = 0; k < 3; ++k) size += pow(w->bounds[i].high[k] - w->bounds[i].low[k], 2);
+        for (int k = 0; k < 3; ++k) {
+            const double far = horizon * (fabs(V[3 + k]) + (turn > 0 ? turn * sqrt(size) : 0));
+            w->reach[i].low[k] -= far, w->reach[i].high[k] += far;
+        }
+    }
+    int count = 0;
+    if (soai_near_pairs(w, w->reach, &count)) return h;
+    for (int i = 0; i < w->touch_count; ++i) w->met[w->touch[i].meeting] = 1;
+    for (int p = 0; p < count; ++p) {
+        const int m = w->meeting_of[w->pairs[p][0] * w->solid_count + w->pairs[p][1]];
+        if (w->met[m]) continue;
         const soai_meeting *pair = &w->meetings[m];
-        const soa_contact_pair *law = &w->scenario->contacts[pair->law];
-        int touching = 0;
-        for (int i = 0; i < w->touch_count && !touching; ++i) touching = w->touch[i].meeting == m;
-        if (touching) continue;
-        /* a quick bound first: spheres about the boxes */
-        const soa_bounds *a = &w->bounds[pair->a], *b = &w->bounds[pair->b];
-        double gap = 0;
-        for (int k = 0; k < 3; ++k) gap = fmax(gap, fmax(a->low[k] - b->high[k], b->low[k] - a->high[k]));
         const double *Va = w->twist + 6 * pair->a, *Vb = w->twist + 6 * pair->b;
-        double speed = 0;
-        for (int k = 0; k < 6; ++k) speed += fabs(Va[k]) + fabs(Vb[k]);
-        if (gap > 4 * speed * fmax(w->state->step, w->tick_length)) continue;
         soa_distance d;
         if (soa_shape_distance(&w->solids[pair->a].shape, &w->pose[pair->a], &w->solids[pair->b].shape, &w->pose[pair->b],
                                &w->caches[m], &d))
@@ -307,8 +324,10 @@ static double longest(soa_world *w, const double *y) {
         for (int k = 0; k < 3; ++k) ra[k] = d.point_a[k] - w->pose[pair->a].p[k], rb[k] = d.point_b[k] - w->pose[pair->b].p[k];
         cross(Va, ra, ta), cross(Vb, rb, tb);
         for (int k = 0; k < 3; ++k) rate += d.normal[k] * (Va[3 + k] + ta[k] - Vb[3 + k] - tb[k]);
-        if (rate < 0 && d.distance > law->margin) h = fmin(h, fmax(least_step, (law->margin - d.distance) / rate));
+        const double gap = d.distance - w->scenario->contacts[pair->law].margin;
+        if (-rate * h > gap) h = fmax(least_step, -gap / rate);
     }
+    for (int i = 0; i < w->touch_count; ++i) w->met[w->touch[i].meeting] = 0;
     return h;
 }
 
@@ -350,7 +369,9 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
         bad = ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
               ARKStepSetErrHandlerFn(w->ark, keep_message, w) || ARKStepSetMaxNumSteps(w->ark, -1) ||
               ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetStabilityFn(w->ark, bound_step, w) ||
-              ARKStepSetCFLFraction(w->ark, 0.999) || ARKStepSetMaxErrTestFails(w->ark, 30);
+              ARKStepSetCFLFraction(w->ark, 0.999) ||
+              /* the state at the end of a tick is read off the interpolant: one that is exact there and asks for no forces */
+              ARKStepSetInterpolantDegree(w->ark, 1) || ARKStepSetMaxErrTestFails(w->ark, 30);
         if (!bad && implicit)
             bad = ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) || ARKStepSetOrder(w->ark, o->order > 5 ? 5 : o->order < 2 ? 2 : o->order);
         if (!bad && !implicit) {
@@ -379,6 +400,18 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
                        w->message[0] ? "; " : "", w->message);
 }
 
+/* Backward differences do not like their past to be touched: only where a touch begins or ends the state is kept anew. */
+static int changed(soa_world *w, double t) {
+    if (soai_look(w, t, w->y)) return 1;
+    int used = 0, matched = 0;
+    for (int k = 0; k < w->slot_count; ++k) used += w->slots[k].meeting >= 0;
+    for (int i = 0; i < w->touch_count; ++i) matched += w->touch[i].slot >= 0;
+    return used != matched || matched != w->touch_count;
+}
+static double bounded(double step, double most) {
+    return most > 0 ? fmin(step, most) : step < INFINITY ? step : 0; /* 0: SUNDIALS' word for no bound */
+}
+
 /* From the time of the state to `end`, torques held.  The integrator starts anew, so that nothing but the state matters. */
 soa_status soai_advance(soa_world *w, double end, soa_report *report) {
     const soa_integration *o = &w->scenario->integration;
@@ -404,8 +437,12 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
                         : ARKStepEvolve(w->ark, end, w->vector, &t, ARK_ONE_STEP);
         longest_taken = fmax(longest_taken, t - before);
         ++state->stats.steps;
+        if (flag >= 0 && w->cvode && (changed(w, t) || t >= end - 1e-13 * (1 + fabs(end)))) {
+            flag = after_step(t, w->vector, w);
+            if (flag >= 0) flag = CVodeReInit(w->cvode, t, w->vector);
+        }
+        if (flag >= 0 && w->cvode) flag = CVodeSetMaxStep(w->cvode, bounded(longest(w, w->y), o->step));
     }
-    if (flag >= 0 && w->cvode) flag = after_step(t, w->vector, w);
     if (flag < 0) return explain(w, t, flag, report);
     if (!w->cvode && !fixed) {
         long steps = 0, attempts = 0;
@@ -417,5 +454,6 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
     } else
         state->step = longest_taken;
     state->t = end;
-    return SOA_OK;
+    soa_status s = soai_look(w, end, w->y); /* what is seen of the touches follows from the state alone */
+    return s ? explain(w, t, 0, report) : SOA_OK;
 }

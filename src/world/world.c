@@ -532,6 +532,7 @@ soa_status soa_world_restore(soa_world *w, const void *memory, size_t size) {
     w->event_count = 0;
     for (int k = 0; k < w->slot_count; ++k)
         if (w->slots[k].meeting < -1 || w->slots[k].meeting >= w->meeting_count) return SOA_E_FORMAT;
+    soai_contact_index(w);
     return soai_look(w, w->state->t, w->y);
 }
 

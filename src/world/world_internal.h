@@ -50,6 +50,7 @@ typedef struct soai_touch {
     double pressure, stored;          /* normal force, N; energy of the normal and tangential springs, J */
     double velocity[3], tangential[3]; /* of a against b across the normal; force on a */
     double bound;                     /* friction * pressure */
+    double spring_rate[3], slip_rate; /* of the tangential spring; m/s of slip */
     int sliding, saved;               /* saved: below the least distance */
 } soai_touch;
 /* A touch that lasts: kept from step to step with its tangential spring. */
@@ -58,6 +59,7 @@ typedef struct soai_slot {
     unsigned id;
     int sliding;
     double slipped, before; /* m, since it began; up to when fingers began to count */
+    double point[3], t;     /* where and when it was last seen */
 } soai_slot;
 soa_status soai_contact_force(const soa_contact_pair *law, double distance, double rate, double *force, double *stored,
                               int *saved);
@@ -79,7 +81,7 @@ typedef struct soai_stats {
     double energy_start, energy_scale, balance_worst;
     double momentum_start[6], momentum_scale[2], momentum_worst[2];
     double closure_worst;
-    double created_worst;   /* J, most energy a contact ever gave beyond what it had stored */
+    double contact_least, created_worst; /* J: least of work of contacts and what they store; most it ever rose above that */
     int grasped, fingers_lost, fingers_slipped; /* grasped: all fingers have touched at once */
     double slip_worst;      /* m, of a finger since the phase that counts */
     double squeeze_least, squeeze_most, squeeze_sum, position_worst, attitude_worst;
@@ -119,6 +121,9 @@ struct soa_world {
     soai_touch *touch;      /* of the last evaluation */
     int touch_count, touch_most;
     int slot_count;
+    int *first_slot, *next_slot; /* of each meeting, -1: none; of each slot.  Follow from the slots */
+    unsigned char *met;          /* meetings, zero between calls */
+    soa_bounds *reach;           /* boxes of what solids can reach within a tick */
     double *wrench;         /* 6 for each body, world axes, at its origin */
     soa_wrench *wrenches;
     int *disturbed;         /* frames */
@@ -170,6 +175,9 @@ void soai_event(soa_world *w, double t, const char *kind, const char *format, ..
 soa_status soai_contact_open(soa_world *w, soa_report *report);
 soa_status soai_contact_evaluate(soa_world *w, const double *y);
 void soai_contact_keep(soa_world *w, double t, double *y);
+void soai_contact_index(soa_world *w);
+soa_status soai_near_pairs(soa_world *w, const soa_bounds *bounds, int *count);
+double soai_slip_part(double use);
 void soai_contact_close(soa_world *w);
 /* controller.c */
 size_t soai_controller_memory(const soa_world *w);
