@@ -28,10 +28,11 @@ const app_command app_sim = {
     .least = 0,
     .most = 1,
     .summary = "Runs a scenario: machines, contacts, controllers, in time",
-    .text = "A scenario is a YAML file (docs/scenarios.md), or the name of a shipped one, such as grapple.  Ctrl-C stops at the next tick with everything recorded; a run\n"
-            "that was stopped, or killed at any instant, is taken up again by --resume and ends in the same bits as one\n"
-            "that was not.\n"
-            "Exit status: 0 ran to its end (and held what it was asked to hold), 1 ran but did not, 2 could not run.\n",
+    .text = "A scenario is a YAML file (docs/scenarios.md), or the name of a shipped one, such as grapple.  Ctrl-C stops at\n"
+            "the next tick with everything recorded; a run that was stopped, or killed at any instant, is taken up again by\n"
+            "--resume and ends in the same bits as one that was not.\n"
+            "Exit status: 0 ran to its end (and held what it was asked to hold), 1 ran but did not hold it or was stopped by a\n"
+            "signal, 2 could not run or not go on.\n",
     .options = options,
     .examples = "  soa sim scenarios/grapple.yaml --summary summary.json\n"
                 "  soa sim scenarios/grapple.yaml -o grapple.soalog\n"
@@ -61,91 +62,106 @@ static int number(const char *text, const char *what, double *value) {
     return APP_OK;
 }
 
-static int run(int argc, char **argv) {
-    app_args args;
-    int code = app_parse(&app_sim, argc, argv, &args);
-    if (code != APP_GO_ON) return code;
-    const char *log = args.value[RESUME] ? args.value[RESUME] : args.value[OUT];
-    if (!args.value[RESUME] == !args.words) return app_fail(&app_sim, "give a SCENARIO, or --resume LOG alone");
-    soa_scenario scenario, original = {0}; /* original: what a case was drawn from */
+/* A whole number for --seed and --case. */
+static int whole(const char *text, const char *what, uint64_t *value) {
+    char *end;
+    errno = 0;
+    const unsigned long long x = strtoull(text, &end, 10);
+    if (end == text || *end || errno || strchr(text, '-'))
+        return app_fail(&app_sim, "%s wants a whole number from 0 to 2^64 - 1, not '%s'", what, text);
+    *value = x;
+    return APP_OK;
+}
+
+/* The scenario with its seed and case; original: what a case was drawn from. */
+static int open_scenario(const app_args *args, soa_scenario *scenario, soa_scenario *original) {
     soa_report report = {.body = -1};
-    soa_journal *journal = NULL;
-    soa_world *world = NULL;
-    void *blob = NULL;
-    size_t blob_size = 0;
-    double t = 0, until = 0, value;
-    if (args.value[UNTIL] && (code = number(args.value[UNTIL], "--until", &until)) != APP_OK) return code;
-    if (args.value[RESUME]) {
-        char *text = NULL;
-        size_t size = 0;
-        if (soa_journal_reopen(log, &journal, &t, &blob, &blob_size, &text, &size, &report))
-            return app_fail(&app_sim, "%s: %s", log, report.text);
-        const soa_status s = soa_scenario_parse(text, size, log, &scenario, &report);
-        free(text);
-        if (s) {
-            soa_journal_abandon(journal, NULL), free(blob);
-            return app_fail(&app_sim, "%s", report.text);
-        }
-    } else if (soa_scenario_open(args.word[0], &scenario, &report))
-        return app_fail(&app_sim, "%s", report.text);
-    code = APP_FAILED;
-    soa_status s = SOA_OK;
-    if (args.value[SEED]) {
-        if (number(args.value[SEED], "--seed", &value) != APP_OK) goto done;
-        scenario.seed = (uint64_t)value;
-    }
-    if (args.value[CASE]) {
-        if (number(args.value[CASE], "--case", &value) != APP_OK) goto done;
-        original = scenario;
-        if (soa_scenario_vary(&original, (uint64_t)value, &scenario, NULL, &report)) {
-            app_fail(&app_sim, "%s", report.text);
-            scenario = original, original = (soa_scenario){0};
-            goto done;
-        }
-    }
-    if ((s = soa_world_create(&scenario, &world, &report)) ||
-        (blob && (s = soa_world_restore(world, blob, blob_size))) ||
-        (!journal && log && !args.value[DIAGRAM] && (s = soa_world_record(world, log, &journal, &report)))) {
-        app_fail(&app_sim, "%s", report.text[0] ? report.text : soa_status_text(s));
-        goto done;
-    }
-    if (args.value[DIAGRAM]) {
-        code = draw_diagram(world, args.value[DIAGRAM]);
-        goto done;
-    }
+    uint64_t seed = 0, number = 0;
+    if (args->value[SEED] && whole(args->value[SEED], "--seed", &seed) != APP_OK) return APP_FAILED;
+    if (args->value[CASE] && whole(args->value[CASE], "--case", &number) != APP_OK) return APP_FAILED;
+    if (soa_scenario_open(args->word[0], scenario, &report)) return app_fail(&app_sim, "%s", report.text);
+    if (args->value[SEED]) scenario->seed = seed;
+    if (!args->value[CASE]) return APP_OK;
+    *original = *scenario;
+    if (!soa_scenario_vary(original, number, scenario, NULL, &report)) return APP_OK;
+    soa_scenario_free(original);
+    return app_fail(&app_sim, "%s", report.text);
+}
+
+/* Runs the world to its end, shows and writes what came of it. */
+static int run_world(const app_args *args, const soa_scenario *scenario, soa_world *world, soa_journal *journal, double until) {
+    const char *log = args->value[RESUME] ? args->value[RESUME] : args->value[OUT];
+    const int quiet = args->value[QUIET] != NULL;
+    soa_report report = {.body = -1};
     app_catch_signals();
-    app_progress bar = app_progress_start(world, until > 0 ? until : scenario.duration, args.value[QUIET] != NULL);
+    app_progress bar = app_progress_start(world, until > 0 ? until : scenario->duration, quiet);
     const soa_run_options how = {.until = until, .progress = app_show_progress, .user = &bar};
-    report.text[0] = 0;
-    s = soa_world_run(world, journal, &how, &report);
+    const soa_status s = soa_world_run(world, journal, &how, &report);
     app_progress_end(&bar);
-    const int interrupted = app_interrupted();
+    const int interrupted = !s && app_interrupted();
     soa_world_summary summary;
     soa_world_summarise(world, &summary);
-    code = s ? APP_FAILED : summary.judged && !summary.held && !interrupted ? APP_SOME_BAD : APP_OK;
+    int code = s ? APP_FAILED : interrupted || (summary.judged && !summary.held) ? APP_SOME_BAD : APP_OK;
     if (s) app_fail(&app_sim, "%s", report.text);
     if (journal) {
         soa_report closing = {.body = -1};
         const soa_status end = s || interrupted ? soa_journal_abandon(journal, &closing) : soa_journal_close(journal, &closing);
-        journal = NULL;
         if (end && !s) code = app_fail(&app_sim, "%s", closing.text);
     }
-    if (!args.value[QUIET]) {
-        app_print_summary(&scenario, &summary);
+    if (!quiet) {
+        app_print_summary(scenario, &summary);
         if (log) printf("record     %s\n", log);
-    }
-    if (interrupted && !s) {
-        if (!args.value[QUIET])
+        if (interrupted)
             printf("stopped by a signal at t = %g s%s%s\n", summary.t, log ? "; go on with: soa sim --resume " : "", log ? log : "");
-        code = APP_SOME_BAD;
     }
-    if (args.value[SUMMARY] &&
-        app_write_summary(&app_sim, args.value[SUMMARY], &scenario, &summary, s ? report.text : NULL) != APP_OK)
+    const char *fault = s ? report.text : interrupted ? "stopped by a signal" : NULL;
+    if (args->value[SUMMARY] && app_write_summary(&app_sim, args->value[SUMMARY], scenario, &summary, fault) != APP_OK)
         code = APP_FAILED;
-done:
-    if (journal) soa_journal_abandon(journal, NULL);
+    if (fflush(stdout)) code = app_fail(&app_sim, "standard output: %s", strerror(errno));
+    return code;
+}
+
+/* The run could not begin; those who wait for a summary get one. */
+static void write_empty_summary(const app_args *args, const soa_scenario *scenario, const char *fault) {
+    const soa_world_summary nothing = {.phase = "", .judged = scenario->success.object != NULL, .position_error_m = NAN,
+                                       .attitude_error_deg = NAN, .internal_force_N = NAN, .internal_force_least = NAN,
+                                       .internal_force_most = NAN, .energy_error_rel = NAN, .momentum_error_rel = NAN};
+    if (args->value[SUMMARY]) app_write_summary(&app_sim, args->value[SUMMARY], scenario, &nothing, fault);
+}
+
+static int run(int argc, char **argv) {
+    app_args args;
+    int code = app_parse(&app_sim, argc, argv, &args);
+    if (code != APP_GO_ON) return code;
+    if (!args.value[RESUME] == !args.words) return app_fail(&app_sim, "give a SCENARIO, or --resume LOG alone");
+    if (args.value[RESUME] && (args.value[OUT] || args.value[SEED] || args.value[CASE] || args.value[DIAGRAM]))
+        return app_fail(&app_sim, "--resume takes no --out, --seed, --case or --diagram: the journal knows its run");
+    double until = 0;
+    if (args.value[UNTIL]) {
+        if ((code = number(args.value[UNTIL], "--until", &until)) != APP_OK) return code;
+        if (!(until > 0)) return app_fail(&app_sim, "--until wants a time after the start, not '%s'", args.value[UNTIL]);
+    }
+    soa_scenario scenario = {0}, original = {0};
+    soa_report report = {.body = -1};
+    soa_journal *journal = NULL;
+    soa_world *world = NULL;
+    soa_status s = SOA_OK;
+    if (args.value[RESUME])
+        s = soa_world_resume(args.value[RESUME], &scenario, &world, &journal, &report);
+    else if ((code = open_scenario(&args, &scenario, &original)) != APP_OK)
+        return code;
+    else {
+        s = soa_world_create(&scenario, &world, &report);
+        if (!s && args.value[OUT] && !args.value[DIAGRAM]) s = soa_world_record(world, args.value[OUT], &journal, &report);
+    }
+    if (s) {
+        code = app_fail(&app_sim, "%s", report.text[0] ? report.text : soa_status_text(s));
+        write_empty_summary(&args, &scenario, report.text);
+    } else if (args.value[DIAGRAM])
+        code = draw_diagram(world, args.value[DIAGRAM]);
+    else
+        code = run_world(&args, &scenario, world, journal, until);
     soa_world_free(world);
     soa_scenario_free(&scenario), soa_scenario_free(&original);
-    free(blob);
     return code;
 }

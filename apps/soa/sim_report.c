@@ -55,8 +55,10 @@ void app_progress_end(const app_progress *b) {
     if (b->tty && !b->quiet) fputs("\r\033[K", stderr);
 }
 void app_catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL), sigaction(SIGTERM, &action, NULL);
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}; /* the second one kills */
+    sigaction(SIGINT, &action, NULL), sigaction(SIGTERM, &action, NULL), sigaction(SIGHUP, &action, NULL);
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGXFSZ, &ignore, NULL); /* a file that may not grow is a failed write, as on a full disk */
 }
 int app_interrupted(void) {
     return interrupted != 0;

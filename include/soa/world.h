@@ -232,7 +232,16 @@ typedef struct soa_world soa_world;
 /* The scenario must outlive the world.  On a fault the report names its place in the file.  Allocates. */
 SOA_API soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa_report *report);
 SOA_API void soa_world_free(soa_world *world);
+/* One tick: sensors, controller, motion.  Does not allocate but for what the integrator does on its own (docs/worlds.md).
+ * A tick that fails leaves the world within it: every later one answers the same, until a state is restored. */
 SOA_API soa_status soa_world_tick(soa_world *world, soa_report *report);
+/* Torques of the caller's own controller, asked at the start of every tick and held: q and v as the sensors give them; tau:
+ * nv numbers, zero on entry; those of joints without motors are ignored, the others bounded if control.saturate says so.
+ * A status ends the run, and so does a number that is not finite.  Only with scenario->control.external.  What the
+ * function keeps is not part of the world's state: the caller saves it. */
+typedef soa_status soa_world_torque_fn(void *user, const soa_world *world, double t, const double *q, const double *v,
+                                       double *tau);
+SOA_API soa_status soa_world_set_torque(soa_world *world, soa_world_torque_fn *torque, void *user);
 
 SOA_API const soa_model *soa_world_model(const soa_world *world);
 SOA_API double soa_world_time(const soa_world *world);
@@ -264,7 +273,8 @@ SOA_API int soa_world_signal_count(const soa_world *world);
 SOA_API const char *soa_world_signal(const soa_world *world, int index, const char **unit);
 SOA_API soa_status soa_world_signals(soa_world *world, double *values);
 
-/* The block of everything that changes.  restore: only into a world of the same scenario (SOA_E_FORMAT else). */
+/* The block of everything that changes.  restore: only into a world of the same scenario, models and version (SOA_E_FORMAT
+ * else), undamaged (SOA_E_CHECKSUM); on a fault the world is as it was. */
 SOA_API size_t soa_world_state_size(const soa_world *world);
 SOA_API void soa_world_save(const soa_world *world, void *memory);
 SOA_API soa_status soa_world_restore(soa_world *world, const void *memory, size_t size);
@@ -287,8 +297,15 @@ typedef struct soa_world_summary {
     const char *phase;
 } soa_world_summary;
 SOA_API soa_status soa_world_summarise(soa_world *world, soa_world_summary *summary);
-/* A new journal with the world's signals and its scenario's text. */
+/* A new journal with the world's signals and its scenario's text, file, seed and case. */
 SOA_API soa_status soa_world_record(soa_world *world, const char *path, soa_journal **journal, soa_report *report);
+/* Goes on with a journal whose run was stopped or killed: its scenario as it was run (file, seed and case are in the journal;
+ * models and meshes are opened again and must not have changed), a world at the journal's last checkpoint (at the start if it
+ * has none), and the journal, cut back to there.  What soa_world_run then writes is what a run that was never
+ * interrupted would have written, to the byte.  `scenario` must stay where it is as long as the world; free the world first.
+ * On a fault nothing is made. */
+SOA_API soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world **world, soa_journal **journal,
+                                    soa_report *report);
 /* From the world's time to the end, recording to `journal` (NULL: nowhere).  progress: seen after every tick; nonzero ends
  * the run there, with a checkpoint.  When the record fails the run stops: its report says until when all is safe. */
 typedef int soa_run_progress_fn(void *user, soa_world *world);
