@@ -370,8 +370,8 @@ static void impedance(void **unused) {
         OK(soa_jacobian_transpose_mul(t.m, t.w, law.frame, SOA_AXES_WORLD, F, t.x));
         for (int j = 0; j < t.nv; ++j) t.h[j] = t.drive[j] ? t.h[j] + t.x[j] : 0;
         note(&law_case, relative(t.tau, t.h, (size_t)t.nv), seed);
-        /* the goal's twist and acceleration in the world, `relative_to` moving without acceleration of its own: rates are
-         * checked with vdot such that this is so only for the world, else the frame's own acceleration is added */
+        /* the goal's twist and acceleration in the world by differences; `relative_to` accelerates here, which the call
+         * leaves out, so its part is added */
         OK(soa_aba(t.m, t.w, t.s.q, t.s.v, NULL, NULL, 0, t.x));
         soa_frame_error ahead[2];
         const double h = 1e-5;
