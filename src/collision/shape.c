@@ -58,12 +58,13 @@ soa_status soa_shape_check(const soa_shape *shape, soa_report *report) {
 }
 
 /* ---- support ------------------------------------------------------------------------------------------------------- */
-static int scan(const double *x, int n, const double d[3]) {
+static int scan(const double *x, int n, const double d[3]) { /* no branches: which is farthest cannot be foreseen */
     int best = 0;
     double most = SOAI_DOT(x, d);
     for (int i = 1; i < n; ++i) {
         const double s = SOAI_DOT(x + 3 * i, d);
-        if (s > most) most = s, best = i;
+        best = s > most ? i : best;
+        most = s > most ? s : most;
     }
     return best;
 }
