@@ -36,24 +36,25 @@ typedef struct soa_shape {
     int face_count;
     const int *face_start, *faces;
 } soa_shape;
-/* Finite, positive sizes, indices in range. */
+/* Finite sizes, none below 0 (0 is a flat box, a disc, a point), indices in range. */
 SOA_API soa_status soa_shape_check(const soa_shape *shape, soa_report *report);
 
 /* Where the last search between two shapes ended: given again it shortens the next one.  Zero it to begin. */
 typedef struct soa_distance_cache {
-    int count;         /* vertices of the simplex, 0: cold                                                          */
-    int a[4], b[4];    /* support features                                                                          */
+    int count;      /* vertices of the simplex, 0: cold                                                          */
+    int a[4], b[4]; /* support features                                                                          */
     double direction[3];
 } soa_distance_cache;
 
 typedef struct soa_distance {
-    double distance;            /* m; < 0: overlap, minus the least translation that parts them                      */
+    double distance; /* m; < 0: overlap, minus the least translation that parts them                      */
     double point_a[3], point_b[3]; /* nearest (or deepest) points, world axes                                        */
-    double normal[3];           /* unit, from B to A: d' = normal . (velocity of A - velocity of B)                  */
+    double normal[3]; /* unit, from B to A: d' = normal . (velocity of A - velocity of B)                  */
     int iterations;
 } soa_distance;
 
-/* Distance of two convex shapes at their poses (in the world).  Bounded work; SOA_E_NO_CONVERGENCE is never expected. */
+/* Distance of two convex shapes at their poses (in the world); cache may be NULL.  The shapes are taken as checked
+ * (soa_shape_check).  Bounded work; SOA_E_NO_CONVERGENCE is never expected.  Some 50 kB of stack where cores overlap. */
 SOA_API soa_status soa_shape_distance(const soa_shape *a, const soa_frame *pose_a, const soa_shape *b,
                                       const soa_frame *pose_b, soa_distance_cache *cache, soa_distance *out);
 
