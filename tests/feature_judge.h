@@ -159,14 +159,15 @@ static NUMBER NAME(judge_depth)(const NAME(solid) * a, const NAME(solid) * b) {
     return best == INFINITY ? 0 : best;
 }
 
-/* |distance or -depth of the cores - what is said to be it|; said <= allowed is taken for an overlap. */
+static NUMBER NAME(size_of)(NUMBER x) {
+    return x < 0 ? -x : x;
+}
+/* |distance or -depth of the cores - what is said to be it|; said <= allowed is taken for an overlap.  A depth of next to
+ * nothing may also be a distance: of cores that touch, or flat ones in one plane. */
 static NUMBER NAME(error_of)(const NAME(solid) * a, const NAME(solid) * b, NUMBER said, NUMBER allowed) {
-    NUMBER e = 0;
-    if (!(said > allowed)) {
-        const NUMBER depth = NAME(judge_depth)(a, b);
-        e = depth + said;
-        if (!((e < 0 ? -e : e) > allowed && depth < allowed)) return e < 0 ? -e : e;
-    } /* apart; or flat: 0 deep, which is not to say that they meet */
-    e = NAME(judge_distance)(a, b) - said;
-    return e < 0 ? -e : e;
+    const int overlap = !(said > allowed);
+    const NUMBER depth = overlap ? NAME(judge_depth)(a, b) : 0, deep = NAME(size_of)(depth + said);
+    if (overlap && !(depth < allowed)) return deep;
+    const NUMBER far = NAME(size_of)(NAME(judge_distance)(a, b) - said);
+    return overlap ? NAME(least)(deep, far) : far;
 }

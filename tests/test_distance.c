@@ -270,7 +270,7 @@ static void judge_pair(long seed, const pair *q, tally *t) {
     judge(&t->normal, "normal", fabs((double)(sqrtl(dot(n, n)) - 1)) / 1e-14, seed, q);
     judge(&t->normal, "normal", (double)(fabsl(parted - core) / allowed), seed, q);
     double error = (double)(error_of(&a, &b, core, allowed) / allowed);
-    if (!(error <= 0.5)) { /* is it the judge's? */
+    if (!(error <= 0.05)) { /* is it the judge's? */
         solid_quad aq, bq;
         solid_of_quad(&q->a, &q->A, q->A.p, &aq);
         solid_of_quad(&q->b, &q->B, q->A.p, &bq);
