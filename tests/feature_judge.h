@@ -1,7 +1,7 @@
 /* feature_judge.h  distance and depth of two hulls of few points by enumeration of features, over NUMBER.
  *
- * Included once for each number type, NAME(x) giving its names.  All pairs and triples of points are taken for edges and
- * triangles, without asking which are the hull's: those inside only add what is farther, or overlaps more.           */
+ * Included once for each number type, NAME(x) giving its names.  All pairs and triples of points are taken for edges
+ * and triangles, without asking which are the hull's: those inside only add what is farther, or overlaps more.       */
 static NUMBER NAME(root)(NUMBER x) { /* sqrtl is good to 64 bits, a step of Newton to twice that */
     if (!(x > 0) || x > 1e300) return x > 0 ? x : 0;
     NUMBER r = (NUMBER)sqrtl((long double)x);
@@ -162,8 +162,8 @@ static NUMBER NAME(judge_depth)(const NAME(solid) * a, const NAME(solid) * b) {
 static NUMBER NAME(size_of)(NUMBER x) {
     return x < 0 ? -x : x;
 }
-/* |distance or -depth of the cores - what is said to be it|; said <= allowed is taken for an overlap.  A depth of next to
- * nothing may also be a distance: of cores that touch, or flat ones in one plane. */
+/* |distance or -depth of the cores - what is said to be it|; said <= allowed is taken for an overlap.  A depth of next
+ * to nothing may also be a distance: of cores that touch, or flat ones in one plane. */
 static NUMBER NAME(error_of)(const NAME(solid) * a, const NAME(solid) * b, NUMBER said, NUMBER allowed) {
     const int overlap = !(said > allowed);
     const NUMBER depth = overlap ? NAME(judge_depth)(a, b) : 0, deep = NAME(size_of)(depth + said);

@@ -1,12 +1,13 @@
 /* test_distance.c  distance and penetration of convex shapes against an independent judge.
  *
- * The judge enumerates features, in long double (where that is too little, __float128), over all pairs, triples and quadruples of vertices without asking which of
- * them are edges or faces of the hulls: of disjoint hulls the least distance of vertex/vertex, vertex/edge, vertex/triangle
- * and edge/edge; of overlapping ones the least overlap along all normals of triangles and products of edges.
- * Allowed: |error of d| <= 1e-9 |d| + 1e-14 (extent + offset), where extent is how far the shapes reach from their frames
- * and offset the distance of these.  The points must lie on their shapes and be d apart along the normal, and the normal
- * must part the shapes by d: for any convex shape that is a proof of its own, and for curved ones it is the test.
- * SOA_PAIRS in the environment: how many pairs (make gjk-campaign: a million).                                       */
+ * The judge enumerates features, in long double (where that is too little, __float128), over all pairs, triples and
+ * quadruples of vertices without asking which of them are edges or faces of the hulls: of disjoint hulls the least
+ * distance of vertex/vertex, vertex/edge, vertex/triangle and edge/edge; of overlapping ones the least overlap along
+ * all normals of triangles and products of edges. Allowed: |error of d| <= 1e-9 |d| + 1e-14 (extent + offset), where
+ * extent is how far the shapes reach from their frames and offset the distance of these.  The points must lie on their
+ * shapes and be d apart along the normal, and the normal must part the shapes by d: for any convex shape that is a
+ * proof of its own, and for curved ones it is the test. SOA_PAIRS in the environment: how many pairs (make
+ * gjk-campaign: a million). */
 #include "check.h"
 
 #include "soa/collision.h"
@@ -25,7 +26,7 @@ __extension__ typedef __float128 quad;
 #define NAME(x) x##_quad
 #include "feature_judge.h"
 
-/* ---- pairs --------------------------------------------------------------------------------------------------------- */
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
 typedef struct pair {
     soa_shape a, b;
     double va[VERTICES_MOST][3], vb[VERTICES_MOST][3];
@@ -228,7 +229,7 @@ static double far_of(const pair *q) { /* of world coordinates: what points are r
     return most;
 }
 
-/* ---- one pair ------------------------------------------------------------------------------------------------------ */
+/* ---- one pair ---------------------------------------------------------------------------------------------------- */
 /* As note; the first failures are named. */
 static void judge(worst_case *w, const char *what, double error, long seed, const pair *q) {
     static int named;
@@ -348,7 +349,7 @@ static void pairs(void **unused) {
     conclude("warm and swapped as cold, the same", &t.warm, 1);
 }
 
-/* ---- curved shapes and half spaces: the proof alone ---------------------------------------------------------------- */
+/* ---- curved shapes and half spaces: the proof alone -------------------------------------------------------------- */
 /* Farthest reach of the grown shape along the unit n, less an origin. */
 static long double reach_along(const soa_shape *s, const soa_frame *X, const double origin[3], const long double n[3]) {
     long double at = 0, d[3], h = L(s->radius);
