@@ -3,6 +3,9 @@
  * normal      WD89 section 2.5: f = Kp (e - d) / d - Kd d' for d < e, on the nearest points, equal and opposite; and the
  *             laws beside it (soa_contact_law).  The spring's energy is counted, so that what a contact gives can be held
  *             against what it took.
+ * patches     every point of a patch has the whole law, but points that come together share it: with K(x) = (1 - x^2)^2
+ *             and x their distance over 10 margins, weight_i = 1 / (1 + sum_j a_j K(x_ij)), a_j = how deep j is against i, at
+ *             most 1.  So the force does not jump where clipping makes one corner out of two.
  * tangential  a spring s and a damper: f = -(k s + c v), cut to the bound friction * pressure (Coulomb).  s is part of
  *             the state (Dupont, Hayward, Armstrong & Altpeter 2002, an elasto-plastic friction law):
  *                 s' = v - phi(k |s| / bound) max(0, v . s/|s|) s/|s| + w x s,   phi from 0 below 0.9 to 1 at 1
@@ -160,11 +163,12 @@ void soai_contact_index(soa_world *w) {
 }
 
 /* The slot of each point of a patch, -1: none.  Points keep the slot of their features; those whose features are new take the
- * nearest slot that is left over. */
-static void match_slots(const soa_world *w, int meeting, const soa_patch *patch, int slot[SOA_PATCH_MOST]) {
+ * nearest slot that is left over.  like: the slot of a close neighbour, whose spring a point without slot has too. */
+static void match_slots(const soa_world *w, int meeting, const soa_patch *patch, double margin, int slot[SOA_PATCH_MOST],
+                        int like[SOA_PATCH_MOST]) {
     int left = 0;
     for (int p = 0; p < patch->count; ++p) {
-        slot[p] = -1;
+        slot[p] = like[p] = -1;
         for (int k = w->first_slot[meeting]; k >= 0 && slot[p] < 0; k = w->next_slot[k])
             if (w->slots[k].id == patch->points[p].id) slot[p] = k;
         for (int o = 0; o < p && slot[p] >= 0; ++o)
@@ -183,8 +187,16 @@ static void match_slots(const soa_world *w, int meeting, const soa_patch *patch,
                 if (slot[p] < 0 && off < least) least = off, point = p, best = k;
             }
         }
-        if (best < 0) return;
+        if (best < 0) break;
         slot[point] = best;
+    }
+    for (int p = 0; p < patch->count; ++p) {
+        double least = 100 * margin * margin;
+        for (int o = 0; o < patch->count; ++o) {
+            double off = 0;
+            for (int j = 0; j < 3; ++j) off += pow(patch->points[p].point_a[j] - patch->points[o].point_a[j], 2);
+            if (slot[o] >= 0 && off < least) least = off, like[p] = slot[o];
+        }
     }
 }
 
@@ -205,12 +217,12 @@ static void across_normal(const double spring[3], const double normal[3], double
 
 /* One point of contact: its motion, its forces. */
 static soa_status touch_at(soa_world *w, int meeting, const double y[], const double normal[3], const double pa[3],
-                           const double pb[3], double distance, unsigned id, int slot) {
+                           const double pb[3], double distance, unsigned id, int slot, int like, double weight) {
     const soai_meeting *m = &w->meetings[meeting];
     const soa_contact_pair *law = &w->scenario->contacts[m->law];
     if (w->touch_count >= w->touch_most) return SOA_E_MEMORY;
     soai_touch *t = &w->touch[w->touch_count];
-    *t = (soai_touch){.meeting = meeting, .id = id, .distance = distance, .slot = slot};
+    *t = (soai_touch){.meeting = meeting, .id = id, .distance = distance, .slot = slot, .like = slot < 0 ? like : slot};
     memcpy(t->normal, normal, sizeof t->normal);
     double between[3], across[3];
     for (int k = 0; k < 3; ++k) t->point[k] = 0.5 * (pa[k] + pb[k]);
@@ -226,14 +238,16 @@ static soa_status touch_at(soa_world *w, int meeting, const double y[], const do
     for (int k = 0; k < 3; ++k) t->velocity[k] = between[k] - t->rate * normal[k];
     soa_status s = soai_contact_force(law, distance, t->rate, &t->pressure, &t->stored, &t->saved);
     if (s) return s;
+    t->pressure *= weight, t->stored *= weight;
     t->bound = law->friction * fmax(t->pressure, 0);
     if (law->friction > 0) {
-        const double k = law->tangential_stiffness;
+        const double k = weight * law->tangential_stiffness, c = weight * law->tangential_damping;
         double spin = 0;
-        if (t->slot >= 0) across_normal(y + w->at_slots + 3 * t->slot, normal, across);
+        t->stiffness = k;
+        if (t->like >= 0) across_normal(y + w->at_slots + 3 * t->like, normal, across);
         else across[0] = across[1] = across[2] = 0;
         for (int j = 0; j < 3; ++j) {
-            t->tangential[j] = -k * across[j] - law->tangential_damping * t->velocity[j];
+            t->tangential[j] = -k * across[j] - c * t->velocity[j];
             spin += 0.5 * normal[j] * (w->twist[6 * m->a + j] + w->twist[6 * m->b + j]);
         }
         const double size = sqrt(dot(t->tangential, t->tangential)), length = sqrt(dot(across, across));
@@ -249,6 +263,21 @@ static soa_status touch_at(soa_world *w, int meeting, const double y[], const do
     }
     ++w->touch_count;
     return SOA_OK;
+}
+
+/* Share of a point of a patch, 1 unless others of it are close by. */
+static double weight_of(const soa_patch *patch, int i, double margin) {
+    double sum = 1;
+    const soa_patch_point *p = &patch->points[i];
+    for (int j = 0; j < patch->count; ++j) {
+        const soa_patch_point *o = &patch->points[j];
+        double off = 0;
+        for (int k = 0; k < 3; ++k) off += pow(p->point_a[k] - o->point_a[k], 2);
+        off /= 100 * margin * margin;
+        if (j == i || !(off < 1)) continue;
+        sum += (1 - off) * (1 - off) * fmin(1, (margin - o->distance) / (margin - p->distance));
+    }
+    return 1 / sum;
 }
 
 static int wanted(void *user, int i, int j) {
@@ -310,19 +339,19 @@ soa_status soai_contact_evaluate(soa_world *w, const double *y) {
         if (law->patch) {
             soa_patch patch;
             s = soa_shape_patch(a, &w->pose[m->a], b, &w->pose[m->b], law->margin, &w->caches[meeting], NULL, &patch);
-            int slot[SOA_PATCH_MOST], count_near = 0;
+            int slot[SOA_PATCH_MOST], like[SOA_PATCH_MOST], count_near = 0;
             for (int k = 0; !s && k < patch.count; ++k)
                 if (patch.points[k].distance < law->margin) patch.points[count_near++] = patch.points[k];
             patch.count = s ? 0 : count_near;
-            match_slots(w, meeting, &patch, slot);
+            match_slots(w, meeting, &patch, law->margin, slot, like);
             for (int k = 0; !s && k < patch.count; ++k)
                 s = touch_at(w, meeting, y, patch.normal, patch.points[k].point_a, patch.points[k].point_b,
-                             patch.points[k].distance, patch.points[k].id, slot[k]);
+                             patch.points[k].distance, patch.points[k].id, slot[k], like[k], weight_of(&patch, k, law->margin));
         } else {
             soa_distance d;
             s = soa_shape_distance(a, &w->pose[m->a], b, &w->pose[m->b], &w->caches[meeting], &d);
             if (!s && d.distance < law->margin)
-                s = touch_at(w, meeting, y, d.normal, d.point_a, d.point_b, d.distance, 0, w->first_slot[meeting]);
+                s = touch_at(w, meeting, y, d.normal, d.point_a, d.point_b, d.distance, 0, w->first_slot[meeting], -1, 1);
         }
     }
     return s;
@@ -360,7 +389,8 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
             if (free_slot == w->slot_count) continue; /* touch_at refuses more points than slots */
             now->slot = free_slot;
             w->slots[now->slot] = (soai_slot){.meeting = now->meeting, .t = t};
-            for (int j = 0; j < 3; ++j) y[w->at_slots + 3 * now->slot + j] = 0;
+            for (int j = 0; j < 3; ++j)
+                y[w->at_slots + 3 * now->slot + j] = now->like < 0 ? 0 : y[w->at_slots + 3 * now->like + j];
             if (w->first_slot[now->meeting] < 0) {
                 w->first_slot[now->meeting] = now->slot;
                 ++stats->touches;
@@ -374,7 +404,7 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         if (!(law->friction > 0)) continue;
         double *spring = y + w->at_slots + 3 * now->slot, across[3];
         across_normal(spring, now->normal, across);
-        const double k = law->tangential_stiffness, length = sqrt(dot(across, across)), most = k > 0 ? now->bound / k : 0;
+        const double k = now->stiffness, length = sqrt(dot(across, across)), most = k > 0 ? now->bound / k : 0;
         const double part = length > most ? most / length : 1;
         for (int j = 0; j < 3; ++j) spring[j] = part * across[j];
         if (length > most) slot->slipped += length - most;

@@ -43,13 +43,14 @@ typedef struct soai_meeting { /* two shapes that may touch, and how */
 } soai_meeting;
 /* A point where two shapes touch, at one evaluation. */
 typedef struct soai_touch {
-    int meeting, slot; /* slot: -1, not yet kept */
+    int meeting, slot, like; /* slot: -1, not yet kept; like: whose spring it has, -1: none */
     unsigned id;
     double point[3], normal[3]; /* half way between the shapes; from b to a */
     double distance, rate;
     double pressure, stored;          /* normal force, N; energy of the normal and tangential springs, J */
     double velocity[3], tangential[3]; /* of a against b across the normal; force on a */
     double bound;                     /* friction * pressure */
+    double stiffness;                 /* tangential */
     double spring_rate[3], slip_rate; /* of the tangential spring; m/s of slip */
     int sliding, saved;               /* saved: below the least distance */
 } soai_touch;
@@ -77,6 +78,7 @@ enum {
 
 typedef struct soai_stats {
     int64_t steps, rejected, evaluations, touches, releases, slips, saves;
+    int64_t forced; /* steps over a jump of forces, without error control */
     double wall; /* s */
     double energy_start, energy_scale, balance_worst;
     double momentum_start[6], momentum_scale[2], momentum_worst[2];
