@@ -41,11 +41,10 @@ static void push(soa_world *w, int body, const double point[3], const double for
 
 /* Kinematics and touches at (t, y). */
 soa_status soai_look(soa_world *w, double t, const double *y) {
-    (void)t;
     memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
     soa_status s = soa_normalize(w->model, w->q);
     if (!s) s = soa_kinematics(w->model, w->work, w->q, y + w->at_v, NULL);
-    if (!s) s = soai_contact_evaluate(w, y);
+    if (!s) s = soai_contact_evaluate(w, t, y);
     return s;
 }
 

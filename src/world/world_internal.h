@@ -43,13 +43,14 @@ typedef struct soai_meeting { /* two shapes that may touch, and how */
 } soai_meeting;
 /* A point where two shapes touch, at one evaluation. */
 typedef struct soai_touch {
-    int meeting, slot, like; /* slot: -1, not yet kept; like: whose spring it has, -1: none */
+    int meeting, slot; /* slot: -1, not yet kept */
     unsigned id;
     double point[3], normal[3]; /* half way between the shapes; from b to a */
     double distance, rate;
     double pressure, stored;          /* normal force, N; energy of the normal and tangential springs, J */
     double velocity[3], tangential[3]; /* of a against b across the normal; force on a */
     double bound;                     /* friction * pressure */
+    double depth, offset, weight;     /* margin - distance - offset, what does not count of it, share of the law */
     double stiffness;                 /* tangential */
     double spring_rate[3], slip_rate; /* of the tangential spring; m/s of slip */
     int sliding, saved;               /* saved: below the least distance */
@@ -61,6 +62,7 @@ typedef struct soai_slot {
     int sliding;
     double slipped, before; /* m, since it began; up to when fingers began to count */
     double point[3], t;     /* where and when it was last seen */
+    double depth, offset, weight;
 } soai_slot;
 soa_status soai_contact_force(const soa_contact_pair *law, double distance, double rate, double *force, double *stored,
                               int *saved);
@@ -95,6 +97,7 @@ typedef struct soai_state {
     uint64_t scenario; /* a number of the scenario's text: states of others are refused */
     int64_t tick;
     double t, step; /* of the next step */
+    double kept;    /* when touches were last kept */
     double stored_start;
     soai_stats stats;
 } soai_state;
@@ -175,7 +178,7 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report);
 void soai_event(soa_world *w, double t, const char *kind, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* contact.c */
 soa_status soai_contact_open(soa_world *w, soa_report *report);
-soa_status soai_contact_evaluate(soa_world *w, const double *y);
+soa_status soai_contact_evaluate(soa_world *w, double t, const double *y);
 void soai_contact_keep(soa_world *w, double t, double *y);
 void soai_contact_index(soa_world *w);
 soa_status soai_near_pairs(soa_world *w, const soa_bounds *bounds, int *count);
