@@ -22,6 +22,8 @@
 
 static const double joint_give = 1e-4;  /* rad or m that a sticking joint gives at its full friction */
 static const double least_step = 1e-6;  /* s: a step that brings bodies together is not made shorter */
+static const double error_step = 1e-7;  /* s: nor one by the error control: where forces jump it would never end */
+static const double forced_most = 1e-5; /* s: such jumps are passed by steps without error control, at most so long */
 
 static void cross(const double a[3], const double b[3], double out[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
@@ -39,11 +41,10 @@ static void push(soa_world *w, int body, const double point[3], const double for
 
 /* Kinematics and touches at (t, y). */
 soa_status soai_look(soa_world *w, double t, const double *y) {
-    (void)t;
     memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
     soa_status s = soa_normalize(w->model, w->q);
     if (!s) s = soa_kinematics(w->model, w->work, w->q, y + w->at_v, NULL);
-    if (!s) s = soai_contact_evaluate(w, y);
+    if (!s) s = soai_contact_evaluate(w, t, y);
     return s;
 }
 
@@ -371,7 +372,8 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
               ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetStabilityFn(w->ark, bound_step, w) ||
               ARKStepSetCFLFraction(w->ark, 0.999) ||
               /* the state at the end of a tick is read off the interpolant: one that is exact there and asks for no forces */
-              ARKStepSetInterpolantDegree(w->ark, 1) || ARKStepSetMaxErrTestFails(w->ark, 30);
+              ARKStepSetInterpolantDegree(w->ark, 1) || ARKStepSetMaxErrTestFails(w->ark, 30) ||
+              ARKStepSetMinStep(w->ark, o->method == SOA_INTEGRATE_FIXED ? 0 : error_step);
         if (!bad && implicit)
             bad = ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) || ARKStepSetOrder(w->ark, o->order > 5 ? 5 : o->order < 2 ? 2 : o->order);
         if (!bad && !implicit) {
@@ -400,6 +402,10 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
                        w->message[0] ? "; " : "", w->message);
 }
 
+static int restart(soa_world *w, double t) {
+    return ARKStepReInit(w->ark, w->matrix ? NULL : derivative, w->matrix ? derivative : NULL, t, w->vector);
+}
+
 /* Backward differences do not like their past to be touched: only where a touch begins or ends the state is kept anew. */
 static int changed(soa_world *w, double t) {
     if (soai_look(w, t, w->y)) return 1;
@@ -412,6 +418,18 @@ static double bounded(double step, double most) {
     return most > 0 ? fmin(step, most) : step < INFINITY ? step : 0; /* 0: SUNDIALS' word for no bound */
 }
 
+/* One step to `end` without error control, then on with it. */
+static int pass_jump(soa_world *w, double *t, double end) {
+    const double h = end - *t;
+    int flag = restart(w, *t);
+    if (flag >= 0) flag = ARKStepSetFixedStep(w->ark, h);
+    if (flag >= 0) flag = ARKStepEvolve(w->ark, end, w->vector, t, ARK_ONE_STEP);
+    ++w->state->stats.forced;
+    if (flag >= 0) flag = restart(w, *t);
+    if (flag >= 0) flag = ARKStepSetFixedStep(w->ark, 0);
+    return flag < 0 ? flag : ARKStepSetInitStep(w->ark, h);
+}
+
 /* From the time of the state to `end`, torques held.  The integrator starts anew, so that nothing but the state matters. */
 soa_status soai_advance(soa_world *w, double end, soa_report *report) {
     const soa_integration *o = &w->scenario->integration;
@@ -419,7 +437,7 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
     const int fixed = o->method == SOA_INTEGRATE_FIXED;
     double t = state->t, h = fmin(state->step > 0 ? state->step : 0.1 * (end - t), longest(w, w->y));
     int flag = w->cvode ? CVodeReInit(w->cvode, t, w->vector)
-                        : ARKStepReInit(w->ark, w->matrix ? NULL : derivative, w->matrix ? derivative : NULL, t, w->vector);
+                        : restart(w, t);
     w->status = SOA_OK, w->body = -1, w->message[0] = 0;
     if (o->step > 0 && h > o->step) h = o->step;
     if (h > 0.5 * (end - t)) h = h < 0.999 * (end - t) ? 0.5 * (end - t) : end - t; /* no sliver at the end */
@@ -430,11 +448,19 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
                        (fixed ? ARKStepSetFixedStep(w->ark, o->step) : ARKStepSetInitStep(w->ark, h))
                    ? -1
                    : 0;
-    double longest_taken = 0, next = 0;
+    double longest_taken = 0, next = 0, forced = error_step, passed = -INFINITY;
+    long steps = 0, attempts = 0;
     while (flag >= 0 && end - t > 1e-13 * (1 + fabs(end))) {
         const double before = t;
         flag = w->cvode ? CVode(w->cvode, end, w->vector, &t, CV_ONE_STEP)
                         : ARKStepEvolve(w->ark, end, w->vector, &t, ARK_ONE_STEP);
+        if ((flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE) && !w->cvode && !fixed && !w->status) {
+            ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
+            state->stats.rejected += attempts - steps; /* counted anew after it */
+            forced = t - passed < 10 * forced ? fmin(4 * forced, forced_most) : error_step;
+            flag = pass_jump(w, &t, fmin(t + forced, end));
+            passed = t;
+        }
         longest_taken = fmax(longest_taken, t - before);
         ++state->stats.steps;
         if (flag >= 0 && w->cvode && (changed(w, t) || t >= end - 1e-13 * (1 + fabs(end)))) {
@@ -445,7 +471,6 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
     }
     if (flag < 0) return explain(w, t, flag, report);
     if (!w->cvode && !fixed) {
-        long steps = 0, attempts = 0;
         ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
         ARKStepGetCurrentStep(w->ark, &next);
         state->stats.rejected += attempts - steps;
