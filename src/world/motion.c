@@ -22,6 +22,7 @@
 
 static const double joint_give = 1e-4;  /* rad or m that a sticking joint gives at its full friction */
 static const double least_step = 1e-6;  /* s: a step that brings bodies together is not made shorter */
+enum { STEPS_MOST = 1000000 };          /* within a tick: a run that gets nowhere ends */
 
 static void cross(const double a[3], const double b[3], double out[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
@@ -375,6 +376,8 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
     if (w->status && w->body > 0 && !soa_body(w->model, w->body, &info))
         return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t, info.link,
                            soa_status_text(s));
+    if (flag == ARK_TOO_MUCH_WORK)
+        return soai_report(report, s, -1, 0, "stopped at t = %.9g s: more than %d steps in one tick; too stiff for this method?", t, STEPS_MOST);
     return soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s%s%s", t, soa_status_text(s),
                        w->message[0] ? "; " : "", w->message);
 }
@@ -398,12 +401,14 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
                    ? -1
                    : 0;
     double longest_taken = 0, next = 0;
+    int taken = 0;
     while (flag >= 0 && end - t > 1e-13 * (1 + fabs(end))) {
         const double before = t;
         flag = w->cvode ? CVode(w->cvode, end, w->vector, &t, CV_ONE_STEP)
                         : ARKStepEvolve(w->ark, end, w->vector, &t, ARK_ONE_STEP);
         longest_taken = fmax(longest_taken, t - before);
         ++state->stats.steps;
+        if (flag >= 0 && ++taken > STEPS_MOST) flag = ARK_TOO_MUCH_WORK;
     }
     if (flag >= 0 && w->cvode) flag = after_step(t, w->vector, w);
     if (flag < 0) return explain(w, t, flag, report);

@@ -43,6 +43,7 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
     static const char *const wrench[6] = {"nx", "ny", "nz", "fx", "fy", "fz"};
     static const char *const inertial[6] = {"wx", "wy", "wz", "ax", "ay", "az"};
     if (!w->sensors) return;
+    const double unseen = soai_sensors_started(w) ? 0 : NAN; /* before the first tick nobody has looked */
     const soa_sensor_set *s = &w->scenario->control.sensors;
     const int differ = s->delay > 0 || s->position_noise > 0 || s->rate_noise > 0 || s->pose_noise[0] > 0 ||
                        s->pose_noise[1] > 0 || s->twist_noise[0] > 0 || s->twist_noise[1] > 0;
@@ -55,22 +56,22 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
                 const int linear = is_linear(&info, rates, k);
                 coordinate_name(&info, rates, k, name);
                 if (rates)
-                    put(user, linear ? "m/s" : "rad/s", soai_seen_v(w)[info.v_index + k], "sensor.v.%s%s", name, "");
+                    put(user, linear ? "m/s" : "rad/s", unseen + soai_seen_v(w)[info.v_index + k], "sensor.v.%s%s", name, "");
                 else
                     put(user, linear ? "m" : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? "" : "rad",
-                        soai_seen_q(w)[info.q_index + k], "sensor.q.%s%s", name, "");
+                        unseen + soai_seen_q(w)[info.q_index + k], "sensor.q.%s%s", name, "");
             }
         }
     const char *name;
     for (int i = 0; i < soai_wrist_count(w); ++i)
         for (int k = 0; k < 6; ++k) {
             const double *felt = soai_wrist(w, i, &name);
-            put(user, k < 3 ? "N m" : "N", felt[k], "sensor.wrist.%s.%s", name, wrench[k]);
+            put(user, k < 3 ? "N m" : "N", unseen + felt[k], "sensor.wrist.%s.%s", name, wrench[k]);
         }
     for (int i = 0; i < soai_imu_count(w); ++i)
         for (int k = 0; k < 6; ++k) {
             const double *felt = soai_imu(w, i, &name);
-            put(user, k < 3 ? "rad/s" : "m/s^2", felt[k], "sensor.imu.%s.%s", name, inertial[k]);
+            put(user, k < 3 ? "rad/s" : "m/s^2", unseen + felt[k], "sensor.imu.%s.%s", name, inertial[k]);
         }
     for (int i = 0; i < w->solid_count; ++i) {
         double touching = 0, force = 0;
@@ -78,8 +79,8 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
             if (!strcmp(w->solids[k].group, w->solids[i].group))
                 touching += soai_seen_solid(w, k, SOAI_SEEN_TOUCHING), force += soai_seen_solid(w, k, SOAI_SEEN_FORCE);
         if (!is_first_of_group(w, i)) continue;
-        put(user, "", touching, "sensor.contact.%s.%s", w->solids[i].group, "touching");
-        put(user, "N", force, "sensor.contact.%s.%s", w->solids[i].group, "force");
+        put(user, "", unseen + touching, "sensor.contact.%s.%s", w->solids[i].group, "touching");
+        put(user, "N", unseen + force, "sensor.contact.%s.%s", w->solids[i].group, "force");
     }
 }
 

@@ -111,6 +111,9 @@ void soai_sensors_close(soa_world *w) {
     if (!w->sensors) return;
     free(w->sensors->imu_body), free(w->sensors->imu_name), free(w->sensors);
 }
+int soai_sensors_started(const soa_world *w) {
+    return memory_of(w)->started;
+}
 int soai_sensors_fit(const soa_world *w) {
     if (!w->sensors) return 1;
     const memory *m = memory_of(w);
