@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
@@ -76,7 +77,9 @@ static void put_count(app_out *out, const char *name, long long value) {
 
 int app_write_summary(const app_command *command, const char *path, const soa_scenario *scenario, const soa_world_summary *s, const char *fault) {
     char part[1024];
-    snprintf(part, sizeof part, "%.1000s.part", path);
+    struct stat about;
+    const int direct = !stat(path, &about) && !S_ISREG(about.st_mode); /* a pipe, a device: as it is */
+    snprintf(part, sizeof part, "%.1000s%s", path, direct ? "" : ".part");
     FILE *file = fopen(part, "w");
     if (!file) return app_fail(command, "%s: %s", part, strerror(errno));
     app_out out;
@@ -114,9 +117,9 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
     const int bad = out_flush(&out) != 0;
     const int reason = out.error;
     out_free(&out);
-    if (fclose(file) != 0 || bad || rename(part, path) != 0) {
+    if (fclose(file) != 0 || bad || (!direct && rename(part, path) != 0)) {
         const int why = reason ? reason : errno;
-        remove(part);
+        if (!direct) remove(part);
         return app_fail(command, "%s: %s", path, strerror(why));
     }
     return APP_OK;
