@@ -6,7 +6,7 @@ export SOA_JOBS = $(JOBS)
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
-.PHONY: all demo test bench counts install fuzz format format-check setup clean help
+.PHONY: all demo test bench counts kill-campaign install fuzz format format-check setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; }
 build = cmake --build build -j $(JOBS)
@@ -36,6 +36,12 @@ counts: ## count operations as R87 does: tables printed, build/operation-counts.
 	@$(call configure)
 	@$(build) --target soa_counts >build/counts.log || { cat build/counts.log; exit 1; }
 	@build/soa_counts build/operation-counts.svg
+
+kill-campaign: ## kill runs at KILLS (1,000) random instants and take them up again: the same bytes
+	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
+	@$(call configure)
+	@$(build) --target soa_program >build/kill-campaign.log || { cat build/kill-campaign.log; exit 1; }
+	@scripts/kill-campaign.sh build/soa $(or $(KILLS),1000)
 
 install: all ## install below PREFIX (/usr/local); DESTDIR is honoured
 	@cmake --install build --prefix '$(PREFIX)'
