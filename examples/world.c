@@ -25,7 +25,10 @@ int main(void) {
     parts[2].model = "arm7", parts[2].effort = 300, parts[2].place.p[0] = 2;
     const soa_scene_shape shapes[2] = {
         {.name = "top", .frame = "table", .place = soa_frame_identity(), .shape = {.type = SOA_SHAPE_PLANE}},
-        {.name = "skin", .frame = "ball", .place = soa_frame_identity(), .shape = {.type = SOA_SHAPE_SPHERE, .radius = 0.02}}};
+        {.name = "skin",
+         .frame = "ball",
+         .place = soa_frame_identity(),
+         .shape = {.type = SOA_SHAPE_SPHERE, .radius = 0.02}}};
     soa_contact_pair contact = soa_contact_pair_default("skin", "top");
     contact.law = SOA_CONTACT_HUNT_CROSSLEY, contact.stiffness = 1e6;
     soa_scenario scenario = soa_scenario_default("ball and arm");
@@ -49,8 +52,8 @@ int main(void) {
     }
     soa_world_summary summary;
     soa_world_summarise(world, &summary);
-    printf("height after 1 s: %.9f m, again %.9f m; %lld touches, energy error %.1e of the largest\n", height[0], height[1],
-           summary.touches, summary.energy_error_rel);
+    printf("height after 1 s: %.9f m, again %.9f m; %lld touches, energy error %.1e of the largest\n", height[0],
+           height[1], summary.touches, summary.energy_error_rel);
     free(state), soa_world_free(world);
     return height[0] == height[1] && summary.touches > 0 && summary.energy_error_rel < 1e-6 ? 0 : 1;
 }

@@ -178,9 +178,14 @@ code=$?
 expect "a full disk" 2
 has "a full disk" err "File too large; safe up to the checkpoint at t = "
 json "a full disk" full.json "d['completed'] is False and 'safe up to' in d['fault']"
+(ulimit -f 0; "$soa" sim longer.yaml -o none.soalog -q >out 2>err)
+code=$?
+expect "no room at all" 2
 run --resume full.soalog --until 1 -q --summary resumed.json
 expect "and on" 0
 json "and on" resumed.json "d['completed'] and abs(d['simulated_s'] - json.load(open('full.json'))['simulated_s']) < 20"
+"$soa" sim drop.yaml --summary pipe.json 2>err | true # a reader that goes away does not cost the summary
+json "a broken pipe" pipe.json "d['completed']"
 if [ -w /dev/full ]; then
     run longer.yaml -o /dev/full --summary full.json -q
     expect "/dev/full" 2

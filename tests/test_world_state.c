@@ -6,10 +6,11 @@
 #include "world/world_internal.h"
 
 #define OK(call) assert_int_equal(call, SOA_OK)
-#define near(what, got, expected, tolerance)                                                                  \
-    do {                                                                                                      \
-        if (!(fabs((got) - (expected)) <= (tolerance)))                                                       \
-            fail_msg("%s: got %.17g, expected %.17g, allowed %.3g", what, (double)(got), (double)(expected), (double)(tolerance)); \
+#define near(what, got, expected, tolerance)                                                                 \
+    do {                                                                                                     \
+        if (!(fabs((got) - (expected)) <= (tolerance)))                                                      \
+            fail_msg("%s: got %.17g, expected %.17g, allowed %.3g", what, (double)(got), (double)(expected), \
+                     (double)(tolerance));                                                                   \
     } while (0)
 
 static const char *const scenarios[] = {"kill-arm", "kill-stick", "kill-float", "kill-smooth"};
@@ -75,7 +76,8 @@ static void every_tick_resumes(void **unused) {
                 void *a = saved(one), *b = saved(two);
                 for (size_t i = 0; i < size; ++i)
                     if (((char *)a)[i] != ((char *)b)[i])
-                        fail_msg("%s: after %d + %d ticks byte %d of %d differs", scenarios[k], t, n + 1, (int)i, (int)size);
+                        fail_msg("%s: after %d + %d ticks byte %d of %d differs", scenarios[k], t, n + 1, (int)i,
+                                 (int)size);
                 free(a), free(b), ++compared;
             }
             free(state), soa_world_free(two);
@@ -169,7 +171,8 @@ static void damaged_states(void **unused) {
         tick(world);
         free(good), free(bad), soa_world_free(world), soa_scenario_free(&scenario);
     }
-    printf("  seed %ld: %d damaged states refused, %d ended in a clear failure, %d went on\n", seed, refused, failed, went_on);
+    printf("  seed %ld: %d damaged states refused, %d ended in a clear failure, %d went on\n", seed, refused, failed,
+           went_on);
     assert_true(refused > 10 && went_on > 10);
 }
 
@@ -218,7 +221,8 @@ static void own_controller(void **unused) {
         const soa_status s = soa_world_run(world, NULL, NULL, &report);
         assert_int_equal(s, way ? SOA_E_SINGULAR : SOA_E_NOT_FINITE);
         printf("  %s\n", report.text);
-        assert_non_null(strstr(report.text, way ? "the controller gave up at t = 0.07 s" : "at t = 0.07 s, joint 'rod.joint1'"));
+        assert_non_null(
+            strstr(report.text, way ? "the controller gave up at t = 0.07 s" : "at t = 0.07 s, joint 'rod.joint1'"));
         near("it stands where it was", soa_world_time(world), 0.07, 1e-12);
         assert_int_equal(soa_world_tick(world, &report), s); /* and says so again */
         assert_true(report.text[0] != 0);
@@ -311,9 +315,11 @@ static int column(const soa_world *world, const char *name) {
 static void inertial_unit(void **unused) {
     (void)unused;
     soa_scenario scenario;
-    parse("duration: 1\nparts:\n  - {name: robot, model: two-puma, floating: true, friction_scale: 0, twist: [0.3, 0, 0, 0, 0, 1],\n"
+    parse("duration: 1\nparts:\n  - {name: robot, model: two-puma, floating: true, friction_scale: 0, twist: [0.3, 0, "
+          "0, 0, 0, 1],\n"
           "     place: {rpy: [0, 30 deg, 0]}}\n"
-          "control: {rate: 100, phases: [{name: idle}]}\n", &scenario);
+          "control: {rate: 100, phases: [{name: idle}]}\n",
+          &scenario);
     soa_world *world = make(&scenario);
     double *values = malloc((size_t)soa_world_signal_count(world) * sizeof *values);
     assert_non_null(values);
@@ -325,8 +331,10 @@ static void inertial_unit(void **unused) {
     OK(soa_world_signals(world, values));
     near("angular rate", values[column(world, "sensor.imu.robot.wx")], 0.3 * cos(0.5235987755982988), 1e-2);
     soa_world_free(world), soa_scenario_free(&scenario);
-    parse("duration: 1\nparts:\n  - {name: robot, model: two-puma, floating: true, friction_scale: 0, twist: [0, 0, 0, 0, 0, 1]}\n"
-          "control: {rate: 100, phases: [{name: idle}]}\n", &scenario);
+    parse("duration: 1\nparts:\n  - {name: robot, model: two-puma, floating: true, friction_scale: 0, twist: [0, 0, 0, "
+          "0, 0, 1]}\n"
+          "control: {rate: 100, phases: [{name: idle}]}\n",
+          &scenario);
     world = make(&scenario);
     for (int n = 0; n < 5; ++n) tick(world);
     OK(soa_world_signals(world, values));
@@ -338,20 +346,22 @@ static void inertial_unit(void **unused) {
 static void touch_and_wrist(void **unused) {
     (void)unused;
     soa_scenario scenario;
-    parse("duration: 1\n"
-          "parts:\n"
-          "  - {name: rod, model: 'planar-chain:1', frames: [{name: hand, on: link1, at: [0.5, 0, 0]}]}\n"
-          "  - {name: ball, body: {mass: 0.1, sphere: 20 mm}, place: [0.5, 0, 0.0305]}\n"
-          "shapes:\n"
-          "  - {name: plate, on: rod.hand, box: [0.2, 0.2, 0.02]}\n"
-          "  - {name: skin, on: ball, sphere: 20 mm}\n"
-          "contacts: [{between: [plate, skin], law: linear, stiffness: 2000, damping: 20, margin: 1 mm}]\n"
-          "control:\n"
-          "  rate: 200\n"
-          "  sensors: {delay: 10 ms}\n"
-          "  phases: [{name: hold, actions: [{law: joint-pd, part: rod, stiffness: 200, damping: 30},\n"
-          "                                  {law: impedance, name: hand, frame: rod.hand, stiffness: 0, damping: 0}]}]\n"
-          "integration: {relative_tolerance: 1e-7}\n", &scenario);
+    parse(
+        "duration: 1\n"
+        "parts:\n"
+        "  - {name: rod, model: 'planar-chain:1', frames: [{name: hand, on: link1, at: [0.5, 0, 0]}]}\n"
+        "  - {name: ball, body: {mass: 0.1, sphere: 20 mm}, place: [0.5, 0, 0.0305]}\n"
+        "shapes:\n"
+        "  - {name: plate, on: rod.hand, box: [0.2, 0.2, 0.02]}\n"
+        "  - {name: skin, on: ball, sphere: 20 mm}\n"
+        "contacts: [{between: [plate, skin], law: linear, stiffness: 2000, damping: 20, margin: 1 mm}]\n"
+        "control:\n"
+        "  rate: 200\n"
+        "  sensors: {delay: 10 ms}\n"
+        "  phases: [{name: hold, actions: [{law: joint-pd, part: rod, stiffness: 200, damping: 30},\n"
+        "                                  {law: impedance, name: hand, frame: rod.hand, stiffness: 0, damping: 0}]}]\n"
+        "integration: {relative_tolerance: 1e-7}\n",
+        &scenario);
     soa_world *world = make(&scenario);
     const size_t n = (size_t)soa_world_signal_count(world);
     double *values = malloc(n * sizeof *values), before[4] = {0};
@@ -377,11 +387,13 @@ static void fingers_and_ends(void **unused) {
     soa_scenario scenario;
     parse("duration: 0.1037\ngravity: [0, 0, 0]\n"
           "parts:\n  - {name: ball, body: {mass: 1, sphere: 0.1}}\n  - {name: ground, fixed: true, body: {}}\n"
-          "shapes:\n  - {name: a, on: ground, at: [0.1505, 0, 0], sphere: 0.05}\n  - {name: b, on: ground, at: [-0.1505, 0, 0], sphere: 0.05}\n"
+          "shapes:\n  - {name: a, on: ground, at: [0.1505, 0, 0], sphere: 0.05}\n  - {name: b, on: ground, at: "
+          "[-0.1505, 0, 0], sphere: 0.05}\n"
           "  - {name: skin, on: ball, sphere: 0.1}\n"
           "contacts: [{between: [a, skin]}, {between: [b, skin]}]\n"
           "control: {rate: 100, phases: [{name: idle}]}\n"
-          "success: {object: ball, fingers: [a, b], from_phase: idle, hold: 0.05}\n", &scenario);
+          "success: {object: ball, fingers: [a, b], from_phase: idle, hold: 0.05}\n",
+          &scenario);
     soa_world *world = make(&scenario);
     soa_world_summary summary;
     OK(soa_world_run(world, NULL, NULL, NULL));
@@ -397,15 +409,18 @@ static void fingers_and_ends(void **unused) {
 static void ratios(void **unused) {
     (void)unused;
     soa_scenario scenario;
-    parse("duration: 0.5\nparts:\n  - {name: a, model: 'planar-chain:1'}\n  - {name: b, model: 'planar-chain:1', place: [0, 1, 0]}\n"
-          "constraints: [{kind: ratio, terms: {a.joint1: 1, b.joint1: -2}}]\n", &scenario);
+    parse("duration: 0.5\nparts:\n  - {name: a, model: 'planar-chain:1'}\n  - {name: b, model: 'planar-chain:1', "
+          "place: [0, 1, 0]}\n"
+          "constraints: [{kind: ratio, terms: {a.joint1: 1, b.joint1: -2}}]\n",
+          &scenario);
     soa_world *world = make(&scenario);
     OK(soa_world_run(world, NULL, NULL, NULL));
     assert_true(fabs(soa_world_q(world)[1]) > 0.01);
     near("gear", soa_world_q(world)[0], 2 * soa_world_q(world)[1], 1e-10);
     soa_world_free(world), soa_scenario_free(&scenario);
     soa_report report;
-    static const char wrong[] = "parts:\n  - {name: a, model: 'planar-chain:2'}\nconstraints:\n  - {kind: ratio, terms: {a.joint1: 1, a.joint9: -2}}\n";
+    static const char wrong[] = "parts:\n  - {name: a, model: 'planar-chain:2'}\nconstraints:\n  - {kind: ratio, "
+                                "terms: {a.joint1: 1, a.joint9: -2}}\n";
     OK(soa_scenario_parse(wrong, sizeof wrong - 1, "gear.yaml", &scenario, &report));
     assert_int_equal(soa_world_create(&scenario, &world, &report), SOA_E_NAME);
     assert_non_null(strstr(report.text, "gear.yaml:4:5: "));
@@ -413,11 +428,123 @@ static void ratios(void **unused) {
     soa_scenario_free(&scenario);
 }
 
+/* --- bad input in C ----------------------------------------------------------------------------------------------- */
+/* What the file reader would have refused; `change` spoils one thing of a good scenario. */
+typedef struct scene {
+    soa_part part[2];
+    soa_scene_shape shape[2];
+    soa_contact_pair contact;
+    soa_disturbance push;
+    soa_action action;
+    soa_phase phase;
+    soa_scenario scenario;
+} scene;
+static void good_scene(scene *x) {
+    memset(x, 0, sizeof *x);
+    x->part[0] = soa_part_default("arm"), x->part[0].model = "arm7";
+    x->part[1] = soa_part_default("ball"), x->part[1].mass = 1, x->part[1].place.p[2] = 3;
+    for (int k = 0; k < 3; ++k) x->part[1].inertia[k] = 0.1;
+    for (int k = 0; k < 2; ++k) {
+        x->shape[k].name = k ? "skin" : "tip", x->shape[k].frame = k ? "ball" : "arm.link7";
+        x->shape[k].place = soa_frame_identity();
+        x->shape[k].shape.type = SOA_SHAPE_SPHERE, x->shape[k].shape.radius = 0.1;
+    }
+    x->contact = soa_contact_pair_default("tip", "skin");
+    x->push = (soa_disturbance){.frame = "ball", .duration = 0.1, .wrench = {0, 0, 0, 1, 0, 0}};
+    x->action = soa_action_default(SOA_ACT_JOINT_PD), x->action.part = "arm";
+    x->phase = (soa_phase){.name = "hold", .actions = &x->action, .action_count = 1};
+    x->scenario = soa_scenario_default("scene");
+    x->scenario.parts = x->part, x->scenario.part_count = 2;
+    x->scenario.shapes = x->shape, x->scenario.shape_count = 2;
+    x->scenario.contacts = &x->contact, x->scenario.contact_count = 1;
+    x->scenario.disturbances = &x->push, x->scenario.disturbance_count = 1;
+    x->scenario.control.phases = &x->phase, x->scenario.control.phase_count = 1;
+    x->scenario.success.object = "ball";
+}
+static void spoil(scene *x, int which) {
+    soa_scene_control *c = &x->scenario.control;
+    switch (which) {
+    case 0: x->part[1].mass = 0; break;
+    case 1: x->part[1].mass = NAN; break;
+    case 2: x->part[1].inertia[0] = -1; break;
+    case 3: x->part[1].place.p[0] = INFINITY; break;
+    case 4: x->part[1].twist[3] = NAN; break;
+    case 5: x->part[0].mass_scale = 0; break;
+    case 6: x->part[0].name = NULL; break;
+    case 7: x->part[0].model = "no-such-model"; break;
+    case 8: x->part[0].friction_scale = -1; break;
+    case 9: x->shape[0].frame = "arm.link9"; break;
+    case 10: x->shape[0].shape.radius = -1; break;
+    case 11: x->shape[0].name = NULL; break;
+    case 12: x->contact.stiffness = -40; break;
+    case 13: x->contact.stiffness = NAN; break;
+    case 14: x->contact.margin = 0; break;
+    case 15: x->contact.friction = -0.1; break;
+    case 16: x->contact.least_distance = 1; break;
+    case 17: x->contact.law = (soa_contact_law)77; break;
+    case 18: x->push.wrench[0] = NAN; break;
+    case 19: x->push.frame = "bal"; break;
+    case 20: x->action.part = "arn"; break;
+    case 21: x->action.stiffness[0] = -1; break;
+    case 22: x->action.kind = SOA_ACT_KIND_COUNT; break;
+    case 23: x->action.time = NAN; break;
+    case 24: x->phase.blend = -1; break;
+    case 25: x->phase.action_count = 9; break; /* more than there may be; none of them is looked at */
+    case 26: x->scenario.duration = 0; break;
+    case 27: x->scenario.duration = 1e18; break;
+    case 28: x->scenario.duration = NAN; break;
+    case 29: c->rate = 0; break;
+    case 30: c->rate = 1e12; break;
+    case 31: c->sensors.position_noise = -1; break;
+    case 32: c->sensors.delay = 1e12; break;
+    case 33: c->mass_estimate = 0; break;
+    case 34: x->scenario.integration.relative_tolerance = 0; break;
+    case 35: x->scenario.integration.method = SOA_INTEGRATE_FIXED; break; /* without a step */
+    case 36: x->scenario.integration.order = 7; break;
+    case 37: x->scenario.success.object = "bal"; break;
+    case 38: x->scenario.success.from_phase = "held"; break;
+    case 39: x->scenario.part_count = 0; break;
+    case 40: x->scenario.contact_count = -1; break;
+    case 41: x->part[1].place.p[2] = 1.2, x->shape[1].shape.radius = 1; break; /* around the whole arm */
+    case 42: x->scenario.has_gravity = 1, x->scenario.gravity[0] = NAN; break;
+    default: break;
+    }
+}
+static void bad_scenes(void **unused) {
+    (void)unused;
+    enum { MISTAKES = 43 };
+    static scene x;
+    soa_report report;
+    soa_world *world = NULL;
+    good_scene(&x);
+    if (soa_world_create(&x.scenario, &world, &report)) fail_msg("%s", report.text);
+    tick(world);
+    soa_world_free(world);
+    for (int k = 0; k < MISTAKES; ++k) {
+        good_scene(&x);
+        static soa_action many[9];
+        if (k == 25) {
+            for (int a = 0; a < 9; ++a) many[a] = x.action;
+            x.phase.actions = many;
+        }
+        spoil(&x, k);
+        world = (soa_world *)&x; /* not written */
+        const soa_status s = soa_world_create(&x.scenario, &world, &report);
+        if (!s || !report.text[0] || world != (soa_world *)&x) fail_msg("mistake %d was taken: %s", k, report.text);
+        assert_int_equal(soa_world_create(&x.scenario, &world, NULL), s);
+    }
+    assert_int_equal(soa_world_create(NULL, &world, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_world_tick(NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_world_run(NULL, NULL, NULL, NULL), SOA_E_ARGUMENT);
+    soa_world_free(NULL);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_tick_resumes), cmocka_unit_test(others_are_refused), cmocka_unit_test(damaged_states),
-        cmocka_unit_test(own_controller),     cmocka_unit_test(noise_is_normal),    cmocka_unit_test(delay_is_exact),
-        cmocka_unit_test(inertial_unit),      cmocka_unit_test(touch_and_wrist),    cmocka_unit_test(fingers_and_ends),
-        cmocka_unit_test(ratios)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_tick_resumes), cmocka_unit_test(others_are_refused),
+                                       cmocka_unit_test(damaged_states),     cmocka_unit_test(own_controller),
+                                       cmocka_unit_test(noise_is_normal),    cmocka_unit_test(delay_is_exact),
+                                       cmocka_unit_test(inertial_unit),      cmocka_unit_test(touch_and_wrist),
+                                       cmocka_unit_test(fingers_and_ends),   cmocka_unit_test(ratios),
+                                       cmocka_unit_test(bad_scenes)};
     return cmocka_run_group_tests_name("world_state", tests, NULL, NULL);
 }

@@ -227,6 +227,7 @@ void soai_event(soa_world *w, double t, const char *kind, const char *format, ..
     soa_world_event *e = &w->events[w->event_count++];
     va_list list;
     e->t = t;
+    if (w->event_count == w->event_most) kind = "more", format = "later events of this tick are not kept";
     snprintf(e->kind, sizeof e->kind, "%s", kind);
     va_start(list, format);
     vsnprintf(e->text, sizeof e->text, format, list);

@@ -56,9 +56,13 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
                 const int linear = is_linear(&info, rates, k);
                 coordinate_name(&info, rates, k, name);
                 if (rates)
-                    put(user, linear ? "m/s" : "rad/s", unseen + soai_seen_v(w)[info.v_index + k], "sensor.v.%s%s", name, "");
+                    put(user, linear ? "m/s" : "rad/s", unseen + soai_seen_v(w)[info.v_index + k], "sensor.v.%s%s",
+                        name, "");
                 else
-                    put(user, linear ? "m" : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? "" : "rad",
+                    put(user,
+                        linear                                                ? "m"
+                        : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? ""
+                                                                              : "rad",
                         unseen + soai_seen_q(w)[info.q_index + k], "sensor.q.%s%s", name, "");
             }
         }
@@ -96,7 +100,10 @@ static void walk(soa_world *w, put_fn *put, void *user) {
                 char full[300];
                 coordinate_name(&info, rates, k, full);
                 if (!rates)
-                    put(user, linear ? "m" : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? "" : "rad",
+                    put(user,
+                        linear                                                ? "m"
+                        : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? ""
+                                                                              : "rad",
                         q[info.q_index + k], "q.%s%s", full, "");
                 else if (rates == 1)
                     put(user, linear ? "m/s" : "rad/s", v[info.v_index + k], "v.%s%s", full, "");
@@ -221,7 +228,8 @@ static char *text_with_trailer(const soa_scenario *sc, size_t *size) {
 }
 
 /* The scenario as it was run, from a journal's text (which is changed). */
-static soa_status scenario_of_text(char *text, size_t size, const char *log, soa_scenario *scenario, soa_report *report) {
+static soa_status scenario_of_text(char *text, size_t size, const char *log, soa_scenario *scenario,
+                                   soa_report *report) {
     const size_t n = sizeof trailer_start - 1;
     char *trailer = NULL, *file = NULL;
     for (size_t i = size; i-- > 0 && !trailer;)
@@ -240,7 +248,8 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
         }
     }
     if (!size)
-        return soai_report(report, SOA_E_FORMAT, -1, 0, "%.100s: its scenario was made in C and cannot be read from the journal", log);
+        return soai_report(report, SOA_E_FORMAT, -1, 0,
+                           "%.100s: its scenario was made in C and cannot be read from the journal", log);
     soa_status s = soa_scenario_parse(text, size, file && *file ? file : log, scenario, report);
     if (s) return s;
     if (has_seed) scenario->seed = seed;
@@ -262,18 +271,22 @@ soa_status soa_world_record(soa_world *w, const char *path, soa_journal **journa
     size_t size = 0;
     char *text = text_with_trailer(w->scenario, &size);
     soa_signal *signals = malloc(((size_t)w->signal_count + 1) * sizeof *signals);
-    soa_status s = text && signals ? SOA_OK : soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
+    soa_status s =
+        text && signals ? SOA_OK : soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
     for (int i = 0; !s && i < w->signal_count; ++i) signals[i] = (soa_signal){w->signal_name[i], w->signal_unit[i]};
     if (!s) s = soa_journal_create(path, text, size, signals, w->signal_count, journal, report);
     free(signals), free(text);
     return s;
 }
 
-static soa_status take_state(soa_world *w, const char *path, double t, const void *blob, size_t size, soa_report *report) {
+static soa_status take_state(soa_world *w, const char *path, double t, const void *blob, size_t size,
+                             soa_report *report) {
     const soa_status s = soa_world_restore(w, blob, size);
     if (!s) return s;
-    return soai_report(report, s, -1, 0, "%.80s: the state at t = %.9g s is not of this scenario with these models and this "
-                       "version, or is damaged", path, t);
+    return soai_report(report, s, -1, 0,
+                       "%.80s: the state at t = %.9g s is not of this scenario with these models and this "
+                       "version, or is damaged",
+                       path, t);
 }
 
 soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world **world, soa_journal **journal,
@@ -310,14 +323,16 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
     int same = !s && info.signal_count == w->signal_count;
     for (int i = 0; same && i < w->signal_count; ++i) same = !strcmp(info.signals[i].name, w->signal_name[i]);
     if (!s && !same)
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%.100s: its signals are not those of its scenario; another version wrote it", path);
+        s = soai_report(report, SOA_E_FORMAT, -1, 0,
+                        "%.100s: its signals are not those of its scenario; another version wrote it", path);
     int tried = 0;
-    if (!s && !soa_log_checkpoint(log, &t, &blob, &size, NULL) && blob) s = take_state(w, path, t, blob, size, report), tried = 1;
+    if (!s && !soa_log_checkpoint(log, &t, &blob, &size, NULL) && blob)
+        s = take_state(w, path, t, blob, size, report), tried = 1;
     free(blob), blob = NULL;
     soa_log_close(log);
     if (!s) s = soa_journal_reopen(path, &j, &t, &blob, &size, NULL, NULL, report);
     if (!s && blob) s = take_state(w, path, t, blob, size, report); /* the one before, where the last was damaged */
-    if (!s && !blob && tried) { /* none was good: from the start */
+    if (!s && !blob && tried) {                                     /* none was good: from the start */
         soa_world_free(w), w = NULL;
         s = soa_world_create(&read, &w, report);
     }
@@ -381,7 +396,8 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
         const int kept = (keep && tick % keep == 0) || tick == last;
         if (journal && !s && !disk && kept) disk = record_state(w, journal, blob);
         if (options->progress) stop = options->progress(options->user, w);
-        if (stop && !kept && journal && !disk && !s) disk = record_state(w, journal, blob); /* between checkpoints: this very state */
+        if (stop && !kept && journal && !disk && !s)
+            disk = record_state(w, journal, blob); /* between checkpoints: this very state */
     }
     free(values), free(blob);
     if (disk && !s) {
