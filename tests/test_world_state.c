@@ -13,8 +13,8 @@
                      (double)(tolerance));                                                                   \
     } while (0)
 
-static const char *const scenarios[] = {"kill-arm", "kill-stick", "kill-float", "kill-smooth"};
-enum { SCENARIOS = 4 };
+static const char *const scenarios[] = {"kill-arm", "kill-stick", "kill-float", "kill-smooth", "resume-laws"};
+enum { SCENARIOS = 5 };
 
 static void open_scenario(const char *name, soa_scenario *scenario) {
     const char *source = getenv("SOA_SOURCE_DIR");

@@ -371,7 +371,7 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
             m->final_goal = now->to, m->final_valid = 1;
     }
     const soa_success *success = &w->scenario->success;
-    if (success->from_phase && !strcmp(def->name, success->from_phase)) m->counting = 1;
+    if (!success->from_phase || !strcmp(def->name, success->from_phase)) m->counting = 1;
     if (success->object && m->counting && !m->final_valid) { /* nobody moves it: it should stay where it is */
         soa_motion now;
         const soa_status s = relative_motion(w, w->object, w->object_base, &now);
@@ -615,7 +615,7 @@ int soai_controller_phase(const soa_world *w) {
     return w->controller ? memory_of(w)->supervisor.phase : -1;
 }
 int soai_controller_counting(const soa_world *w) {
-    return w->controller && memory_of(w)->counting;
+    return !w->controller || memory_of(w)->counting;
 }
 const soa_frame *soai_controller_goal(const soa_world *w) {
     return w->controller && memory_of(w)->final_valid ? &memory_of(w)->final_goal : NULL;
