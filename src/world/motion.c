@@ -24,6 +24,7 @@ static const double joint_give = 1e-4;  /* rad or m that a sticking joint gives 
 static const double least_step = 1e-6;  /* s: a step that brings bodies together is not made shorter */
 static const double error_step = 1e-7;  /* s: nor one by the error control: where forces jump it would never end */
 static const double forced_most = 1e-5; /* s: such jumps are passed by steps without error control, at most so long */
+enum { STEPS_MOST = 1000000 };          /* within a tick: a run that gets nowhere ends */
 
 static void cross(const double a[3], const double b[3], double out[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
@@ -229,6 +230,7 @@ void soai_event(soa_world *w, double t, const char *kind, const char *format, ..
     soa_world_event *e = &w->events[w->event_count++];
     va_list list;
     e->t = t;
+    if (w->event_count == w->event_most) kind = "more", format = "later events of this tick are not kept";
     snprintf(e->kind, sizeof e->kind, "%s", kind);
     va_start(list, format);
     vsnprintf(e->text, sizeof e->text, format, list);
@@ -398,6 +400,8 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
     if (w->status && w->body > 0 && !soa_body(w->model, w->body, &info))
         return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t, info.link,
                            soa_status_text(s));
+    if (flag == ARK_TOO_MUCH_WORK)
+        return soai_report(report, s, -1, 0, "stopped at t = %.9g s: more than %d steps in one tick; too stiff for this method?", t, STEPS_MOST);
     return soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s%s%s", t, soa_status_text(s),
                        w->message[0] ? "; " : "", w->message);
 }
@@ -450,6 +454,7 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
                    : 0;
     double longest_taken = 0, next = 0, forced = error_step, passed = -INFINITY;
     long steps = 0, attempts = 0;
+    int taken = 0;
     while (flag >= 0 && end - t > 1e-13 * (1 + fabs(end))) {
         const double before = t;
         flag = w->cvode ? CVode(w->cvode, end, w->vector, &t, CV_ONE_STEP)
@@ -468,6 +473,7 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
             if (flag >= 0) flag = CVodeReInit(w->cvode, t, w->vector);
         }
         if (flag >= 0 && w->cvode) flag = CVodeSetMaxStep(w->cvode, bounded(longest(w, w->y), o->step));
+        if (flag >= 0 && ++taken > STEPS_MOST) flag = ARK_TOO_MUCH_WORK;
     }
     if (flag < 0) return explain(w, t, flag, report);
     if (!w->cvode && !fixed) {
