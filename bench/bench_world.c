@@ -348,6 +348,167 @@ static int compare(const char *text, size_t size, const peers *others, int round
     return 0;
 }
 
+/* --- boxes -------------------------------------------------------------------------------------------------------- */
+/* 100 cubes of 0.1 m and 1 kg, turned at random.  Spread: 10 x 10 above the plane, where they do not meet each other;
+ * heap: 25 columns of 4 that fall onto each other. */
+static const double box_stiffness = 2e4, box_damping = 30, box_friction = 0.5; /* at one corner, N/m, N s/m */
+static char *box_text(int heap, size_t *length) {
+    const size_t room = 65536;
+    char *text = malloc(room);
+    size_t n = 0;
+    if (!text) return NULL;
+    n += (size_t)snprintf(text, room,
+                          "name: 100 boxes, %s\nduration: 2\ngravity: [0, 0, -9.81]\nrecording: {rate: 50}\nparts:\n",
+                          heap ? "in a heap" : "spread");
+    for (int i = 0; i < 100; ++i) {
+        double u[4];
+        for (int k = 0; k < 4; ++k) u[k] = soa_uniform(1, (uint64_t)i, (uint64_t)k);
+        const double x = heap ? 0.13 * (i % 5) : 0.25 * (i % 10), y = heap ? 0.13 * (i / 5 % 5) : 0.25 * (i / 10);
+        const double z = heap ? 0.15 + 0.19 * (i / 25) : 0.15 + 0.25 * u[3], turn = heap ? 0.4 : 2;
+        n += (size_t)snprintf(text + n, room - n,
+                              "  - {name: b%d, body: {mass: 1, box: [0.1, 0.1, 0.1]}, place: {xyz: [%.6f, %.6f, %.6f], "
+                              "rpy: [%.6f, %.6f, %.6f]}}\n",
+                              i, x, y, z, turn * (u[0] - 0.5), turn * (u[1] - 0.5), turn * (u[2] - 0.5));
+    }
+    n += (size_t)snprintf(text + n, room - n, "  - {name: ground, fixed: true, body: {}}\nshapes:\n");
+    for (int i = 0; i < 100; ++i)
+        n += (size_t)snprintf(text + n, room - n, "  - {name: s%d, group: boxes, on: b%d, box: [0.1, 0.1, 0.1]}\n", i,
+                              i);
+    n += (size_t)snprintf(text + n, room - n, "  - {name: floor, on: ground, plane: {}}\ncontacts:\n");
+    for (int k = 0; k < 2; ++k)
+        n += (size_t)snprintf(text + n, room - n,
+                              "  - {between: [boxes, %s], law: linear, margin: 1 mm, stiffness: %g, damping: %g, "
+                              "friction: %g, tangential_stiffness: 1e4, tangential_damping: 20}\n",
+                              k ? "boxes" : "floor", box_stiffness, box_damping, box_friction);
+    *length = n;
+    return text;
+}
+
+typedef struct tally {
+    soa_work *work;
+    double start, least, most, kinetic, deepest, lowest; /* J; m below the plane, ever and now */
+} tally;
+static void take(const scene *s, const double *q, const double *v, int first, tally *t) {
+    double kinetic = NAN, potential = NAN;
+    soa_energy(soa_world_model(s->world), t->work, q, v, &kinetic, &potential);
+    const double energy = kinetic + potential;
+    if (first) t->start = t->most = energy, t->deepest = -INFINITY;
+    if (!(energy <= t->most)) t->most = energy;
+    t->kinetic = kinetic, t->lowest = -INFINITY;
+    for (int b = 1; b <= s->peer.model.bodies; ++b) {
+        double R[9], reach = 0;
+        const double *at = q + s->body[b].q_index;
+        peer_rotation(at + 3, R);
+        for (int k = 0; k < 3; ++k) reach += fabs(R[6 + k]) * s->peer.half[k];
+        t->lowest = fmax(t->lowest, reach - at[2]);
+    }
+    t->deepest = fmax(t->deepest, t->lowest);
+}
+
+static int drop_ours(scene *s, point *p, tally *t, soa_world_summary *sum, int *contacts) {
+    soa_report report = {.body = -1};
+    soa_world *w = NULL;
+    soa_integration *o = &s->scenario.integration;
+    o->method = p->way.fixed ? SOA_INTEGRATE_FIXED : SOA_INTEGRATE_EXPLICIT, o->order = p->order;
+    o->step = p->way.fixed ? p->way.value : 0;
+    if (!p->way.fixed) o->relative_tolerance = o->absolute_tolerance = p->way.value;
+    p->lost = soa_world_create(&s->scenario, &w, &report) != SOA_OK;
+    double spent = 0;
+    if (!p->lost) take(s, s->q, s->v, 1, t);
+    while (!p->lost && soa_world_time(w) < s->scenario.duration * (1 - 1e-12)) {
+        const double begin = seconds();
+        p->lost = soa_world_tick(w, &report) != SOA_OK;
+        spent += seconds() - begin;
+        if (!p->lost) take(s, soa_world_q(w), soa_world_v(w), 0, t);
+    }
+    if (p->lost) printf("  %s\n", report.text);
+    if (w) soa_world_summarise(w, sum), *contacts = soa_world_contacts(w, NULL, 0);
+    soa_world_free(w);
+    p->time = fmin(p->time, spent / s->scenario.duration);
+    return p->lost;
+}
+static int drop_theirs(scene *s, point *p, tally *t, int *contacts) {
+    double *q = calloc((size_t)(s->nq + s->nv), sizeof *q), *v = q + s->nq, spent = 0;
+    p->lost = !q || p->peer->begin(p->machine, p->number, s->q, s->v);
+    take(s, s->q, s->v, 1, t);
+    const int samples = (int)(50 * s->scenario.duration + 0.5);
+    for (int i = 1; i <= samples && !p->lost; ++i) {
+        const double begin = seconds();
+        p->lost = p->peer->advance(p->machine, i / 50.0);
+        spent += seconds() - begin;
+        if (p->lost) break;
+        p->peer->state(p->machine, q, v);
+        take(s, q, v, 0, t);
+    }
+    *contacts = p->peer->contacts ? p->peer->contacts(p->machine) : -1;
+    free(q);
+    p->time = fmin(p->time, spent / s->scenario.duration);
+    return p->lost;
+}
+
+static int boxes(int heap, const peers *others) {
+    static point p[MOST_POINTS];
+    static const struct {
+        const char *name;
+        int order, fixed;
+        double value;
+    } way[] = {{"world, order 3", 3, 0, 1e-3},        {"world, order 5", 5, 0, 1e-3},
+               {"world, fixed, order 2", 2, 1, 1e-3}, {"world, fixed, order 2", 2, 1, 5e-4},
+               {"world, fixed, order 4", 4, 1, 2e-3}, {"world, fixed, order 4", 4, 1, 1e-3},
+               {"world, fixed, order 4", 4, 1, 5e-4}};
+    void *machine[MOST_PEERS] = {0};
+    size_t length = 0;
+    char *text = box_text(heap, &length);
+    scene s;
+    tally t = {0};
+    if (!text || open_scene(&s, text, length) || soa_work_create(soa_world_model(s.world), &t.work)) return 1;
+    s.peer.boxes = 1, s.peer.friction = box_friction, s.peer.stiffness = box_stiffness, s.peer.damping = box_damping;
+    for (int k = 0; k < 3; ++k) s.peer.half[k] = 0.05;
+    printf("\n%s: %d coordinates, %g s; depths are of the lowest corner below the plane (negative: above it)\n",
+           s.scenario.name, s.nv, s.scenario.duration);
+    printf("  %-8s %-26s %9s %10s %9s %11s %11s %10s %10s %8s\n", "", "", "value", "ms per s", "steps", "energy",
+           "kinetic", "deepest", "at end", "contacts");
+    printf("  %-8s %-26s %9s %10s %9s %11s %11s %10s %10s %8s   %s\n", "", "", "", "", "", "rise, J", "at end, J", "mm",
+           "mm", "at end", "balance, rel. (libsoa)");
+    int ours = 0;
+    for (size_t i = 0; i < sizeof way / sizeof *way; ++i) {
+        p[ours] = (point){.who = "libsoa", .order = way[i].order, .time = INFINITY};
+        p[ours].way = (world_way){way[i].name, way[i].value, way[i].fixed};
+        snprintf(p[ours].how, sizeof p[ours].how, "%s", way[i].name);
+        ++ours;
+    }
+    const int count = ours + list_theirs(&s, others, machine, p + ours, MOST_POINTS - ours);
+    for (int i = 0; i < count; ++i) {
+        soa_world_summary sum = {0};
+        int contacts = 0;
+        if (heap && p[i].peer && !p[i].peer->contacts) continue; /* Simbody: boxes do not meet boxes there */
+        const int lost = p[i].peer ? drop_theirs(&s, &p[i], &t, &contacts) : drop_ours(&s, &p[i], &t, &sum, &contacts);
+        printf("  %-8s %-26s %9.0e", p[i].who, p[i].how, p[i].way.value);
+        if (lost) {
+            printf(" could not\n");
+            continue;
+        }
+        printf(" %10.1f", p[i].time * 1e3);
+        if (p[i].peer)
+            printf(" %9s", "");
+        else
+            printf(" %9lld", sum.steps);
+        printf(" %11.3g %11.3g %10.3f %10.3f", t.most - t.start, t.kinetic, t.deepest * 1e3, t.lowest * 1e3);
+        if (contacts >= 0)
+            printf(" %8d", contacts);
+        else
+            printf(" %8s", "");
+        if (!p[i].peer) printf("   %.1e; contacts created %.1e J at most", sum.energy_error_rel, sum.contact_created);
+        printf("\n");
+    }
+    for (int n = 0; n < others->count; ++n)
+        if (machine[n]) others->of[n]->close(machine[n]);
+    soa_work_free(t.work);
+    close_scene(&s);
+    free(text);
+    return 0;
+}
+
 int main(int count, char **argument) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     static const char *const file[] = {"world_mujoco.so", "world_simbody.so"};
@@ -366,9 +527,11 @@ int main(int count, char **argument) {
     printf("simulations; processor time per simulated second, least of %d rounds", rounds);
     for (int i = 0; i < others.count; ++i) printf("; %s", others.of[i]->version);
     printf("\n");
+    if (count > 4 && !strcmp(argument[4], "boxes")) return boxes(0, &others) || boxes(1, &others);
     if (compare(arm_text, sizeof arm_text - 1, &others, rounds, &pictures[0]) ||
         compare(two_arms_text, sizeof two_arms_text - 1, &others, rounds, &pictures[1]) ||
-        compare(hold_text, sizeof hold_text - 1, &others, rounds, &pictures[2]))
+        compare(hold_text, sizeof hold_text - 1, &others, rounds, &pictures[2]) || boxes(0, &others) ||
+        boxes(1, &others))
         return 1;
     if (count > 2) {
         soa_report report = {.body = -1};

@@ -58,11 +58,11 @@ static mjModel *compile_scene(const world_scene *scene, char *why, size_t size) 
 /* Boxes on a plane have their own file: bodies with geoms. */
 static mjModel *compile_boxes(const world_scene *scene, char *why, size_t size) {
     const peer_model *model = &scene->model;
-    const int most = 50 * model->bodies;
+    const int most = 15 * model->bodies;
     text t = {0};
     put(&t, "<mujoco><compiler inertiafromgeom=\"false\"/><option");
     put_numbers(&t, "gravity", model->gravity, 3);
-    put(&t, "/><size njmax=\"%d\" nconmax=\"%d\" nstack=\"%d\"/><worldbody>\n", 4 * most, most, 50000000);
+    put(&t, "/><size njmax=\"%d\" nconmax=\"%d\" nstack=\"%d\"/><worldbody>\n", 50 * model->bodies, most, 8000000);
     put(&t, "<geom type=\"plane\" size=\"100 100 1\" friction=\"%.17g 0.005 0.0001\"/>\n", scene->friction);
     for (int i = 1; i <= model->bodies; ++i) {
         const soa_body_info *b = &model->body[i];
