@@ -53,7 +53,13 @@ soa_status soai_look(soa_world *w, double t, const double *y) {
 soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
     const double *v = y + w->at_v;
     double *ledger = rate + w->at_ledger;
-    soa_status s = soai_look(w, t, y);
+    soa_status s;
+    if (w->meeting_count || w->scenario->disturbance_count) /* who else needs poses? the dynamics make their own */
+        s = soai_look(w, t, y);
+    else {
+        memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
+        s = soa_normalize(w->model, w->q);
+    }
     if (s) return s;
     memset(rate + w->at_ledger, 0, (size_t)(w->y_count - w->at_ledger) * sizeof *rate);
     memset(w->wrench, 0, 6 * (size_t)(w->bodies + 1) * sizeof *w->wrench);
@@ -239,7 +245,7 @@ void soai_event(soa_world *w, double t, const char *kind, const char *format, ..
 
 /* Book-keeping at an accepted state: touches keep their springs, joints that stick too. */
 static soa_status keep(soa_world *w, double t, double *y) {
-    soa_status s = soai_look(w, t, y);
+    soa_status s = w->meeting_count ? soai_look(w, t, y) : SOA_OK;
     if (s) return s;
     soai_contact_keep(w, t, y);
     for (int i = 0; i < w->nv; ++i) {
@@ -338,7 +344,7 @@ static double longest(soa_world *w, const double *y) {
 static int bound_step(N_Vector y, realtype t, realtype *bound, void *user) {
     soa_world *w = user;
     const double *data = N_VGetArrayPointer(y);
-    *bound = soai_look(w, t, data) ? least_step : fmin(longest(w, data), 1e3);
+    *bound = w->meeting_count && soai_look(w, t, data) ? least_step : fmin(longest(w, data), 1e3);
     return 0;
 }
 
@@ -346,6 +352,16 @@ static void keep_message(int code, const char *module, const char *function, cha
     soa_world *w = user;
     (void)module, (void)function;
     if (code < 0) snprintf(w->message, sizeof w->message, "%s", message);
+}
+
+/* Steps that are fixed need no estimate of their error, so order 4 is had for four evaluations: Kutta's method. */
+static int classical(void *ark) {
+    double c[4] = {0, 0.5, 0.5, 1}, b[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+    double A[16] = {0, 0, 0, 0, 0.5, 0, 0, 0, 0, 0.5, 0, 0, 0, 0, 1, 0};
+    ARKodeButcherTable table = ARKodeButcherTable_Create(4, 4, 0, c, A, b, NULL);
+    const int flag = table ? ARKStepSetTables(ark, 4, 0, NULL, table) : ARK_MEM_FAIL;
+    ARKodeButcherTable_Free(table);
+    return flag;
 }
 
 soa_status soai_solver_open(soa_world *w, soa_report *report) {
@@ -371,11 +387,12 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
         if (!w->ark) return SOA_E_MEMORY;
         bad = ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
               ARKStepSetErrHandlerFn(w->ark, keep_message, w) || ARKStepSetMaxNumSteps(w->ark, -1) ||
-              ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetStabilityFn(w->ark, bound_step, w) ||
-              ARKStepSetCFLFraction(w->ark, 0.999) ||
+              ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetCFLFraction(w->ark, 0.999) ||
               /* the state at the end of a tick is read off the interpolant: one that is exact there and asks for no forces */
-              ARKStepSetInterpolantDegree(w->ark, 1) || ARKStepSetMaxErrTestFails(w->ark, 30) ||
+              ARKStepSetInterpolantType(w->ark, ARK_INTERP_LAGRANGE) || ARKStepSetInterpolantDegree(w->ark, 1) ||
+              ARKStepSetMaxErrTestFails(w->ark, 30) ||
               ARKStepSetMinStep(w->ark, o->method == SOA_INTEGRATE_FIXED ? 0 : error_step);
+        if (!bad && (w->meeting_count || o->max_joint_step > 0)) bad = ARKStepSetStabilityFn(w->ark, bound_step, w);
         if (!bad && implicit)
             bad = ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) || ARKStepSetOrder(w->ark, o->order > 5 ? 5 : o->order < 2 ? 2 : o->order);
         if (!bad && !implicit) {
@@ -383,7 +400,8 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
             if (table == ARKODE_ERK_NONE)
                 return soai_scenario_fault(w->scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
                                            "integration: order %d is not offered; 2, 3, 4, 5, 6 or 8 are", o->order);
-            bad = ARKStepSetTableNum(w->ark, ARKODE_DIRK_NONE, table);
+            bad = o->method == SOA_INTEGRATE_FIXED && o->order == 4 ? classical(w->ark)
+                                                                    : ARKStepSetTableNum(w->ark, ARKODE_DIRK_NONE, table);
         }
     }
     return bad ? SOA_E_MEMORY : SOA_OK;
