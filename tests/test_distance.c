@@ -283,7 +283,8 @@ static void judge_pair(long seed, const pair *q, tally *t) {
     else
         ++t->overlapping;
     judge(core > allowed ? &t->distance : &t->depth, core > allowed ? "distance" : "depth", error, seed, q);
-    /* the points: on their surfaces, distance * normal apart */
+    /* the points: on their surfaces, distance * normal apart; the last to 1e-6 of d, for of two faces turned against
+     * each other by less than that and equally deep one gives the normal and the other may give the points */
     long double x[3], y[3], r[3];
     const double rounding = allowed + 1e-15 * far_of(q);
     for (int i = 0; i < 3; ++i) {
