@@ -264,7 +264,9 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     const soai_meeting *m = &w->meetings[t->meeting];
     const soa_contact_pair *law = &w->scenario->contacts[m->law];
     double across[3];
-    soa_status s = soai_contact_force(law, t->distance + t->offset, t->rate, &t->pressure, &t->stored, &t->saved);
+    soa_contact_pair softer = *law; /* a point that did not come by its motion has its damper with its depth, not at once */
+    if (t->offset > 0) softer.damping *= fmin(1, fmax(0, t->depth) / (0.1 * law->margin));
+    soa_status s = soai_contact_force(&softer, t->distance + t->offset, t->rate, &t->pressure, &t->stored, &t->saved);
     if (s) return s;
     t->pressure *= t->weight, t->stored *= t->weight;
     t->bound = law->friction * fmax(t->pressure, 0);
