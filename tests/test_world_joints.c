@@ -41,7 +41,7 @@ static void friction_holds_and_stops(void **state) {
     const double q0 = q_of(&s, "p.hinge")[0];
     run_to(&s, 61);
     printf("  held at 0.97 of its friction: gives %.1e rad, then creeps %.1e rad in 60 s\n", q0 - 0.3, q_of(&s, "p.hinge")[0] - q0);
-    near("gives", q0, 0.3, 2e-4);
+    near("gives", q0, 0.3, 1e-3); /* it starts unstrained, and falls into its friction */
     near("creep", q_of(&s, "p.hinge")[0], q0, 1e-9);
     closed(&s);
     write_pendulum(3, 0, -INFINITY, INFINITY, 0);
@@ -89,7 +89,7 @@ static void stops_push_only(void **state) {
         if (!c) near("given back", back, 2, 1e-6), near("depth", most, 1 + 2 * sqrt(J / 3000), 1e-3);
         /* the force is cut where it would pull: between the half-wave that pulls and this */
         if (c) assert_true(back < 2 * exp(-zeta * 2) && back > 2 * exp(-zeta * PI / sqrt(1 - zeta * zeta)));
-        assert_true(summary_of(&s).stopped <= 1e-9);
+        assert_true(summary_of(&s).stopped <= 1e-6);
         closed(&s);
     }
 }
@@ -181,6 +181,7 @@ static void floating_arms(void **state) {
             for (int k = 0; k < 3; ++k) worst = fmax(worst, fabs(c[k] - c0[k] - 0.1 * i * p0[k]));
         }
         const soa_world_summary sum = summary_of(&s);
+        assert_true(sum.kinetic > 0.1 && fabs(sum.supplied) > 0.1);
         printf("  keep_momentum %s: momentum %.1e, centre of mass off its line %.1e m, energy %.1e\n", keep ? "true " : "false", sum.momentum_error_rel,
                worst, sum.energy_error_rel);
         assert_true(sum.is_free);
@@ -222,7 +223,6 @@ static void push_gives_impulse(void **state) {
     stage s = made("name: push\nduration: 1\ngravity: [0, 0, 0]\nparts:\n  - {name: b, body: {mass: 2, sphere: 0.1}}\n"
                    "disturbances:\n  - {frame: b, start: 0.123, duration: 0.25, wrench: [0, 0, 0.03, 4, 0, 0]}\nrecording: {rate: 100}\n");
     run_to(&s, 1);
-    printf("  speed %.9f of 0.5, turning %.9f of %.9f\n", v_of(&s, "b.root")[3], v_of(&s, "b.root")[2], 0.25 * 0.03 / (0.4 * 2 * 0.01));
     double v[3];
     velocity_of(&s, "b.root", v);
     near("speed", v[0], 0.5, 1e-6);
