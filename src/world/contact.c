@@ -13,7 +13,8 @@
  *             the state (Dupont, Hayward, Armstrong & Altpeter 2002, an elasto-plastic friction law):
  *                 s' = v - phi(k |s| / bound) max(0, v . s/|s|) s/|s| + w x s,   phi from 0 below 0.9 to 1 at 1
  *             v is the sliding velocity of the material points, so rolling is not held back; w is the common spin about
- *             the normal, so that what is held may be carried about.  Below 0.9 the contact sticks: what is displaced comes
+ *             the normal, so that what is held may be carried about.  In fast sliding the first two terms are slowed by 2 bound / (c |v|) so
+ *             that no step is shortened for them.  Below 0.9 the contact sticks: what is displaced comes
  *             back and nothing creeps.  f . v + (k |s|^2 / 2)' <= 0 in every case: friction creates no energy.
  *             Friction against spinning about the normal is not modelled at a single point; patches resist it.
  * slots       touches that last keep their spring in a slot, known by the pair of shapes and the features that meet; where
@@ -276,7 +277,9 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     const soai_meeting *m = &w->meetings[t->meeting];
     const soa_contact_pair *law = &w->scenario->contacts[m->law];
     double across[3];
-    soa_status s = soai_contact_force(law, t->distance + t->offset, t->rate, &t->pressure, &t->stored, &t->saved);
+    soa_contact_pair softer = *law; /* a point that did not come by its motion has its damper with its depth, not at once */
+    if (t->offset > 0) softer.damping *= fmin(1, fmax(0, t->depth) / (0.1 * law->margin));
+    soa_status s = soai_contact_force(&softer, t->distance + t->offset, t->rate, &t->pressure, &t->stored, &t->saved);
     if (s) return s;
     t->pressure *= t->weight, t->stored *= t->weight;
     t->bound = law->friction * fmax(t->pressure, 0);
@@ -298,8 +301,11 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     const double stretch = length > 0 ? dot(across, t->velocity) / length : 0;
     const double slip = stretch > 0 ? soai_slip_part(t->bound > 0 ? k * length / t->bound : 1) * stretch / length : 0;
     cross(t->normal, across, t->spring_rate);
-    for (int j = 0; j < 3; ++j) t->spring_rate[j] = t->velocity[j] - slip * across[j] + spin * t->spring_rate[j];
-    t->slip_rate = slip * length;
+    /* where the damper alone is beyond the bound, the spring may follow the motion slowly: 2 k / c instead of |v| / |s| */
+    const double speed = sqrt(dot(t->velocity, t->velocity)), pace = c * speed > 2 * t->bound ? 2 * t->bound / (c * speed) : 1;
+    for (int j = 0; j < 3; ++j)
+        t->spring_rate[j] = pace * (t->velocity[j] - slip * across[j]) + spin * t->spring_rate[j];
+    t->slip_rate = t->sliding ? fmax(slip * length, (1 - pace) * speed) : slip * length;
     return SOA_OK;
 }
 

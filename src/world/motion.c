@@ -76,7 +76,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
     }
     for (int i = 0; i < w->scenario->disturbance_count; ++i) {
         const soa_disturbance *d = &w->scenario->disturbances[i];
-        if (!(t >= d->start && t < d->start + d->duration)) continue;
+        if (!(w->when >= d->start && w->when < d->start + d->duration)) continue; /* constant from edge to edge */
         soa_frame at, own;
         double V[6], moment[3];
         soa_frame_info info;
@@ -453,7 +453,7 @@ static int pass_jump(soa_world *w, double *t, double end) {
 }
 
 /* From the time of the state to `end`, torques held.  The integrator starts anew, so that nothing but the state matters. */
-soa_status soai_advance(soa_world *w, double end, soa_report *report) {
+static soa_status advance_smoothly(soa_world *w, double end, soa_report *report) {
     const soa_integration *o = &w->scenario->integration;
     soai_state *state = w->state;
     const int fixed = o->method == SOA_INTEGRATE_FIXED;
@@ -505,4 +505,22 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
     state->t = end;
     soa_status s = soai_look(w, end, w->y); /* what is seen of the touches follows from the state alone */
     return s ? explain(w, t, 0, report) : SOA_OK;
+}
+
+/* From edge to edge of the disturbances. */
+soa_status soai_advance(soa_world *w, double end, soa_report *report) {
+    const double tiny = 1e-12 * (1 + fabs(end));
+    soa_status s = SOA_OK;
+    while (!s && end - w->state->t > tiny) {
+        double next = end;
+        for (int i = 0; i < w->scenario->disturbance_count; ++i) {
+            const soa_disturbance *d = &w->scenario->disturbances[i];
+            const double edge[2] = {d->start, d->start + d->duration};
+            for (int k = 0; k < 2; ++k)
+                if (edge[k] > w->state->t + tiny && edge[k] < next - tiny) next = edge[k];
+        }
+        w->when = 0.5 * (w->state->t + next);
+        s = advance_smoothly(w, next, report);
+    }
+    return s;
 }

@@ -150,6 +150,7 @@ struct soa_world {
     size_t control_size;
 
     double tick_length;
+    double when; /* s, within the stretch between edges of disturbances that is being integrated */
     double *q, *qdd, *torque;
 
     SUNContext context;
