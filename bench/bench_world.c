@@ -9,7 +9,9 @@
  * Contact-free scenes: processor time per simulated second against the error of the last state (largest difference of a
  * coordinate or a velocity; rad, m, rad/s, m/s) from a reference of ours with tolerance 1e-13, which is itself checked
  * by a method of another order.  Everybody in turn, several rounds, the least time of each counts; building and setting
- * up are not timed.  Boxes: time, energy and depth, all computed from the states by the same code.                  */
+ * up are not timed.  Boxes: time, energy and depth, all computed from the states by the same code.
+ *
+ * soa_bench_world DIRECTORY_OF_PEERS [PICTURE.svg [ROUNDS [free | boxes]]]                                           */
 #define _GNU_SOURCE /* RTLD_DEEPBIND */
 #include "soa/soa.h"
 #include "soa/world.h"
@@ -22,6 +24,7 @@
 
 enum { MOST_PEERS = 2, MOST_POINTS = 160, MOST_CURVES = 40 };
 
+static const double PATIENCE = 10; /* s of processor time for one fall of the boxes */
 static double seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -271,11 +274,13 @@ static int list_theirs(const scene *s, const peers *others, void **machine, poin
     return count;
 }
 
-/* Time of our lower curve at this error: the least of all points of ours that are as good. */
+/* Our lower curve at this error: the fastest of all points of ours that are as good.  Within 1 %, for the same method with
+ * the same step makes the same error but for rounding. */
 static const point *best_of_ours(const point *p, int ours, double error, int fixed_only) {
     const point *best = NULL;
     for (int i = 0; i < ours; ++i)
-        if (!p[i].lost && p[i].error <= error && (!fixed_only || p[i].way.fixed) && (!best || p[i].time < best->time))
+        if (!p[i].lost && p[i].error <= 1.01 * error && (!fixed_only || p[i].way.fixed) &&
+            (!best || p[i].time < best->time))
             best = &p[i];
     return best;
 }
@@ -315,7 +320,7 @@ static int compare(const char *text, size_t size, const peers *others, int round
     const int ours = list_ours(&s, p), count = ours + list_theirs(&s, others, machine, p + ours, MOST_POINTS - ours);
     for (int round = 0; round < rounds; ++round)
         for (int i = 0; i < count; ++i)
-            if (!round || !p[i].lost) move(&s, &p[i]);
+            if (!round || (!p[i].lost && p[i].time * s.scenario.duration < 0.5)) move(&s, &p[i]); /* long ones: once */
     printf("  %-8s %-26s %9s %12s %10s %8s %9s   %s\n", "", "", "value", "us per s", "error", "steps", "evals",
            "libsoa as good: us per s, times faster");
     int worse = 0, judged = 0, garbage = 0;
@@ -358,7 +363,7 @@ static char *box_text(int heap, size_t *length) {
     size_t n = 0;
     if (!text) return NULL;
     n += (size_t)snprintf(text, room,
-                          "name: 100 boxes, %s\nduration: 2\ngravity: [0, 0, -9.81]\nrecording: {rate: 50}\nparts:\n",
+                          "name: 100 boxes, %s\nduration: 1\ngravity: [0, 0, -9.81]\nrecording: {rate: 50}\nparts:\n",
                           heap ? "in a heap" : "spread");
     for (int i = 0; i < 100; ++i) {
         double u[4];
@@ -439,10 +444,14 @@ static int drop_theirs(scene *s, point *p, tally *t, int *contacts) {
         if (p->lost) break;
         p->peer->state(p->machine, q, v);
         take(s, q, v, 0, t);
+        if (spent > PATIENCE && i < samples) {
+            p->lost = 1;
+            p->time = spent / (i / 50.0); /* so far */
+        }
     }
     *contacts = p->peer->contacts ? p->peer->contacts(p->machine) : -1;
     free(q);
-    p->time = fmin(p->time, spent / s->scenario.duration);
+    if (!p->lost) p->time = fmin(p->time, spent / s->scenario.duration);
     return p->lost;
 }
 
@@ -453,7 +462,8 @@ static int boxes(int heap, const peers *others) {
         int order, fixed;
         double value;
     } way[] = {{"world, order 3", 3, 0, 1e-3},        {"world, order 5", 5, 0, 1e-3},
-               {"world, fixed, order 2", 2, 1, 1e-3}, {"world, fixed, order 2", 2, 1, 5e-4},
+               {"world, fixed, order 2", 2, 1, 2e-3}, {"world, fixed, order 2", 2, 1, 1e-3},
+               {"world, fixed, order 2", 2, 1, 5e-4}, {"world, fixed, order 4", 4, 1, 4e-3},
                {"world, fixed, order 4", 4, 1, 2e-3}, {"world, fixed, order 4", 4, 1, 1e-3},
                {"world, fixed, order 4", 4, 1, 5e-4}};
     void *machine[MOST_PEERS] = {0};
@@ -485,7 +495,10 @@ static int boxes(int heap, const peers *others) {
         const int lost = p[i].peer ? drop_theirs(&s, &p[i], &t, &contacts) : drop_ours(&s, &p[i], &t, &sum, &contacts);
         printf("  %-8s %-26s %9.0e", p[i].who, p[i].how, p[i].way.value);
         if (lost) {
-            printf(" could not\n");
+            if (p[i].time < INFINITY)
+                printf(" %10.0f so far, left out\n", p[i].time * 1e3);
+            else
+                printf(" could not\n");
             continue;
         }
         printf(" %10.1f", p[i].time * 1e3);
@@ -527,11 +540,11 @@ int main(int count, char **argument) {
     printf("simulations; processor time per simulated second, least of %d rounds", rounds);
     for (int i = 0; i < others.count; ++i) printf("; %s", others.of[i]->version);
     printf("\n");
-    if (count > 4 && !strcmp(argument[4], "boxes")) return boxes(0, &others) || boxes(1, &others);
+    const int only_boxes = count > 4 && !strcmp(argument[4], "boxes"), no_boxes = count > 4 && !only_boxes;
+    if (only_boxes) return boxes(0, &others) || boxes(1, &others);
     if (compare(arm_text, sizeof arm_text - 1, &others, rounds, &pictures[0]) ||
         compare(two_arms_text, sizeof two_arms_text - 1, &others, rounds, &pictures[1]) ||
-        compare(hold_text, sizeof hold_text - 1, &others, rounds, &pictures[2]) || boxes(0, &others) ||
-        boxes(1, &others))
+        compare(hold_text, sizeof hold_text - 1, &others, rounds, &pictures[2]))
         return 1;
     if (count > 2) {
         soa_report report = {.body = -1};
@@ -545,5 +558,5 @@ int main(int count, char **argument) {
                                .panel_count = 3};
         if (soa_plot_svg(&plot, argument[2], &report)) printf("%s\n", report.text);
     }
-    return 0;
+    return no_boxes ? 0 : boxes(0, &others) || boxes(1, &others);
 }

@@ -8,6 +8,8 @@
 #include "world_peer.h"
 
 #include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace {
 
@@ -18,6 +20,7 @@ struct World {
     std::unique_ptr<Integrator> integrator;
     std::unique_ptr<TimeStepper> stepper;
     int boxes = 0;
+    bool quiet = false;
 };
 
 const world_way tree_ways[] = {{"Merson 4", 1e-2, 0},
@@ -133,6 +136,7 @@ int world_begin(void *peer, int way, const double *q, const double *v) {
     Peer &p = *w.p;
     world_way how;
     if (!way_at(peer, way, &how)) return 1;
+    w.quiet = !std::strncmp(how.curve, "CPodes", 6);
     try {
         State &s = p.state;
         s.setTime(0);
@@ -161,9 +165,27 @@ int world_begin(void *peer, int way, const double *q, const double *v) {
     }
     return 0;
 }
+// CPODES writes pages to the standard error; they are not for the reader of a table.
+struct Hush {
+    int saved;
+    Hush() : saved(dup(2)) {
+        const int nowhere = ::open("/dev/null", O_WRONLY);
+        dup2(nowhere, 2);
+        ::close(nowhere);
+    }
+    Hush(const Hush &) = delete;
+    Hush &operator=(const Hush &) = delete;
+    ~Hush() {
+        std::fflush(stderr);
+        dup2(saved, 2);
+        ::close(saved);
+    }
+};
 int world_advance(void *peer, double time) {
     World &w = *static_cast<World *>(peer);
     try {
+        std::unique_ptr<Hush> hush;
+        if (w.quiet) hush = std::make_unique<Hush>();
         w.stepper->stepTo(time);
     } catch (const std::exception &) {
         return 1;
