@@ -26,8 +26,9 @@ SOAI_INLINE void lanes_turn(const real a, const real b, const real c, const real
 SOAI_INLINE int lanes_pack(const konst *from, long stride, int count, int states, real *to) {
     const konst *row[SOAI_LANES];
     real sum = {0}; /* of x - x: zero, or NaN where a number is not finite */
-    for (int l = 0; l < SOAI_LANES; ++l) row[l] = from + stride * (l < states ? l : states - 1);
-    int j = 0, fine = 1;
+    row[0] = from;
+    SOAI_UNROLL for (int l = 1; l < SOAI_LANES; ++l) row[l] = row[l - 1] + (l < states ? stride : 0);
+    int j = 0;
 #ifdef SOAI_SHUFFLED
     for (int next = 0; count >= 4 && next < count; next += 4) {
         j = next + 4 <= count ? next : count - 4;
@@ -45,8 +46,7 @@ SOAI_INLINE int lanes_pack(const konst *from, long stride, int count, int states
         sum += x - x;
         to[j] = x;
     }
-    for (int l = 0; l < SOAI_LANES; ++l) fine &= sum[l] == 0;
-    return fine;
+    return pack_all(sum == 0);
 }
 SOAI_INLINE void lanes_unpack(const real *from, int count, int states, konst *to, long stride) {
 #ifdef SOAI_SHUFFLED
