@@ -270,7 +270,7 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
         double size = fabs(y[i]), absolute = o->absolute_tolerance;
         if (i < w->nq && w->angle[i] && size > 1) size = 1;
         if (i >= w->at_ledger && i < w->at_slots) size = fmax(size, w->state->stats.energy_scale), absolute *= 10;
-        if (i >= w->at_slots) absolute = fmax(absolute, 1e-6); /* springs of friction: their rates have corners */
+        if (i >= w->at_slots) absolute = fmax(absolute, 1e-7); /* springs of friction: their rates have corners */
         out[i] = 1 / (o->relative_tolerance * size + absolute + 1e-15 * fabs(y[i]));
         if (!(out[i] > 0)) return -1;
     }
@@ -418,15 +418,24 @@ static double bounded(double step, double most) {
     return most > 0 ? fmin(step, most) : step < INFINITY ? step : 0; /* 0: SUNDIALS' word for no bound */
 }
 
-/* One step to `end` without error control, then on with it. */
-static int pass_jump(soa_world *w, double *t, double end) {
+/* One step from y_before to `end` without error control (Runge and Kutta's own), then on with it. */
+static int pass_jump(soa_world *w, double *t, double end, double stop) {
+    static const double at[4] = {0, 0.5, 0.5, 1}, part[4] = {1. / 6, 1. / 3, 1. / 3, 1. / 6};
     const double h = end - *t;
-    int flag = restart(w, *t);
-    if (flag >= 0) flag = ARKStepSetFixedStep(w->ark, h);
-    if (flag >= 0) flag = ARKStepEvolve(w->ark, end, w->vector, t, ARK_ONE_STEP);
+    const size_t size = (size_t)w->y_count * sizeof *w->y;
+    memcpy(w->y, w->y_before, size);
+    for (int k = 0; k < 4; ++k) {
+        for (int i = 0; i < w->y_count; ++i) w->y_stage[i] = w->y_before[i] + (k ? at[k] * h * w->y_rate[i] : 0);
+        ++w->state->stats.evaluations;
+        w->status = soai_motion(w, *t + at[k] * h, w->y_stage, w->y_rate);
+        if (w->status) return -1;
+        for (int i = 0; i < w->y_count; ++i) w->y[i] += part[k] * h * w->y_rate[i];
+    }
     ++w->state->stats.forced;
-    if (flag >= 0) flag = restart(w, *t);
-    if (flag >= 0) flag = ARKStepSetFixedStep(w->ark, 0);
+    *t = end;
+    int flag = after_step(end, w->vector, w);
+    if (flag >= 0) flag = restart(w, end);
+    if (flag >= 0) flag = ARKStepSetStopTime(w->ark, fmax(stop, end)); /* forgotten at every start */
     return flag < 0 ? flag : ARKStepSetInitStep(w->ark, h);
 }
 
@@ -452,13 +461,15 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
     long steps = 0, attempts = 0;
     while (flag >= 0 && end - t > 1e-13 * (1 + fabs(end))) {
         const double before = t;
+        memcpy(w->y_before, w->y, (size_t)w->y_count * sizeof *w->y);
         flag = w->cvode ? CVode(w->cvode, end, w->vector, &t, CV_ONE_STEP)
                         : ARKStepEvolve(w->ark, end, w->vector, &t, ARK_ONE_STEP);
         if ((flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE) && !w->cvode && !fixed && !w->status) {
             ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
             state->stats.rejected += attempts - steps; /* counted anew after it */
+            t = before;
             forced = t - passed < 10 * forced ? fmin(4 * forced, forced_most) : error_step;
-            flag = pass_jump(w, &t, fmin(t + forced, end));
+            flag = pass_jump(w, &t, fmin(t + forced, end), end);
             passed = t;
         }
         longest_taken = fmax(longest_taken, t - before);
@@ -466,6 +477,7 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
         if (flag >= 0 && w->cvode && (changed(w, t) || t >= end - 1e-13 * (1 + fabs(end)))) {
             flag = after_step(t, w->vector, w);
             if (flag >= 0) flag = CVodeReInit(w->cvode, t, w->vector);
+            if (flag >= 0) flag = CVodeSetStopTime(w->cvode, end);
         }
         if (flag >= 0 && w->cvode) flag = CVodeSetMaxStep(w->cvode, bounded(longest(w, w->y), o->step));
     }
