@@ -16,9 +16,18 @@ set(SOA_KERNEL_TEXT src/spatial/real.h src/spatial/algebra.h src/dynamics/view.h
 set(embedded ${CMAKE_CURRENT_BINARY_DIR}/kernel_text.c)
 list(TRANSFORM SOA_KERNEL_TEXT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE kernel_files)
 add_custom_command(OUTPUT ${embedded}
-  COMMAND ${CMAKE_COMMAND} -DOUT=${embedded} "-DFILES=${kernel_files}" -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
+  COMMAND ${CMAKE_COMMAND} -DOUT=${embedded} -DLIST=soai_kernel_text -DHEADER=src/io/kernel_text.h "-DFILES=${kernel_files}" -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
   DEPENDS ${kernel_files} cmake/embed.cmake VERBATIM)
 set_source_files_properties(${embedded} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
+
+# The shipped scenarios, as strings, for `soa sim NAME` and `soa demo`.
+file(GLOB scenario_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/scenarios/*.yaml)
+set(scenarios ${CMAKE_CURRENT_BINARY_DIR}/scenario_text.c)
+add_custom_command(OUTPUT ${scenarios}
+  COMMAND ${CMAKE_COMMAND} -DOUT=${scenarios} -DLIST=soai_scenario_text -DHEADER=src/world/scenario_text.h "-DFILES=${scenario_files}"
+          -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
+  DEPENDS ${scenario_files} cmake/embed.cmake VERBATIM)
+set_source_files_properties(${scenarios} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
 
 # A library of its own objects, compiled once for both kinds; the rest of the arguments is what it links to.
 function(soa_upper_library name output exported sources)
@@ -41,7 +50,7 @@ if(OpenMP_C_FOUND AND NOT SOA_SANITIZE MATCHES thread) # its barriers are unknow
   set(SOA_OPENMP OpenMP::OpenMP_C)
   set(SOA_OPENMP_LIBS " ${OpenMP_C_FLAGS}")
 endif()
-soa_upper_library(soa_sim soa-sim sim "${SOA_WORLD}" SUNDIALS::arkode SUNDIALS::cvode SUNDIALS::nvecserial PkgConfig::FYAML
+soa_upper_library(soa_sim soa-sim sim "${SOA_WORLD};${scenarios}" SUNDIALS::arkode SUNDIALS::cvode SUNDIALS::nvecserial PkgConfig::FYAML
                   PkgConfig::HDF5 ${SOA_OPENMP})
 target_link_libraries(soa_sim_static PUBLIC soa_io_static) # scenarios open models
 if(SOA_SHARED)
@@ -60,6 +69,21 @@ set_target_properties(soa_program PROPERTIES OUTPUT_NAME soa)
 target_compile_definitions(soa_program PRIVATE _POSIX_C_SOURCE=200809L)
 target_link_libraries(soa_program PRIVATE soa_warnings soa_app)
 
+# The same sweep with ranks, where MPI is; soa itself does without.
+if(NOT SOA_SANITIZE)
+  find_package(MPI QUIET COMPONENTS C)
+endif()
+if(MPI_C_FOUND)
+  add_executable(soa_mpi apps/mpi/main.c)
+  set_target_properties(soa_mpi PROPERTIES OUTPUT_NAME soa-mpi)
+  target_compile_definitions(soa_mpi PRIVATE _POSIX_C_SOURCE=200809L)
+  target_link_libraries(soa_mpi PRIVATE soa_warnings soa_app MPI::MPI_C)
+endif()
+
 # The tables and the picture of docs/theory/operation-counts.md; `make counts` runs it.
 add_executable(soa_counts apps/counts/counts.c)
 target_link_libraries(soa_counts PRIVATE soa_warnings soa_io_static soa_sim_static m)
+
+# The pictures of docs/grapple.md; `make grapple-figures` runs it.
+add_executable(soa_grapple_figures apps/grapple/figures.c)
+target_link_libraries(soa_grapple_figures PRIVATE soa_warnings soa_sim_static m)

@@ -1,5 +1,5 @@
-# Writes the files of FILES as C strings into OUT: const soai_text soai_kernel_text[], in order, ended by NULL.
-set(text "/* made by cmake/embed.cmake from the kernels' sources */\n#include \"${CMAKE_CURRENT_LIST_DIR}/../src/io/kernel_text.h\"\nconst soai_text soai_kernel_text[] = {\n")
+# Writes the files of FILES as C strings into OUT: const soai_text LIST[], in order, ended by NULL, declared in HEADER.
+set(text "/* made by cmake/embed.cmake */\n#include \"${CMAKE_CURRENT_LIST_DIR}/../${HEADER}\"\nconst soai_text ${LIST}[] = {\n")
 foreach(file ${FILES})
   file(READ ${file} content)
   string(REPLACE "\\" "\\\\" content "${content}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # setup.sh [--check] PURPOSE...  installs through apt what is missing for a purpose, and only that.
 #   build    compiler, cmake, and the libraries of the soa program
-#   test     what the tests need beyond it: clang, cmocka, LAPACKE, MuJoCo
+#   test     what the tests need beyond it: clang, cmocka, LAPACKE, MuJoCo, Open MPI
 #   bench    the peers of the benchmark
 #   fuzz     libFuzzer
 #   format   clang-format
@@ -29,6 +29,8 @@ clang           command:clang
 libcmocka-dev   header:cmocka.h
 liblapacke-dev  header:lapacke.h
 libmujoco-dev   header:mujoco/mujoco.h
+libopenmpi-dev  command:mpicc
+openmpi-bin     command:mpirun
 '
 [ -z "${SOA_REFERENCE_DIR:-}" ] || test+='python3 command:python3
 '

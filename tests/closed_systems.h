@@ -148,7 +148,7 @@ static inline int any_constraint(closed *s, soa_constraint_kind kind, soa_constr
     *def = soa_constraint_default(kind, below(d, frames), below(d, frames));
     OK(soa_frame_get(s->m, def->frame1, &i1));
     OK(soa_frame_get(s->m, def->frame2, &i2));
-    const int driven = (kind == SOA_DISTANCE || kind == SOA_RATIO) && roll(d, 0, 1) < 0.5;
+    const int driven = (kind == SOA_DISTANCE || kind == SOA_RATIO || kind == SOA_PLANE) && roll(d, 0, 1) < 0.5;
     if (kind == SOA_RATIO) {
         int terms = 0;
         for (int k = 0; k < 3; ++k) {
@@ -182,6 +182,9 @@ static inline int any_constraint(closed *s, soa_constraint_kind kind, soa_constr
         for (int j = 0; j < 3; ++j) e[j] = P2.p[j] - P1.p[j];
         def->value = sqrt(dot(3, e, e));
         if (def->value < 0.05) return 0;
+    } else if (kind == SOA_PLANE) {
+        const soa_frame back = soa_frame_inverse(&P1);
+        def->value = soa_frame_compose(&back, &P2).p[2];
     } else if (kind == SOA_ROLLING) {
         def->value = roll(d, 0.05, 0.4);
         const soa_frame stand = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {roll(d, -1, 1), roll(d, -1, 1), def->value}};
@@ -251,7 +254,8 @@ static inline closed *open_closed(long seed, int most) {
                                          : pick < 6 ? SOA_DISTANCE
                                          : pick < 7 ? SOA_RATIO
                                          : pick < 8 ? SOA_ROLLING
-                                                    : SOA_VELOCITY;
+                                         : pick < 9 ? SOA_VELOCITY
+                                                    : SOA_PLANE;
         const int k = s->count;
         soa_constraint_def def;
         if (!any_constraint(s, kind, &def, s->waves + k)) continue;

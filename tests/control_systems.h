@@ -1,5 +1,5 @@
-/* control_systems.h  machines for tests of control: random trees of which only some coordinates are driven, and two PUMA
- * arms on a floating base beside a floating satellite, all in one model. */
+/* control_systems.h  machines for tests of control: random trees of which only some coordinates are driven, and two
+ * PUMA arms on a floating base beside a floating satellite, all in one model. */
 #ifndef SOA_TESTS_CONTROL_SYSTEMS_H
 #define SOA_TESTS_CONTROL_SYSTEMS_H
 #include "soa/io.h"
@@ -52,6 +52,35 @@ static inline void driven_tree_close(driven_tree *t) {
     soa_control_free(t->c), soa_work_free(t->w), free_tree_state(&t->s);
     free(t->drive), free(t->M), free(t->h), free(t->x), free(t->y), free(t->tau);
     soa_model_free(t->m);
+}
+
+static inline void cross_add(const double a[3], const double b[3], double out[3]) {
+    out[0] += a[1] * b[2] - a[2] * b[1], out[1] += a[2] * b[0] - a[0] * b[2], out[2] += a[0] * b[1] - a[1] * b[0];
+}
+/* World acceleration of a frame whose relative motion in the frame of its goal obeys a_rel = a_goal + K e + D e'; the
+ * kinematics, with accelerations, stand in w. */
+static inline void wanted_in_frame(const soa_model *m, const soa_work *w, int frame, int base, const soa_motion *goal,
+                                   const soa_frame_error *e, const double K[6], const double D[6], double want[6]) {
+    soa_frame B, H;
+    double V[6], VB[6], AB[6], r[3], t[3] = {0}, rel[6];
+    OK(soa_pose(m, w, base, &B));
+    OK(soa_pose(m, w, frame, &H));
+    OK(soa_velocity(m, w, base, SOA_AXES_WORLD, VB));
+    OK(soa_velocity(m, w, frame, SOA_AXES_WORLD, V));
+    OK(soa_acceleration_classical(m, w, base, SOA_AXES_WORLD, AB));
+    for (int j = 0; j < 3; ++j) r[j] = H.p[j] - B.p[j];
+    cross_add(VB, r, t); /* w x r */
+    for (int j = 0; j < 3; ++j) rel[j] = V[j] - VB[j], rel[3 + j] = V[3 + j] - VB[3 + j] - t[j];
+    memcpy(want, AB, sizeof AB);
+    cross_add(AB, r, want + 3);
+    cross_add(VB, t, want + 3);
+    cross_add(VB, rel, want);
+    for (int twice = 0; twice < 2; ++twice) cross_add(VB, rel + 3, want + 3);
+    for (int h = 0; h < 6; h += 3)
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j)
+                want[h + i] += B.R[3 * i + j] * goal->acceleration[h + j] +
+                               e->goal.R[3 * i + j] * (K[h + j] * e->error[h + j] + D[h + j] * e->rate[h + j]);
 }
 
 /* Two PUMA arms on a floating base (two-puma), each with a palm frame, and a box that floats: one model, no gravity. */

@@ -104,7 +104,7 @@ cp out version
 run --version
 same --version out version
 commands=$("$soa" help | sed -n '/^commands:/,/^$/p' | awk 'NF > 1 { print $1 }')
-for command in info check compute gen save models demo completion version help; do
+for command in info check compute gen save models sim export drop demo completion version help; do
     case " $(echo $commands) " in *" $command "*) ok ;; *) bad "help does not list $command" ;; esac
     run $command --help
     expect "$command --help" 0
@@ -113,7 +113,7 @@ for command in info check compute gen save models demo completion version help; 
     run help $command
     same "help $command" out help1
 done
-for command in info check compute gen save models demo completion; do
+for command in info check compute gen save models sim export drop demo completion; do
     run help $command
     has "help $command" out "examples:"
 done

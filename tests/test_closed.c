@@ -59,7 +59,7 @@ static int may_jump(const soa_constraint_def *def, double g) {
 static void rows_by_differences(void **state) {
     (void)state;
     worst_case closure = {0}, admissible = {0}, rates = {0}, matrix = {0}, second = {0}, velocity = {0}, far = {0};
-    int kinds[5] = {0}, joints[SOA_JOINT_TYPE_COUNT] = {0}, drives = 0, mimics = 0, floating = 0;
+    int kinds[6] = {0}, joints[SOA_JOINT_TYPE_COUNT] = {0}, drives = 0, mimics = 0, floating = 0;
     for (long seed = first_seed(); seed < first_seed() + systems(); ++seed) {
         closed *s = open_closed(seed, 4);
         const int nv = s->nv, rows = s->rows;
@@ -134,9 +134,9 @@ static void rows_by_differences(void **state) {
         }
         close_closed(s);
     }
-    printf(
-        "  loops %d, distances %d, ratios %d, rolling %d, velocities %d; driven %d; mimic joints %d, free bases %d\n",
-        kinds[0], kinds[1], kinds[2], kinds[3], kinds[4], drives, mimics, floating);
+    printf("  loops %d, distances %d, ratios %d, rolling %d, velocities %d, planes %d; driven %d; mimic joints %d, "
+           "free bases %d\n",
+           kinds[0], kinds[1], kinds[2], kinds[3], kinds[4], kinds[5], drives, mimics, floating);
     for (int j = 0; j < SOA_JOINT_TYPE_COUNT; ++j)
         printf("  %s %d%s", soa_joint_type_name((soa_joint_type)j), joints[j],
                j + 1 < SOA_JOINT_TYPE_COUNT ? "," : "\n");
@@ -152,6 +152,7 @@ static void rows_by_differences(void **state) {
 static void dynamics(void **state) {
     (void)state;
     worst_case vdot = {0}, pull = {0}, lambda = {0}, whole[3] = {{0}}, least = {0}, dull = {0}, hidden = {0};
+    worst_case respond = {0};
     long full = 0, redundant = 0, beyond = 0, refused = 0, moving = 0;
     for (long seed = first_seed(); seed < first_seed() + systems(); ++seed) {
         closed *s = open_closed(seed, 4);
@@ -185,6 +186,14 @@ static void dynamics(void **state) {
                 pull_of(s, s->lambda, s->v1);
                 note(&pull, relative(s->v1, a.pull, (size_t)nv), seed);
                 note(independent ? &lambda : &least, relative(s->lambda, a.lambda, (size_t)rows), seed);
+                /* what a further force adds */
+                double *x = s->A, *more = x + nv, size = 1;
+                roll_many(&s->d, -20, 20, (size_t)nv, x);
+                OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, s->f, 2, s->t, s->qdd, NULL, NULL));
+                OK(soa_closed_response(s->c, s->w, x, more));
+                for (int j = 0; j < nv; ++j) x[j] += s->tau[j], size = fmax(size, fmax(fabs(more[j]), fabs(s->qdd[j])));
+                OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, x, s->f, 2, s->t, s->v1, NULL, NULL));
+                for (int j = 0; j < nv; ++j) note(&respond, fabs(s->v1[j] - s->qdd[j] - more[j]) / size, seed);
             } else { /* the status is the answer: fine within what the condition allows, or singular */
                 refused += got != SOA_OK;
                 if (got == SOA_OK) {
@@ -216,6 +225,7 @@ static void dynamics(void **state) {
     conclude("G' lambda, four methods", &pull, 1e-9);
     conclude("lambda, independent rows", &lambda, 1e-9);
     conclude("lambda, redundant rows, of least norm", &least, 1e-9);
+    conclude("response to further forces", &respond, 1e-9);
     if (dull.count) conclude("beyond 1e8, where an answer is given: G vdot + gamma", &dull, 1e-6);
     if (hidden.count) conclude("beyond 1e8, singular: 1e9 / condition told", &hidden, 1);
 }

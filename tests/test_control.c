@@ -36,7 +36,7 @@ static void solve(int n, double *A, double *b) {
     }
 }
 
-/* --- WD89 section 3 -------------------------------------------------------------------------------------------------- */
+/* --- WD89 section 3 ----------------------------------------------------------------------------------------------- */
 static void recursion_is_inverse_dynamics(void **unused) {
     (void)unused;
     worst_case rnea = {0}, sum = {0};
@@ -140,7 +140,7 @@ static void recursion_of_closed_machine(void **unused) {
     soa_work_free(w), soa_model_free(m);
 }
 
-/* --- joint laws ------------------------------------------------------------------------------------------------------ */
+/* --- joint laws --------------------------------------------------------------------------------------------------- */
 typedef struct tracked { /* a reference and gains for a random machine */
     double *q, *v, *a, *K, *D;
     soa_joint_reference r;
@@ -325,7 +325,7 @@ static void passivity(void **unused) {
     conclude("|sigma|^2 = s'M s", &energy, 1e-12);
 }
 
-/* --- frame laws ------------------------------------------------------------------------------------------------------ */
+/* --- frame laws --------------------------------------------------------------------------------------------------- */
 static soa_motion random_motion(dice *d) {
     soa_motion g = {.pose = random_place(d, 0.5)};
     roll_many(d, -1, 1, 6, g.twist), roll_many(d, -1, 1, 6, g.acceleration);
@@ -343,7 +343,7 @@ static void turn_back(const double R[9], const double x[3], double out[3]) {
 /* Errors' rates against differences of poses; the law against J' F. */
 static void impedance(void **unused) {
     (void)unused;
-    worst_case law_case = {0}, rate = {0}, acceleration = {0}, vectors = {0};
+    worst_case law_case = {0}, rate = {0}, acceleration = {0}, vectors = {0}, own = {0};
     for (long seed = first_seed(); seed < first_seed() + trees(); ++seed) {
         driven_tree t = driven_tree_open(seed, 3 + (int)(seed % 9), shape_of(seed), 1);
         dice d = {(uint64_t)seed * 5 + 1};
@@ -370,8 +370,8 @@ static void impedance(void **unused) {
         OK(soa_jacobian_transpose_mul(t.m, t.w, law.frame, SOA_AXES_WORLD, F, t.x));
         for (int j = 0; j < t.nv; ++j) t.h[j] = t.drive[j] ? t.h[j] + t.x[j] : 0;
         note(&law_case, relative(t.tau, t.h, (size_t)t.nv), seed);
-        /* the goal's twist and acceleration in the world, `relative_to` moving without acceleration of its own: rates are
-         * checked with vdot such that this is so only for the world, else the frame's own acceleration is added */
+        /* the goal's twist and acceleration in the world by differences; `relative_to` accelerates here, which the call
+         * leaves out, so its part is added */
         OK(soa_aba(t.m, t.w, t.s.q, t.s.v, NULL, NULL, 0, t.x));
         soa_frame_error ahead[2];
         const double h = 1e-5;
@@ -425,6 +425,11 @@ static void impedance(void **unused) {
         }
         memcpy(twist, e.twist, sizeof twist);
         note(&rate, relative(turned, twist, 6), seed);
+        /* a frame's own motion in another, as its goal: no error and no rate */
+        soa_motion here;
+        OK(soa_control_relative_motion(t.c, t.s.q, t.s.v, law.frame, law.relative_to, &here));
+        OK(soa_control_frame_error(t.c, t.s.q, t.s.v, law.frame, law.relative_to, &here, ahead));
+        for (int j = 0; j < 6; ++j) note(&own, fabs(ahead[0].error[j]) + fabs(ahead[0].rate[j]), seed);
         /* rotation vectors there and back, near half turns too */
         double rho[3], R[9], again[3], size;
         roll_many(&d, -1, 1, 3, rho);
@@ -441,6 +446,7 @@ static void impedance(void **unused) {
     conclude("impedance: clamped wrench, tau = own J'F + bias", &law_case, 1e-12);
     conclude("goal's twist, by differences of poses", &rate, 1e-7);
     conclude("goal's acceleration, by differences of twists", &acceleration, 1e-6);
+    conclude("a frame's own motion as its goal", &own, 1e-12);
     conclude("rotation vectors there and back", &vectors, 1e-14);
 }
 
@@ -474,21 +480,15 @@ static void operational(void **unused) {
             note(&predicted, relative(a, t.x, (size_t)t.nv) * rcond / 1e-3, seed);
             OK(soa_kinematics(t.m, t.w, t.s.q, t.s.v, t.x));
             for (int k = 0; k < count; ++k) {
-                double A[6], B[6], got[6], want[6], g[6], l[3];
-                soa_frame base;
-                OK(soa_acceleration_classical(t.m, t.w, task[k].law.frame, SOA_AXES_WORLD, A));
-                OK(soa_acceleration_classical(t.m, t.w, task[k].law.relative_to, SOA_AXES_WORLD, B));
-                OK(soa_pose(t.m, t.w, task[k].law.relative_to, &base));
-                for (int j = 0; j < 3; ++j) l[j] = e[k].goal.p[j] - base.p[j];
-                for (int j = 0; j < 6; ++j) A[j] -= B[j]; /* seen from the frame of the goal */
-                A[3] -= B[1] * l[2] - B[2] * l[1], A[4] -= B[2] * l[0] - B[0] * l[2], A[5] -= B[0] * l[1] - B[1] * l[0];
+                double A[6], world[6], got[6], want[6];
+                const soa_frame_law *law = &task[k].law;
+                OK(soa_acceleration_classical(t.m, t.w, law->frame, SOA_AXES_WORLD, A));
+                wanted_in_frame(t.m, t.w, law->frame, law->relative_to, &task[k].goal, e + k, law->stiffness,
+                                law->damping, world);
                 turn_back(e[k].goal.R, A, got), turn_back(e[k].goal.R, A + 3, got + 3);
-                turn_back(e[k].goal.R, e[k].acceleration, g);
-                turn_back(e[k].goal.R, e[k].acceleration + 3, g + 3);
-                for (int j = 0; j < 6; ++j) {
-                    want[j] = g[j] + task[k].law.stiffness[j] * e[k].error[j] + task[k].law.damping[j] * e[k].rate[j];
+                turn_back(e[k].goal.R, world, want), turn_back(e[k].goal.R, world + 3, want + 3);
+                for (int j = 0; j < 6; ++j)
                     if (task[k].rows & 1u << j) note(&plant, fabs(got[j] - want[j]) / (1 + fabs(want[j])), seed);
-                }
             }
         }
         /* J_g = J_a - J_u M_uu^-1 M_ua, dense, with u in the driven tree (the only one here) */
@@ -524,12 +524,10 @@ static void operational(void **unused) {
     conclude("generalized Jacobian, dense", &jacobian, 1e-9);
 }
 
-/* --- hands, dense ------------------------------------------------------------------------------------------------------ */
-static void cross_add(const double a[3], const double b[3], double out[3]) {
-    out[0] += a[1] * b[2] - a[2] * b[1], out[1] += a[2] * b[0] - a[0] * b[2], out[2] += a[0] * b[1] - a[1] * b[0];
-}
+/* --- hands, dense ------------------------------------------------------------------------------------------------- */
 /* Any tree, any frames as hands of any object: the object's wrench by soa_rnea on its body alone, shares by the normal
- * equations of least norm, J'F; the sum of all hands' wrenches is the object's; the squeeze is seen, and nothing else. */
+ * equations of least norm, J'F; the sum of all hands' wrenches is the object's; the squeeze is seen, and nothing
+ * else. */
 static void coordination_passive(void **unused) {
     (void)unused;
     worst_case law_case = {0}, least = {0}, seen = {0}, object_case = {0};
@@ -680,10 +678,11 @@ static void object_wrench_is_rnea(void **unused) {
     soa_control_free(c), soa_work_free(w), soa_model_free(t.m);
 }
 
-/* A law of one arm beside a law of the other: accelerations of the other given, the torques are those of one law for both. */
+/* A law of one arm beside a law of the other: accelerations of the other given, the torques are those of one law for
+ * both. */
 static void two_laws(void **unused) {
     (void)unused;
-    two_pumas t = two_pumas_open(1, 300, 1, 1);
+    two_pumas t = two_pumas_open(0, 300, 1, 1);
     worst_case same = {0};
     soa_control *both, *left;
     soa_control_def def = soa_control_default(t.drive);
@@ -710,10 +709,40 @@ static void two_laws(void **unused) {
         free_tree_state(&s), free_tree_state(&g);
     }
     conclude("one arm's law beside the other's", &same, 1e-12);
+
+    /* operational space of one hand, while the other arm applies what keeps its joints from accelerating at first */
+    worst_case hand = {0};
+    soa_work *w;
+    OK(soa_work_create(t.m, &w));
+    for (long seed = first_seed(); seed < first_seed() + 20; ++seed) {
+        tree_state s = random_tree_state(t.m, seed);
+        dice d = {(uint64_t)seed * 11 + 4};
+        soa_frame_task task = {.law = soa_frame_law_default(t.hand[0], seed % 2 ? t.base : 0),
+                               .goal = random_motion(&d)};
+        roll_many(&d, 0, 5, 6, task.law.stiffness), roll_many(&d, 0, 5, 6, task.law.damping);
+        double a[PUMA_V] = {0}, tau[PUMA_V], other[PUMA_V], A[6], want[6], rcond;
+        soa_frame_error e;
+        const soa_status status = soa_control_operational(left, s.q, s.v, &task, 1, NULL, tau, NULL, &e, &rcond);
+        if (status != SOA_E_SINGULAR && rcond > 1e-5) {
+            OK(status);
+            OK(soa_control_passive(left, s.q, s.v, NULL, 0, a));
+            OK(soa_rnea(t.m, w, s.q, s.v, a, NULL, 0, other));
+            for (int j = 12; j < PUMA_SATELLITE_V; ++j) tau[j] = other[j];
+            OK(soa_aba(t.m, w, s.q, s.v, tau, NULL, 0, a));
+            OK(soa_kinematics(t.m, w, s.q, s.v, a));
+            OK(soa_acceleration_classical(t.m, w, t.hand[0], SOA_AXES_WORLD, A));
+            wanted_in_frame(t.m, w, t.hand[0], task.law.relative_to, &task.goal, &e, task.law.stiffness,
+                            task.law.damping, want);
+            note(&hand, relative(A, want, 6), seed);
+        }
+        free_tree_state(&s);
+    }
+    conclude("one hand's law beside an arm that holds still", &hand, 1e-9);
+    soa_work_free(w);
     soa_control_free(both), soa_control_free(left), soa_model_free(t.m);
 }
 
-/* --- bad input ---------------------------------------------------------------------------------------------------------- */
+/* --- bad input ---------------------------------------------------------------------------------------------------- */
 static void bad_input(void **unused) {
     (void)unused;
     two_pumas t = two_pumas_open(1, 300, 1, 1);

@@ -1,7 +1,8 @@
-/* test_control_paths.c  paths and their limits; the supervisor: phases, holds, bumpless switching, checkpoints, diagram. */
+/* test_control_paths.c  paths and their limits; the supervisor: phases, holds, bumpless switching, checkpoints,
+ * diagram. */
 #include "control_systems.h"
 
-/* --- paths ------------------------------------------------------------------------------------------------------------ */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
 static void profiles(void **unused) {
     (void)unused;
     worst_case speed = {0}, acceleration = {0}, ends = {0}, tight = {0};
@@ -173,7 +174,7 @@ static void joint_paths(void **unused) {
     soa_control_free(c), soa_work_free(w), soa_model_free(stock);
 }
 
-/* --- supervisor -------------------------------------------------------------------------------------------------------- */
+/* --- supervisor --------------------------------------------------------------------------------------------------- */
 enum { FORCE, ERROR, SIGNALS };
 static const char *const signal_names[SIGNALS] = {"force.fingers", "error.\"left\""};
 static const soa_supervisor_condition near_goal[] = {{ERROR, 0, 0.01, 0.05}, {FORCE, 0, 1, 0}};

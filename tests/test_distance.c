@@ -1,12 +1,13 @@
 /* test_distance.c  distance and penetration of convex shapes against an independent judge.
  *
- * The judge enumerates features, in long double, over all pairs, triples and quadruples of vertices without asking which of
- * them are edges or faces of the hulls: of disjoint hulls the least distance of vertex/vertex, vertex/edge, vertex/triangle
- * and edge/edge; of overlapping ones the least overlap along all normals of triangles and products of edges.
- * Allowed: |error of d| <= 1e-9 |d| + 1e-14 (extent + offset), where extent is how far the shapes reach from their frames
- * and offset the distance of these.  The points must lie on their shapes and be d apart along the normal, and the normal
- * must part the shapes by d: for any convex shape that is a proof of its own, and for curved ones it is the test.
- * SOA_PAIRS in the environment: how many pairs (make gjk-campaign: a million).                                       */
+ * The judge enumerates features, in long double (where that is too little, __float128), over all pairs, triples and
+ * quadruples of vertices without asking which of them are edges or faces of the hulls: of disjoint hulls the least
+ * distance of vertex/vertex, vertex/edge, vertex/triangle and edge/edge; of overlapping ones the least overlap along
+ * all normals of triangles and products of edges. Allowed: |error of d| <= 1e-9 |d| + 1e-14 (extent + offset), where
+ * extent is how far the shapes reach from their frames and offset the distance of these.  The points must lie on their
+ * shapes and be d apart along the normal, and the normal must part the shapes by d: for any convex shape that is a
+ * proof of its own, and for curved ones it is the test. SOA_PAIRS in the environment: how many pairs (make
+ * gjk-campaign: a million). */
 #include "check.h"
 
 #include "soa/collision.h"
@@ -14,152 +15,18 @@
 #define L(x) ((long double)(x))
 enum { VERTICES_MOST = 10, EDGES_MOST = 45, TRIANGLES_MOST = 120 };
 
-static long double dot(const long double a[3], const long double b[3]) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-static void cross(const long double a[3], const long double b[3], long double c[3]) {
-    c[0] = a[1] * b[2] - a[2] * b[1], c[1] = a[2] * b[0] - a[0] * b[2], c[2] = a[0] * b[1] - a[1] * b[0];
-}
-static void minus(const long double a[3], const long double b[3], long double c[3]) {
-    for (int i = 0; i < 3; ++i) c[i] = a[i] - b[i];
-}
+#define NUMBER long double
+#define NAME(x) x
+#include "feature_judge.h"
+#undef NUMBER
+#undef NAME
+/* The same again in quadruple precision: for edges so nearly parallel that long double cannot tell their normal. */
+__extension__ typedef __float128 quad;
+#define NUMBER quad
+#define NAME(x) x##_quad
+#include "feature_judge.h"
 
-/* ---- the judge ----------------------------------------------------------------------------------------------------- */
-typedef struct solid { /* the core's vertices in the world, less an origin near both */
-    int count;
-    long double x[VERTICES_MOST][3];
-    int edges, edge[EDGES_MOST][2], triangles, triangle[TRIANGLES_MOST][3];
-    long double n[TRIANGLES_MOST][3], nn[TRIANGLES_MOST], along[EDGES_MOST][3], ll[EDGES_MOST];
-} solid;
-
-static void solid_features(solid *s) {
-    s->edges = s->triangles = 0;
-    for (int i = 0; i < s->count; ++i)
-        for (int j = i + 1; j < s->count; ++j) {
-            const int e = s->edges++;
-            s->edge[e][0] = i, s->edge[e][1] = j;
-            minus(s->x[j], s->x[i], s->along[e]);
-            s->ll[e] = dot(s->along[e], s->along[e]);
-            for (int k = j + 1; k < s->count; ++k) {
-                long double f[3];
-                const int t = s->triangles++;
-                s->triangle[t][0] = i, s->triangle[t][1] = j, s->triangle[t][2] = k;
-                minus(s->x[k], s->x[i], f);
-                cross(s->along[e], f, s->n[t]);
-                s->nn[t] = dot(s->n[t], s->n[t]);
-            }
-        }
-}
-static void solid_of(const soa_shape *shape, const soa_frame *pose, const double origin[3], solid *s) {
-    double local[VERTICES_MOST][3] = {{0}};
-    s->count = 1;
-    if (shape->type == SOA_SHAPE_CAPSULE) {
-        s->count = 2;
-        local[0][2] = -shape->half[2], local[1][2] = shape->half[2];
-    } else if (shape->type == SOA_SHAPE_BOX) {
-        s->count = 8;
-        for (int k = 0; k < 8; ++k)
-            for (int i = 0; i < 3; ++i) local[k][i] = k >> i & 1 ? shape->half[i] : -shape->half[i];
-    } else if (shape->type == SOA_SHAPE_POLYTOPE) {
-        s->count = shape->vertex_count;
-        assert_true(s->count <= VERTICES_MOST);
-        memcpy(local, shape->vertices, (size_t)s->count * sizeof *local);
-    }
-    for (int k = 0; k < s->count; ++k)
-        for (int i = 0; i < 3; ++i) {
-            s->x[k][i] = L(pose->p[i]) - L(origin[i]);
-            for (int j = 0; j < 3; ++j) s->x[k][i] += L(pose->R[3 * i + j]) * L(local[k][j]);
-        }
-    solid_features(s);
-}
-
-/* least squared distance of a vertex of a to a vertex, edge or triangle of b */
-static long double vertices_to(const solid *a, const solid *b, long double best) {
-    for (int i = 0; i < a->count; ++i) {
-        const long double *p = a->x[i];
-        long double u[3], v[3], c[3];
-        for (int j = 0; j < b->count; ++j) {
-            minus(p, b->x[j], u);
-            const long double d = dot(u, u);
-            if (d < best) best = d;
-        }
-        for (int e = 0; e < b->edges; ++e) {
-            minus(p, b->x[b->edge[e][0]], u);
-            const long double t = dot(u, b->along[e]);
-            if (!(t > 0 && t < b->ll[e])) continue;
-            for (int k = 0; k < 3; ++k) c[k] = u[k] - b->along[e][k] * (t / b->ll[e]);
-            const long double d = dot(c, c);
-            if (d < best) best = d;
-        }
-        for (int t = 0; t < b->triangles; ++t) {
-            minus(p, b->x[b->triangle[t][0]], u);
-            const long double h = dot(u, b->n[t]), d = h * h;
-            if (!(d < best * b->nn[t])) continue;
-            int inside = 1;
-            for (int k = 0; k < 3 && inside; ++k) {
-                const long double *q = b->x[b->triangle[t][k]], *r = b->x[b->triangle[t][(k + 1) % 3]];
-                long double e[3];
-                minus(r, q, e);
-                minus(p, q, v);
-                cross(e, v, c);
-                inside = dot(c, b->n[t]) >= 0;
-            }
-            if (inside) best = d / b->nn[t];
-        }
-    }
-    return best;
-}
-static long double edges_to(const solid *a, const solid *b, long double best) {
-    for (int e = 0; e < a->edges; ++e)
-        for (int f = 0; f < b->edges; ++f) {
-            long double r[3], n[3];
-            cross(a->along[e], b->along[f], n);
-            const long double nn = dot(n, n);
-            minus(b->x[b->edge[f][0]], a->x[a->edge[e][0]], r);
-            const long double h = dot(r, n), d = h * h;
-            if (!(d < best * nn)) continue;
-            long double c[3];
-            cross(r, b->along[f], c);
-            const long double s = dot(c, n);
-            cross(r, a->along[e], c);
-            const long double t = dot(c, n);
-            if (s > 0 && s < nn && t > 0 && t < nn) best = d / nn;
-        }
-    return best;
-}
-static long double judge_distance(const solid *a, const solid *b) {
-    return sqrtl(edges_to(a, b, vertices_to(b, a, vertices_to(a, b, INFINITY))));
-}
-/* How far A lies beyond B along n, from B's top to A's bottom: no more than the distance for any unit n. */
-static long double parted_by(const solid *a, const solid *b, const long double n[3]) {
-    long double low = INFINITY, high = -INFINITY;
-    for (int i = 0; i < a->count; ++i) low = fminl(low, dot(n, a->x[i]));
-    for (int i = 0; i < b->count; ++i) high = fmaxl(high, dot(n, b->x[i]));
-    return low - high;
-}
-static void try_normal(const solid *a, const solid *b, const long double n[3], long double nn, long double *best) {
-    if (!(nn > 0)) return;
-    const long double length = sqrtl(nn);
-    long double u[3] = {n[0] / length, n[1] / length, n[2] / length};
-    *best = fminl(*best, -parted_by(a, b, u));
-    for (int i = 0; i < 3; ++i) u[i] = -u[i];
-    *best = fminl(*best, -parted_by(a, b, u));
-}
-/* Least overlap over all normals; 0 if there is none to try (both on one line). */
-static long double judge_depth(const solid *a, const solid *b) {
-    long double best = INFINITY;
-    for (int t = 0; t < a->triangles; ++t) try_normal(a, b, a->n[t], a->nn[t], &best);
-    for (int t = 0; t < b->triangles; ++t) try_normal(a, b, b->n[t], b->nn[t], &best);
-    for (int e = 0; e < a->edges; ++e)
-        for (int f = 0; f < b->edges; ++f) {
-            long double n[3];
-            cross(a->along[e], b->along[f], n);
-            try_normal(a, b, n, dot(n, n), &best);
-        }
-    return best == INFINITY ? 0 : best;
-}
-
-/* ---- pairs --------------------------------------------------------------------------------------------------------- */
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
 typedef struct pair {
     soa_shape a, b;
     double va[VERTICES_MOST][3], vb[VERTICES_MOST][3];
@@ -362,10 +229,17 @@ static double far_of(const pair *q) { /* of world coordinates: what points are r
     return most;
 }
 
-/* ---- one pair ------------------------------------------------------------------------------------------------------ */
+/* ---- one pair ---------------------------------------------------------------------------------------------------- */
+/* As note; the first failures are named. */
+static void judge(worst_case *w, const char *what, double error, long seed, const pair *q) {
+    static int named;
+    if (!(error <= 1) && named++ < 40)
+        print_message("seed %ld (%s): %s, %g times what is allowed\n", seed, q->kind, what, error);
+    note(w, error, seed);
+}
 typedef struct tally { /* worst errors over what is allowed */
     worst_case distance, depth, points, normal, warm;
-    long apart, overlapping;
+    long apart, overlapping, again; /* again: judged in quadruple precision */
     int steps_most;
 } tally;
 
@@ -381,8 +255,7 @@ static void judge_pair(long seed, const pair *q, tally *t) {
     soa_distance_cache cache = {0};
     const soa_status status = soa_shape_distance(&q->a, &q->A, &q->b, &q->B, &cache, &out);
     if (status != SOA_OK) {
-        print_message("seed %ld (%s): %s\n", seed, q->kind, soa_status_text(status));
-        note(&t->distance, INFINITY, seed);
+        judge(&t->distance, soa_status_text(status), INFINITY, seed, q);
         return;
     }
     if (out.iterations > t->steps_most) t->steps_most = out.iterations;
@@ -395,19 +268,23 @@ static void judge_pair(long seed, const pair *q, tally *t) {
     const long double n[3] = {L(out.normal[0]), L(out.normal[1]), L(out.normal[2])};
     const long double core = L(out.distance) + L(radii), parted = parted_by(&a, &b, n);
     /* the normal: of unit length, and it parts the cores by what is said */
-    note(&t->normal, fabs((double)(sqrtl(dot(n, n)) - 1)) / 1e-14, seed);
-    note(&t->normal, (double)(fabsl(parted - core) / allowed), seed);
-    if (core > allowed) {
-        ++t->apart;
-        note(&t->distance, (double)(fabsl(judge_distance(&a, &b) - core) / allowed), seed);
-    } else {
-        ++t->overlapping;
-        const long double depth = judge_depth(&a, &b);
-        long double e = fabsl(depth + core);
-        if (e > allowed && depth < allowed) e = fabsl(judge_distance(&a, &b) - core); /* flat: 0 deep, but not apart */
-        note(&t->depth, (double)(e / allowed), seed);
+    judge(&t->normal, "normal", fabs((double)(sqrtl(dot(n, n)) - 1)) / 1e-14, seed, q);
+    judge(&t->normal, "normal", (double)(fabsl(parted - core) / allowed), seed, q);
+    double error = (double)(error_of(&a, &b, core, allowed) / allowed);
+    if (!(error <= 0.05)) { /* is it the judge's? */
+        solid_quad aq, bq;
+        solid_of_quad(&q->a, &q->A, q->A.p, &aq);
+        solid_of_quad(&q->b, &q->B, q->A.p, &bq);
+        error = (double)(error_of_quad(&aq, &bq, core, allowed) / allowed);
+        ++t->again;
     }
-    /* the points: on their surfaces, distance * normal apart */
+    if (core > allowed)
+        ++t->apart;
+    else
+        ++t->overlapping;
+    judge(core > allowed ? &t->distance : &t->depth, core > allowed ? "distance" : "depth", error, seed, q);
+    /* the points: on their surfaces, distance * normal apart; the last to 1e-6 of d, for of two faces turned against
+     * each other by less than that and equally deep one gives the normal and the other may give the points */
     long double x[3], y[3], r[3];
     const double rounding = allowed + 1e-15 * far_of(q);
     for (int i = 0; i < 3; ++i) {
@@ -415,9 +292,9 @@ static void judge_pair(long seed, const pair *q, tally *t) {
         y[i] = L(out.point_b[i]) - L(q->A.p[i]) - L(q->b.radius) * n[i];
         r[i] = L(out.point_a[i]) - L(out.point_b[i]) - L(out.distance) * n[i];
     }
-    note(&t->points, (double)(off_surface(&a, x) / rounding), seed);
-    note(&t->points, (double)(off_surface(&b, y) / rounding), seed);
-    note(&t->points, (double)(sqrtl(dot(r, r)) / (rounding + 1e-6 * fabs(out.distance))), seed);
+    judge(&t->points, "points", (double)(off_surface(&a, x) / rounding), seed, q);
+    judge(&t->points, "points", (double)(off_surface(&b, y) / rounding), seed, q);
+    judge(&t->points, "points", (double)(sqrtl(dot(r, r)) / (rounding + 1e-6 * fabs(out.distance))), seed, q);
 
     /* warm: at the same place, then a little farther, and with B and A changed */
     soa_distance again;
@@ -425,22 +302,22 @@ static void judge_pair(long seed, const pair *q, tally *t) {
     for (int step = 0; step < 2; ++step) {
         if (soa_shape_distance(&q->a, &q->A, &q->b, &B, NULL, &out) != SOA_OK ||
             soa_shape_distance(&q->a, &q->A, &q->b, &B, &cache, &again) != SOA_OK) {
-            note(&t->warm, INFINITY, seed);
+            judge(&t->warm, "warm", INFINITY, seed, q);
             return;
         }
-        note(&t->warm, fabs(out.distance - again.distance) / (2 * allowed), seed);
+        judge(&t->warm, "warm", fabs(out.distance - again.distance) / (2 * allowed), seed, q);
         const soa_frame turn = soa_frame_rpy(1e-3, -2e-3, 1e-3, 1e-3 * extent, 2e-3 * extent, -1e-3 * extent);
         B = soa_frame_compose(&B, &turn);
     }
     if (soa_shape_distance(&q->b, &q->B, &q->a, &q->A, NULL, &again) != SOA_OK) again.distance = NAN;
     if (soa_shape_distance(&q->a, &q->A, &q->b, &q->B, NULL, &out) != SOA_OK) out.distance = NAN;
-    note(&t->warm, fabs(out.distance - again.distance) / (2 * allowed), seed);
+    judge(&t->warm, "warm", fabs(out.distance - again.distance) / (2 * allowed), seed, q);
 }
 
 static void pairs(void **unused) {
     (void)unused;
     const char *asked = getenv("SOA_PAIRS");
-    const long count = asked ? strtol(asked, NULL, 10) : 4000, first = first_seed();
+    const long count = asked ? strtol(asked, NULL, 10) : 10000, first = first_seed();
     tally t = {0}, kind[KINDS] = {0};
     const char *name[KINDS] = {0};
     for (long seed = first; seed < first + count; ++seed) {
@@ -452,11 +329,11 @@ static void pairs(void **unused) {
     for (int k = 0; k < KINDS; ++k) {
         const tally *o = &kind[k];
         if (!name[k]) continue;
-        printf("  %-26s %8ld apart %8ld overlap; error / allowed: d %.1e depth %.1e points %.1e (%ld) normal %.1e "
-               "(%ld) warm %.1e (%ld); steps %d\n",
-               name[k], o->apart, o->overlapping, o->distance.error, o->depth.error, o->points.error, o->points.seed,
-               o->normal.error, o->normal.seed, o->warm.error, o->warm.seed, o->steps_most);
-        t.apart += o->apart, t.overlapping += o->overlapping;
+        printf("  %-26s %8ld apart %8ld overlap; error / allowed: d %.1e depth %.1e points %.1e normal %.1e warm "
+               "%.1e; steps %d\n",
+               name[k], o->apart, o->overlapping, o->distance.error, o->depth.error, o->points.error, o->normal.error,
+               o->warm.error, o->steps_most);
+        t.apart += o->apart, t.overlapping += o->overlapping, t.again += o->again;
         worst_case *const to[] = {&t.distance, &t.depth, &t.points, &t.normal, &t.warm};
         const worst_case *const from[] = {&o->distance, &o->depth, &o->points, &o->normal, &o->warm};
         for (int m = 0; m < 5; ++m) {
@@ -464,7 +341,8 @@ static void pairs(void **unused) {
             if (!(from[m]->error <= to[m]->error)) to[m]->error = from[m]->error, to[m]->seed = from[m]->seed;
         }
     }
-    printf("  %ld pairs from seed %ld: %ld apart, %ld overlapping\n", count, first, t.apart, t.overlapping);
+    printf("  %ld pairs from seed %ld: %ld apart, %ld overlapping; %ld judged again in quadruple precision\n", count,
+           first, t.apart, t.overlapping, t.again);
     conclude("distance, error over 1e-9 d + 1e-14 (extent + offset)", &t.distance, 1);
     conclude("depth, the same", &t.depth, 1);
     conclude("normal parts the shapes, the same", &t.normal, 1);
@@ -472,7 +350,207 @@ static void pairs(void **unused) {
     conclude("warm and swapped as cold, the same", &t.warm, 1);
 }
 
+/* ---- curved shapes and half spaces: the proof alone -------------------------------------------------------------- */
+/* Farthest reach of the grown shape along the unit n, less an origin. */
+static long double reach_along(const soa_shape *s, const soa_frame *X, const double origin[3], const long double n[3]) {
+    long double at = 0, d[3], h = L(s->radius);
+    for (int i = 0; i < 3; ++i) {
+        at += n[i] * (L(X->p[i]) - L(origin[i]));
+        d[i] = L(X->R[i]) * n[0] + L(X->R[3 + i]) * n[1] + L(X->R[6 + i]) * n[2];
+    }
+    if (s->type == SOA_SHAPE_CAPSULE) h += L(s->half[2]) * fabsl(d[2]);
+    if (s->type == SOA_SHAPE_BOX)
+        for (int i = 0; i < 3; ++i) h += L(s->half[i]) * fabsl(d[i]);
+    if (s->type == SOA_SHAPE_CYLINDER) h += L(s->half[2]) * fabsl(d[2]) + L(s->half[0]) * hypotl(d[0], d[1]);
+    if (s->type == SOA_SHAPE_POLYTOPE) {
+        long double most = -INFINITY;
+        for (int k = 0; k < s->vertex_count; ++k) {
+            const long double x[3] = {L(s->vertices[3 * k]), L(s->vertices[3 * k + 1]), L(s->vertices[3 * k + 2])};
+            most = fmaxl(most, dot(d, x));
+        }
+        h += most;
+    }
+    return at + h;
+}
+/* A beyond B along n; with the shapes' radii */
+static long double gap_along(const pair *q, const long double n[3]) {
+    const long double m[3] = {-n[0], -n[1], -n[2]};
+    return -reach_along(&q->a, &q->A, q->A.p, m) - reach_along(&q->b, &q->B, q->A.p, n);
+}
+/* How far a world point is from the surface of the shape grown by nothing; polytopes: of their hull. */
+static long double off(const soa_shape *s, const soa_frame *X, const double origin[3], const long double x[3]) {
+    if (s->type != SOA_SHAPE_CYLINDER) {
+        solid c;
+        solid_of(s, X, origin, &c);
+        return off_surface(&c, x);
+    }
+    long double u[3], d[3];
+    for (int i = 0; i < 3; ++i) u[i] = x[i] - (L(X->p[i]) - L(origin[i]));
+    for (int i = 0; i < 3; ++i) d[i] = L(X->R[i]) * u[0] + L(X->R[3 + i]) * u[1] + L(X->R[6 + i]) * u[2];
+    return fabsl(fmaxl(hypotl(d[0], d[1]) - L(s->half[0]), fabsl(d[2]) - L(s->half[2])));
+}
+/* Greatest gap over all directions, by search from many: the negative depth of overlapping shapes. */
+static long double best_gap(const pair *q, dice *d) {
+    long double best = -INFINITY, n[3] = {0};
+    for (int start = 0; start < 1000; ++start) {
+        const long double u[3] = {L(roll(d, -1, 1)), L(roll(d, -1, 1)), L(roll(d, -1, 1))};
+        const long double length = sqrtl(dot(u, u)), m[3] = {u[0] / length, u[1] / length, u[2] / length};
+        const long double g = gap_along(q, m);
+        if (g > best) best = g, memcpy(n, m, sizeof m);
+    }
+    long double step = 0.1L;
+    for (int round = 0; round < 150 && step > 1e-10L; ++round) {
+        int better = 0;
+        for (int k = 0; k < 24; ++k) {
+            long double m[3];
+            for (int i = 0; i < 3; ++i) m[i] = n[i] + step * L(roll(d, -1, 1));
+            const long double length = sqrtl(dot(m, m));
+            for (int i = 0; i < 3; ++i) m[i] /= length;
+            const long double g = gap_along(q, m);
+            if (g > best) best = g, memcpy(n, m, sizeof m), better = 1;
+        }
+        if (!better) step *= 0.5L;
+    }
+    return best;
+}
+
+static void curved(void **unused) {
+    (void)unused;
+    worst_case proof = {0}, points = {0}, deepest = {0}, warm = {0};
+    const char *asked = getenv("SOA_PAIRS");
+    const long count = asked ? strtol(asked, NULL, 10) / 50 : 1500;
+    long overlapping = 0;
+    int steps = 0;
+    for (long seed = first_seed(); seed < first_seed() + count; ++seed) {
+        dice d = {(uint64_t)seed * 77 + 5};
+        pair q = {.kind = "cylinder"};
+        const double size = seed % 5 == 0 ? log_roll(&d, -4, 4) : 1;
+        q.a = (soa_shape){.type = SOA_SHAPE_CYLINDER, .half = {roll(&d, 0, 1), 0, roll(&d, 0, 1)}};
+        if (seed % 11 == 0) q.a.half[2 * (seed % 2)] = 0; /* a disc, a segment */
+        if (seed % 3)
+            any_shape(&d, size, &q.b, q.vb);
+        else
+            q.b = (soa_shape){.type = SOA_SHAPE_CYLINDER, .half = {size * roll(&d, 0, 1), 0, size * roll(&d, 0, 1)}};
+        random_frame(&d, 1, &q.A);
+        random_frame(&d, 1 + size, &q.B);
+        if (seed % 7 == 0) memcpy(q.B.R, q.A.R, sizeof q.A.R); /* parallel axes */
+        if (seed % 4 == 0) {                                   /* touching, or nearly */
+            soa_distance out;
+            assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, NULL, &out), SOA_OK);
+            const double gap = (whole(&d, 2) ? 1 : -1) * log_roll(&d, -10, -1) * (1 + size);
+            for (int i = 0; i < 3; ++i) q.B.p[i] += (out.distance - gap) * out.normal[i];
+        }
+        soa_distance out, again;
+        soa_distance_cache cache = {0};
+        assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, &cache, &out), SOA_OK);
+        assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, &cache, &again), SOA_OK);
+        if (out.iterations > steps) steps = out.iterations;
+        const double scale = fabs(out.distance) + reach_of(&q.a) + reach_of(&q.b);
+        const long double n[3] = {L(out.normal[0]), L(out.normal[1]), L(out.normal[2])};
+        judge(&proof, "normal", (double)fabsl(gap_along(&q, n) - L(out.distance)) / scale, seed, &q);
+        judge(&warm, "warm", fabs(again.distance - out.distance) / scale, seed, &q);
+        long double x[3], y[3], r[3];
+        for (int i = 0; i < 3; ++i) {
+            x[i] = L(out.point_a[i]) - L(q.A.p[i]) + L(q.a.radius) * n[i];
+            y[i] = L(out.point_b[i]) - L(q.A.p[i]) - L(q.b.radius) * n[i];
+            r[i] = L(out.point_a[i]) - L(out.point_b[i]) - L(out.distance) * n[i];
+        }
+        judge(&points, "points", (double)off(&q.a, &q.A, q.A.p, x) / scale, seed, &q);
+        judge(&points, "points", (double)off(&q.b, &q.B, q.A.p, y) / scale, seed, &q);
+        judge(&points, "points", (double)sqrtl(dot(r, r)) / scale, seed, &q);
+        if (out.distance + q.a.radius + q.b.radius > 0) continue;
+        ++overlapping;
+        if (overlapping % 2) continue;
+        judge(&deepest, "depth", (double)(best_gap(&q, &d) - L(out.distance)) / scale, seed, &q);
+    }
+    printf("  cylinders: %ld pairs from seed %ld, %ld overlapping, %d steps at most\n", count, first_seed(),
+           overlapping, steps);
+    conclude("cylinders: the normal parts them by d, over the size", &proof, 1e-9);
+    conclude("cylinders: points on the surfaces, d apart, the same", &points, 1e-6);
+    conclude("cylinders: no direction parts them sooner, the same", &deepest, 1e-6);
+    conclude("cylinders: warm as cold, the same", &warm, 1e-9);
+}
+
+static void half_spaces(void **unused) {
+    (void)unused;
+    worst_case error = {0};
+    for (long seed = first_seed(); seed < first_seed() + 2000; ++seed) {
+        dice d = {(uint64_t)seed * 31 + 7};
+        pair q = {.kind = "plane"};
+        any_shape(&d, 1, &q.a, q.va);
+        if (seed % 4 == 0) q.a = (soa_shape){.type = SOA_SHAPE_CYLINDER, .half = {roll(&d, 0, 1), 0, roll(&d, 0, 1)}};
+        q.b = (soa_shape){.type = SOA_SHAPE_PLANE};
+        random_frame(&d, 2, &q.A);
+        random_frame(&d, 2, &q.B);
+        soa_distance out, back;
+        assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, NULL, &out), SOA_OK);
+        assert_int_equal(soa_shape_distance(&q.b, &q.B, &q.a, &q.A, NULL, &back), SOA_OK);
+        const long double down[3] = {-L(q.B.R[2]), -L(q.B.R[5]), -L(q.B.R[8])};
+        const long double expected = -reach_along(&q.a, &q.A, q.B.p, down);
+        note(&error, (double)fabsl(expected - L(out.distance)), seed);
+        note(&error, fabs(out.distance - back.distance), seed);
+        for (int i = 0; i < 3; ++i) {
+            note(&error, fabs(out.normal[i] - q.B.R[3 * i + 2]), seed);
+            note(&error, fabs(out.normal[i] + back.normal[i]), seed);
+            note(&error, fabs(out.point_a[i] - back.point_b[i]), seed);
+            note(&error, fabs(out.point_a[i] - out.point_b[i] - out.distance * out.normal[i]), seed);
+        }
+    }
+    conclude("half spaces: distance, points, normal, both ways round", &error, 1e-14);
+}
+
+/* Caches that are old, of other shapes or rubbish change nothing but the time. */
+static void strange_caches(void **unused) {
+    (void)unused;
+    for (long seed = first_seed(); seed < first_seed() + 300; ++seed) {
+        dice d = {(uint64_t)seed};
+        pair q;
+        make_pair(seed, &q);
+        soa_distance cold, odd;
+        assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, NULL, &cold), SOA_OK);
+        soa_distance_cache cache = {.count = whole(&d, 7) - 1};
+        for (int k = 0; k < 4; ++k) cache.a[k] = whole(&d, 14) - 2, cache.b[k] = whole(&d, 14) - 2;
+        roll_many(&d, -1, 1, 3, cache.direction);
+        if (seed % 5 == 0) cache.direction[1] = NAN;
+        assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, &cache, &odd), SOA_OK);
+        assert_true(fabs(odd.distance - cold.distance) <=
+                    1e-9 * fabs(cold.distance) + 2e-14 * (reach_of(&q.a) + reach_of(&q.b) + offset_of(&q)));
+    }
+}
+
+static void bad_input(void **unused) {
+    (void)unused;
+    double v[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    soa_shape s = {.type = SOA_SHAPE_POLYTOPE, .vertex_count = 4, .vertices = v[0]}, plane = {.type = SOA_SHAPE_PLANE};
+    soa_frame X = soa_frame_identity(), Y = X;
+    soa_distance out = {.distance = 42};
+    Y.p[0] = 3;
+    assert_int_equal(soa_shape_distance(NULL, &X, &s, &Y, NULL, &out), SOA_E_ARGUMENT);
+    assert_int_equal(soa_shape_distance(&s, &X, &s, NULL, NULL, &out), SOA_E_ARGUMENT);
+    assert_int_equal(soa_shape_distance(&s, &X, &s, &Y, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_shape_distance(&plane, &X, &plane, &Y, NULL, &out), SOA_E_ARGUMENT);
+    soa_shape none = s;
+    none.vertex_count = 0;
+    assert_int_equal(soa_shape_distance(&none, &X, &s, &Y, NULL, &out), SOA_E_ARGUMENT);
+    none = s, none.type = (soa_shape_type)99;
+    assert_int_equal(soa_shape_distance(&none, &X, &s, &Y, NULL, &out), SOA_E_ARGUMENT);
+    Y.p[1] = NAN;
+    assert_int_equal(soa_shape_distance(&s, &X, &s, &Y, NULL, &out), SOA_E_NOT_FINITE);
+    Y.p[1] = 0, Y.R[4] = INFINITY;
+    assert_int_equal(soa_shape_distance(&s, &X, &s, &Y, NULL, &out), SOA_E_NOT_FINITE);
+    Y.R[4] = 1;
+    for (int k = 0; k < 12; ++k) { /* a vertex that is not a number, wherever it is: refused, or not asked */
+        const double keep = v[k / 3][k % 3];
+        v[k / 3][k % 3] = NAN;
+        const soa_status status = soa_shape_distance(&s, &X, &s, &Y, NULL, &out);
+        assert_true(status == SOA_E_NOT_FINITE || status == SOA_OK || status == SOA_E_NO_CONVERGENCE);
+        if (status != SOA_OK) assert_true(out.distance == 42 || isfinite(out.distance));
+        v[k / 3][k % 3] = keep;
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs), cmocka_unit_test(curved), cmocka_unit_test(half_spaces),
+                                       cmocka_unit_test(strange_caches), cmocka_unit_test(bad_input)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

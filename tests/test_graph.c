@@ -209,6 +209,8 @@ static void make_graph(graph *g, dice *d) {
         g->where[l] = random_frame(d);
     }
     const double kind = roll(d, 0, 1);
+    const int motors = pick(d, 3); /* without any, trees that share no loop are swept together */
+    double q[JOINTS];
     for (int j = 0; j < joints; ++j) {
         char *name = g->names[LINKS + j];
         snprintf(name, sizeof g->names[0], "J%d", j);
@@ -225,6 +227,16 @@ static void make_graph(graph *g, dice *d) {
         *e = soa_edge_default(name, one, two, type);
         e->joint = random_joint(d, type);
         if (type != SOA_PLANAR && type != SOA_FREE) e->joint.damping = roll(d, 0, 0.2);
+        const int turnable = type != SOA_PLANAR || kind > 0.8; /* a planar one with forces cannot be turned round */
+        if (type != SOA_SPHERICAL && type != SOA_FREE && turnable && pick(d, 3) == 0)
+            e->joint.stiffness = roll(d, 0, 5), e->joint.rest = roll(d, -1, 1);
+        if (motors && type != SOA_FREE && turnable && pick(d, 3) == 0) {
+            e->joint.rotor_inertia = roll(d, 0, 0.02), e->joint.gear_ratio = roll(d, 1, 5) * (pick(d, 2) ? 1 : -1);
+            if (nv_of(type) == 1 && pick(d, 2)) {
+                e->joint.rotor_model = SOA_ROTOR_EXACT;
+                if (pick(d, 2)) unit_vector(d, e->joint.rotor_axis);
+            }
+        }
         if (nv_of(type) <= 2 && pick(d, 2)) e->joint.friction_positive = e->joint.friction_negative = roll(d, 0, 0.1);
         if (pick(d, 3)) e->place1 = random_frame(d);
         /* place 2 is where the joint, at some q, brings it */
@@ -239,6 +251,12 @@ static void make_graph(graph *g, dice *d) {
             e->place1 = soa_frame_compose(&from, &place);
         }
         g->torque[j] = roll(d, -1, 1);
+        if (nv_of(type) == 1) assert_int_equal(SOA_OK, soa_joint_coordinates(&e->joint, &X, NULL, NULL, &q[j], 0, 0));
+    }
+    const int leader = pick(d, joints), follower = pick(d, joints); /* one follows another */
+    if (leader != follower && nv_of(g->joints[leader].joint.type) == 1 && nv_of(g->joints[follower].joint.type) == 1) {
+        soa_joint_def *f = &g->joints[follower].joint;
+        f->mimic = leader, f->mimic_ratio = roll(d, -2, 2), f->mimic_offset = q[follower] - f->mimic_ratio * q[leader];
     }
     g->def = soa_linkage_default("random", g->links, links, g->joints, joints);
     g->wrench = (soa_wrench){1 + pick(d, links), SOA_AXES_WORLD, {0}};
@@ -259,36 +277,34 @@ static soa_loop_def joint_in(const machine *k, const graph *g, int j) {
     return (soa_loop_def){e->name, k->tree->link[e->link1], k->tree->link[e->link2], e->place1, e->place2, e->joint};
 }
 
-static void build(machine *k, const graph *g) {
+/* 0 where a joint would have to be turned round that cannot. */
+static int build(machine *k, const graph *g) {
     soa_report report;
     memset(k, 0, sizeof *k);
-    if (soa_linkage_span(&g->def, &k->tree, &report)) fail_msg("%s", report.text);
+    if (soa_linkage_span(&g->def, &k->tree, &report)) {
+        if (!strstr(report.text, "exchange its links")) fail_msg("%s", report.text);
+        return 0;
+    }
     if (soa_model_create(&k->tree->model, &k->m, &report)) fail_msg("%s", report.text);
     assert_int_equal(SOA_OK, soa_work_create(k->m, &k->w));
-    const soa_constraint_capacity room = {k->tree->loop_count, 6 * k->tree->loop_count, 1};
+    soa_constraint_capacity room = soa_linkage_capacity(k->tree);
+    room.dense = 1;
     assert_int_equal(SOA_OK, soa_constraints_create(k->m, &room, &k->c));
+    return 1;
 }
-/* Loops whose ends are on one body (fixed joints all round) hold by themselves, and are no constraints. */
+/* 0 where a mimic joint's coordinate cannot move, because fixed joints hold both its links. */
 static int add_loops(machine *k, const graph *g) {
-    int left_out = 0;
-    for (int j = 0; j < g->def.joint_count; ++j) {
-        const soa_edge_place *at = k->tree->joints + j;
-        if (at->loop < 0) continue;
-        const soa_loop_def *loop = k->tree->loops + at->loop;
-        soa_frame_info one, two;
-        soa_frame_get(k->m, loop->link1, &one), soa_frame_get(k->m, loop->link2, &two);
-        if (one.body == two.body) {
-            ++left_out;
-            continue;
+    soa_report report;
+    const soa_status s = soa_linkage_constrain(k->tree, k->c, &report);
+    if (s == SOA_E_MIMIC) return 0;
+    if (s) fail_msg("%s", report.text);
+    for (int i = 0; i < k->tree->loop_count + k->tree->ratio_count; ++i)
+        for (int j = 0; j < g->def.joint_count; ++j) {
+            const char *name = soa_constraint_name(k->c, i);
+            if (name && !strcmp(name, g->joints[j].name) && nv_of(g->joints[j].joint.type) == 1)
+                assert_int_equal(SOA_OK, soa_constraint_set_effort(k->c, i, &g->torque[j]));
         }
-        const soa_constraint_def def = soa_constraint_loop(loop);
-        soa_report report;
-        int number;
-        if (soa_constraint_add(k->c, &def, &number, &report)) fail_msg("%s", report.text);
-        if (nv_of(loop->joint.type) == 1)
-            assert_int_equal(SOA_OK, soa_constraint_set_effort(k->c, number, &g->torque[j]));
-    }
-    return left_out;
+    return 1;
 }
 static void release(machine *k) {
     soa_constraints_free(k->c), soa_work_free(k->w), soa_model_free(k->m), soa_linkage_free(k->tree);
@@ -297,6 +313,7 @@ static void release(machine *k) {
 /* State of the tree from the poses of the graph, velocities from those of another tree (NULL: random). */
 static void set_state(machine *k, const graph *g, machine *from, dice *d) {
     soa_neutral(k->m, k->q);
+    memset(k->tau, 0, sizeof k->tau);
     for (int l = 1; l <= g->def.link_count; ++l) {
         int carrier = -1;
         for (int j = 0; j < g->def.joint_count; ++j)
@@ -319,6 +336,12 @@ static void set_state(machine *k, const graph *g, machine *from, dice *d) {
         soa_frame_get(k->m, link, &frame);
         if (joint.type == SOA_FIXED) continue;
         soa_body(k->m, frame.body, &body);
+        if (body.mimic > 0) { /* its leader has its coordinates, and feels its torque */
+            soa_body_info leader;
+            soa_body(k->m, body.mimic, &leader);
+            k->tau[leader.v_index] += body.mimic_ratio * g->torque[carrier];
+            continue;
+        }
         const soa_frame a = soa_frame_compose(&g->where[parent], &near), b = soa_frame_compose(&g->where[l], &far);
         const soa_frame back = soa_frame_inverse(&a), X = soa_frame_compose(&back, &b);
         assert_int_equal(SOA_OK, soa_joint_coordinates(&joint, &X, NULL, NULL, k->q + body.q_index, NULL, NULL));
@@ -329,7 +352,7 @@ static void set_state(machine *k, const graph *g, machine *from, dice *d) {
         } else {
             roll_many(d, -1, 1, (size_t)body.nv, v);
         }
-        if (nv_of(joint.type) == 1) k->tau[body.v_index] = g->torque[carrier];
+        if (nv_of(joint.type) == 1) k->tau[body.v_index] += g->torque[carrier];
     }
 }
 
@@ -426,13 +449,26 @@ static void any_cut(void **unused) {
     worst_case joints = {0}, links = {0}, closed = {0}, start = {0};
     const long cases = getenv("SOA_GRAPHS") ? strtol(getenv("SOA_GRAPHS"), NULL, 10) : 1000;
     long bad_condition = 0, reversed = 0, compared = 0, mobile = 0, redundant = 0;
+    long refused = 0, springs = 0, rotors = 0, exact = 0, ratios = 0;
     for (long seed = first_seed(); seed < first_seed() + cases; ++seed) {
         dice d = {(uint64_t)seed};
         graph g;
         make_graph(&g, &d);
         machine one, other;
-        build(&one, &g);
-        add_loops(&one, &g);
+        if (!build(&one, &g)) {
+            ++refused;
+            continue;
+        }
+        if (!add_loops(&one, &g)) {
+            release(&one), ++refused;
+            continue;
+        }
+        for (int j = 0; j < g.def.joint_count; ++j) {
+            const soa_joint_def *joint = &g.joints[j].joint;
+            const int cut = one.tree->joints[j].loop >= 0;
+            springs += cut && joint->stiffness > 0, rotors += cut && joint->rotor_inertia > 0;
+            exact += cut && joint->rotor_inertia > 0 && joint->rotor_model == SOA_ROTOR_EXACT;
+        }
         set_state(&one, &g, NULL, &d);
         double error[2];
         soa_status s = soa_closed_project(one.c, one.w, 0, one.q, one.v, error);
@@ -444,9 +480,23 @@ static void any_cut(void **unused) {
             if (variant) {
                 for (int j = 0; j < g.def.joint_count; ++j)
                     g.joints[j].use = variant == 3 ? SOA_EDGE_CUT : SOA_EDGE_ANY;
-                if (variant < 3) random_cuts(&g, &d);
-                build(k, &g);
-                add_loops(k, &g);
+                int tries = 0, built = 0;
+                while (!built && tries++ < 30) {
+                    if (variant < 3) random_cuts(&g, &d);
+                    built = build(k, &g);
+                }
+                if (!built) continue;
+                if (!add_loops(k, &g)) {
+                    release(k);
+                    continue;
+                }
+                for (int j = 0; j < g.def.joint_count; ++j) {
+                    const soa_joint_def *joint = &g.joints[j].joint;
+                    const int cut = k->tree->joints[j].loop >= 0;
+                    springs += cut && joint->stiffness > 0, rotors += cut && joint->rotor_inertia > 0;
+                    exact += cut && joint->rotor_inertia > 0 && joint->rotor_model == SOA_ROTOR_EXACT;
+                }
+                ratios += k->tree->ratio_count;
                 assert_int_equal(SOA_OK, soa_kinematics(one.m, one.w, one.q, one.v, NULL));
                 set_state(k, &g, &one, NULL);
             } else {
@@ -462,7 +512,9 @@ static void any_cut(void **unused) {
                 note(&start, fabs(rows_g[r]), seed), note(&start, fabs(rate[r]), seed);
             check_binary(k, &closed, seed);
             soa_closed_report report;
-            s = soa_closed_fd(k->c, k->w, NULL, k->q, k->v, k->tau, &wrench, 1, 0, k->qdd, NULL, &report);
+            soa_closed_options by = soa_closed_default();
+            by.method = (soa_closed_method)((seed + variant) % 4);
+            s = soa_closed_fd(k->c, k->w, &by, k->q, k->v, k->tau, &wrench, 1, 0, k->qdd, NULL, &report);
             if (report.condition > 1e8 || s == SOA_E_SINGULAR) {
                 usable = 0, ++bad_condition;
             } else {
@@ -500,11 +552,14 @@ static void any_cut(void **unused) {
     printf("  %ld graphs from seed %ld: %ld can move, %ld have redundant loops; %ld trees compared, %ld joints turned "
            "round, %ld graphs too near a singularity\n",
            cases, first_seed(), mobile, redundant, compared, reversed, bad_condition);
+    printf("  on cut joints: %ld springs, %ld rotors (%ld exact), %ld mimic; %ld graphs refused\n", springs, rotors,
+           exact, ratios, refused);
     conclude("start: loops closed, in position and velocity", &start, 1e-9);
     conclude("both ways round a loop, by the binary tree", &closed, 1e-12);
     conclude("accelerations of links, other cuts", &links, 1e-9);
     conclude("accelerations of joints, other cuts", &joints, 1e-9);
-    assert_true(mobile * 4 > cases && bad_condition * 10 < cases && reversed > cases);
+    assert_true(mobile * 4 > cases && bad_condition * 10 < cases && reversed > cases && refused * 10 < cases);
+    assert_true(springs > cases && rotors > cases && exact * 4 > cases && ratios * 20 > cases);
 }
 
 /* --- WD89's Figure 1 -------------------------------------------------------------------------------------------------- */
@@ -679,7 +734,7 @@ static void the_rule(void **unused) {
     assert_non_null(strstr(report.text, "is to be kept"));
     for (int i = 0; i < 18; ++i) edge[i].use = SOA_EDGE_ANY;
 
-    /* what cannot be cut is kept before anything else */
+    /* what is better kept is kept before anything else, and cut if it must be */
     for (int i = 0; i < 6; ++i)
         edge[3 * i].joint.rotor_inertia = 1e-3; /* on a spherical joint: looks alike all round */
     for (int i = 1; i < 6; ++i) edge[3 * i + 2].joint.rotor_inertia = 0;
@@ -687,8 +742,13 @@ static void the_rule(void **unused) {
     for (int k = 0; k < 5; ++k) assert_int_not_equal(SOA_SPHERICAL, t->loops[k].joint.type);
     soa_linkage_free(t);
     edge[3].use = SOA_EDGE_CUT;
+    assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
+    assert_int_equal(SOA_SPHERICAL, t->loops[t->joints[3].loop].joint.type);
+    soa_linkage_free(t);
+    edge[3].joint.friction_positive = 1;
     assert_int_equal(SOA_E_JOINT, soa_linkage_span(&def, &t, &report));
-    assert_non_null(strstr(report.text, "\"b2\" (spherical) cannot be cut: its rotor"));
+    assert_non_null(strstr(report.text, "\"b2\" (spherical) cannot be cut: its friction, which differs"));
+    edge[3].joint.friction_positive = 0;
     def.ideal = 1;
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     soa_linkage_free(t);
@@ -702,6 +762,13 @@ static void the_rule(void **unused) {
     assert_int_equal(SOA_OK, soa_model_create(&t->model, &m, &report));
     assert_int_equal(20, soa_nv(m));
     soa_model_free(m), soa_linkage_free(t);
+    edge[4].use = SOA_EDGE_CUT; /* cut, it is a ratio beside the model */
+    assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
+    assert_int_equal(1, t->ratio_count);
+    assert_true(t->ratios[0].follower == 4 && t->ratios[0].leader == 1 && t->ratios[0].ratio == -2);
+    soa_linkage_free(t);
+    edge[4].use = SOA_EDGE_ANY, edge[4].joint.mimic = 4;
+    assert_int_equal(SOA_E_MIMIC, soa_linkage_span(&def, &t, &report));
     edge[4].joint.mimic = 99;
     assert_int_equal(SOA_E_MIMIC, soa_linkage_span(&def, &t, &report));
     edge[4].joint.mimic = -1;

@@ -4,7 +4,7 @@
  * files byte by byte with an uninterrupted one.                                                                      */
 #define _DEFAULT_SOURCE
 #include "check.h"
-#include "world/journal_format.h"
+#include "fuzz/fuzz_journal.c"
 #include "world/new_file.h"
 
 #include <errno.h>
@@ -589,6 +589,42 @@ static void flipped(void **state) {
     free(whole.data);
 }
 
+/* Numbers changed at random and all checksums made right again: nothing crashes (tests/fuzz/fuzz_journal.c). */
+static void mangled(void **state) {
+    (void)state;
+    const run two_levels = {1, 1100, 100, 300, 10, 0};
+    dice d = {(uint64_t)first_seed() + 5};
+    const int trials = getenv("SOA_TRIALS") ? atoi(getenv("SOA_TRIALS")) : 1500;
+    printf("  seed %ld\n", first_seed());
+    for (int file = 0; file < 2; ++file) {
+        write_all(file ? &two_levels : &small, paths[0]);
+        bytes whole = load(paths[0]);
+        for (int trial = 0; trial < trials >> 2 * file; ++trial) {
+            const size_t size = trial % 4 ? whole.size : (size_t)roll(&d, 0, (double)whole.size + 0.99);
+            uint8_t *copy = malloc(size + 1);
+            memcpy(copy, whole.data, size);
+            for (int change = (int)roll(&d, 0, 4); change >= 0 && size >= 8; --change) {
+                static const uint64_t odd[] = {0, 1, 8, 63, 64, 0x7fffffff, 0xffffffff, UINT64_MAX, 0x7ff0000000000000};
+                size_t at = (size_t)roll(&d, 0, (double)size - 7.01);
+                if (trial % 2) at &= ~(size_t)7;
+                const uint64_t old = get_u64(copy + at);
+                const double which = roll(&d, 0, 4);
+                if (which < 1)
+                    copy[at] = (uint8_t)roll(&d, 0, 256);
+                else if (which < 2)
+                    put_u64(copy + at, odd[(int)roll(&d, 0, 8.99)]);
+                else if (which < 3)
+                    put_u64(copy + at, old + (uint64_t)(int64_t)roll(&d, -70, 70));
+                else
+                    put_u64(copy + at, get_u64(copy + (size_t)roll(&d, 0, (double)size - 7.01)));
+            }
+            LLVMFuzzerTestOneInput(copy, size);
+            free(copy);
+        }
+        free(whole.data);
+    }
+}
+
 static void killed(void **state) {
     (void)state;
     const run r = {3, 30000, 50, 250, 500, 0};
@@ -995,10 +1031,10 @@ static void memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checksum),       cmocka_unit_test(round_trip), cmocka_unit_test(overview),
-        cmocka_unit_test(truncated),      cmocka_unit_test(flipped),    cmocka_unit_test(killed),
-        cmocka_unit_test(full_disk),      cmocka_unit_test(followed),   cmocka_unit_test(refusals),
-        cmocka_unit_test(csv_reads_back), cmocka_unit_test(memory),
+        cmocka_unit_test(checksum),  cmocka_unit_test(round_trip),     cmocka_unit_test(overview),
+        cmocka_unit_test(truncated), cmocka_unit_test(flipped),        cmocka_unit_test(mangled),
+        cmocka_unit_test(killed),    cmocka_unit_test(full_disk),      cmocka_unit_test(followed),
+        cmocka_unit_test(refusals),  cmocka_unit_test(csv_reads_back), cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -34,22 +34,25 @@ static void kinds(void **unused) {
              "<axis xyz='0 2 0'/><soa axis2='0 0 3'/><dynamics damping='.5' friction='.25'/></loop_joint>\n"
              "<loop_joint name='h' type='helical'>" ENDS AXIS "<soa pitch='.01'/></loop_joint>\n"
              "<loop_joint name='p' type='planar'>" ENDS AXIS "</loop_joint>\n"
-             "<loop_joint name='x' type='prismatic'>" ENDS "</loop_joint>\n"
+             "<loop_joint name='x' type='prismatic'>" ENDS
+             "<soa stiffness='3' rest='.5' rotor_inertia='.25' gear_ratio='-7' "
+             "rotor_model='exact' rotor_axis='0 1 0'/></loop_joint>\n"
              "<constraint name='bar' type='distance' value='.7'>" ENDS "</constraint>\n"
              "<constraint name='mesh' type='gear' value='.1'><term joint='jc' coefficient='2'/><term joint='ja' "
              "coefficient='-1'/>"
              "</constraint>\n"
              "<constraint name='ball' type='rolling' value='.2'>" ENDS "</constraint>\n"
              "<constraint name='skate' type='velocity' axes='link2'>" ENDS "<row linear='0 1 0'/><row angular='1 0 0' "
-             "linear='0 0 .5'/></constraint>\n");
+             "linear='0 0 .5'/></constraint>\n"
+             "<constraint name='table' type='plane' value='.3'>" ENDS "</constraint>\n");
     const soa_model *m = NULL;
     soa_constraint_list list = parse(text, NULL, &m);
-    assert_int_equal(8, list.count);
+    assert_int_equal(9, list.count);
     const soa_constraint_def *d = list.defs;
-    static const char *const names[8] = {"u", "h", "p", "x", "bar", "mesh", "ball", "skate"};
-    static const soa_constraint_kind kind[8] = {SOA_LOOP,     SOA_LOOP,  SOA_LOOP,    SOA_LOOP,
-                                                SOA_DISTANCE, SOA_RATIO, SOA_ROLLING, SOA_VELOCITY};
-    for (int i = 0; i < 8; ++i) {
+    static const char *const names[9] = {"u", "h", "p", "x", "bar", "mesh", "ball", "skate", "table"};
+    static const soa_constraint_kind kind[9] = {SOA_LOOP,  SOA_LOOP,    SOA_LOOP,     SOA_LOOP, SOA_DISTANCE,
+                                                SOA_RATIO, SOA_ROLLING, SOA_VELOCITY, SOA_PLANE};
+    for (int i = 0; i < 9; ++i) {
         assert_string_equal(names[i], d[i].name);
         assert_int_equal(kind[i], d[i].kind);
         if (kind[i] == SOA_RATIO) continue;
@@ -63,7 +66,9 @@ static void kinds(void **unused) {
     assert_true(d[1].joint == SOA_HELICAL && d[1].pitch == .01 && d[1].axis[2] == 1);
     assert_true(d[2].joint == SOA_PLANAR && d[2].axis2[0] == 1); /* as of <joint type="planar"> */
     assert_true(d[3].joint == SOA_PRISMATIC && d[3].axis[0] == 1 && d[3].axis[2] == 0); /* URDF's default axis */
-    assert_true(d[4].value == .7 && d[6].value == .2);
+    assert_true(d[3].stiffness == 3 && d[3].rest == .5 && d[3].rotor_inertia == .25 && d[3].gear_ratio == -7);
+    assert_true(d[3].rotor_model == SOA_ROTOR_EXACT && d[3].rotor_axis[1] == 1 && d[2].gear_ratio == 1);
+    assert_true(d[4].value == .7 && d[6].value == .2 && d[8].value == .3);
     assert_true(d[5].value == .1 && d[5].coordinate[0] == soa_find_joint(m, "jc") && d[5].coefficient[0] == 2 &&
                 d[5].coordinate[1] == soa_find_joint(m, "ja") && d[5].coefficient[1] == -1 && !d[5].coordinate[2]);
     assert_true(d[7].row_count == 2 && d[7].rows_in_frame2 && d[7].rows[0][4] == 1 && d[7].rows[1][0] == 1 &&
@@ -71,7 +76,7 @@ static void kinds(void **unused) {
     soa_constraints *all = NULL;
     soa_report report;
     assert_int_equal(SOA_OK, soa_constraint_list_create(&list, m, 1, &all, &report));
-    assert_int_equal(4 + 5 + 3 + 5 + 1 + 1 + 3 + 2, soa_constraint_rows(all));
+    assert_int_equal(4 + 5 + 3 + 5 + 1 + 1 + 3 + 2 + 1, soa_constraint_rows(all));
     assert_string_equal("skate", soa_constraint_name(all, 7));
     soa_constraints_free(all);
     list.defs[3].frame2 = 99;

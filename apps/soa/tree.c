@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
-static const char *const kinds[] = {"loop", "distance", "gear", "rolling", "velocity"}; /* soa_constraint_kind */
+static const char *const kinds[] = {"loop",    "distance", "gear",
+                                    "rolling", "velocity", "plane"}; /* soa_constraint_kind */
 
 static const char *frame_name(const soa_model *model, int frame) {
     soa_frame_info info;

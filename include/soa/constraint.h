@@ -23,7 +23,8 @@ typedef enum soa_constraint_kind {
     SOA_RATIO,   /* sum of coefficient[i] * (joint coordinate[i]) = value: gears, driven joints: 1 row                */
     SOA_ROLLING, /* a ball of radius `value` about frame 2 rolls on the plane z = 0 of frame 1: 1 row on the position,
                      2 on the velocity (nonholonomic)                                                                 */
-    SOA_VELOCITY /* rows[i] . [w; v] = 0 for the velocity of frame 2 relative to frame 1: nonholonomic                */
+    SOA_VELOCITY, /* rows[i] . [w; v] = 0 for the velocity of frame 2 relative to frame 1: nonholonomic               */
+    SOA_PLANE /* the origin of frame 2 stays in the plane z = `value` of frame 1: 1 row                               */
 } soa_constraint_kind;
 
 /* Right side of a rheonomic constraint at time t: out = value, its rate, its second rate. */
@@ -39,21 +40,27 @@ typedef struct soa_constraint_def {
     double axis[3], axis2[3],
         pitch;                /* as in soa_joint_def, in place1 (a universal's axis2: in place2)                */
     double damping, friction; /* LOOP: of the cut joint, viscous and Coulomb, on each of its free coordinates         */
-    double value;             /* DISTANCE, RATIO, ROLLING                                                             */
+    double stiffness, rest;   /* LOOP: its spring, as in soa_joint_def; not of spherical and free joints              */
+    double rotor_inertia, gear_ratio; /* LOOP: its motor, as in soa_joint_def; not of a free joint                    */
+    soa_rotor_model rotor_model;      /* exact: joints with one coordinate; the motor sits on frame 1                 */
+    double rotor_axis[3];             /* exact: in place1; zero: the joint's axis                                     */
+    double value; /* DISTANCE, RATIO, ROLLING, PLANE                                                      */
     int coordinate
-        [SOA_RATIO_TERMS]; /* RATIO: bodies whose 1-dof joints are meant, 0: none                            */
+        [SOA_RATIO_TERMS]; /* RATIO: bodies whose 1-dof joints are meant, 0: none; ~n (that is -1 - n): the cut
+                              joint of constraint n, with one coordinate */
     double coefficient[SOA_RATIO_TERMS];
     int row_count; /* VELOCITY: 1 to 6                                                                     */
     double rows[6][6];
-    int rows_in_frame2;  /* VELOCITY: nonzero: rows are in the axes of frame 2 (a skate), else of frame 1        */
-    soa_drive_fn *drive; /* DISTANCE, RATIO: replaces value by a function of time; NULL: constant                */
+    int rows_in_frame2; /* VELOCITY: nonzero: rows are in the axes of frame 2 (a skate), else of frame 1        */
+    soa_drive_fn
+        *drive; /* DISTANCE, RATIO, PLANE: replaces value by a function of time; NULL: constant                */
     void *user;
 } soa_constraint_def;
 SOA_API soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, int frame2);
 /* Rows that a constraint of this definition has; -1: no such kind or joint. */
 SOA_API int soa_constraint_def_rows(const soa_constraint_def *def);
-/* A cut joint of a graph as a constraint, with its damping and friction.  Frame 1 is on link 1, but for a spherical joint
- * that rubs: its friction is counted in the axes of link 2, so there frame 1 is on link 2. */
+/* A cut joint of a graph as a constraint, with its damping, friction, spring and rotor.  Frame 1 is on link 1, but
+ * for a spherical joint that rubs: its friction is counted in the axes of link 2, so there frame 1 is on link 2. */
 SOA_API soa_constraint_def soa_constraint_loop(const soa_loop_def *loop);
 /* Coordinates and rates of a cut joint (of WD89's terminating link), as it would have them in a tree; needs kinematics
  * with v.  v and a with their rates may be NULL; a needs the kinematics of vdot too. */
@@ -76,12 +83,32 @@ SOA_API void soa_constraints_free(soa_constraints *constraints); /* only for cre
 /* Adds a constraint and gives its number; on any fault nothing changes and the report says what was found. */
 SOA_API soa_status soa_constraint_add(soa_constraints *constraints, const soa_constraint_def *def, int *number,
                                       soa_report *report);
+/* SOA_E_ARGUMENT where a ratio counts with its joint: remove that one first. */
 SOA_API soa_status soa_constraint_remove(soa_constraints *constraints, int number);
+/* The room that the cut joints of a graph need, and all of them as constraints: the loops by their names, but those
+ * with both ends on one body, which hold by themselves; and a ratio "JOINT mimic" for each mimic joint that is cut or
+ * follows a cut one.  The model is that of tree->model. */
+SOA_API soa_constraint_capacity soa_linkage_capacity(const soa_linkage_tree *tree);
+SOA_API soa_status soa_linkage_constrain(const soa_linkage_tree *tree, soa_constraints *constraints,
+                                         soa_report *report);
 SOA_API soa_status soa_constraint_switch(soa_constraints *constraints, int number, int on);
 /* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), and their rates at the last state given
  * with velocities.  The coordinates are those of a joint of the tree between place1 and place2 (docs/notation.md). */
 SOA_API soa_status soa_constraint_set_effort(soa_constraints *constraints, int number, const double *effort);
+/* Another Coulomb friction of the cut joint. */
+SOA_API soa_status soa_constraint_set_friction(soa_constraints *constraints, int number, double friction);
+/* One free coordinate of a cut joint, at the state whose kinematics (with v) stand in `work`: its rate is row . v, its
+ * second rate row . vdot + rest, and a torque on it is that times row (nv numbers).  rest may be NULL. */
+SOA_API soa_status soa_constraint_free_row(soa_constraints *constraints, soa_work *work, int number, int coordinate,
+                                           double *row, double *rest);
 SOA_API soa_status soa_constraint_rates(const soa_constraints *constraints, int number, double rates[6], int *count);
+/* Coordinates of the cut joint of a constraint, as a tree would have them, at the state whose kinematics stand in
+ * `work`. Angles are told only up to whole turns: the one nearest to what was last set is taken, in the beginning 0.
+ * Springs and ratios count so.  follow: sets all of them to where they now stand (soa_closed_simulate does, after
+ * each step). */
+SOA_API soa_status soa_constraint_coordinates(soa_constraints *constraints, soa_work *work, int number, double *q);
+SOA_API soa_status soa_constraint_set_turns(soa_constraints *constraints, int number, const double *near);
+SOA_API soa_status soa_constraint_follow(soa_constraints *constraints, soa_work *work);
 /* Constraints in use, the rows they have now, and the rows of one (first row and count; count 0 while switched off). */
 SOA_API int soa_constraint_count(const soa_constraints *constraints);
 SOA_API int soa_constraint_rows(const soa_constraints *constraints);
@@ -134,8 +161,14 @@ typedef struct soa_closed_report {
 SOA_API soa_status soa_closed_fd(soa_constraints *constraints, soa_work *work, const soa_closed_options *options,
                                  const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
                                  int wrench_count, double t, double *qdd, double *lambda, soa_closed_report *report);
+/* What a further force (nv numbers) would add to the qdd of the last soa_closed_fd; nothing else may have been done
+ * with these constraints and the work space in between.  qdd may be force. */
+SOA_API soa_status soa_closed_response(soa_constraints *constraints, soa_work *work, const double *force, double *qdd);
 /* Power at the last soa_closed_fd, W: what drives and efforts of cut joints put in, what rubbing there takes. */
 SOA_API soa_status soa_closed_power(const soa_constraints *constraints, double *supplied, double *dissipated);
+/* Energies of the whole machine: soa_energy, and the springs and rotors of cut joints. */
+SOA_API soa_status soa_closed_energy(soa_constraints *constraints, soa_work *work, const double *q, const double *v,
+                                     double *kinetic, double *potential);
 /* How strong each row is, as of the last call that formed G: its size over what it would be if nothing cancelled, 0 to
  * 1.  It falls to 0 where the row is lost. */
 SOA_API soa_status soa_constraint_strengths(const soa_constraints *constraints, double *strengths);

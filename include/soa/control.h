@@ -1,10 +1,10 @@
 /* soa/control.h  control laws, paths and the supervisor that switches them: the same code in simulation and on a robot.
  *
  * A law is a plain function of a soa_control (the controller's estimate of the machine with room to compute in), the
- * measured (q, v) and what is wanted; it writes torques of nv numbers, zero where the law does not drive.  The model may
- * hold other things than the robot, e.g. a floating satellite as a second root: only some coordinates are driven.
- * Nothing allocates but create; nothing is clamped unless told.  Inputs are checked; on any status but SOA_OK nothing is
- * written.  Outputs must not overlap inputs.  docs/theory/control.md.                                                */
+ * measured (q, v) and what is wanted; it writes torques of nv numbers, zero where the law does not drive.  The model
+ * may hold other things than the robot, e.g. a floating satellite as a second root: only some coordinates are driven.
+ * Nothing allocates but create; nothing is clamped unless told.  Inputs are checked; on any status but SOA_OK nothing
+ * is written.  Outputs must not overlap inputs.  docs/theory/control.md.                                             */
 #ifndef SOA_CONTROL_H
 #define SOA_CONTROL_H
 
@@ -14,31 +14,27 @@
 extern "C" {
 #endif
 
-/* --- the controller's model ----------------------------------------------------------------------------------------- */
+/* --- the controller's model --------------------------------------------------------------------------------------- */
 /* Who moves a velocity coordinate. */
 enum {
-    SOA_DRIVE_NONE =
-        0,             /* nobody: a floating base, a satellite, a free hinge                                          */
-    SOA_DRIVE_OWN = 1, /* this law                                                                                    */
-    SOA_DRIVE_OTHER =
-        2 /* another law: torque not written here, acceleration taken as zero or as given                */
+    SOA_DRIVE_NONE = 0, /* nobody: a floating base, a satellite, a free hinge */
+    SOA_DRIVE_OWN = 1,  /* this law */
+    SOA_DRIVE_OTHER = 2 /* another law: torque not written here, acceleration taken as zero or as given */
 };
 /* What laws add for the estimated machine's own sake; or-ed. */
 enum {
     SOA_COMPENSATE_GRAVITY = 1,
     SOA_COMPENSATE_CORIOLIS = 2,
     SOA_COMPENSATE_VISCOUS = 4,
-    SOA_COMPENSATE_COULOMB =
-        8, /* friction * tanh(v / coulomb_rate)                                                   */
+    SOA_COMPENSATE_COULOMB = 8, /* friction * tanh(v / coulomb_rate) */
     SOA_COMPENSATE_SPRINGS = 16,
     SOA_COMPENSATE_DEFAULT = 1 | 2 | 4 | 16,
     SOA_COMPENSATE_ALL = 31
 };
 typedef struct soa_control_def {
-    const unsigned char
-        *drive;          /* nv numbers as above, copied; NULL: all SOA_DRIVE_OWN                                */
-    unsigned compensate; /* default SOA_COMPENSATE_DEFAULT                                                     */
-    double coulomb_rate; /* rad/s or m/s, > 0; default 1e-3                                                     */
+    const unsigned char *drive; /* nv numbers as above, copied; NULL: all SOA_DRIVE_OWN */
+    unsigned compensate;        /* default SOA_COMPENSATE_DEFAULT */
+    double coulomb_rate;        /* rad/s or m/s, > 0; default 1e-3 */
 } soa_control_def;
 SOA_API soa_control_def soa_control_default(const unsigned char *drive);
 
@@ -53,34 +49,35 @@ SOA_API void soa_control_free(soa_control *control); /* only for create */
 SOA_API soa_work *soa_control_work(soa_control *control);
 SOA_API const soa_model *soa_control_model(const soa_control *control);
 
-/* --- WD89 section 3: one recursion for every law ---------------------------------------------------------------------- */
+/* --- WD89 section 3: one recursion for every law ------------------------------------------------------------------ */
 /* f_j = F_j + sum of f of the children,  rho_j = s_j' f_j + eta_j,  tau = E' rho.
  *   F    6 per body (bodies 1 .. n): spatial feedback vectors [n; f], body axes, at the body's origin; NULL: zero
  *   eta  rows numbers: feedback functions of the joints (nv), then of cut joints; NULL: zero
- *   E    rows x columns, v = E(Q) Qdot of a closed machine (soa_embedding_state); NULL: a tree, tau is the first nv of rho
+ *   E    rows x columns, v = E(Q) Qdot of a closed machine (soa_embedding_state); NULL: a tree, tau = rho
  *   rho  rows numbers, may be NULL;  tau  columns numbers (tree: nv)
- * rows >= nv; without E it is nv and columns is not read.  O(n).                                                      */
+ * rows >= nv; without E it is nv and columns is not read.  O(n).                                                     */
 SOA_API soa_status soa_control_recursion(soa_control *control, const double *q, const double *F, const double *eta,
                                          int rows, const double *E, int columns, double *rho, double *tau);
-/* F and eta of the inverse dynamics controller for the commanded accelerations a: F = I v' + v x* I v, eta = what friction,
- * springs and rotors take (those of def.compensate).  Gravity, as a base acceleration, if compensated (WD89 has none).  O(n).      */
+/* F and eta of the inverse dynamics controller for the commanded accelerations a: F = I v' + v x* I v, eta = what
+ * friction, springs and rotors take (those of def.compensate).  Gravity, as a base acceleration, if compensated (WD89
+ * has none).  O(n). */
 SOA_API soa_status soa_control_inverse_feedback(soa_control *control, const double *q, const double *v, const double *a,
                                                 double *F, double *eta);
 
-/* --- the machine's own torques ---------------------------------------------------------------------------------------- */
-/* Accelerations of coordinates nobody drives, solved from their zero torques; `a` (nv) holds the driven ones on entry and all
- * on return.  Wrenches: known external ones.  Only coordinates in trees with driven joints are solved, others are zero.
- * O(n) for each such coordinate, and a Cholesky factor.  SOA_E_SINGULAR: they move no inertia.                        */
+/* --- the machine's own torques ------------------------------------------------------------------------------------ */
+/* Accelerations of coordinates nobody drives, solved from their zero torques; `a` (nv) holds the driven ones on entry
+ * and all on return.  Wrenches: known external ones.  Only coordinates in trees with driven joints are solved, others
+ * are zero. O(n) for each such coordinate, and a Cholesky factor.  SOA_E_SINGULAR: they move no inertia.             */
 SOA_API soa_status soa_control_passive(soa_control *control, const double *q, const double *v,
                                        const soa_wrench *wrenches, int wrench_count, double *a);
-/* tau = M a + (C v, gravity, friction, springs as def.compensate says) - J' wrenches on own coordinates; a NULL: zero.  What
- * a phase adds once beside frame laws that do not (their `plain` flag).  O(n).                                        */
+/* tau = M a + (C v, gravity, friction, springs as def.compensate says) - J' wrenches on own coordinates; a NULL:
+ * zero.  What a phase adds once beside frame laws that do not (their `plain` flag).  O(n).                           */
 SOA_API soa_status soa_control_compensation(soa_control *control, const double *q, const double *v, const double *a,
                                             const soa_wrench *wrenches, int wrench_count, double *tau);
 
-/* --- laws of joints --------------------------------------------------------------------------------------------------- */
-/* What is wanted; entries of coordinates that are not own are not read, but v and a of SOA_DRIVE_OTHER: taken as what they
- * do.  v, a NULL: zero.  Errors e = q_d (-) q are tangent vectors (soa_difference), e' = v_d - v.                       */
+/* --- laws of joints ----------------------------------------------------------------------------------------------- */
+/* What is wanted; entries of coordinates that are not own are not read, but a of SOA_DRIVE_OTHER: taken as what
+ * they do.  v, a NULL: zero.  Errors e = q_d (-) q are tangent vectors (soa_difference), e' = v_d - v.               */
 typedef struct soa_joint_reference {
     const double *q, *v, *a;
 } soa_joint_reference;
@@ -94,8 +91,8 @@ SOA_API soa_status soa_control_joint_pd(soa_control *control, const double *q, c
                                         const soa_joint_reference *reference, const soa_joint_gains *gains,
                                         double *tau);
 /* WD89 section 3: accelerations a = a_d + D e' + K e (gains in 1/s^2, 1/s) through the estimated dynamics; what nobody
- * drives is solved (soa_control_passive), so that on a floating base e'' + D e' + K e = 0 too.  a_out (nv, may be NULL):
- * the accelerations that follow.                                                                                     */
+ * drives is solved (soa_control_passive), so that on a floating base e'' + D e' + K e = 0 too.  a_out (nv, may be
+ * NULL): the accelerations that follow.                                                                              */
 SOA_API soa_status soa_control_inverse_dynamics(soa_control *control, const double *q, const double *v,
                                                 const soa_joint_reference *reference, const soa_joint_gains *gains,
                                                 const soa_wrench *wrenches, int wrench_count, double *tau,
@@ -105,8 +102,9 @@ SOA_API soa_status soa_control_inverse_dynamics(soa_control *control, const doub
  *   WEN_BAYARD_1   tau = M a_d + C(q,v) v_d + g + K e + D e'
  *   WEN_BAYARD_2   tau = M a_d + C(q,v_d) v_d + g + K e + D e'
  *   WEN_BAYARD_3   tau = M a_d + C(q,v_d) v + g + K e + D e'
- * gains.stiffness is L (1/s) for SLOTINE_LI, K (N m/rad) for the others; damping D (N m s/rad).  On a floating base v_r of
- * passive coordinates follows from (M s) = 0 there, and a_r from their zero torque: V = s'M s / 2, V' = -s'D s (docs).  */
+ * gains.stiffness is L (1/s) for SLOTINE_LI, K (N m/rad) for the others; damping D (N m s/rad).  On a floating base
+ * v_r of passive coordinates follows from (M s) = 0 there, and a_r from their zero torque: V = s'M s / 2, V' = -s'D s
+ * (docs). */
 typedef enum soa_passivity {
     SOA_SLOTINE_LI,
     SOA_WEN_BAYARD_1,
@@ -118,15 +116,15 @@ typedef enum soa_passivity {
 SOA_API soa_status soa_control_passivity(soa_control *control, soa_passivity form, const double *q, const double *v,
                                          const soa_joint_reference *reference, const soa_joint_gains *gains,
                                          double *tau, double *lyapunov);
-/* RJK91 section 6, innovations coordinates: s of SLOTINE_LI becomes sigma = D^1/2 (I + H phi K)* s, each of whose numbers is
- * damped by itself: tau = M a_r + C v_r + g + (I + H phi K) D^1/2 diag(rate) sigma.  V = |sigma|^2 / 2 is s'M s / 2; rates that
- * are all k give |sigma| = |sigma(0)| e^(-k t) exactly.  stiffness: L; rate: nv numbers, 1/s, equal ones where something
- * is not driven (SOA_E_ARGUMENT).  Mimic joints: SOA_E_MIMIC.                                                         */
+/* RJK91 section 6, innovations coordinates: s of SLOTINE_LI becomes sigma = D^1/2 (I + H phi K)* s, each of whose
+ * numbers is damped by itself: tau = M a_r + C v_r + g + (I + H phi K) D^1/2 diag(rate) sigma.  V = |sigma|^2 / 2 is
+ * s'M s / 2; rates that are all k give |sigma| = |sigma(0)| e^(-k t) exactly.  stiffness: L; rate: nv numbers, 1/s,
+ * equal ones where something is not driven (SOA_E_ARGUMENT).  Mimic joints: SOA_E_MIMIC.                             */
 SOA_API soa_status soa_control_decoupled(soa_control *control, const double *q, const double *v,
                                          const soa_joint_reference *reference, const double *stiffness,
                                          const double *rate, double *tau, double *sigma);
 
-/* --- laws of frames --------------------------------------------------------------------------------------------------- */
+/* --- laws of frames ----------------------------------------------------------------------------------------------- */
 /* A moving pose: of a goal in the frame it is relative to.  twist [w; v] and classical acceleration of its origin, both
  * relative to that frame and in its axes. */
 typedef struct soa_motion {
@@ -135,9 +133,9 @@ typedef struct soa_motion {
 } soa_motion;
 SOA_API soa_motion soa_motion_at(const soa_frame *pose); /* at rest */
 
-/* Where a frame is against its goal, in the goal's axes: rotation vector and position from the frame to the goal, and the
- * goal's twist less the frame's.  reach: goal's pose, twist and acceleration in the world, world axes; the frame
- * `relative_to` is taken to have no acceleration of its own. */
+/* Where a frame is against its goal, in the goal's axes: rotation vector and position from the frame to the goal, and
+ * their rates as seen from the frame `relative_to` (angular: the goal's rate less the frame's).  Then the goal in the
+ * world: pose, twist and acceleration, world axes, as if `relative_to` had no acceleration of its own. */
 typedef struct soa_frame_error {
     double error[6], rate[6];
     soa_frame goal;
@@ -146,44 +144,50 @@ typedef struct soa_frame_error {
 /* Kinematics of (q, v) are computed in control's work space. */
 SOA_API soa_status soa_control_frame_error(soa_control *control, const double *q, const double *v, int frame,
                                            int relative_to, const soa_motion *goal, soa_frame_error *error);
+/* The motion of a frame in another (acceleration zero): where a path starts when a phase begins. */
+SOA_API soa_status soa_control_relative_motion(soa_control *control, const double *q, const double *v, int frame,
+                                               int relative_to, soa_motion *motion);
 /* Rotation vector of R (length at most pi), and back. */
 SOA_API void soa_rotation_vector(const double R[9], double rho[3]);
 SOA_API void soa_rotation_from_vector(const double rho[3], double R[9]);
 
 typedef struct soa_frame_law {
-    int frame, relative_to; /* the hand; the frame in which its goal is given (0: the world)                  */
-    double stiffness[6], damping[6]; /* along and about the goal's axes, angular first                                */
-    double max_force, max_torque; /* of the wrench asked for: it is scaled down as a whole; 0: no bound             */
-    int plain;                    /* IMPEDANCE: nonzero: no compensation added (several hands, one compensation)    */
+    int frame, relative_to;          /* the hand; the frame in which its goal is given (0: the world) */
+    double stiffness[6], damping[6]; /* along and about the goal's axes, angular first */
+    double max_force, max_torque;    /* of the wrench asked for: it is scaled down as a whole; 0: no bound */
+    int plain;                       /* IMPEDANCE: nonzero: no compensation added (several hands, one compensation) */
 } soa_frame_law;
 SOA_API soa_frame_law soa_frame_law_default(int frame, int relative_to);
 
-/* Impedance: F = K e + D e' + force, clamped, on the hand; tau = own part of J'F + compensation.  force: [n; f] feedforward
- * that the hand is to exert, goal's axes, may be NULL.  wrench (may be NULL): what was asked, world axes, at the hand's
- * origin.  On a floating base with the goal relative to it, own J' is the motion relative to the base: passive.        */
+/* Impedance: F = K e + D e' + force, clamped, on the hand; tau = own part of J'F + compensation.  force: [n; f]
+ * feedforward that the hand is to exert, goal's axes, may be NULL.  wrench (may be NULL): what was asked, world axes,
+ * at the hand's origin.  On a floating base with the goal relative to it, own J' is the motion relative to the base:
+ * passive. */
 SOA_API soa_status soa_control_impedance(soa_control *control, const double *q, const double *v,
                                          const soa_frame_law *law, const soa_motion *goal, const double force[6],
                                          double *tau, double wrench[6], soa_frame_error *error);
 
 /* Operational space: the hands get the accelerations a = a_goal + D e' + K e (1/s^2, 1/s) along the rows asked for,
- * through Lambda = (J_g M^-1 J_g')^-1 with the generalized Jacobian of what nobody drives (Umetani & Yoshida):
- *     J_g M_r^-1 J_g' = J M^-1 J' - J_u M_uu^-1 J_u',     J_g' F = J_a'F - M_au M_uu^-1 J_u'F
- * Several frames at once, each with its own rows, e.g. a hand and the base's attitude.  O(n) + O(rows^3).             */
+ * through Lambda = (J_g M^-1 J_g')^-1 with the generalized Jacobian (Umetani & Yoshida) of f, what nobody or somebody
+ * else drives; others are taken to apply what keeps their joints from accelerating:
+ *     J_g M_r^-1 J_g' = J M^-1 J' - J_f M_ff^-1 J_f',     J_g' F = J_a'F - M_af M_ff^-1 J_f'F
+ * Several frames at once, each with its own rows, e.g. a hand and the base's attitude.  A goal given in a frame that
+ * moves with the driven machine (its base) is pursued relative to it: e'' + D e' + K e = 0 as seen from there, whatever
+ * that frame does.  Frames of other trees (a satellite) are taken not to accelerate.  O(n) + O(rows^3).              */
 typedef struct soa_frame_task {
-    soa_frame_law law; /* its max_force, max_torque and plain are not read                                        */
-    unsigned rows;     /* of the goal's axes, as in soa_task; SOA_ROWS_ALL                                        */
+    soa_frame_law law; /* its max_force, max_torque and plain are not read */
+    unsigned rows;     /* of the goal's axes, as in soa_task; SOA_ROWS_ALL */
     soa_motion goal;
 } soa_frame_task;
 enum { SOA_FRAME_TASKS = 8 };
 typedef struct soa_operational_options {
-    double damping;        /* of Lambda near singularities, relative as in soa_operational_space; 0: none           */
-    const double *posture; /* nv torques of a second aim, projected so that the tasks do not feel it; NULL: none     */
-    const soa_wrench
-        *wrenches; /* known external wrenches, taken into account                                          */
+    double damping;             /* of Lambda near singularities, relative as in soa_operational_space; 0: none */
+    const double *posture;      /* nv torques of a second aim, projected so that the tasks do not feel it; NULL: none */
+    const soa_wrench *wrenches; /* known external wrenches, taken into account */
     int wrench_count;
 } soa_operational_options;
-/* options NULL: zeros.  error: one per task, may be NULL.  a_out (nv), rcond may be NULL.  SOA_E_SINGULAR: rcond < 1e-12
- * without damping. */
+/* options NULL: zeros.  error: one per task, may be NULL.  a_out (nv), rcond may be NULL.  SOA_E_SINGULAR: rcond <
+ * 1e-12 without damping. */
 SOA_API soa_status soa_control_operational(soa_control *control, const double *q, const double *v,
                                            const soa_frame_task *tasks, int count,
                                            const soa_operational_options *options, double *tau, double *a_out,
@@ -194,85 +198,82 @@ SOA_API soa_status soa_control_generalized_jacobian(soa_control *control, const 
                                                     double *J);
 
 /* Hybrid: motion along some of the goal's axes as OPERATIONAL, force along the others (bits of force_rows):
- *     F = F_d + kp (F_d - F_m) + ki integral, with damping D of motion there; F_m is what the hand exerts, measured.  */
+ *     F = F_d + kp (F_d - F_m) + ki integral, with damping D of motion there; F_m is what the hand exerts, measured. */
 typedef struct soa_hybrid_law {
     soa_frame_law law;
     unsigned force_rows;
-    double force_gain[2]; /* kp, ki (1/s)                                                                            */
-    double max_integral;  /* bound of ki * integral in each row, N or N m                                            */
+    double force_gain[2]; /* kp, ki (1/s) */
+    double max_integral;  /* bound of ki * integral in each row, N or N m */
 } soa_hybrid_law;
 typedef struct soa_hybrid_state { /* plain: copy it to keep it */
     double integral[6];
 } soa_hybrid_state;
-/* force, measured: [n; f] of the hand on its surroundings at the hand's origin, goal's axes.  dt: time since the last call. */
+/* force, measured: [n; f] of the hand on its surroundings at the hand's origin, goal's axes.  dt: time since the last
+ * call. */
 SOA_API soa_status soa_control_hybrid(soa_control *control, const double *q, const double *v, const soa_hybrid_law *law,
                                       const soa_motion *goal, const double force[6], const double measured[6],
                                       double dt, soa_hybrid_state *state, double *tau, soa_frame_error *error);
 
-/* A floating base's attitude held by the joints' momentum: operational space with the base's angular rows; posture (may be
- * NULL) as above.  stiffness, damping: angular, 1/s^2 and 1/s. */
+/* A floating base's attitude held by the joints' momentum: operational space with the base's angular rows; posture
+ * (may be NULL) as above.  stiffness, damping: angular, 1/s^2 and 1/s. */
 SOA_API soa_status soa_control_base_hold(soa_control *control, const double *q, const double *v, int base_frame,
                                          const soa_motion *goal, double stiffness, double damping,
                                          const soa_operational_options *options, double *tau, soa_frame_error *error);
 
-/* --- several hands, one object ---------------------------------------------------------------------------------------- */
+/* --- several hands, one object ------------------------------------------------------------------------------------ */
 enum { SOA_HANDS = 8 };
 typedef enum soa_coordination_form {
-    SOA_COORDINATE_LINEARISING, /* object's acceleration a_goal + D e' + K e (gains 1/s^2, 1/s); hands' accelerations follow
-                                   it, through the generalized Lambda of all hands at once                             */
+    SOA_COORDINATE_LINEARISING, /* object's acceleration a_goal + D e' + K e (gains 1/s^2, 1/s), seen from relative_to;
+                                   hands accelerate with it, through the generalized Lambda of all at once */
     SOA_COORDINATE_PASSIVE      /* wrench K e + D e' + M a_goal + C V_goal (gains N/m, N s/m, N m/rad ...); the arms'
-                                   compensation only                                                                  */
+                                   compensation only */
 } soa_coordination_form;
 typedef struct soa_coordination {
     soa_coordination_form form;
-    int object, relative_to;    /* frames: of the object, and in which its goal is given                         */
-    int hands, hand[SOA_HANDS]; /* frames of the hands, at their contacts                                         */
-    double share[SOA_HANDS];    /* of the load, >= 0; zeros: equal                                                */
-    double couple_length;       /* m: wrist moments count as forces at this arm; small: few moments.  default 0.2  */
-    double stiffness[6],
-        damping[6];               /* goal's axes, angular first                                                     */
+    int object, relative_to;    /* frames: of the object, and in which its goal is given */
+    int hands, hand[SOA_HANDS]; /* frames of the hands, at their contacts */
+    double share[SOA_HANDS];    /* of the load, >= 0; zeros: equal */
+    double couple_length;       /* m: wrist moments count as forces at this arm; small: few moments.  default 0.2 */
+    double stiffness[6], damping[6]; /* goal's axes, angular first */
     double squeeze;               /* N: each hand pushes towards the middle of the hands; see docs for three and more */
-    double squeeze_gain[2];       /* kp, ki (1/s) on the measured internal force                                    */
-    double max_integral;          /* N, bound of ki * integral; default 50                                          */
-    double max_force, max_torque; /* of the object's wrench, scaled as a whole; 0: no bound                        */
-    double follow_stiffness[2],
-        follow_damping[2];      /* angular, linear: each hand stays with the object (grasp poses)     */
-    int has_grasp;              /* nonzero: `grasp` are given; else follow_stiffness is not used                  */
-    soa_frame grasp[SOA_HANDS]; /* of each hand in the object's frame, when it took hold                          */
-    int plain;                  /* PASSIVE: no compensation added                                                 */
-    double damping_of_lambda;   /* LINEARISING: as soa_operational_options.damping                                */
+    double squeeze_gain[2];       /* kp, ki (1/s) on the measured internal force */
+    double max_integral;          /* N, bound of ki * integral; default 50 */
+    double max_force, max_torque; /* of the object's wrench, scaled as a whole; 0: no bound */
+    double follow_stiffness[2], follow_damping[2]; /* angular, linear: each hand stays with the object (grasp poses) */
+    int has_grasp;                                 /* nonzero: `grasp` are given; else follow_stiffness is not used */
+    soa_frame grasp[SOA_HANDS];                    /* of each hand in the object's frame, when it took hold */
+    int plain;                                     /* PASSIVE: no compensation added */
+    double damping_of_lambda;                      /* LINEARISING: as soa_operational_options.damping */
 } soa_coordination;
 SOA_API soa_coordination soa_coordination_default(int object, int relative_to);
 typedef struct soa_coordination_state { /* plain */
     double integral;
 } soa_coordination_state;
 typedef struct soa_coordination_result {
-    soa_frame_error error; /* of the object                                                                  */
-    double wrench[6];      /* asked for, on the object, at its frame's origin, world axes                    */
-    double hand_wrench[SOA_HANDS]
-                      [6]; /* of each hand on the object, at the hand's origin, world axes                   */
-    double squeeze;        /* internal force asked for, N                                                    */
+    soa_frame_error error;            /* of the object */
+    double wrench[6];                 /* asked for, on the object, at its frame's origin, world axes */
+    double hand_wrench[SOA_HANDS][6]; /* of each hand on the object, at the hand's origin, world axes */
+    double squeeze;                   /* internal force asked for, N */
 } soa_coordination_result;
 /* measured: internal force (soa_control_internal_force, or of a sensor), NULL: not regulated.  dt: since the last call.
- * The object's inertia is that of its body in the estimated model, its pose and twist are in (q, v).  O(n) + O(hands^3). */
+ * The object's inertia is that of its body in the estimated model, its pose and twist are in (q, v).  O(n) +
+ * O(hands^3). */
 SOA_API soa_status soa_control_coordination(soa_control *control, const double *q, const double *v,
                                             const soa_coordination *law, const soa_motion *goal, const double *measured,
                                             double dt, soa_coordination_state *state, double *tau,
                                             soa_coordination_result *result);
-/* The internal force in given hand wrenches (6 each, on the object, world axes, at the hands' origins): what is left of them
- * without the part that moves the object, along the squeeze.  > 0: pressed. */
+/* The internal force in given hand wrenches (6 each, on the object, world axes, at the hands' origins): what is left
+ * of them without the part that moves the object, along the squeeze.  > 0: pressed. */
 SOA_API soa_status soa_control_internal_force(soa_control *control, const double *q, const soa_coordination *law,
                                               const double *hand_wrenches, double *force);
 
-/* --- paths ------------------------------------------------------------------------------------------------------------ */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
 /* s, s', s'' of a path from 0 to 1; before its start and after its end it stands still. */
 typedef enum soa_profile_kind { SOA_PROFILE_QUINTIC, SOA_PROFILE_TRAPEZOID } soa_profile_kind;
 typedef struct soa_profile {
     soa_profile_kind kind;
-    double
-        time; /* s; 0: at the end at once                                                                           */
-    double
-        ramp; /* TRAPEZOID: time of speeding up, and of slowing down, at most time / 2                              */
+    double time; /* s; 0: at the end at once */
+    double ramp; /* TRAPEZOID: time of speeding up, and of slowing down, at most time / 2 */
 } soa_profile;
 SOA_API soa_profile soa_profile_quintic(double time);
 /* Fastest profile of that kind with |s'| <= speed, |s''| <= acceleration (> 0). */
@@ -289,53 +290,50 @@ SOA_API soa_status soa_path_pose_from(const soa_motion *from, const soa_frame *t
                                       soa_motion *motion);
 
 typedef struct soa_path_limits {
-    const double *speed,
-        *acceleration; /* nv numbers, > 0; NULL: the model's max_speed; none                          */
-    int effort;        /* nonzero: |tau| of inverse dynamics within the model's max_effort            */
+    const double *speed, *acceleration; /* nv numbers, > 0; NULL: the model's max_speed; none */
+    int effort;                         /* nonzero: |tau| of inverse dynamics within the model's max_effort */
 } soa_path_limits;
-/* Shortest time for the joint path within the limits (effort: at 69 samples, by bisection on the time).  SOA_E_INCONSISTENT:
- * gravity alone needs more than max_effort.  SOA_E_ARGUMENT: nothing bounds the time. */
+/* Shortest time for the joint path within the limits (effort: at 69 samples, by bisection on the time).
+ * SOA_E_INCONSISTENT: gravity alone needs more than max_effort.  SOA_E_ARGUMENT: nothing bounds the time. */
 SOA_API soa_status soa_path_joint_profile(soa_control *control, const double *q0, const double *q1,
                                           soa_profile_kind kind, const soa_path_limits *limits, soa_profile *profile);
 /* Shortest time of a pose path: speed and acceleration, angular and linear (0: no bound). */
 SOA_API soa_status soa_path_pose_profile(const soa_frame *from, const soa_frame *to, soa_profile_kind kind,
                                          const double speed[2], const double acceleration[2], soa_profile *profile);
 
-/* --- supervisor ------------------------------------------------------------------------------------------------------- */
+/* --- supervisor --------------------------------------------------------------------------------------------------- */
 /* A machine of phases over measured signals.  The description is the caller's arrays; the state is plain data. */
 enum { SOA_SIGNAL_PHASE_TIME = -1, SOA_PHASE_CONDITIONS = 64 };
 typedef struct soa_supervisor_condition {
-    int signal; /* index into the signals, or SOA_SIGNAL_PHASE_TIME                                                  */
-    int above;  /* nonzero: signal > value, else signal < value; NaN is neither                                      */
+    int signal; /* index into the signals, or SOA_SIGNAL_PHASE_TIME */
+    int above;  /* nonzero: signal > value, else signal < value; NaN is neither */
     double value;
-    double hold; /* s for which it must have been so without a break; 0: now                                          */
+    double hold; /* s for which it must have been so without a break; 0: now */
 } soa_supervisor_condition;
 typedef struct soa_supervisor_transition {
     int to;              /* phase */
-    int condition_count; /* all must hold; 0: at once                                                                  */
+    int condition_count; /* all must hold; 0: at once */
     const soa_supervisor_condition *conditions;
 } soa_supervisor_transition;
 typedef struct soa_supervisor_phase {
     const char *name;
-    double
-        blend; /* s over which torques pass from the phase before                                                   */
+    double blend; /* s over which torques pass from the phase before */
     int transition_count;
-    const soa_supervisor_transition *transitions; /* in order: the first whose conditions all hold is taken          */
+    const soa_supervisor_transition *transitions; /* in order: the first whose conditions all hold is taken */
 } soa_supervisor_phase;
 typedef struct soa_supervisor {
-    int phase_count; /* the first is the start                                                                         */
+    int phase_count; /* the first is the start */
     const soa_supervisor_phase *phases;
     int signal_count;
-    const char *const *signal_names; /* for the diagram; NULL: numbers                                                */
+    const char *const *signal_names; /* for the diagram; NULL: numbers */
 } soa_supervisor;
 typedef struct soa_supervisor_state { /* plain: copy it to keep it */
-    int phase, before; /* before: -1 at the start                                                                */
-    int transition;    /* of `before`, that was taken last; -1                                                  */
+    int phase, before;                /* before: -1 at the start */
+    int transition;                   /* of `before`, that was taken last; -1 */
     int changes;
-    double time;       /* in this phase                                                                         */
-    double blend_time; /* since the last change, for soa_supervisor_blend                                        */
-    double
-        held[SOA_PHASE_CONDITIONS]; /* s for which each condition of this phase has held; -1: it does not           */
+    double time;                       /* in this phase */
+    double blend_time;                 /* since the last change, for soa_supervisor_blend */
+    double held[SOA_PHASE_CONDITIONS]; /* s for which each condition of this phase has held; -1: it does not */
 } soa_supervisor_state;
 
 /* Checks the description: targets, signals, finite numbers, at most SOA_PHASE_CONDITIONS in a phase. */
@@ -345,13 +343,13 @@ SOA_API soa_status soa_supervisor_start(const soa_supervisor *supervisor, soa_su
  * NULL; the new phase's time is 0 at this sample. */
 SOA_API soa_status soa_supervisor_tick(const soa_supervisor *supervisor, soa_supervisor_state *state,
                                        const double *signals, double dt, int *changed);
-/* Bumpless switching of n torques: at the sample of a change `offset` (the caller's n numbers, part of what a checkpoint
- * keeps) becomes last - tau, afterwards tau gets (1 - quintic(time / blend)) offset added.  last: torques of the sample before.
- * Call it once after each tick, with tau of the new phase's laws. */
+/* Bumpless switching of n torques: at the sample of a change `offset` (the caller's n numbers, part of what a
+ * checkpoint keeps) becomes last - tau, afterwards tau gets (1 - quintic(time / blend)) offset added.  last: torques
+ * of the sample before. Call it once after each tick, with tau of the new phase's laws. */
 SOA_API soa_status soa_supervisor_blend(const soa_supervisor *supervisor, const soa_supervisor_state *state,
                                         int changed, int n, const double *last, double *offset, double *tau);
-/* Graphviz text of phases and transitions; length (may be NULL): bytes needed with the final zero.  SOA_E_MEMORY: text is too
- * short, nothing is written but length.  text NULL with size 0 asks for the length alone (SOA_OK). */
+/* Graphviz text of phases and transitions; length (may be NULL): bytes needed with the final zero.  SOA_E_MEMORY:
+ * text is too short, nothing is written but length.  text NULL with size 0 asks for the length alone (SOA_OK). */
 SOA_API soa_status soa_supervisor_diagram(const soa_supervisor *supervisor, char *text, size_t size, size_t *length);
 
 #ifdef __cplusplus

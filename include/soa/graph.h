@@ -84,20 +84,31 @@ typedef struct soa_edge_place {
     int loop;     /* number among the loops, -1: not cut                          */
 } soa_edge_place;
 
+/* A mimic joint that the tree could not keep so, because it or the joint it follows was cut:
+ * q(follower) = ratio * q(leader) + offset, both joints of the graph. */
+typedef struct soa_loop_ratio {
+    int follower, leader;
+    double ratio, offset;
+} soa_loop_ratio;
+
 typedef struct soa_linkage_tree {
     soa_model_def model; /* names are those of the graph, whose text must outlive this                        */
     int loop_count;
     const soa_loop_def *loops;
     const int *link;              /* of each link of the graph, from 0 the world: the link of the tree with its frame */
     const soa_edge_place *joints; /* of each joint of the graph                                                       */
-    int floating;                 /* parts that no joint ties to the world: the first link of each got a free joint   */
+    int ratio_count;
+    const soa_loop_ratio *ratios;
+    int floating; /* parts that no joint ties to the world: the first link of each got a free joint   */
 } soa_linkage_tree;
 
-/* Chooses the tree: joints to keep come first, then those that cannot be cut (springs, rotors, mimic), then those of
- * fewest degrees of freedom, so that the cut ones leave fewest coordinates and rows; among equals breadth first from the
- * world, then in order of the definition.  Links of the tree stand depth first.  Where the carrying joint does not sit at
- * the link's own frame, a massless link "LINK@JOINT" moves and LINK is fixed to it, so that the frame LINK is the same
- * for every choice of cuts.  Allocates; O(joints log joints). */
+/* Chooses the tree: joints to keep come first, then those that cannot be cut (friction that differs by direction; free
+ * joints with friction or rotors), those with springs, rotors or mimic, which are better kept, then those of fewest
+ * degrees of freedom, so that the cut ones leave fewest coordinates and rows; last, joints that would have to be
+ * turned round and cannot (soa_joint_reverse).  Among equals breadth first from the world, then in order of the
+ * definition. Links of the tree stand depth first. Where the carrying joint does not sit at the link's own frame, a
+ * massless link "LINK@JOINT" moves and LINK is fixed to it, so that the frame LINK is the same for every choice of
+ * cuts. Allocates; O(joints log joints). */
 SOA_API soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree, soa_report *report);
 SOA_API void soa_linkage_free(soa_linkage_tree *tree);
 

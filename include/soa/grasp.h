@@ -53,12 +53,15 @@ SOA_API void soa_grasp_free(soa_grasp *grasp); /* only for create */
 SOA_API soa_status soa_grasp_add(soa_grasp *grasp, const soa_contact_def *def, int *number, soa_report *report);
 SOA_API soa_status soa_grasp_remove(soa_grasp *grasp, int number);
 SOA_API soa_status soa_grasp_switch(soa_grasp *grasp, int number, int on);
+/* Its definition (def may be NULL: whether there is such a contact), and the model. */
+SOA_API soa_status soa_grasp_get(const soa_grasp *grasp, int number, soa_contact_def *def);
+SOA_API const soa_model *soa_grasp_model(const soa_grasp *grasp);
 /* Contacts that are on, in order of their numbers: results hold 6 numbers for each, and `free` numbers in all. */
 SOA_API int soa_grasp_contacts(const soa_grasp *grasp, int *free);
 /* Where contact `number` stands among them (-1 while off), its first free rate and how many it has. */
 SOA_API soa_status soa_grasp_span(const soa_grasp *grasp, int number, int *index, int *first, int *free);
 /* The same contact for a soa_constraints (projection, assembly, soa_closed_fd): 0 to 2 definitions.  The soft finger's
- * turn about the normal, a sliding point and OWN directions are velocity rows there, without a residual.             */
+ * turn about the normal and OWN directions are velocity rows there, without a residual.                             */
 SOA_API soa_status soa_grasp_constraint(const soa_grasp *grasp, int number, soa_constraint_def defs[2], int *count);
 
 /* Contact coordinates, RK88-II (a.3), (a.4): the object's place in the arm's, as a quaternion and a shift, their rates,

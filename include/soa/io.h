@@ -64,16 +64,16 @@ SOA_API soa_status soa_model_open(const char *spec, const soa_read_options *opti
 SOA_API soa_status soa_model_open_closed(const char *spec, const soa_read_options *options, const soa_model **model,
                                          soa_constraint_list *constraints, soa_report *report);
 
-/* Convex hulls: vertices, edges and faces of `shape` in one block, `*memory`, released by soa_hull_free.  Of points (x y z
- * each), or of all vertices of a mesh file (STL, OBJ, DAE ...), times `scale`. */
-SOA_API soa_status soa_hull_from_points(const double *points, int count, soa_shape *shape, void **memory,
-                                        soa_report *report);
-SOA_API soa_status soa_hull_from_mesh(const char *path, double scale, soa_shape *shape, void **memory,
-                                      soa_report *report);
-SOA_API void soa_hull_free(void *memory);
-
 /* Self-contained C for one model: tables as constants plus the library's own kernels. prefix names the functions. */
 SOA_API soa_status soa_generate_c(const soa_model *model, const char *prefix, const char *path, soa_report *report);
+
+/* Convex hulls as shapes of soa/collision.h (radius 0), with the edges and faces that make distances and patches fast.
+ * Allocates; release with soa_hull_free (what it points to, not the struct).  Points in a plane, on a line or in one place
+ * give a flat hull.  A mesh is STL, OBJ, DAE or what else assimp reads, in its own axes and units after the placements it
+ * states; scale (NULL: 1) makes metres of them.  Its parts become one hull. */
+SOA_API soa_status soa_hull_from_points(const double *points, int count, soa_shape *hull, soa_report *report);
+SOA_API soa_status soa_hull_from_mesh(const char *path, const double scale[3], soa_shape *hull, soa_report *report);
+SOA_API void soa_hull_free(soa_shape *hull);
 
 #ifdef __cplusplus
 }

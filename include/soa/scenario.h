@@ -38,7 +38,7 @@ typedef struct soa_part_frame {
 typedef struct soa_part {
     const char *name;
     const char *model;       /* NULL: a body */
-    int floating;            /* its root link floats (free joint "part.base"); bodies float unless `fixed` */
+    int floating;            /* its root link floats (free joint "part.root"); bodies float unless `fixed` */
     int fixed;               /* a body that is part of the world: ground, walls                          */
     int massless_links;      /* a body's six freedoms as WD89 has them: three slides, three turns (z, y, x) and five
                                 massless links between, instead of a free joint */
@@ -169,8 +169,9 @@ typedef struct soa_phase {
 typedef struct soa_sensor_set {
     double position_noise, rate_noise; /* standard deviation, of joints (rad, m)                                     */
     double pose_noise[2], twist_noise[2]; /* of floating roots: angular, linear                                     */
-    double force_noise;                /* N, of contact forces                                                       */
-    double delay;                      /* s, of everything measured                                                   */
+    double force_noise, torque_noise;  /* N of contact forces and wrist forces, N m of wrist torques                  */
+    double imu_noise[2];               /* of floating machines: rad/s, m/s^2                                          */
+    double delay;                      /* s, of everything measured; the nearest whole number of ticks                */
 } soa_sensor_set;
 
 typedef struct soa_scene_control {
@@ -178,6 +179,7 @@ typedef struct soa_scene_control {
     int saturate;                 /* nonzero: torques stay within max_effort                                          */
     double mass_estimate, inertia_estimate, damping_estimate; /* the controller's model, times the true one; default 1 */
     soa_sensor_set sensors;
+    int external;    /* in C only: torques come from soa_world_set_torque, at `rate`; no phases then                   */
     int phase_count; /* 0: no control; the first is the start                                                         */
     const soa_phase *phases;
 } soa_scene_control;
@@ -251,6 +253,8 @@ typedef struct soa_scenario {
     const soa_variation *variations;
     const char *source; /* the file's text, for the record; NULL: none                                               */
     size_t source_size;
+    int is_case; /* made by soa_scenario_vary, as case `case_number` of a scenario whose seed was `drawn_from`         */
+    uint64_t case_number, drawn_from;
     void *memory; /* what soa_scenario_free releases                                                                 */
 } soa_scenario;
 
@@ -265,6 +269,10 @@ SOA_API soa_status soa_scenario_read(const char *path, soa_scenario *scenario, s
 SOA_API soa_status soa_scenario_parse(const char *text, size_t size, const char *name, soa_scenario *scenario,
                                       soa_report *report);
 SOA_API void soa_scenario_free(soa_scenario *scenario);
+/* Shipped scenarios by name (NULL past the end), their text, and whatever `spec` names: a file, else a shipped one. */
+SOA_API const char *soa_stock_scenario_name(int index);
+SOA_API const char *soa_stock_scenario_text(const char *name);
+SOA_API soa_status soa_scenario_open(const char *spec, soa_scenario *scenario, soa_report *report);
 
 /* One case of a sweep: a copy whose variations are drawn, and whose seed is its own.  Numbers depend on (seed, case
  * number, variation number) alone, so cases may be made in any order, anywhere.  values (may be NULL): variation_count

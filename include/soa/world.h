@@ -7,6 +7,7 @@
 
 #include "soa/constraint.h"
 #include "soa/forms.h"
+#include "soa/grasp.h"
 #include "soa/journal.h"
 #include "soa/scenario.h"
 
@@ -84,7 +85,7 @@ typedef struct soa_closed_sample {
     double t;
     const double *q, *v;
     double kinetic, potential;     /* J */
-    double supplied, dissipated;   /* J since the start: torques, drives and efforts of cut joints; viscous friction */
+    double supplied, dissipated;   /* J since the start: torques, drives and efforts of cut joints; friction         */
     double balance;                /* J, kinetic + potential + dissipated - supplied, less its first value           */
     double position_error;         /* largest |g| after projection, m or rad                                         */
     double rate_error;             /* largest |G v + dg/dt| after projection                                         */
@@ -117,6 +118,7 @@ typedef struct soa_closed_sim_result {
     long steps, rejected, evaluations; /* accepted and rejected steps, soa_closed_fd */
     long projections, retries;         /* projections; steps taken again because theirs, or a stage, failed */
     long passages;                     /* steps over a singular configuration, chosen so that no stage meets it */
+    long stops, releases;              /* rubbing coordinates that came to rest; that broke loose */
     double relief;                     /* largest factor by which the tolerance was raised over a passage; 1: never */
     double wall_time;                  /* s */
     double kinetic_start, potential_start, kinetic, potential;
@@ -130,18 +132,97 @@ typedef struct soa_closed_sim_result {
     char redundancy[256];              /* the first redundancy found, in words; empty: none */
 } soa_closed_sim_result;
 
-/* Moves the machine with its constraints from (q, v) under gravity, springs, viscous friction and the applied torques.
+/* Moves the machine with its constraints from (q, v) under gravity, springs, friction and the applied torques.
  * The start is projected; one that is open by more than 1e-3 is refused.  After every step q and v are projected back, by the
  * least mass-weighted change; error control and order of the method are not touched by that.
  * v NULL: at rest, or for drives the least motion that follows them.  q and v hold the last state when all went well.
  * Singular configurations on the way are passed over between the stages of a step, by orders 5 and more; lower ones
  * stop there with SOA_E_SINGULAR.
- * Coulomb friction (joints of the tree or cut) is refused: sticking is not modelled here.  Allocates.
+ * Coulomb friction, of joints of the tree and of cut ones, sticks as in soa_simulate: stops and break-aways are events.
+ * Where loops leave fewer freedoms than there are stuck joints, their holding torques are not unique; the machine
+ * breaks loose when no torques within the bounds hold it.  The friction of cut joints is set to zero in the constraints
+ * while the simulation runs, and put back.  Allocates.
  * Status: SOA_E_ARGUMENT, SOA_E_MEMORY, SOA_E_NO_CONVERGENCE, or what the dynamics found; the report names time and
  * constraint.  result is written as far as it went. */
 SOA_API soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *v,
                                        const soa_closed_sim_options *options, soa_closed_sim_result *result,
                                        soa_report *report);
+
+/* --- grasps ------------------------------------------------------------------------------------------------------- */
+/* A one-sided contact that would break, slip or tip: its margin (soa_grasp_check) has come down to zero. */
+typedef struct soa_grasp_event {
+    double t;
+    int contact;                    /* its number in the grasp                                                        */
+    const soa_contact_check *check; /* forces, and which event                                                        */
+    const double *q, *v;
+} soa_grasp_event;
+typedef enum soa_grasp_answer {
+    SOA_GRASP_STOP,    /* the simulation ends there, well                                                             */
+    SOA_GRASP_RELEASE, /* the contact is switched off, and the motion goes on                                         */
+    SOA_GRASP_IGNORE   /* it holds as if it were two-sided, from now on                                               */
+} soa_grasp_answer;
+typedef soa_grasp_answer soa_grasp_event_fn(void *user, const soa_grasp_event *event);
+
+/* A contact switched on or off at a time.  On: its places must meet (within 1e-3), and velocities change by the
+ * impulse of soa_grasp_close, which keeps the momentum; what kinetic energy is lost counts as dissipated. */
+typedef struct soa_grasp_change {
+    double t;
+    int contact, on;
+} soa_grasp_change;
+
+typedef struct soa_grasp_sample {
+    double t;
+    const double *q, *v;
+    double kinetic, potential, supplied, dissipated, balance; /* as in soa_closed_sample */
+    int contacts;                                             /* that are on             */
+    const double *force;                                      /* f(0), 6 for each        */
+    const soa_contact_check *checks;
+    double position_error, rate_error; /* of the contacts, after projection */
+} soa_grasp_sample;
+typedef int soa_grasp_sample_fn(void *user, const soa_grasp_sample *sample);
+
+typedef struct soa_grasp_sim_options {
+    double start, duration, sample_time;           /* s; as in soa_closed_sim_options                                 */
+    double relative_tolerance, absolute_tolerance; /* 1e-8, 1e-10                                                     */
+    int order;                                     /* 5                                                               */
+    double max_step;
+    long max_steps;
+    soa_grasp_options grasp; /* method and so on; rank_tolerance 1e-10 and consistency 1e-2 for stages that are off the
+                                constraints by the error of a step */
+    soa_sim_torque_fn *torque;
+    void *torque_user;
+    soa_grasp_event_fn *event; /* default NULL: stop */
+    void *event_user;
+    soa_grasp_sample_fn *sample;
+    void *sample_user;
+    const soa_grasp_change *changes; /* in order of time */
+    int change_count;
+} soa_grasp_sim_options;
+SOA_API soa_grasp_sim_options soa_grasp_sim_default(void);
+
+typedef struct soa_grasp_sim_result {
+    double t;
+    long steps, rejected, evaluations, projections;
+    long events, releases, closures; /* of contacts: margins that ended; switched off; closed */
+    int stopped;                     /* nonzero: by an event or the sample function */
+    soa_grasp_event last;            /* t and contact of the last event (-1: none); the pointers are NULL */
+    soa_contact_event last_event;
+    double wall_time;
+    double kinetic_start, potential_start, kinetic, potential;
+    double supplied, dissipated, lost; /* lost: of dissipated, at closures */
+    double balance, balance_worst, energy_scale;
+    double position_error, rate_error; /* largest after projection */
+    double margin_least;               /* N, of all one-sided contacts at all steps */
+} soa_grasp_sim_result;
+
+/* Moves arms and object, held by the contacts that are on, from (q, v): soa_grasp_fd under error control, positions and
+ * velocities of the contacts projected after each step.  Friction cones are watched continually (RK88-II appendix A):
+ * the margin of each one-sided contact is an event function of the integrator, and the caller answers.  A margin that
+ * is negative from the beginning, or after another contact let go, is an event there.  The grasp is left as the
+ * motion left it; q and v hold the last state when all went well.  Joints with Coulomb friction are refused.
+ * Allocates. */
+SOA_API soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v, const soa_grasp_sim_options *options,
+                                      soa_grasp_sim_result *result, soa_report *report);
 
 /* --- worlds --------------------------------------------------------------------------------------------------------- */
 /* A scenario that moves: all parts as one model, contacts, sensors, supervisor and laws.  Time goes in ticks, the periods of
@@ -151,7 +232,16 @@ typedef struct soa_world soa_world;
 /* The scenario must outlive the world.  On a fault the report names its place in the file.  Allocates. */
 SOA_API soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa_report *report);
 SOA_API void soa_world_free(soa_world *world);
+/* One tick: sensors, controller, motion.  Does not allocate but for what the integrator does on its own (docs/worlds.md).
+ * A tick that fails leaves the world within it: every later one answers the same, until a state is restored. */
 SOA_API soa_status soa_world_tick(soa_world *world, soa_report *report);
+/* Torques of the caller's own controller, asked at the start of every tick and held: q and v as the sensors give them; tau:
+ * nv numbers, zero on entry; those of joints without motors are ignored, the others bounded if control.saturate says so.
+ * A status ends the run, and so does a number that is not finite.  Only with scenario->control.external.  What the
+ * function keeps is not part of the world's state: the caller saves it. */
+typedef soa_status soa_world_torque_fn(void *user, const soa_world *world, double t, const double *q, const double *v,
+                                       double *tau);
+SOA_API soa_status soa_world_set_torque(soa_world *world, soa_world_torque_fn *torque, void *user);
 
 SOA_API const soa_model *soa_world_model(const soa_world *world);
 SOA_API double soa_world_time(const soa_world *world);
@@ -183,7 +273,8 @@ SOA_API int soa_world_signal_count(const soa_world *world);
 SOA_API const char *soa_world_signal(const soa_world *world, int index, const char **unit);
 SOA_API soa_status soa_world_signals(soa_world *world, double *values);
 
-/* The block of everything that changes.  restore: only into a world of the same scenario (SOA_E_FORMAT else). */
+/* The block of everything that changes.  restore: only into a world of the same scenario, models and version (SOA_E_FORMAT
+ * else), undamaged (SOA_E_CHECKSUM); on a fault the world is as it was. */
 SOA_API size_t soa_world_state_size(const soa_world *world);
 SOA_API void soa_world_save(const soa_world *world, void *memory);
 SOA_API soa_status soa_world_restore(soa_world *world, const void *memory, size_t size);
@@ -206,8 +297,15 @@ typedef struct soa_world_summary {
     const char *phase;
 } soa_world_summary;
 SOA_API soa_status soa_world_summarise(soa_world *world, soa_world_summary *summary);
-/* A new journal with the world's signals and its scenario's text. */
+/* A new journal with the world's signals and its scenario's text, file, seed and case. */
 SOA_API soa_status soa_world_record(soa_world *world, const char *path, soa_journal **journal, soa_report *report);
+/* Goes on with a journal whose run was stopped or killed: its scenario as it was run (file, seed and case are in the journal;
+ * models and meshes are opened again and must not have changed), a world at the journal's last checkpoint (at the start if it
+ * has none), and the journal, cut back to there.  What soa_world_run then writes is what a run that was never
+ * interrupted would have written, to the byte.  `scenario` must stay where it is as long as the world; free the world first.
+ * On a fault nothing is made. */
+SOA_API soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world **world, soa_journal **journal,
+                                    soa_report *report);
 /* From the world's time to the end, recording to `journal` (NULL: nowhere).  progress: seen after every tick; nonzero ends
  * the run there, with a checkpoint.  When the record fails the run stops: its report says until when all is safe. */
 typedef int soa_run_progress_fn(void *user, soa_world *world);
@@ -220,6 +318,36 @@ SOA_API soa_status soa_world_run(soa_world *world, soa_journal *journal, const s
                                  soa_report *report);
 /* Graphviz text of the supervisor's phases; see soa_supervisor_diagram. */
 SOA_API soa_status soa_world_diagram(const soa_world *world, char *text, size_t size, size_t *length);
+
+/* --- sweeps --------------------------------------------------------------------------------------------------------- */
+/* Cases 0 .. cases-1 of a scenario, their quantities drawn by soa_scenario_vary, as a table (CSV): a line per case in order,
+ * the same bytes for any number of threads and ranks on machines of one kind.  Finished cases are kept beside the table, in
+ * TABLE.cases, until it is whole, so that a sweep that was stopped or killed can go on.  docs/grapple.md.               */
+typedef struct soa_sweep_result {
+    int cases, done;                             /* asked for; rows there are */
+    int kept;                                    /* of them, from the sweep before */
+    int mine, ran;                               /* cases of this rank; run so far */
+    int held, faults;                            /* of all rows: held; ended by a fault */
+    int stopped;                                 /* nonzero: ended before all were done */
+    double position_error_m, attitude_error_deg; /* largest of the cases that held */
+    double momentum_error_rel, energy_error_rel; /* largest of all */
+} soa_sweep_result;
+typedef struct soa_sweep_options {
+    int cases;         /* default 100 */
+    int threads;       /* default 0: all */
+    const char *table; /* file; NULL: none, and nothing is kept */
+    int resume;        /* nonzero: goes on with the cases kept; else such a file is refused */
+    int rank, ranks;   /* default 0 of 1 */
+    /* Ranks: everybody's bytes, one after the other, to everybody (malloc).  All ranks call it equally often. */
+    soa_status (*exchange)(void *user, const char *mine, size_t size, char **all, size_t *all_size);
+    int (*stop)(void *user);                                   /* asked by all threads, all the time; NULL: never */
+    void (*progress)(void *user, const soa_sweep_result *now); /* after every case, one thread at a time */
+    void *user;
+} soa_sweep_options;
+SOA_API soa_sweep_options soa_sweep_default(void);
+/* A case that ends in a fault is a row that says so.  SOA_OK also when stopped; result as far as it went.  Allocates. */
+SOA_API soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *options, soa_sweep_result *result,
+                             soa_report *report);
 
 /* --- pictures ---------------------------------------------------------------------------------------------------- */
 /* Curves over a common x axis, in one panel or several stacked ones, as an SVG file. */

@@ -63,7 +63,7 @@ void soai_qr_apply(int m, int n, const double *A, const double *beta, int transp
 
 /* P' A P = L L' of a positive semidefinite A (n x n, lower triangle read and overwritten by L, rows and columns in pivot
  * order), stopping where no pivot is above `tolerance` times the first; gives back the rank.  Rows past the rank hold
- * their first `rank` entries of L. */
+ * their first `rank` entries of L.  The upper triangle is room. */
 int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
     double first = 0;
     for (int j = 0; j < n; ++j) pivot[j] = j;
@@ -93,9 +93,19 @@ int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
         }
         const double root = sqrt(d);
         A[n * j + j] = root;
-        for (int r = j + 1; r < n; ++r) A[n * r + j] /= root;
-        for (int r = j + 1; r < n; ++r)
-            for (int c = j + 1; c <= r && A[n * r + j] != 0; ++c) A[n * r + c] -= A[n * r + j] * A[n * c + j];
+        double *const column = A + n * j; /* column j once more, in the upper part of row j: no strides below */
+        int from = n;                     /* its first entry that is not zero */
+        for (int r = n - 1; r > j; --r) {
+            column[r] = A[n * r + j];
+            if (column[r] == 0) continue;
+            column[r] = A[n * r + j] /= root;
+            from = r;
+        }
+        for (int r = from; r < n; ++r) {
+            const double by = column[r];
+            double *const row = A + n * r;
+            for (int c = from; c <= r && by != 0; ++c) row[c] -= by * column[c];
+        }
     }
     return n;
 }

@@ -1,9 +1,9 @@
 /* distance.c  distance of two convex shapes by the algorithm of Gilbert, Johnson & Keerthi.
  *
- * The difference of the cores, A - B, is convex; its point v nearest to 0 is the distance.  A simplex of its vertices is
- * kept, v the simplex's point nearest to 0; each step adds the vertex w farthest along -v and keeps only the vertices that
- * carry the new v.  For every v met, v.w/|v| <= distance <= |v|: the search ends when the two meet, so that an answer
- * is proved before it is given:
+ * The difference of the cores, A - B, is convex; its point v nearest to 0 is the distance.  A simplex of its vertices
+ * is kept, v the simplex's point nearest to 0; each step adds the vertex w farthest along -v and keeps only the
+ * vertices that carry the new v.  For every v met, v.w/|v| <= distance <= |v|: the search ends when the two meet, so
+ * that an answer is proved before it is given:
  *
  *   1. in double, from the last search's simplex if there is one; ends when |v| - v.w/|v| <= 2e-15 size
  *      (cylinders: + 1e-12 |v|);
@@ -18,15 +18,17 @@
 enum { STEPS_MOST = 96 };
 enum { APART, INSIDE, UNSURE };
 
+/* Vertices stay where they are in `room`; at[0] to at[n - 1] are those of the simplex, at[n] is the next free place. */
 typedef struct simplex {
-    soai_vertex p[4];
-    double share[4]; /* v = sum share[i] p[i].w */
+    soai_vertex room[4];
+    int n, at[4];
+    double share[4]; /* v = sum of share[k] w of vertex k */
     double v[3];
-    int n;
 } simplex;
+#define VERTEX(s, k) ((s)->room[(s)->at[k]])
 
-/* Nearest point to 0 of a triangle: gives the corners that carry it as bits 1 2 4, their shares, the point (Ericson 5.1.5).
- * In the middle of the face the point comes from the normal, which is exact even if it all but touches 0. */
+/* Nearest point to 0 of a triangle: gives the corners that carry it as bits 1 2 4, their shares, the point (Ericson
+ * 5.1.5). In the middle of the face the point comes from the normal, which is exact even if it all but touches 0. */
 static int near_triangle(const double p[3], const double a[3], const double b[3], double share[3], double v[3]) {
     double e[3], f[3], n[3];
     for (int i = 0; i < 3; ++i) e[i] = a[i] - p[i], f[i] = b[i] - p[i];
@@ -63,35 +65,37 @@ static int near_triangle(const double p[3], const double a[3], const double b[3]
     return 7;
 }
 
-/* Keeps the vertices whose bit is set; share goes with them. */
-static void keep(simplex *s, const int corner[3], int bits, const double share[3]) {
-    simplex out;
-    out.n = 0;
-    for (int i = 0; i < 3; ++i)
-        if (bits >> i & 1) out.p[out.n] = s->p[corner[i]], out.share[out.n++] = share[i];
-    for (int i = 0; i < out.n; ++i) s->p[i] = out.p[i], s->share[i] = out.share[i];
-    s->n = out.n;
+/* Keeps those of three vertices whose bit is set; share goes with them. */
+static void keep(simplex *s, int i, int j, int k, int bits, const double share[3]) {
+    const int corner[3] = {s->at[i], s->at[j], s->at[k]};
+    int n = 0, used = 0;
+    for (int m = 0; m < 3; ++m)
+        if (bits >> m & 1) s->share[n] = share[m], s->at[n++] = corner[m], used |= 1 << corner[m];
+    s->n = n;
+    for (int m = 0; m < 4; ++m)
+        if (!(used >> m & 1)) s->at[n++] = m;
 }
 
-/* v, shares and vertices of the simplex nearest to 0; 0 if 0 is inside.  Vertices 0 to 2: any.  The last of 4 is new. */
+/* v, shares and vertices of the simplex nearest to 0; 0 if 0 is inside.  Vertices 0 to 2: any.  The last of 4 is
+ * new. */
 static int reduce(simplex *s) {
     double share[3];
     if (s->n == 1) {
         s->share[0] = 1;
-        memcpy(s->v, s->p[0].w, sizeof s->v);
+        memcpy(s->v, VERTEX(s, 0).w, sizeof s->v);
         return 1;
     }
     if (s->n == 2) {
-        const double *p = s->p[0].w, *a = s->p[1].w;
+        const double *p = VERTEX(s, 0).w, *a = VERTEX(s, 1).w;
         double e[3];
         for (int i = 0; i < 3; ++i) e[i] = a[i] - p[i];
         const double num = -SOAI_DOT(p, e), den = SOAI_DOT(e, e);
         if (!(num > 0)) {
-            keep(s, (int[]){0, 0, 0}, 1, (double[]){1, 0, 0});
-            memcpy(s->v, s->p[0].w, sizeof s->v);
+            keep(s, 0, 0, 0, 1, (double[]){1, 0, 0});
+            memcpy(s->v, VERTEX(s, 0).w, sizeof s->v);
         } else if (num >= den) {
-            keep(s, (int[]){1, 0, 0}, 1, (double[]){1, 0, 0});
-            memcpy(s->v, s->p[0].w, sizeof s->v);
+            keep(s, 1, 1, 1, 1, (double[]){1, 0, 0});
+            memcpy(s->v, VERTEX(s, 0).w, sizeof s->v);
         } else {
             const double t = num / den;
             s->share[0] = 1 - t, s->share[1] = t;
@@ -100,21 +104,21 @@ static int reduce(simplex *s) {
         return 1;
     }
     if (s->n == 3) {
-        const int bits = near_triangle(s->p[2].w, s->p[0].w, s->p[1].w, share, s->v);
-        keep(s, (int[]){2, 0, 1}, bits, share);
+        const int bits = near_triangle(VERTEX(s, 2).w, VERTEX(s, 0).w, VERTEX(s, 1).w, share, s->v);
+        keep(s, 2, 0, 1, bits, share);
         return 1;
     }
-    const double *p = s->p[3].w;
+    const double *p = VERTEX(s, 3).w;
     double e[3][3], n[3][3];
     for (int k = 0; k < 3; ++k)
-        for (int i = 0; i < 3; ++i) e[k][i] = s->p[k].w[i] - p[i];
+        for (int i = 0; i < 3; ++i) e[k][i] = VERTEX(s, k).w[i] - p[i];
     for (int k = 0; k < 3; ++k) soai_cross(e[k], e[(k + 1) % 3], n[k]);
     const double volume = SOAI_DOT(n[0], e[2]);
     double best = INFINITY, best_share[3] = {0}, v[3];
     int best_bits = 0, best_face = 0;
     for (int k = 0; k < 3; ++k) { /* the faces that meet in the new vertex and have 0 outside */
         if (SOAI_DOT(n[k], p) * volume < 0) continue;
-        const int bits = near_triangle(p, s->p[k].w, s->p[(k + 1) % 3].w, share, v);
+        const int bits = near_triangle(p, VERTEX(s, k).w, VERTEX(s, (k + 1) % 3).w, share, v);
         const double vv = SOAI_DOT(v, v);
         if (vv < best) {
             best = vv, best_bits = bits, best_face = k;
@@ -123,7 +127,7 @@ static int reduce(simplex *s) {
         }
     }
     if (!best_bits) return 0;
-    keep(s, (int[]){3, best_face, (best_face + 1) % 3}, best_bits, best_share);
+    keep(s, 3, best_face, (best_face + 1) % 3, best_bits, best_share);
     return 1;
 }
 
@@ -146,7 +150,7 @@ static int warm_start(soai_pair *pair, const soa_distance_cache *cache, simplex 
     if (soai_is_numbered(pair->b)) pair->hint_b = cache->b[0];
     if (pair->curved) return 0;
     for (int k = 0; k < cache->count; ++k) {
-        soai_vertex *q = &s->p[k];
+        soai_vertex *q = &VERTEX(s, k);
         double x[3];
         q->ia = cache->a[k], q->ib = cache->b[k];
         soai_support_point(pair->a, q->ia, q->a);
@@ -158,64 +162,19 @@ static int warm_start(soai_pair *pair, const soa_distance_cache *cache, simplex 
     return reduce(s);
 }
 
+static double larger(double a, double b) { /* fmax is a call */
+    return a > b ? a : b;
+}
 static double greatest(const double x[3]) {
     const double a = fabs(x[0]), b = fabs(x[1]), c = fabs(x[2]);
     return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
-/* Part 1.  *s: where it ended.  Goes on while a step betters v, for the sake of the normal. */
-static int search(soai_pair *pair, const soa_distance_cache *cache, simplex *s, int *steps) {
-    const double relative = pair->curved ? 1e-12 : 0;
-    double low = -INFINITY, size = 0;
-    int good = 0;
-    if (!warm_start(pair, cache, s)) {
-        double v[3];
-        const int known = cache && cache->count > 0 && greatest(cache->direction) > 0;
-        for (int i = 0; i < 3; ++i) v[i] = known ? cache->direction[i] : -pair->p[i];
-        if (!(greatest(v) > 0)) v[0] = 1;
-        soai_pair_support(pair, v, &s->p[0]);
-        s->n = 1;
-        reduce(s);
-    }
-    for (int k = 0; k < s->n; ++k) size = fmax(size, greatest(s->p[k].w));
-    for (*steps = 1; *steps <= STEPS_MOST; ++*steps) {
-        soai_vertex *w = &s->p[s->n];
-        const double vv = SOAI_DOT(s->v, s->v), length = sqrt(vv);
-        if (!(length > 1e-15 * size)) return UNSURE;
-        soai_pair_support(pair, s->v, w);
-        size = fmax(size, greatest(w->w));
-        const double lower = SOAI_DOT(s->v, w->w) / length;
-        low = fmax(low, lower);
-        if (length - lower <= relative * length) return APART;
-        good = length - lower <= 2e-15 * size;
-        if (!pair->curved)
-            for (int k = 0; k < s->n; ++k)
-                if (s->p[k].ia == w->ia && s->p[k].ib == w->ib) return good ? APART : UNSURE;
-        const simplex before = *s;
-        ++s->n;
-        if (!reduce(s)) {
-            if (good) return *s = before, APART;
-            return low > 1e-13 * size ? UNSURE : INSIDE;
-        }
-        if (!(SOAI_DOT(s->v, s->v) < vv)) {
-            if (good) return *s = before, APART;
-            return UNSURE;
-        }
-    }
-    return UNSURE;
-}
-
-static void remember(soa_distance_cache *cache, const simplex *s, const double normal[3]) {
-    if (!cache) return;
-    memset(cache, 0, sizeof *cache);
-    cache->count = s->n;
-    for (int k = 0; k < s->n; ++k) cache->a[k] = s->p[k].ia, cache->b[k] = s->p[k].ib;
-    memcpy(cache->direction, normal, sizeof cache->direction);
-}
-
-/* Shares of a face once more, from what is left: those of a long thin one are good to half the digits. */
-static void refine(simplex *s) {
-    const double *p = s->p[0].w, *a = s->p[1].w, *b = s->p[2].w;
+/* Shares of a face once more, from what is left: those of a long thin one are good to half the digits.  Then v must be
+ * what they say; 0: the face is too thin for its normal to be known in double. */
+static int refine(simplex *s, double size) {
+    if (s->n < 3) return 1;
+    const double *p = VERTEX(s, 0).w, *a = VERTEX(s, 1).w, *b = VERTEX(s, 2).w;
     double e[3], f[3], r[3], n[3], c[3];
     for (int i = 0; i < 3; ++i) {
         e[i] = a[i] - p[i], f[i] = b[i] - p[i];
@@ -228,15 +187,70 @@ static void refine(simplex *s) {
     soai_cross(e, r, c);
     const double df = SOAI_DOT(n, c) / nn;
     s->share[1] += de, s->share[2] += df, s->share[0] -= de + df;
+    for (int i = 0; i < 3; ++i) c[i] = fabs(p[i] + s->share[1] * e[i] + s->share[2] * f[i] - s->v[i]);
+    const double least = fmin(s->share[0], fmin(s->share[1], s->share[2]));
+    return greatest(c) <= 1e-14 * size && least >= -1e-12;
 }
 
-static void read_off(simplex *s, soai_nearest *n) {
-    if (s->n == 3) refine(s);
+/* Part 1.  *s: where it ended.  Goes on while a step betters v, for the sake of the normal. */
+static int search(soai_pair *pair, const soa_distance_cache *cache, simplex *s, int *steps) {
+    const double relative = pair->curved ? 1e-12 : 0;
+    double low = -INFINITY, size = 0;
+    for (int k = 0; k < 4; ++k) s->at[k] = k;
+    if (!warm_start(pair, cache, s)) {
+        double v[3];
+        const int known = cache && cache->count > 0 && greatest(cache->direction) > 0;
+        for (int i = 0; i < 3; ++i) v[i] = known ? cache->direction[i] : -pair->p[i];
+        if (!(greatest(v) > 0)) v[0] = 1;
+        soai_pair_support(pair, v, &VERTEX(s, 0));
+        s->n = 1;
+        reduce(s);
+    }
+    for (int k = 0; k < s->n; ++k) size = larger(size, greatest(VERTEX(s, k).w));
+    for (*steps = 1; *steps <= STEPS_MOST; ++*steps) {
+        soai_vertex *w = &VERTEX(s, s->n);
+        const double vv = SOAI_DOT(s->v, s->v), length = sqrt(vv);
+        if (!(length > 1e-15 * size)) return UNSURE;
+        soai_pair_support(pair, s->v, w);
+        size = larger(size, greatest(w->w));
+        const double lower = SOAI_DOT(s->v, w->w) / length;
+        low = larger(low, lower);
+        if (length - lower <= relative * length) return refine(s, size) ? APART : UNSURE;
+        const int good = length - lower <= 2e-15 * size;
+        if (!pair->curved)
+            for (int k = 0; k < s->n; ++k)
+                if (VERTEX(s, k).ia == w->ia && VERTEX(s, k).ib == w->ib)
+                    return good && refine(s, size) ? APART : UNSURE;
+        simplex before;
+        if (good) before = *s;
+        ++s->n;
+        if (!reduce(s)) {
+            if (good) return *s = before, refine(s, size) ? APART : UNSURE;
+            return low > 1e-13 * size ? UNSURE : INSIDE;
+        }
+        if (!(SOAI_DOT(s->v, s->v) < vv)) {
+            if (good) return *s = before, refine(s, size) ? APART : UNSURE;
+            return UNSURE;
+        }
+    }
+    return UNSURE;
+}
+
+static void remember(soa_distance_cache *cache, const simplex *s, const double normal[3]) {
+    if (!cache) return;
+    memset(cache, 0, sizeof *cache);
+    cache->count = s->n;
+    for (int k = 0; k < s->n; ++k) cache->a[k] = VERTEX(s, k).ia, cache->b[k] = VERTEX(s, k).ib;
+    memcpy(cache->direction, normal, sizeof cache->direction);
+}
+
+static void read_off(const simplex *s, soai_nearest *n) {
     n->distance = sqrt(SOAI_DOT(s->v, s->v));
     for (int i = 0; i < 3; ++i) {
         n->normal[i] = s->v[i] / n->distance;
         n->a[i] = n->b[i] = 0;
-        for (int k = 0; k < s->n; ++k) n->a[i] += s->share[k] * s->p[k].a[i], n->b[i] += s->share[k] * s->p[k].b[i];
+        for (int k = 0; k < s->n; ++k)
+            n->a[i] += s->share[k] * VERTEX(s, k).a[i], n->b[i] += s->share[k] * VERTEX(s, k).b[i];
     }
 }
 
@@ -257,7 +271,7 @@ static double above_plane(const soa_shape *shape, const soa_frame *pose, const s
     soai_turn_back(pose->R, n, d);
     for (int i = 0; i < 3; ++i) d[i] = -d[i];
     *index = hint;
-    soai_support(shape, d, local, index);
+    soai_shape_support(shape, d, local, index);
     soai_turn(pose->R, local, x);
     for (int i = 0; i < 3; ++i) height += n[i] * ((pose->p[i] - plane->p[i]) + x[i]), x[i] += pose->p[i];
     return height;

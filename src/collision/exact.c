@@ -1,8 +1,8 @@
 /* exact.c  the search of distance.c in twice double, for the few pairs that double cannot decide.
  *
  * The points of the difference are doubles and taken as exact.  Of the at most four vertices every subset is tried, its
- * point nearest to 0 computed in twice double, and the nearest one kept whose shares are all positive: no case is argued
- * away, so none can go wrong.  Supports are taken in double: that errs by an ulp of the size, no more.
+ * point nearest to 0 computed in twice double, and the nearest one kept whose shares are all positive: no case is
+ * argued away, so none can go wrong.  Supports are taken in double: that errs by an ulp of the size, no more.
  * Cost: some 10 us a step.                                                                                           */
 #include "collision_internal.h"
 #include "twice.h"
@@ -49,8 +49,8 @@ static int nearest_of(const soai_vertex p[4], int bits, twice v[3], twice share[
     }
     twice g[3];
     twice_difference(p[c[3]].w, p[c[0]].w, g);
-    const int side = twice_sign(twice_dot(m, g));
-    if (!side) return 0;
+    const double edges = sqrt(twice_dot(e, e).h) * sqrt(twice_dot(f, f).h) * sqrt(twice_dot(g, g).h);
+    if (!(fabs(twice_dot(m, g).h) > 1e-29 * edges)) return 0; /* no volume that twice double could tell from none */
     for (int k = 0; k < 4; ++k) { /* 0 on the inner side of each face: the fourth vertex's */
         const int i = (k + 1) & 3, j = (k + 2) & 3, l = (k + 3) & 3;
         twice a[3], b[3], d[3];
@@ -81,11 +81,13 @@ int soai_distance_exact(soai_pair *pair, soai_nearest *out) {
         for (int i = 0; i < 3; ++i) d[i] = v[i].h / length;
         soai_pair_support(pair, d, &p[n]);
         for (int i = 0; i < 3; ++i) size = fmax(size, fabs(p[n].w[i]));
-        if (length - SOAI_DOT(d, p[n].w) <= (pair->curved ? 1e-12 * length : 0)) break;
+        const double lower = SOAI_DOT(d, p[n].w);
+        if (length - lower <= (pair->curved ? 1e-12 * length : 0)) break;
         ++n;
         twice best = vv, best_v[3], best_share[4], u[3], s[4];
         int bits = 0;
         for (int b = 1; b < 1 << n; ++b) {
+            if (b == 15 && lower > 1e-15 * size) continue; /* a lower bound above 0: not inside */
             if (!nearest_of(p, b, u, s)) continue;
             const twice uu = twice_dot(u, u);
             if (!twice_less(uu, best)) continue;

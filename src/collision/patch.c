@@ -1,11 +1,11 @@
 /* patch.c  several points where two shapes rest on each other, so that a face can stand on a face.
  *
- * soa_shape_distance gives the common normal n.  Each shape then gives the feature that it turns towards the other: a face,
- * an edge or a vertex (by the angle between n and the face or edge, not by nearness, so that the answer does not hang on
- * rounding).  Seen along n, the two are clipped against each other (Sutherland & Hodgman); each corner of what is left
- * lies on both, and its distance is counted along n.  Against a plane the points are vertices.  A cylinder's cap is an
- * octagon fixed in it, and the nearest point joins the corners if none of them is as near.
- * Cost: that of the distance and O(corners of the two faces); finding a polytope's face is O(faces).                  */
+ * soa_shape_distance gives the common normal n.  Each shape then gives the feature that it turns towards the other: a
+ * face, an edge or a vertex (by the angle between n and the face or edge, not by nearness, so that the answer does not
+ * hang on rounding).  Seen along n, the two are clipped against each other (Sutherland & Hodgman); each corner of what
+ * is left lies on both, and its distance is counted along n.  Against a plane the points are vertices.  A cylinder's
+ * cap is an octagon fixed in it, and the nearest point joins the corners if none of them is as near.
+ * Cost: that of the distance and O(corners of the two faces); finding a polytope's face is O(faces).                 */
 #include "collision_internal.h"
 #include "../base/base_internal.h"
 
@@ -81,7 +81,7 @@ static void face_normal(const soa_shape *s, int face, double n[3]) {
     }
 }
 static void polytope_feature(const soa_shape *s, const double d[3], int at, feature *f) {
-    soai_support(s, d, f->x[0], &at);
+    soai_shape_support(s, d, f->x[0], &at);
     f->count = 1;
     f->id = (unsigned)at;
     int best = -1;
@@ -140,7 +140,7 @@ static void feature_of(const soa_shape *s, const soa_frame *pose, const double n
     }
 }
 
-/* ---- seen along n: u, v and height --------------------------------------------------------------------------------- */
+/* ---- seen along n: u, v and height ------------------------------------------------------------------------------- */
 typedef struct corner {
     double u, v, a, b; /* heights on A and on B */
     unsigned id, edge; /* edge: that which begins here */
@@ -210,7 +210,7 @@ static int clip(const double (*subject)[3], int count, const double (*face)[3], 
 static int overlap(const double (*a)[3], const double (*b)[3], corner *out) {
     const double eu = a[1][0] - a[0][0], ev = a[1][1] - a[0][1], fu = b[1][0] - b[0][0], fv = b[1][1] - b[0][1];
     const double ee = eu * eu + ev * ev, ff = fu * fu + fv * fv, cross = eu * fv - ev * fu;
-    if (!(cross * cross < 0.01 * ee * ff)) return 0;
+    if (!(cross * cross < 1e-6 * ee * ff)) return 0; /* across each other: one point */
     const double s0 = ((b[0][0] - a[0][0]) * eu + (b[0][1] - a[0][1]) * ev) / ee;
     const double s1 = ((b[1][0] - a[0][0]) * eu + (b[1][1] - a[0][1]) * ev) / ee;
     const double low = fmax(0, fmin(s0, s1)), high = fmin(1, fmax(s0, s1));
@@ -255,7 +255,7 @@ static void take(soa_patch *patch, const soa_patch_point *all, int count) {
     }
 }
 
-/* ---- against a plane: vertices ------------------------------------------------------------------------------------- */
+/* ---- against a plane: vertices ----------------------------------------------------------------------------------- */
 typedef struct list {
     soa_patch_point p[4 * CORNERS_MOST];
     int count;

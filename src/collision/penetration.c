@@ -1,14 +1,14 @@
 /* penetration.c  least translation that parts two overlapping cores: expanding polytope (van den Bergen).
  *
  * A hull of points of the difference is grown from inside: the face nearest to 0 is pushed out by the support along its
- * normal until that no longer moves it.  With n a face's normal and d its distance, the least d of all faces <= depth <=
- * h(n) = support along n: again an answer is proved before it is given, and h(n) always parts the shapes.
+ * normal until that no longer moves it.  With n a face's normal and d its distance, the least d of all faces <= depth
+ * <= h(n) = support along n: again an answer is proved before it is given, and h(n) always parts the shapes.
  * The points are exact doubles.  A side of a plane that double cannot tell, and normals of thin faces, are computed in
  * twice double, so that the hull stays a hull for flat, parallel and repeated faces.  d may be negative: the first
  * tetrahedron (four far points) need not contain 0.
  * The points of A and B that touch come from the foot of 0 on the face; where that lies beside the three corners, on
  * another part of the same plane, they are the nearest ones after A is moved out along n.
- * Memory: about 60 kB of stack.  Where it is full, the least h(n) met is given.  Cost: some 10 to 100 us.            */
+ * Memory: some 50 kB of stack.  Where it is full, the least h(n) met is given.  Cost: some 2 to 100 us.             */
 #include "collision_internal.h"
 #include "twice.h"
 
@@ -36,10 +36,9 @@ static int normal_of(const double *a, const double *b, const double *c, double n
     double e[3], f[3];
     for (int i = 0; i < 3; ++i) e[i] = b[i] - a[i], f[i] = c[i] - a[i];
     soai_cross(e, f, n);
-    double nn = SOAI_DOT(n, n), far;
-    if (nn > 0.01 * SOAI_DOT(e, e) * SOAI_DOT(f, f)) {
-        far = SOAI_DOT(n, a);
-    } else {
+    double nn = SOAI_DOT(n, n), far = SOAI_DOT(n, a);
+    if (!(nn > 0.01 * SOAI_DOT(e, e) * SOAI_DOT(f, f) &&
+          far * far > 1e-12 * nn * SOAI_DOT(a, a))) { /* thin, or near 0 */
         twice u[3], v[3], m[3], x[3];
         twice_difference(b, a, u);
         twice_difference(c, a, v);
@@ -200,10 +199,11 @@ static int first_points(soai_pair *pair, hull *h, double n[3]) {
     return 3;
 }
 
-/* The face that is nearest when no support moves it any more (best), with the point that proves it (top).  0: no hull. */
+/* The face that is nearest when no support moves it any more (best), with the point that proves it (top).  0: no
+ * hull. */
 typedef struct nearest_face {
     double n[3], depth; /* unit normal, h(n) */
-    int v[3];           /* points that carry it */
+    short v[3];         /* points that carry it */
 } nearest_face;
 static int expand(soai_pair *pair, hull *h, nearest_face *best, int *steps) {
     static const short corners[4][3] = {{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}};
@@ -235,11 +235,11 @@ static int expand(soai_pair *pair, hull *h, nearest_face *best, int *steps) {
 }
 
 /* The points of A and B at the foot of 0 on the face; 0 if that lies beside it (on another one of the same plane). */
-static int foot_on(const hull *h, const nearest_face *f, double a[3], double b[3]) {
+static int foot_on(const hull *h, const short v[3], double a[3], double b[3]) {
     twice x[3][3], e[3], g[3], m[3], c[3];
-    for (int k = 0; k < 3; ++k) twice_vector(h->p[f->v[k]].x, x[k]);
-    twice_difference(h->p[f->v[1]].x, h->p[f->v[0]].x, e);
-    twice_difference(h->p[f->v[2]].x, h->p[f->v[0]].x, g);
+    for (int k = 0; k < 3; ++k) twice_vector(h->p[v[k]].x, x[k]);
+    twice_difference(h->p[v[1]].x, h->p[v[0]].x, e);
+    twice_difference(h->p[v[2]].x, h->p[v[0]].x, g);
     twice_cross(e, g, m);
     const twice mm = twice_dot(m, m);
     if (twice_sign(mm) <= 0) return 0;
@@ -248,8 +248,8 @@ static int foot_on(const hull *h, const nearest_face *f, double a[3], double b[3
     for (int k = 0; k < 3; ++k) {
         twice_cross(x[(k + 1) % 3], x[(k + 2) % 3], c);
         const double share = twice_div(twice_dot(m, c), mm).h;
-        if (!(share >= 0)) return 0;
-        const point *p = &h->p[f->v[k]];
+        if (!(share >= -1e-15)) return 0;
+        const point *p = &h->p[v[k]];
         sum += share;
         for (int i = 0; i < 3; ++i) a[i] += share * p->a[i], b[i] += share * (p->a[i] - p->x[i]);
     }
@@ -267,10 +267,13 @@ int soai_penetration(soai_pair *pair, int surely, soai_nearest *out) {
     if (dimensions == 3) {
         if (!expand(pair, &h, &f, &steps)) return 0;
         if (f.depth < 0 && !surely) return 0;
-        found = foot_on(&h, &f, out->a, out->b);
+        found = foot_on(&h, f.v, out->a, out->b);
+        for (int k = 0; !found && k < h.face_count; ++k) /* another part of the same plane */
+            if (h.f[k].mark >= 0 && fabs(h.f[k].d - f.depth) <= 4e-15 * h.size && SOAI_DOT(h.f[k].n, f.n) > 1 - 1e-12)
+                found = foot_on(&h, h.f[k].v, out->a, out->b);
     }
     if (!found) { /* A moved by -(depth + away) n is `away` from B along n; flat differences have depth 0 */
-        const double away = f.depth + h.size > 0 ? f.depth + h.size : 1, by = f.depth + away;
+        const double away = h.size > 0 ? 1e-3 * h.size : 1, by = f.depth + away;
         soai_pair moved = *pair;
         for (int i = 0; i < 3; ++i) moved.p[i] += by * f.n[i];
         soai_nearest parted = {0};

@@ -36,16 +36,102 @@ void soai_minv_apply(soa_work *w, const double *x, double *y) {
     if (w->model->nm) user_motion(w, out, y);
 }
 
-void soai_columns(soa_constraints *c, soa_work *w, int rows) {
+/* The same over the coordinates listed; where that is all of them, in their order. */
+static double dot_at(int n, int listed, const int *list, const double *a, const double *b) {
+    if (listed == n) return dot(n, a, b);
+    double sum = 0;
+    for (int k = 0; k < listed; ++k) sum += a[list[k]] * b[list[k]];
+    return sum;
+}
+static int tied(const soa_constraints *c) {
+    return c->trees < 2 || c->inertias > 0;
+}
+int soai_support(const soa_constraints *c, int number, int *list) {
+    const constraint *k = c->list + number;
+    int n = 0;
+    if (tied(c)) {
+        for (; n < c->model->nv; ++n) list[n] = n;
+        return n;
+    }
+    for (int t = 0; t < k->tree_count; ++t)
+        for (int i = c->tree_first[k->trees[t]]; i < c->tree_first[k->trees[t] + 1]; ++i) list[n++] = c->tree_dof[i];
+    return n;
+}
+int soai_touch(const soa_constraints *c, int one, int two) {
+    const constraint *a = c->list + one, *b = c->list + two;
+    if (one == two || tied(c)) return 1;
+    for (int i = 0; i < a->tree_count; ++i)
+        for (int j = 0; j < b->tree_count; ++j)
+            if (a->trees[i] == b->trees[j]) return 1;
+    return 0;
+}
+/* Where the rows of the next constraint begin. */
+static int next_group(const soa_constraints *c, int first, int rows) {
+    int next = first + 1;
+    while (next < rows && c->owner[next] == c->owner[first]) ++next;
+    return next;
+}
+
+static void columns_one_by_one(soa_constraints *c, soa_work *w, int rows) {
     const size_t nv = (size_t)c->model->nv;
     for (int r = 0; r < rows; ++r) {
         const double *g = c->G + (size_t)r * nv;
         size_t k = 0;
         while (k < nv && g[k] == 0) ++k;
         if (k < nv)
-            soai_minv_apply(w, g, c->Y + (size_t)r * nv);
+            soai_cut_minv(c, w, g, c->Y + (size_t)r * nv);
         else
             memset(c->Y + (size_t)r * nv, 0, nv * sizeof *c->Y);
+    }
+}
+/* Constraints that share no tree make a party (greedy colouring), in c->pivot by their first rows; the k-th rows of a
+ * party are swept together, and each finds its numbers in its own trees. */
+void soai_columns(soa_constraints *c, soa_work *w, int rows) {
+    const size_t nv = (size_t)c->model->nv;
+    if (tied(c)) {
+        columns_one_by_one(c, w, rows);
+        return;
+    }
+    memset(c->Y, 0, (size_t)rows * nv * sizeof *c->Y);
+    memset(c->tree_mark, 0, (size_t)c->trees * sizeof *c->tree_mark);
+    int left = 0, *waiting = c->pivot; /* first rows of constraints that no party has yet */
+    for (int r = 0; r < rows; r = next_group(c, r, rows)) waiting[left++] = r;
+    for (int party = 1; left > 0; ++party) {
+        int members = 0, others = 0; /* members change places with those that wait */
+        for (int i = 0; i < left; ++i) {
+            const constraint *k = c->list + c->owner[waiting[i]];
+            int fits = 1;
+            for (int t = 0; t < k->tree_count; ++t) fits &= c->tree_mark[k->trees[t]] != party;
+            for (int t = 0; t < k->tree_count && fits; ++t) c->tree_mark[k->trees[t]] = party;
+            if (fits)
+                c->order[members++] = waiting[i];
+            else
+                waiting[others++] = waiting[i];
+        }
+        left = others;
+        for (int k = 0, any = 1; any; ++k) {
+            any = 0;
+            memset(c->step, 0, nv * sizeof *c->step);
+            for (int i = 0; i < members; ++i) {
+                const int r = c->order[i] + k;
+                if (r >= rows || c->owner[r] != c->owner[c->order[i]]) continue;
+                const constraint *of = c->list + c->owner[r];
+                for (int t = 0; t < of->tree_count; ++t)
+                    for (int j = c->tree_first[of->trees[t]]; j < c->tree_first[of->trees[t] + 1]; ++j)
+                        c->step[c->tree_dof[j]] = c->G[(size_t)r * nv + (size_t)c->tree_dof[j]];
+                any = 1;
+            }
+            if (!any) break;
+            soai_minv_apply(w, c->step, c->spread);
+            for (int i = 0; i < members; ++i) {
+                const int r = c->order[i] + k;
+                if (r >= rows || c->owner[r] != c->owner[c->order[i]]) continue;
+                const constraint *of = c->list + c->owner[r];
+                for (int t = 0; t < of->tree_count; ++t)
+                    for (int j = c->tree_first[of->trees[t]]; j < c->tree_first[of->trees[t] + 1]; ++j)
+                        c->Y[(size_t)r * nv + (size_t)c->tree_dof[j]] = c->spread[c->tree_dof[j]];
+            }
+        }
     }
 }
 
@@ -55,9 +141,9 @@ static void forward(const soa_constraints *c, const gram *s, double *x) {
     for (int i = 0; i < s->rank; ++i) x[i] = (x[i] - dot(i, c->L + s->rows * i, x)) / c->L[s->rows * i + i];
 }
 static void backward(const soa_constraints *c, const gram *s, double *x) {
-    for (int i = s->rank - 1; i >= 0; --i) {
-        for (int k = i + 1; k < s->rank; ++k) x[i] -= c->L[s->rows * k + i] * x[k];
-        x[i] /= c->L[s->rows * i + i];
+    for (int i = s->rank - 1; i >= 0; --i) { /* by rows of L */
+        const double *row = c->L + s->rows * i, xi = x[i] /= row[i];
+        for (int k = 0; k < i && xi != 0; ++k) x[k] -= row[k] * xi;
     }
 }
 /* Combinations of rows that give nothing, one for each redundant row, kept in N, made orthonormal; those found first,
@@ -127,16 +213,26 @@ static int bounded(int rank, const soa_closed_options *options) {
 void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s) {
     const int nv = c->model->nv;
     *s = (gram){.rows = rows, .damping = options->damping};
-    for (int i = 0; i < rows; ++i) { /* a row of G has few entries: those of its loop */
-        const double *g = c->G + (size_t)i * (size_t)nv;
-        int few = 0;
-        for (int k = 0; k < nv; ++k)
-            if (g[k] != 0) c->order[few++] = k;
-        for (int j = 0; j <= i; ++j) {
-            const double *y = c->Y + (size_t)j * (size_t)nv;
-            double sum = 0;
-            for (int k = 0; k < few; ++k) sum += g[c->order[k]] * y[c->order[k]];
-            c->L[rows * i + j] = sum;
+    for (int first = 0, next; first < rows; first = next) { /* a row of G has few entries: those of its loop */
+        next = next_group(c, first, rows);
+        const int all = soai_support(c, c->owner[first], c->order);
+        int *const at = c->order + all, few = 0; /* there is room for nv + rows, twice */
+        for (int k = 0; k < all; ++k) {
+            int any = 0;
+            for (int i = first; i < next; ++i) any |= c->G[(size_t)i * (size_t)nv + (size_t)c->order[k]] != 0;
+            if (any) at[few++] = c->order[k];
+        }
+        for (int i = first; i < next; ++i) memset(c->L + rows * i, 0, (size_t)(i + 1) * sizeof *c->L);
+        for (int from = 0, to; from <= first; from = to) { /* blocks of constraints that share no tree stay zero */
+            to = next_group(c, from, rows);
+            if (!soai_touch(c, c->owner[first], c->owner[from])) continue;
+            for (int i = first; i < next; ++i)
+                for (int j = from; j < to && j <= i; ++j) {
+                    const double *g = c->G + (size_t)i * (size_t)nv, *y = c->Y + (size_t)j * (size_t)nv;
+                    double sum = 0;
+                    for (int k = 0; k < few; ++k) sum += g[at[k]] * y[at[k]];
+                    c->L[rows * i + j] = sum;
+                }
         }
     }
     for (int i = 0; i < rows; ++i) c->scale[i] = c->L[rows * i + i] > 0 ? c->natural[i] / sqrt(c->L[rows * i + i]) : 0;
@@ -218,18 +314,33 @@ typedef struct input {
 static soa_status by_forces(const input *in, gram *s) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv, rows = in->rows;
-    const soa_status bad = soa_aba(c->model, in->w, in->q, in->v, c->torque, in->wrenches, in->wrench_count, c->vdot);
-    if (bad) return bad;
+    soa_status bad = soa_aba(c->model, in->w, in->q, in->v, c->torque, in->wrenches, in->wrench_count, c->vdot);
+    if (bad || (bad = soai_cut_prepare(c, in->w))) return bad;
+    soai_cut_correct(c, c->vdot);
     soai_columns(c, in->w, rows); /* soa_aba has left the articulated inertias */
     soai_gram_factor(c, rows, in->options, s);
     for (int r = 0; r < rows; ++r) c->lambda[r] = 0;
     const int passes = s->damping > 0 ? 1 : 2;
     for (int pass = 0; pass < passes; ++pass) { /* the second takes back most of the first's rounding */
-        for (int r = 0; r < rows; ++r) c->right[r] = -(dot(nv, c->G + (size_t)r * (size_t)nv, c->vdot) + c->gamma[r]);
+        for (int first = 0, next; first < rows; first = next) {
+            const int all = soai_support(c, c->owner[first], c->order);
+            next = next_group(c, first, rows);
+            for (int r = first; r < next; ++r) {
+                c->right[r] = -(dot_at(nv, all, c->order, c->G + (size_t)r * (size_t)nv, c->vdot) + c->gamma[r]);
+            }
+        }
         soai_gram_basic(c, s, c->right, c->g);
-        for (int r = 0; r < rows; ++r) {
-            c->lambda[r] += c->g[r];
-            for (int j = 0; j < nv; ++j) c->vdot[j] += c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->g[r];
+        for (int first = 0, next; first < rows; first = next) {
+            const int all = soai_support(c, c->owner[first], c->order);
+            next = next_group(c, first, rows);
+            for (int r = first; r < next; ++r) {
+                const double *y = c->Y + (size_t)r * (size_t)nv;
+                c->lambda[r] += c->g[r];
+                for (int k = 0; k < all; ++k) {
+                    const int j = all == nv ? k : c->order[k];
+                    c->vdot[j] += y[j] * c->g[r];
+                }
+            }
         }
     }
     if (in->least) soai_gram_least(c, s, c->lambda);
@@ -242,8 +353,21 @@ static soa_status dense_start(const input *in) {
     const int nv = c->model->nv;
     soa_status bad = soa_rnea(c->model, in->w, in->q, in->v, NULL, in->wrenches, in->wrench_count, c->vdot);
     if (bad || (bad = soa_crba(c->model, in->w, in->q, c->M))) return bad;
+    soai_cut_force(c, NULL, 1, c->vdot);
+    soai_cut_mass(c, c->M);
     for (int j = 0; j < nv; ++j) c->torque[j] -= c->vdot[j];
     return SOA_OK;
+}
+/* K = [M G1'; G1 0], lower triangle, G1 the independent rows, scaled */
+static void kkt_system(soa_constraints *c, const gram *s) {
+    const int nv = c->model->nv, n = nv + s->rank;
+    for (int i = 0; i < nv; ++i)
+        for (int j = 0; j <= i; ++j) c->K[n * i + j] = c->M[nv * i + j];
+    for (int k = 0; k < s->rank; ++k) {
+        const int r = c->pivot[k], i = nv + k;
+        for (int j = 0; j < nv; ++j) c->K[n * i + j] = c->G[(size_t)r * (size_t)nv + (size_t)j] * c->scale[r];
+        for (int j = nv; j <= i; ++j) c->K[n * i + j] = 0;
+    }
 }
 /* method 1 */
 static soa_status by_kkt(const input *in, gram *s) {
@@ -256,16 +380,13 @@ static soa_status by_kkt(const input *in, gram *s) {
     double *sum = c->beta; /* vdot, then the unknowns of (20), which are -lambda, scaled */
     for (int i = 0; i < n; ++i) sum[i] = 0;
     for (int pass = 0; pass < 2; ++pass) { /* the second, with what the first left, takes back most of its rounding */
-        for (int i = 0; i < nv; ++i) {
-            c->x[i] = c->torque[i] - dot(nv, c->M + nv * i, sum);
-            for (int j = 0; j <= i; ++j) c->K[n * i + j] = c->M[nv * i + j];
-        }
+        kkt_system(c, s);
+        for (int i = 0; i < nv; ++i) c->x[i] = c->torque[i] - dot(nv, c->M + nv * i, sum);
         for (int k = 0; k < s->rank; ++k) {
             const int r = c->pivot[k], i = nv + k;
             const double *row = c->G + (size_t)r * (size_t)nv;
             c->x[i] = -(c->gamma[r] + dot(nv, row, sum)) * c->scale[r];
-            for (int j = 0; j < nv; ++j) c->K[n * i + j] = row[j] * c->scale[r], c->x[j] -= c->K[n * i + j] * sum[i];
-            for (int j = nv; j <= i; ++j) c->K[n * i + j] = 0;
+            for (int j = 0; j < nv; ++j) c->x[j] -= c->K[n * i + j] * sum[i];
         }
         if (!soai_ldl_solve(n, c->K, c->x, c->order)) return SOA_E_SINGULAR;
         for (int i = 0; i < n; ++i) sum[i] += c->x[i];
@@ -344,8 +465,9 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
     if (method != SOA_CLOSED_FORCES && !c->capacity.dense) return SOA_E_MEMORY;
     if (method != SOA_CLOSED_FORCES && options->damping > 0) return SOA_E_ARGUMENT;
     soai_constraint_form(c, w, rows, c->G);
-    for (int r = 0; r < rows; ++r) {
-        const double rate = (v ? dot(nv, c->G + (size_t)r * (size_t)nv, v) : 0) + c->row[r].drift;
+    for (int r = 0, all = 0; r < rows; ++r) {
+        if (!r || c->owner[r] != c->owner[r - 1]) all = soai_support(c, c->owner[r], c->order);
+        const double rate = (v ? dot_at(nv, all, c->order, c->G + (size_t)r * (size_t)nv, v) : 0) + c->row[r].drift;
         c->gamma[r] = c->row[r].gamma + options->baumgarte[0] * rate + options->baumgarte[1] * c->row[r].g;
     }
     const input in = {c, w, options, q, v, wrenches, wrench_count, rows, lambda != NULL};
@@ -380,6 +502,42 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
     if (!(g.condition <= options->most_condition) && !(options->damping > 0)) return SOA_E_SINGULAR;
     memcpy(qdd, c->vdot, (size_t)nv * sizeof *qdd);
     if (lambda) memcpy(lambda, c->lambda, (size_t)rows * sizeof *lambda);
+    c->last = g, c->last_method = method;
+    return SOA_OK;
+}
+
+/* The same systems with another right side: no bias, no gamma. */
+soa_status soa_closed_response(soa_constraints *c, soa_work *w, const double *force, double *qdd) {
+    if (!c || !w || w->model != c->model || !force || !qdd || c->last_method == SOA_CLOSED_AUTO) return SOA_E_ARGUMENT;
+    const gram *s = &c->last;
+    const int nv = c->model->nv, rows = s->rows;
+    double *x = c->step;
+    if (!soai_all_finite(force, (size_t)nv)) return SOA_E_NOT_FINITE;
+    if (c->last_method == SOA_CLOSED_FORCES) {
+        soai_cut_minv(c, w, force, x);
+        for (int pass = 0; pass < (s->damping > 0 ? 1 : 2); ++pass) {
+            for (int r = 0; r < rows; ++r) c->right[r] = -dot(nv, c->G + (size_t)r * (size_t)nv, x);
+            soai_gram_basic(c, s, c->right, c->g);
+            for (int r = 0; r < rows; ++r)
+                for (int j = 0; j < nv && c->g[r] != 0; ++j) x[j] += c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->g[r];
+        }
+    } else if (c->last_method == SOA_CLOSED_KKT) {
+        kkt_system(c, s);
+        for (int i = 0; i < nv + s->rank; ++i) c->x[i] = i < nv ? force[i] : 0;
+        if (!soai_ldl_solve(nv + s->rank, c->K, c->x, c->order)) return SOA_E_SINGULAR;
+        x = c->x;
+    } else { /* C^-' Z Z' C^-1 */
+        const double *C = c->M;
+        for (int i = 0; i < nv; ++i) x[i] = (force[i] - dot(i, C + nv * i, x)) / C[nv * i + i];
+        soai_qr_apply(nv, rows, c->K, c->beta, 1, x);
+        for (int k = 0; k < s->rank; ++k) x[k] = 0;
+        soai_qr_apply(nv, rows, c->K, c->beta, 0, x);
+        for (int i = nv - 1; i >= 0; --i) {
+            for (int k = i + 1; k < nv; ++k) x[i] -= C[nv * k + i] * x[k];
+            x[i] /= C[nv * i + i];
+        }
+    }
+    memcpy(qdd, x, (size_t)nv * sizeof *qdd);
     return SOA_OK;
 }
 

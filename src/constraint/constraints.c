@@ -10,8 +10,41 @@ soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, 
     d.kind = kind, d.frame1 = frame1, d.frame2 = frame2;
     d.place1 = d.place2 = soa_frame_identity();
     d.joint = SOA_REVOLUTE;
-    d.axis[2] = 1, d.axis2[0] = 1;
+    d.axis[2] = 1, d.axis2[0] = 1, d.gear_ratio = 1;
     return d;
+}
+
+/* Numbers the trees; coordinates listed tree by tree.  Mimic joints may tie any of them together: then one. */
+static void find_trees(soa_constraints *c) {
+    const soa_model *m = c->model;
+    const soai_body_double *body = soai_bodies(m);
+    int at = 0;
+    c->trees = 0, c->tree[0] = -1;
+    for (int i = 1; i <= m->nb; ++i) c->tree[i] = m->nm ? 0 : body[i].parent ? c->tree[body[i].parent] : c->trees++;
+    if (m->nm) c->trees = 1;
+    memset(c->tree_mark, 0, ((size_t)m->nb + 1) * sizeof *c->tree_mark);
+    memset(c->tree_first, 0, ((size_t)m->nb + 2) * sizeof *c->tree_first);
+    if (m->nm) {
+        for (; at < m->nv; ++at) c->tree_dof[at] = at;
+        c->tree_first[1] = m->nv;
+        return;
+    }
+    for (int i = 1; i <= m->nb; ++i) c->tree_first[c->tree[i] + 1] += body[i].nv;
+    for (int t = 0; t < c->trees; ++t) c->tree_first[t + 1] += c->tree_first[t];
+    for (int i = 1; i <= m->nb; ++i) /* tree_mark counts what is written */
+        for (int k = 0; k < body[i].nv; ++k)
+            c->tree_dof[c->tree_first[c->tree[i]] + c->tree_mark[c->tree[i]]++] = body[i].iv + k;
+    memset(c->tree_mark, 0, ((size_t)m->nb + 1) * sizeof *c->tree_mark);
+}
+/* Trees of the two frames join those of the constraint. */
+static void touch(const soa_constraints *c, const soa_constraint_def *def, constraint *k) {
+    const int frame[2] = {def->frame1, def->frame2};
+    for (int i = 0; i < 2; ++i) {
+        const int body = SOAI_AT(c->model, soai_frame_row, frame)[frame[i]].body;
+        int known = body == 0;
+        for (int j = 0; j < k->tree_count; ++j) known |= k->trees[j] == c->tree[body];
+        if (!known) k->trees[k->tree_count++] = c->tree[body];
+    }
 }
 
 static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity, char *memory) {
@@ -23,13 +56,19 @@ static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity
     c->model = m, c->capacity = *capacity;
     c->list = soai_take(memory, &at, (size_t)capacity->constraints * sizeof *c->list);
     if (memory) memset(c->list, 0, (size_t)capacity->constraints * sizeof *c->list);
+    const size_t bodies = (size_t)m->nb + 1;
+    c->tree = soai_take(memory, &at, bodies * sizeof(int));
+    c->tree_first = soai_take(memory, &at, (bodies + 1) * sizeof(int));
+    c->tree_mark = soai_take(memory, &at, (bodies + 1) * sizeof(int));
+    c->tree_dof = soai_take(memory, &at, nv * sizeof(int));
+    if (memory) find_trees(c);
     c->row = soai_take(memory, &at, rows * sizeof *c->row);
     c->owner = soai_take(memory, &at, rows * sizeof *c->owner);
     c->pivot = soai_take(memory, &at, both * sizeof *c->pivot);
-    c->order = soai_take(memory, &at, both * sizeof *c->order);
+    c->order = soai_take(memory, &at, 2 * both * sizeof *c->order);
     double **const by_rows[] = {&c->natural, &c->scale, &c->right, &c->lambda,  &c->gamma,
                                 &c->rate,    &c->g,     &c->part,  &c->strength};
-    double **const by_nv[] = {&c->cut, &c->vdot, &c->torque, &c->step};
+    double **const by_nv[] = {&c->cut, &c->vdot, &c->torque, &c->step, &c->spread};
     double **const by_nq[] = {&c->q, &c->try_q};
     for (size_t i = 0; i < sizeof by_rows / sizeof *by_rows; ++i)
         *by_rows[i] = soai_take(memory, &at, rows * sizeof(double));
@@ -37,6 +76,15 @@ static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity
     for (size_t i = 0; i < sizeof by_nq / sizeof *by_nq; ++i) *by_nq[i] = soai_take(memory, &at, nq * sizeof(double));
     c->G = soai_take(memory, &at, rows * nv * sizeof(double));
     c->Y = soai_take(memory, &at, rows * nv * sizeof(double));
+    c->inertia_row = soai_take(memory, &at, rows * sizeof *c->inertia_row);
+    c->inertia_owner = soai_take(memory, &at, rows * sizeof *c->inertia_owner);
+    c->B = soai_take(memory, &at, rows * nv * sizeof(double));
+    c->Z = soai_take(memory, &at, rows * nv * sizeof(double));
+    c->W = soai_take(memory, &at, rows * sizeof(double));
+    c->W_next = soai_take(memory, &at, rows * sizeof(double));
+    c->S = soai_take(memory, &at, rows * rows * sizeof(double));
+    c->S_right = soai_take(memory, &at, rows * rows * sizeof(double));
+    c->part2 = soai_take(memory, &at, 2 * rows * sizeof(double));
     c->L = soai_take(memory, &at, rows * rows * sizeof(double));
     c->N = soai_take(memory, &at, rows * rows * sizeof(double));
     if (capacity->dense) {
@@ -99,6 +147,7 @@ int soa_constraint_def_rows(const soa_constraint_def *d) {
     case SOA_ROLLING: return 3;
     case SOA_VELOCITY: return d->row_count;
     case SOA_DISTANCE:
+    case SOA_PLANE:
     case SOA_RATIO: return 1;
     default: return -1;
     }
@@ -113,6 +162,13 @@ int soa_constraint_count(const soa_constraints *c) {
     int count = 0;
     for (int i = 0; c && i < c->capacity.constraints; ++i) count += c->list[i].used;
     return count;
+}
+
+static constraint *find(const soa_constraints *c, int number) {
+    return c && number >= 0 && number < c->capacity.constraints && c->list[number].used ? c->list + number : NULL;
+}
+static int free_of(const constraint *k) {
+    return k->def.kind == SOA_LOOP ? 6 - k->rows : 0;
 }
 
 #define FAIL(status, ...) return soai_report(report, status, -1, 0, __VA_ARGS__)
@@ -135,20 +191,26 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
             FAIL(SOA_E_NAME, "there is a constraint \"%s\" already", k.name);
     if (at == c->capacity.constraints)
         FAIL(SOA_E_MEMORY, "\"%s\" would be constraint %d; there is room for %d", k.name, at + 1, at);
-    if ((unsigned)def->kind > SOA_VELOCITY)
+    if ((unsigned)def->kind > SOA_PLANE)
         FAIL(SOA_E_ARGUMENT, "\"%s\": no kind of constraint has number %d", k.name, def->kind);
     if (def->kind == SOA_RATIO) {
         int terms = 0;
         for (int j = 0; j < SOA_RATIO_TERMS; ++j) {
             const int body = def->coordinate[j];
             if (!body) continue;
+            if (!(fabs(def->coefficient[j]) <= 1e12))
+                FAIL(SOA_E_NOT_FINITE, "\"%s\": coefficient %d is not finite", k.name, j);
+            terms += def->coefficient[j] != 0;
+            if (body < 0) {
+                const constraint *loop = find(c, ~body);
+                if (!loop || free_of(loop) != 1)
+                    FAIL(SOA_E_JOINT, "\"%s\": constraint %d is no cut joint with one coordinate", k.name, ~body);
+                continue;
+            }
             if (body < 1 || body > m->nb || soai_bodies(m)[body].nv != 1)
                 FAIL(SOA_E_JOINT, "\"%s\": body %d has no joint with one coordinate", k.name, body);
             if (soai_metas(m)[body].leader >= 0)
                 FAIL(SOA_E_MIMIC, "\"%s\": body %d follows another joint (mimic); name that one", k.name, body);
-            if (!(fabs(def->coefficient[j]) <= 1e12))
-                FAIL(SOA_E_NOT_FINITE, "\"%s\": coefficient %d is not finite", k.name, j);
-            terms += def->coefficient[j] != 0;
         }
         if (!terms) FAIL(SOA_E_ARGUMENT, "\"%s\": no coordinate with a coefficient", k.name);
     } else {
@@ -164,8 +226,8 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
         if (!soai_is_rotation(&def->place1) || !soai_is_rotation(&def->place2))
             FAIL(SOA_E_FRAME, "\"%s\": a place in its frame is not a rotation and a finite shift", k.name);
     }
-    if (def->drive && def->kind != SOA_DISTANCE && def->kind != SOA_RATIO)
-        FAIL(SOA_E_ARGUMENT, "\"%s\": only a distance or a ratio can be driven in time", k.name);
+    if (def->drive && def->kind != SOA_DISTANCE && def->kind != SOA_RATIO && def->kind != SOA_PLANE)
+        FAIL(SOA_E_ARGUMENT, "\"%s\": only a distance, a ratio or a plane can be driven in time", k.name);
     if (!(fabs(def->value) <= 1e300) || !(def->damping >= 0 && def->damping <= 1e300) ||
         !(def->friction >= 0 && def->friction <= 1e300) || !(fabs(def->pitch) <= 1e12))
         FAIL(SOA_E_NOT_FINITE, "\"%s\": value, damping, friction or pitch is not finite (or negative)", k.name);
@@ -175,6 +237,18 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
         if (!unit(k.def.axis)) FAIL(SOA_E_JOINT, "\"%s\": axis has no direction", k.name);
         if (def->joint == SOA_UNIVERSAL && (!unit(k.def.axis2) || !(fabs(v3_dot(k.def.axis, k.def.axis2)) < 1 - 1e-9)))
             FAIL(SOA_E_JOINT, "\"%s\": the axes of a universal joint are parallel, or one has no direction", k.name);
+        const int rotor = def->rotor_inertia != 0 && def->gear_ratio != 0, exact = def->rotor_model == SOA_ROTOR_EXACT;
+        if (!(fabs(def->stiffness) <= 1e300) || !(fabs(def->rest) <= 1e300) ||
+            !(def->rotor_inertia >= 0 && def->rotor_inertia <= 1e300) || !(fabs(def->gear_ratio) <= 1e150))
+            FAIL(SOA_E_NOT_FINITE, "\"%s\": its spring or rotor is not finite (or negative)", k.name);
+        if (def->stiffness != 0 && (def->joint == SOA_SPHERICAL || def->joint == SOA_FREE))
+            FAIL(SOA_E_JOINT, "\"%s\": a %s joint has no spring", k.name, soa_joint_type_name(def->joint));
+        if (rotor && def->joint == SOA_FREE) FAIL(SOA_E_JOINT, "\"%s\": a free joint that is cut has no rotor", k.name);
+        if (rotor && ((unsigned)def->rotor_model > SOA_ROTOR_EXACT || (exact && soa_constraint_def_rows(def) != 5)))
+            FAIL(SOA_E_JOINT, "\"%s\": an exact rotor needs a joint with one coordinate", k.name);
+        if (!soai_all_finite(def->rotor_axis, 3)) FAIL(SOA_E_NOT_FINITE, "\"%s\": rotor_axis is not finite", k.name);
+        if (!unit(k.def.rotor_axis)) memcpy(k.def.rotor_axis, k.def.axis, sizeof k.def.axis);
+        k.counted = def->stiffness != 0;
         memcpy(k.a, k.def.axis, sizeof k.a);
         memcpy(k.b1, k.def.axis2, sizeof k.b1); /* a planar joint counts along axis2 */
         double along = v3_dot(k.a, k.b1);
@@ -203,18 +277,27 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
                  "\"%s\" has %d rows; with the %d of the others that is more than the %d there is room for", k.name,
                  k.rows, rows, c->capacity.rows);
     }
+    if (def->kind != SOA_RATIO) touch(c, def, &k);
+    for (int j = 0; j < SOA_RATIO_TERMS && def->kind == SOA_RATIO; ++j) {
+        int known = def->coordinate[j] <= 0;
+        if (def->coordinate[j] < 0) touch(c, &c->list[~def->coordinate[j]].def, &k);
+        for (int i = 0; i < k.tree_count && !known; ++i) known = k.trees[i] == c->tree[def->coordinate[j]];
+        if (!known) k.trees[k.tree_count++] = c->tree[def->coordinate[j]];
+    }
     k.used = k.on = 1;
     c->list[at] = k;
+    for (int j = 0; j < SOA_RATIO_TERMS && def->kind == SOA_RATIO; ++j)
+        if (def->coordinate[j] < 0) c->list[~def->coordinate[j]].counted = 1;
     if (number) *number = at;
     return SOA_OK;
 }
 
-static constraint *find(const soa_constraints *c, int number) {
-    return c && number >= 0 && number < c->capacity.constraints && c->list[number].used ? c->list + number : NULL;
-}
 soa_status soa_constraint_remove(soa_constraints *c, int number) {
     constraint *k = find(c, number);
     if (!k) return SOA_E_ARGUMENT;
+    for (int i = 0; i < c->capacity.constraints; ++i)
+        for (int j = 0; j < SOA_RATIO_TERMS && c->list[i].used && c->list[i].def.kind == SOA_RATIO; ++j)
+            if (c->list[i].def.coordinate[j] == ~number) return SOA_E_ARGUMENT;
     memset(k, 0, sizeof *k);
     return SOA_OK;
 }
@@ -224,14 +307,25 @@ soa_status soa_constraint_switch(soa_constraints *c, int number, int on) {
     k->on = on != 0;
     return SOA_OK;
 }
-static int free_of(const constraint *k) {
-    return k->def.kind == SOA_LOOP ? 6 - k->rows : 0;
-}
 soa_status soa_constraint_set_effort(soa_constraints *c, int number, const double *effort) {
     constraint *k = find(c, number);
     if (!k || !effort || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
     if (!soai_all_finite(effort, (size_t)free_of(k))) return SOA_E_NOT_FINITE;
     memcpy(k->effort, effort, (size_t)free_of(k) * sizeof *effort);
+    return SOA_OK;
+}
+soa_status soa_constraint_set_friction(soa_constraints *c, int number, double friction) {
+    constraint *k = find(c, number);
+    if (!k || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
+    if (!(friction >= 0 && friction <= 1e300)) return SOA_E_NOT_FINITE;
+    k->def.friction = friction;
+    return SOA_OK;
+}
+soa_status soa_constraint_set_turns(soa_constraints *c, int number, const double *near) {
+    constraint *k = find(c, number);
+    if (!k || !near || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
+    if (!soai_all_finite(near, (size_t)free_of(k))) return SOA_E_NOT_FINITE;
+    memcpy(k->near, near, (size_t)free_of(k) * sizeof *near);
     return SOA_OK;
 }
 soa_status soa_constraint_rates(const soa_constraints *c, int number, double rates[6], int *count) {

@@ -444,6 +444,7 @@ soa_status soa_embedding_id(soa_embedding *e, soa_work *w, const double *Q, cons
     if (!tau) return SOA_E_ARGUMENT;
     soa_status s = embed(e, w, Q, V, A, t, q, 1);
     if (s || (s = soa_rnea(e->model, w, e->q, e->v, e->a, wrenches, wrench_count, e->y))) return s;
+    soai_cut_force(e->def.constraints, e->a, 1, e->y);
     for (int j = 0; j < e->model->nv; ++j) e->y[j] -= e->x[j]; /* rho of cut joints comes in by their own way */
     onto_primary(e, e->y, tau);
     give_q(e, q);
@@ -457,6 +458,7 @@ static soa_status inertia(soa_embedding *e, soa_work *w) {
         for (int j = 0; j < nv; ++j) e->step[j] = e->E[n * j + k];
         const soa_status s = soa_mass_mul(e->model, w, e->q, e->step, e->y);
         if (s) return s;
+        soai_cut_force(e->def.constraints, e->step, 0, e->y);
         onto_primary(e, e->y, e->gram_right);
         for (int i = 0; i < n; ++i) e->W[n * i + k] = e->gram_right[i];
     }
@@ -473,6 +475,7 @@ soa_status soa_embedding_terms(soa_embedding *e, soa_work *w, const double *Q, c
     if ((s = soa_rnea(m, w, e->q, NULL, NULL, wrenches, wrench_count, still)) ||
         (s = soa_rnea(m, w, e->q, e->v, e->a, wrenches, wrench_count, all)))
         return s;
+    soai_cut_force(e->def.constraints, e->a, 1, all);
     for (int j = 0; j < nv; ++j) all[j] -= still[j] + e->x[j];
     if (e->def.constraints) { /* the efforts of cut joints belong to G, their friction to C */
         int rows = 0;
@@ -517,14 +520,15 @@ static soa_status by_sweeps(soa_embedding *e, soa_work *w, const double *tau, co
     const soa_model *mo = e->model;
     const int nv = mo->nv, n = e->n, m = e->m;
     for (int k = 0; tau && k < n; ++k) e->x[e->primary[k]] += tau[k];
-    const soa_status s = soa_aba(mo, w, e->q, e->v, e->x, wrenches, wrench_count, e->y);
-    if (s) return s; /* its articulated inertias stand */
+    soa_status s = soa_aba(mo, w, e->q, e->v, e->x, wrenches, wrench_count, e->y);
+    if (s || (s = soai_cut_prepare(e->def.constraints, w))) return s; /* soa_aba's articulated inertias stand */
+    soai_cut_correct(e->def.constraints, e->y);
     for (int i = 0; i < m; ++i) {
         double *row = e->G + (size_t)i * (size_t)nv;
         memset(row, 0, (size_t)nv * sizeof *row);
         for (int k = 0; k < n; ++k) row[e->primary[k]] = -e->E[n * e->secondary[i] + k];
         row[e->secondary[i]] = 1;
-        soai_minv_apply(w, row, e->Y + (size_t)i * (size_t)nv);
+        soai_cut_minv(e->def.constraints, w, row, e->Y + (size_t)i * (size_t)nv);
     }
     for (int pass = 0; pass < 2; ++pass) { /* the second takes back most of the first's rounding */
         for (int i = 0; i < m; ++i) {
@@ -550,6 +554,7 @@ static soa_status by_columns(soa_embedding *e, soa_work *w, const double *tau, c
     const int nv = e->model->nv, n = e->n;
     soa_status s = soa_rnea(e->model, w, e->q, e->v, e->a, wrenches, wrench_count, e->y);
     if (s) return s;
+    soai_cut_force(e->def.constraints, e->a, 1, e->y);
     for (int j = 0; j < nv; ++j) e->x[j] = e->y[j] - e->x[j];
     if ((s = inertia(e, w))) return s;
     onto_primary(e, e->x, e->gram_right);

@@ -180,6 +180,15 @@ soa_status soa_grasp_switch(soa_grasp *g, int number, int on) {
     recount(g);
     return SOA_OK;
 }
+soa_status soa_grasp_get(const soa_grasp *g, int number, soa_contact_def *def) {
+    const contact *k = find(g, number);
+    if (!k) return SOA_E_ARGUMENT;
+    if (def) *def = k->def;
+    return SOA_OK;
+}
+const soa_model *soa_grasp_model(const soa_grasp *g) {
+    return g ? g->model : NULL;
+}
 int soa_grasp_contacts(const soa_grasp *g, int *free) {
     if (free) *free = g ? g->free : 0;
     return g ? g->count : 0;
@@ -215,6 +224,7 @@ soa_status soa_grasp_constraint(const soa_grasp *g, int number, soa_constraint_d
     case SOA_CONTACT_SOFT_FINGER: loop.joint = SOA_SPHERICAL, rates.row_count = 1, rates.rows[0][2] = 1; break;
     case SOA_CONTACT_POINT: loop.joint = SOA_SPHERICAL; break;
     case SOA_CONTACT_SLIDING_FACE: loop.joint = SOA_PLANAR; break;
+    case SOA_CONTACT_SLIDING_POINT: loop = rates, loop.kind = SOA_PLANE; break; /* the point in the plane of the axes */
     default:
         has_loop = 0;
         rates.row_count = k->held;

@@ -13,8 +13,8 @@ soa_status soa_closed_impulse(soa_constraints *c, soa_work *w, double t, const d
     soa_status s = soai_check_state(c->model, q, v, NULL, NULL, &w->body);
     if (s || (s = soai_constraint_evaluate(c, w, q, v, t, &rows))) return s;
     soai_constraint_form(c, w, rows, c->G);
-    if ((s = soai_minv_prepare(c->model, w, q))) return s;
-    for (int r = 0; r < rows; ++r) soai_minv_apply(w, c->G + (size_t)r * (size_t)nv, c->Y + (size_t)r * (size_t)nv);
+    if ((s = soai_minv_prepare(c->model, w, q)) || (s = soai_cut_prepare(c, w))) return s;
+    soai_columns(c, w, rows);
     gram g;
     soai_gram_factor(c, rows, &options, &g);
     for (int j = 0; j < nv; ++j) c->torque[j] = v ? v[j] : 0;

@@ -35,8 +35,8 @@ static soa_status position_rows(soa_constraints *c, soa_work *w, const double *q
 static soa_status mass_factor(soa_constraints *c, soa_work *w, const double *q, int rows, double tolerance, gram *g) {
     soa_closed_options options = soa_closed_default();
     options.rank_tolerance = tolerance;
-    const soa_status s = soai_minv_prepare(c->model, w, q);
-    if (s) return s;
+    soa_status s = soai_minv_prepare(c->model, w, q);
+    if (s || (s = soai_cut_prepare(c, w))) return s;
     soai_columns(c, w, rows);
     soai_gram_factor(c, rows, &options, g);
     return SOA_OK;
@@ -197,6 +197,7 @@ soa_status soa_closed_id(soa_constraints *c, soa_work *w, const double *q, const
     if (!(off <= 1e-7 * size)) return SOA_E_INCONSISTENT;
     memcpy(c->torque, c->cut, (size_t)nv * sizeof *c->torque);
     if ((s = soa_rnea(m, w, q, v, a, wrenches, wrench_count, c->vdot))) return s;
+    soai_cut_force(c, a, 1, c->vdot);
     for (int j = 0; j < nv; ++j) c->torque[j] = c->vdot[j] - c->torque[j]; /* f */
     for (int j = 0; j < nv; ++j) free += actuated && !actuated[j];
     driven = nv - free;

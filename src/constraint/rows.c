@@ -287,19 +287,106 @@ static void add_torque(const soa_model *m, soa_work *w, const soa_constraint_def
     }
 }
 
-/* Driven and rubbing cut joints. */
-static void cut_torques(soa_constraints *c, soa_work *w, constraint *k, const relative *s) {
-    double r[MOST_FREE][3], n[MOST_FREE][3];
+/* Coordinates of a cut joint, angles nearest to k->near. */
+static soa_status coordinates_of(const constraint *k, const relative *s, double q[7]) {
+    static const int angle[SOA_JOINT_TYPE_COUNT] = {0, 1, 0, 1, 1, 3, 4, 0, 0}; /* bits: coordinates that turn */
+    const double turn = 2 * 3.14159265358979323846;
+    soa_joint_def joint = soa_joint_default(k->def.joint);
+    soa_frame X;
+    memcpy(X.R, s->R, sizeof X.R), memcpy(X.p, s->p, sizeof X.p);
+    memcpy(joint.axis, k->def.axis, sizeof joint.axis);
+    memcpy(joint.axis2, k->def.joint == SOA_PLANAR ? k->b1 : k->def.axis2, sizeof joint.axis2);
+    joint.pitch = k->def.pitch;
+    const soa_status bad = soa_joint_coordinates(&joint, &X, NULL, NULL, q, NULL, NULL);
+    for (int i = 0; i < 3 && !bad; ++i)
+        if (angle[k->def.joint] >> i & 1 && !(k->def.joint == SOA_HELICAL && k->def.pitch != 0))
+            q[i] += turn * floor((k->near[i] - q[i]) / turn + 0.5);
+    return bad;
+}
+static soa_status read_coordinates(soa_constraints *c, soa_work *w, int number, double q[7]) {
+    relative x;
+    const soa_status s = relative_of(c->model, w, &c->list[number].def, &x);
+    return s ? s : coordinates_of(c->list + number, &x, q);
+}
+soa_status soa_constraint_coordinates(soa_constraints *c, soa_work *w, int number, double *q) {
+    double all[7];
+    if (!c || !w || w->model != c->model || !q || number < 0 || number >= c->capacity.constraints ||
+        !c->list[number].used || c->list[number].def.kind != SOA_LOOP)
+        return SOA_E_ARGUMENT;
+    static const int nq[SOA_JOINT_TYPE_COUNT] = {0, 1, 1, 1, 2, 2, 3, 4, 7};
+    const soa_status s = read_coordinates(c, w, number, all);
+    if (!s) memcpy(q, all, (size_t)nq[c->list[number].def.joint] * sizeof *q);
+    return s;
+}
+soa_status soa_constraint_follow(soa_constraints *c, soa_work *w) {
+    if (!c || !w || w->model != c->model) return SOA_E_ARGUMENT;
+    for (int i = 0; i < c->capacity.constraints; ++i) {
+        double q[7];
+        constraint *k = c->list + i;
+        if (!k->used || !k->counted) continue;
+        const soa_status s = read_coordinates(c, w, i, q);
+        if (s) return s;
+        memcpy(k->near, q, (size_t)(6 - k->rows) * sizeof *q); /* never spherical or free */
+    }
+    return SOA_OK;
+}
+
+/* Driven, rubbing and sprung cut joints. */
+static soa_status cut_torques(soa_constraints *c, soa_work *w, constraint *k, const relative *s) {
+    double r[MOST_FREE][3], n[MOST_FREE][3], q[7] = {0};
     const int count = free_rows(k, s, r, n);
+    const soa_status bad = k->def.stiffness != 0 ? coordinates_of(k, s, q) : SOA_OK;
+    if (bad) return bad;
+    k->spring = 0;
     for (int i = 0; i < count; ++i) {
-        const double rate = k->rate[i] = v3_dot(r[i], s->w) + v3_dot(n[i], s->v);
-        const double effort = k->effort[i] - k->def.damping * rate - k->def.friction * ((rate > 0) - (rate < 0));
+        const double rate = k->rate[i] = v3_dot(r[i], s->w) + v3_dot(n[i], s->v), out = q[i] - k->def.rest;
+        const double effort = k->effort[i] - k->def.damping * rate - k->def.friction * ((rate > 0) - (rate < 0)) -
+                              (k->def.stiffness != 0 ? k->def.stiffness * out : 0);
+        if (k->def.stiffness != 0) k->spring += k->def.stiffness * out * out / 2;
         if (effort == 0) continue;
         double force1[6], force2[6];
         to_forces(s, r[i], n[i], force1, force2);
         for (int j = 0; j < 6; ++j) force1[j] *= -effort, force2[j] *= -effort;
         add_torque(c->model, w, &k->def, force1, force2, c->step, c->cut);
     }
+    return SOA_OK;
+}
+/* Rows of B and W of a cut joint's rotor (cut_inertia.c), in the sign of `put`; the gyroscopic couple of an exact one
+ * on link 1, -G Jm rate (w1 x u), is a torque. */
+static void cut_inertias(soa_constraints *c, soa_work *w, int number, const relative *s, int moves) {
+    const constraint *k = c->list + number;
+    const double gear = k->def.gear_ratio, spin = k->def.rotor_inertia * gear;
+    double r[MOST_FREE][3], n[MOST_FREE][3];
+    if (spin == 0) return;
+    const int count = free_rows(k, s, r, n);
+    for (int i = 0; i < count; ++i, ++c->inertias) {
+        put(c->inertia_row + c->inertias, s, r[i], n[i], 0, 0);
+        c->W[c->inertias] = gear * spin, c->W_next[c->inertias] = 0, c->inertia_owner[c->inertias] = number;
+    }
+    if (k->def.rotor_model != SOA_ROTOR_EXACT || !SOAI_AT(c->model, soai_frame_row, frame)[k->def.frame1].body) return;
+    constraint_row *row = c->inertia_row + c->inertias;
+    double u[3], couple[3], force1[6] = {0}, none6[6] = {0};
+    rot_mul(s->one.R, k->def.rotor_axis, u);
+    *row = (constraint_row){.absolute = 1, .gamma = -v3_dot(u, s->one.wd)};
+    for (int j = 0; j < 3; ++j) row->force1[j] = -u[j];
+    c->W_next[c->inertias - 1] = spin;
+    c->W[c->inertias] = c->W_next[c->inertias] = 0, c->inertia_owner[c->inertias++] = number;
+    if (!moves) return;
+    v3_cross(s->one.w, u, couple);
+    for (int j = 0; j < 3; ++j) force1[j] = -spin * k->rate[0] * couple[j];
+    add_torque(c->model, w, &k->def, force1, none6, c->step, c->cut);
+}
+/* The cut joint of a RATIO: its row, in the sign of `put`, and coordinate. */
+static soa_status ratio_term(soa_constraints *c, soa_work *w, int number, constraint_row *row, double *q) {
+    const constraint *k = c->list + number;
+    relative x;
+    double r[MOST_FREE][3], n[MOST_FREE][3], all[7];
+    soa_status s = relative_of(c->model, w, &k->def, &x);
+    if (s || (s = coordinates_of(k, &x, all))) return s;
+    free_rows(k, &x, r, n);
+    put(row, &x, r[0], n[0], 0, 0);
+    *q = all[0];
+    return SOA_OK;
 }
 
 static constraint_row *velocity_rows(const constraint *c, const relative *s, constraint_row *row) {
@@ -327,6 +414,7 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
     if (s) return s;
     constraint_row *row = c->row;
     for (int j = 0; j < m->nv; ++j) c->cut[j] = 0;
+    c->inertias = 0, c->last_method = SOA_CLOSED_AUTO;
     for (int i = 0; i < c->capacity.constraints; ++i) {
         constraint *k = c->list + i;
         if (!k->used || !k->on) continue;
@@ -342,7 +430,8 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
         switch (def->kind) {
         case SOA_LOOP:
             row = loop_rows(k, &x, row);
-            if (v) cut_torques(c, w, k, &x);
+            if (v && (s = cut_torques(c, w, k, &x))) return s;
+            cut_inertias(c, w, i, &x, v != NULL);
             break;
         case SOA_DISTANCE: {
             const double length = sqrt(v3_dot(x.p, x.p)), far = sqrt(v3_dot(x.one.p, x.one.p));
@@ -357,13 +446,20 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
             break;
         }
         case SOA_RATIO: {
-            double g = -value[0];
+            double g = -value[0], gamma = -value[2];
             for (int j = 0; j < SOA_RATIO_TERMS; ++j) {
                 if (!def->coordinate[j]) continue;
+                if (def->coordinate[j] < 0) {
+                    constraint_row term;
+                    double angle;
+                    if ((s = ratio_term(c, w, ~def->coordinate[j], &term, &angle))) return s;
+                    g += def->coefficient[j] * angle, gamma -= def->coefficient[j] * term.gamma;
+                    continue;
+                }
                 const soai_meta *e = soai_metas(m) + def->coordinate[j];
                 g += def->coefficient[j] * (q ? q[e->user_q] : 0);
             }
-            *row++ = (constraint_row){.g = g, .drift = -value[1], .gamma = -value[2]};
+            *row++ = (constraint_row){.g = g, .drift = -value[1], .gamma = gamma};
             break;
         }
         case SOA_ROLLING: {
@@ -377,6 +473,12 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
             break;
         }
         case SOA_VELOCITY: row = velocity_rows(k, &x, row); break;
+        case SOA_PLANE: {
+            static const double ez[3] = {0, 0, 1};
+            row = put(row, &x, none, ez, x.p[2] - value[0], 0);
+            row[-1].drift = value[1], row[-1].gamma += value[2];
+            break;
+        }
         }
         for (constraint_row *r = first; r < row; ++r) c->owner[r - c->row] = i;
     }
@@ -446,9 +548,50 @@ static void walk(const soa_model *m, const soa_work *w, int body, int stop, cons
         }
     }
 }
+/* out += G's rows of one constraint; `out` is zero or holds others. */
+static void form(const soa_model *m, soa_work *w, const soa_constraint_def *def, int count, const constraint_row *row,
+                 double *out, double *sum, double *bound) {
+    const soai_frame_row *frames = SOAI_AT(m, soai_frame_row, frame);
+    const int frame[2] = {def->frame1, def->frame2};
+    int body[2] = {frames[frame[0]].body, frames[frame[1]].body}, stop[2] = {body[0], body[1]};
+    while (stop[0] != stop[1]) { /* parents have smaller numbers */
+        const int deeper = stop[1] > stop[0];
+        stop[deeper] = w->view.body[stop[deeper]].parent;
+    }
+    if (row->absolute) stop[0] = 0, stop[1] = body[1];
+    for (int side = 0; side < 2; ++side) {
+        soa_frame X;
+        if (body[side] != stop[side] && !soa_pose(m, w, frame[side], &X))
+            walk(m, w, body[side], stop[side], X.p, side, count, row, out, sum, bound);
+    }
+}
+soa_status soa_constraint_free_row(soa_constraints *c, soa_work *w, int number, int coordinate, double *row,
+                                   double *rest) {
+    if (!c || !w || w->model != c->model || !row || number < 0 || number >= c->capacity.constraints ||
+        !c->list[number].used || c->list[number].def.kind != SOA_LOOP || coordinate < 0 ||
+        coordinate >= 6 - c->list[number].rows)
+        return SOA_E_ARGUMENT;
+    const constraint *k = c->list + number;
+    double r[MOST_FREE][3], n[MOST_FREE][3], sum = 0, bound = 0;
+    constraint_row one;
+    relative x;
+    const soa_status s = relative_of(c->model, w, &k->def, &x);
+    if (s) return s;
+    free_rows(k, &x, r, n);
+    put(&one, &x, r[coordinate], n[coordinate], 0, 0);
+    for (int j = 0; j < 6; ++j) one.force1[j] = -one.force1[j], one.force2[j] = -one.force2[j];
+    memset(row, 0, (size_t)c->model->nv * sizeof *row);
+    form(c->model, w, &k->def, 1, &one, row, &sum, &bound);
+    if (rest) *rest = -one.gamma;
+    return SOA_OK;
+}
 void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) {
     const soa_model *m = c->model;
-    const soai_frame_row *frames = SOAI_AT(m, soai_frame_row, frame);
+    for (int i = 0; i < c->inertias; ++i) {
+        double *const out = c->B + (size_t)i * (size_t)m->nv, sum = 0, bound = 0;
+        memset(out, 0, (size_t)m->nv * sizeof *out);
+        form(m, w, &c->list[c->inertia_owner[i]].def, 1, c->inertia_row + i, out, &sum, &bound);
+    }
     for (int first = 0, next; first < rows; first = next) {
         const soa_constraint_def *def = &c->list[c->owner[first]].def;
         double *const out = G + (size_t)first * (size_t)m->nv;
@@ -456,24 +599,22 @@ void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) 
         const int count = next - first;
         memset(out, 0, (size_t)count * (size_t)m->nv * sizeof *out);
         if (def->kind == SOA_RATIO) {
-            for (int j = 0; j < SOA_RATIO_TERMS; ++j)
-                if (def->coordinate[j]) out[soai_metas(m)[def->coordinate[j]].user_v] += def->coefficient[j];
+            for (int j = 0; j < SOA_RATIO_TERMS; ++j) {
+                constraint_row term;
+                double angle, sum = 0, bound = 0;
+                if (def->coordinate[j] > 0) out[soai_metas(m)[def->coordinate[j]].user_v] += def->coefficient[j];
+                if (def->coordinate[j] >= 0 || ratio_term(c, w, ~def->coordinate[j], &term, &angle)) continue;
+                for (int i = 0; i < 6; ++i)
+                    term.force1[i] *= -def->coefficient[j], term.force2[i] *= -def->coefficient[j];
+                form(m, w, &c->list[~def->coordinate[j]].def, 1, &term, out, &sum, &bound);
+            }
             c->strength[first] = c->natural[first] = 1;
             continue;
         }
-        const int frame[2] = {def->frame1, def->frame2};
-        int body[2] = {frames[frame[0]].body, frames[frame[1]].body}, stop[2] = {body[0], body[1]};
-        while (stop[0] != stop[1]) { /* parents have smaller numbers */
-            const int deeper = stop[1] > stop[0];
-            stop[deeper] = w->view.body[stop[deeper]].parent;
-        }
         double sum[6] = {0}, bound[6] = {0};
-        for (int side = 0; side < 2; ++side) {
-            soa_frame X;
-            if (body[side] != stop[side] && !soa_pose(m, w, frame[side], &X))
-                walk(m, w, body[side], stop[side], X.p, side, count, c->row + first, out, sum, bound);
-        }
+        form(m, w, def, count, c->row + first, out, sum, bound);
         const reach x = reach_of(m, w, def);
+        const int all = soai_support(c, c->owner[first], c->order);
         for (int r = 0; r < count; ++r) {
             const constraint_row *row = c->row + first + r;
             double *g = out + (size_t)r * (size_t)m->nv, most = 0, natural = 0, size = 0;
@@ -485,9 +626,10 @@ void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G) 
             /* Where only rounding is left of a number it is zero: else a row that always holds (of a planar loop, say)
              * would look like a constraint. */
             const double noise = 2.3e-16 * x.depth * size;
-            for (int j = 0; j < m->nv; ++j) {
-                if (fabs(g[j]) < noise) g[j] = 0;
-                if (fabs(g[j]) > most) most = fabs(g[j]);
+            for (int k = 0; k < all; ++k) {
+                double *entry = g + (all == m->nv ? k : c->order[k]);
+                if (fabs(*entry) < noise) *entry = 0;
+                if (fabs(*entry) > most) most = fabs(*entry);
             }
             c->natural[first + r] = most < natural ? most / natural : 1;
             c->strength[first + r] = bound[r] > 0 && most > 0 ? sqrt(sum[r] / bound[r]) : 0;

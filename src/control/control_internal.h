@@ -1,6 +1,7 @@
 /* control_internal.h  what is behind a soa_control, and the steps its laws are made of.
  *
- * u: coordinates that nobody drives and that are solved for (passive ones in trees with driven joints); a: the others.  */
+ * u: coordinates that nobody drives and that are solved for (passive ones in trees with driven joints); a: the
+ * others. */
 #ifndef SOAI_CONTROL_INTERNAL_H
 #define SOAI_CONTROL_INTERNAL_H
 #include "../dynamics/coordinates.h"
@@ -16,16 +17,17 @@ struct soa_control {
     int nq, nv;
     unsigned compensate;
     double coulomb_rate;
-    int passives, others;            /* how many u; how many SOA_DRIVE_OTHER                       */
+    int passives, free;              /* how many u; how many f: u and SOA_DRIVE_OTHER              */
     unsigned char *drive;            /* nv                                                         */
-    int *passive;                    /* u: their numbers                                           */
-    double *M_uu, *small;            /* passives^2, factored; passives                             */
+    int *passive;                    /* numbers of f, those of u first                             */
+    double *M_ff, *small;            /* free^2, factored: M_uu's factor leads it; free             */
     double *q_ref;                   /* nq                                                         */
     double *x[SOAI_CONTROL_VECTORS]; /* nv each: scratch of laws                                   */
     double *unit, *column;           /* nv each: scratch of the steps below                        */
-    double *rows, *rows_u;           /* SOAI_TASK_ROWS x nv, x passives                            */
+    double *rows, *rows_f;           /* SOAI_TASK_ROWS x nv; x free: M_ff^-1 J_f'                  */
+    double *hands_u;                 /* 6 (SOA_HANDS + 1) x passives: J_u of hands and object      */
     double *whole;                   /* (2 SOAI_TASK_ROWS)^2                                       */
-    double *base;                    /* 6 x nv                                                     */
+    double *base, *base_f;           /* 6 x nv; 6 x SOAI_TASK_ROWS: motion of a base due to rows   */
     unsigned char *driven;           /* by body: its tree has driven coordinates                   */
     double *omega, *lambda, *factor; /* SOAI_TASK_ROWS^2 each                                      */
 };
@@ -43,10 +45,10 @@ soa_status soai_control_begin(soa_control *c, const double *q, const double *v);
 /* The estimated machine: M a + terms of `which` at v (friction at v too) - J' wrenches, all coordinates. */
 soa_status soai_control_torques(soa_control *c, const double *q, const double *v, const double *a,
                                 const soa_wrench *wrenches, int wrench_count, unsigned which, double *tau);
-/* Factors M_uu at q. */
-soa_status soai_passive_factor(soa_control *c, const double *q);
-/* x_u = M_uu^-1 x_u, numbers of u one after the other; M_uu factored. */
-void soai_passive_solve(const soa_control *c, double *x);
+/* Factors M_ff at q for the first n of f: n = passives, M_uu; n = free, all. */
+soa_status soai_passive_factor(soa_control *c, const double *q, int n);
+/* x = M^-1 x for the first n of f, their numbers one after the other; factored. */
+void soai_passive_solve(const soa_control *c, int n, double *x);
 /* a_u of the accelerations a of the others under wrenches; M_uu factored. */
 soa_status soai_passive_accelerations(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
                                       int wrench_count, double *a);
@@ -55,8 +57,14 @@ void soai_passive_cancel(soa_control *c, const double *torque, double *a);
 
 /* A wrench made smaller as a whole until its parts are within their bounds (> 0). */
 void soai_clamp_wrench(double max_force, double max_torque, double F[6]);
-/* Goal's motion in the world, and errors; kinematics stand. */
-soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const soa_motion *goal, soa_frame_error *error);
+/* Goal's motion in the world, and errors; base_rate (may be NULL): angular velocity of `relative_to`, world axes.
+ * Kinematics stand. */
+soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const soa_motion *goal, soa_frame_error *error,
+                            double base_rate[3]);
+/* Acceleration (world axes) less that of the point of `relative_to` where the frame is, so that as seen from there
+ * e'' + D e' + K e = 0. */
+void soai_wanted_acceleration(const soa_frame_error *e, const double base_rate[3], const double K[6], const double D[6],
+                              double A[6]);
 int soai_motion_fits(const soa_motion *goal);
 /* V of a body's point moved by r: [w; v + w x r]. */
 static inline void soai_shift_motion(const double V[6], const double r[3], double out[6]) {
@@ -65,8 +73,8 @@ static inline void soai_shift_motion(const double V[6], const double r[3], doubl
     for (int j = 0; j < 3; ++j) out[j] = V[j], out[3 + j] = V[3 + j] + t[j];
 }
 
-/* Frames whose classical accelerations are wanted along the rows asked for of the axes R (to world); relative > 0: less the
- * acceleration of the point of that frame's body that is `arm` away from its origin (world axes). */
+/* Frames whose classical accelerations are wanted along the rows asked for of the axes R (to world); relative > 0:
+ * less the acceleration of the point of that frame's body that is `arm` away from its origin (world axes). */
 typedef struct soai_hand_task {
     int frame, relative;
     unsigned rows;

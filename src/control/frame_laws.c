@@ -1,11 +1,13 @@
 /* frame_laws.c  laws of frames: impedance, operational space with the generalized Jacobian, hybrid, base attitude.
  *
  * Errors of a frame H against its goal G, in G's axes:  e = [log(R_G R_H'); p_G - p_H],  e' = V_G - V_H.
- * Operational space, u being what nobody drives (M_uu factored), J_u and M_au its columns, N = [-M_uu^-1 M_ua; 1]:
- *     M^-1 = [M_uu^-1 0; 0 0] + N M_r^-1 N',   J_g = J N       so   J_g M_r^-1 J_g' = J M^-1 J' - J_u M_uu^-1 J_u'
- * with J M^-1 J' by RJK91 (20) in O(n).  A goal given in a frame that moves with the machine makes a relative task: J is then
- * the frame's less that frame's, so nothing need be known of its acceleration.  a_b: driven coordinates do not accelerate, u as it must.
- *     F = Lambda_g (a - J'v - J a_b),   tau = (torques at a_b) + J_a'F - M_au M_uu^-1 J_u'F                          */
+ * Operational space, f being what nobody drives and what others drive, J_f and M_af its columns, N = [-M_ff^-1 M_fa;
+ * 1]:
+ *     M^-1 = [M_ff^-1 0; 0 0] + N M_r^-1 N',   J_g = J N       so   J_g M_r^-1 J_g' = J M^-1 J' - J_f M_ff^-1 J_f'
+ * with J M^-1 J' by RJK91 (20) in O(n).  A goal given in a frame that moves with the machine makes a relative task: J
+ * is then the frame's less that frame's, so nothing need be known of its acceleration.  a_b: driven coordinates do
+ * not accelerate, those that nobody drives as they must; others are taken to apply their torques of that motion.
+ *     F = Lambda_g (a - J'v - J a_b),   tau = (torques at a_b) + J_a'F - M_af M_ff^-1 J_f'F                          */
 #include "control_internal.h"
 #include <math.h>
 
@@ -30,8 +32,9 @@ int soai_motion_fits(const soa_motion *g) {
     return g && soai_rotation_fits(&g->pose) && soai_all_finite(g->twist, 6) && soai_all_finite(g->acceleration, 6);
 }
 
-/* --- errors -------------------------------------------------------------------------------------------------------- */
-soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const soa_motion *goal, soa_frame_error *out) {
+/* --- errors ------------------------------------------------------------------------------------------------------- */
+soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const soa_motion *goal, soa_frame_error *out,
+                            double base_rate[3]) {
     soa_frame hand, base;
     double V[6], V_base[6], r[3], v[6], t[3];
     soa_status s = soa_pose(c->model, c->work, frame, &hand);
@@ -58,9 +61,27 @@ soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const so
     soa_rotation_vector(between, x);
     for (int j = 0; j < 3; ++j) x[3 + j] = out->goal.p[j] - hand.p[j];
     turn_back(out->goal.R, x, out->error);
-    for (int j = 0; j < 6; ++j) x[j] = out->twist[j] - V[j];
-    turn_back(out->goal.R, x, out->rate);
+    for (int j = 0; j < 3; ++j) t[j] = -x[3 + j];
+    double rate[6];
+    for (int j = 0; j < 6; ++j) rate[j] = out->twist[j] - V[j];
+    v3_cross_add(w, t, rate + 3); /* as seen from `base` */
+    turn_back(out->goal.R, rate, out->rate);
+    if (base_rate) memcpy(base_rate, w, 3 * sizeof *base_rate);
     return SOA_OK;
+}
+void soai_wanted_acceleration(const soa_frame_error *e, const double w[3], const double K[6], const double D[6],
+                              double A[6]) {
+    double x[6], error[3], rate[6], t[3];
+    for (int j = 0; j < 6; ++j) x[j] = K[j] * e->error[j] + D[j] * e->rate[j];
+    turn(e->goal.R, x, x);
+    turn(e->goal.R, e->rate, rate);
+    rot_mul(e->goal.R, e->error + 3, error);
+    for (int j = 0; j < 6; ++j) A[j] = e->acceleration[j] + x[j];
+    /* from the goal's place in that frame to the hand's: w x (w x e), 2 w x e', w x (difference of rates) */
+    v3_cross(w, error, t);
+    for (int j = 0; j < 3; ++j) t[j] = -t[j] - 2 * rate[3 + j], rate[j] = -rate[j];
+    v3_cross_add(w, t, A + 3);
+    v3_cross_add(w, rate, A);
 }
 soa_status soa_control_frame_error(soa_control *c, const double *q, const double *v, int frame, int relative_to,
                                    const soa_motion *goal, soa_frame_error *error) {
@@ -69,7 +90,28 @@ soa_status soa_control_frame_error(soa_control *c, const double *q, const double
     if (!error || !frame_fits(c, frame) || !frame_fits(c, relative_to)) return SOA_E_ARGUMENT;
     if (!soai_motion_fits(goal)) return goal ? SOA_E_FRAME : SOA_E_ARGUMENT;
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL))) return s;
-    return soai_frame_error(c, frame, relative_to, goal, error);
+    return soai_frame_error(c, frame, relative_to, goal, error, NULL);
+}
+
+soa_status soa_control_relative_motion(soa_control *c, const double *q, const double *v, int frame, int relative_to,
+                                       soa_motion *motion) {
+    soa_status s = soai_control_begin(c, q, v);
+    if (s) return s;
+    if (!motion || !frame_fits(c, frame) || !frame_fits(c, relative_to)) return SOA_E_ARGUMENT;
+    soa_frame there, base;
+    double V[6], V_base[6], r[3], carried[6];
+    if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) || (s = soa_pose(c->model, c->work, frame, &there)) ||
+        (s = soa_velocity(c->model, c->work, frame, SOA_AXES_WORLD, V)) ||
+        (s = soa_pose(c->model, c->work, relative_to, &base)) ||
+        (s = soa_velocity(c->model, c->work, relative_to, SOA_AXES_WORLD, V_base)))
+        return s;
+    const soa_frame back = soa_frame_inverse(&base), pose = soa_frame_compose(&back, &there);
+    *motion = soa_motion_at(&pose);
+    for (int j = 0; j < 3; ++j) r[j] = there.p[j] - base.p[j];
+    soai_shift_motion(V_base, r, carried);
+    for (int j = 0; j < 6; ++j) V[j] -= carried[j];
+    turn_back(base.R, V, motion->twist);
+    return SOA_OK;
 }
 
 static soa_status check_law(const soa_control *c, const soa_frame_law *law) {
@@ -80,7 +122,7 @@ static soa_status check_law(const soa_control *c, const soa_frame_law *law) {
     return law->max_force >= 0 && law->max_torque >= 0 ? SOA_OK : SOA_E_ARGUMENT;
 }
 
-/* --- impedance ------------------------------------------------------------------------------------------------------- */
+/* --- impedance ---------------------------------------------------------------------------------------------------- */
 void soai_clamp_wrench(double max_force, double max_torque, double F[6]) {
     const double n = sqrt(v3_dot(F, F)), f = sqrt(v3_dot(F + 3, F + 3));
     double scale = 1;
@@ -101,7 +143,7 @@ soa_status soa_control_impedance(soa_control *c, const double *q, const double *
     if (!law->plain && (s = soai_control_torques(c, q, v, NULL, NULL, 0, c->compensate, own))) return s;
     soa_frame_error e;
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) ||
-        (s = soai_frame_error(c, law->frame, law->relative_to, goal, &e)))
+        (s = soai_frame_error(c, law->frame, law->relative_to, goal, &e, NULL)))
         return s;
     for (int j = 0; j < 6; ++j)
         F[j] = law->stiffness[j] * e.error[j] + law->damping[j] * e.rate[j] + (force ? force[j] : 0);
@@ -115,7 +157,7 @@ soa_status soa_control_impedance(soa_control *c, const double *q, const double *
     return SOA_OK;
 }
 
-/* --- operational space ------------------------------------------------------------------------------------------------ */
+/* --- operational space -------------------------------------------------------------------------------------------- */
 /* A row of a task as wrenches: [n; f] on its frame, and what stands against it on the frame it is relative to. */
 typedef struct task_row {
     int task;
@@ -158,10 +200,10 @@ static soa_status task_rows(soa_control *c, const soai_hand_task *tasks, int cou
     return SOA_OK;
 }
 /* Omega_g in the rows asked for, from the compliance `whole` of all frames (tasks', then those they are relative to) in
- * world axes; M_uu factored. */
+ * world axes; M_ff factored. */
 static void reduced_compliance(soa_control *c, const soai_hand_task *tasks, int count, int frames, const task_row *list,
                                int rows, double *omega) {
-    const int n = 6 * frames, np = c->passives;
+    const int n = 6 * frames, nf = c->free;
     for (int r = 0; r < rows; ++r) {
         double y[2 * SOAI_TASK_ROWS] = {0}; /* motions of all frames due to row r */
         for (int side = 0; side < (tasks[list[r].task].relative ? 2 : 1); ++side)
@@ -174,18 +216,20 @@ static void reduced_compliance(soa_control *c, const soai_hand_task *tasks, int 
             if (tasks[list[s].task].relative) sum += v6_dot(list[s].g[1], y + 6 * (list[s].task + count));
             omega[rows * r + s] = sum;
         }
-        double *x = c->rows_u + (size_t)r * (size_t)np;
-        for (int p = 0; p < np; ++p) x[p] = c->rows[(size_t)r * (size_t)c->nv + (size_t)c->passive[p]];
-        soai_passive_solve(c, x);
+        double *x = c->rows_f + (size_t)r * (size_t)nf;
+        for (int p = 0; p < nf; ++p) x[p] = c->rows[(size_t)r * (size_t)c->nv + (size_t)c->passive[p]];
+        soai_passive_solve(c, nf, x);
+        for (int i = 0; i < 6; ++i) c->base_f[SOAI_TASK_ROWS * i + r] = frames > count ? y[6 * count + i] : 0;
     }
     for (int r = 0; r < rows; ++r)
-        for (int s = 0; s <= r; ++s) { /* less J_u M_uu^-1 J_u' */
-            const double *J = c->rows + (size_t)s * (size_t)c->nv, *x = c->rows_u + (size_t)r * (size_t)np;
-            for (int p = 0; p < np; ++p) omega[rows * r + s] -= x[p] * J[c->passive[p]];
+        for (int s = 0; s <= r; ++s) { /* less J_f M_ff^-1 J_f' */
+            const double *J = c->rows + (size_t)s * (size_t)c->nv, *x = c->rows_f + (size_t)r * (size_t)nf;
+            for (int p = 0; p < nf; ++p) omega[rows * r + s] -= x[p] * J[c->passive[p]];
             omega[rows * s + r] = omega[rows * r + s];
         }
 }
-/* Units that make the mean of the diagonal of J M^-1 J' 1 over all rows of the tasks' frames, angular and linear ones apart. */
+/* Units that make the mean of the diagonal of J M^-1 J' 1 over all rows of the tasks' frames, angular and linear ones
+ * apart. */
 static int unit_sizes(int count, int frames, const double *whole, double size[2]) {
     size[0] = size[1] = 0;
     for (int i = 0; i < 6 * count; ++i) size[i % 6 >= 3] += whole[(6 * frames + 1) * i] / (3 * count);
@@ -236,7 +280,7 @@ soa_status soai_task_prepare(soa_control *c, const double *q, const double *v, c
     space->rcond = 0;
     for (int k = 0; k < count; ++k)
         if (!soai_frame_is_driven(c, tasks[k].frame)) return SOA_E_SINGULAR; /* nothing that is driven moves it */
-    soa_status s = soai_passive_factor(c, q);
+    soa_status s = soai_passive_factor(c, q, c->free);
     if (s || (s = soa_kinematics(c->model, c->work, q, v, NULL)) || (s = task_rows(c, tasks, count, list, space)))
         return s;
     if (!space->rows) return SOA_E_ARGUMENT;
@@ -267,11 +311,11 @@ soa_status soai_task_solve(soa_control *c, const double *q, const double *v, con
         for (int i = 0; i < rows; ++i) F += c->lambda[rows * r + i] * right[i];
         for (int j = 0; j < c->nv; ++j) force[j] += c->rows[(size_t)r * (size_t)c->nv + (size_t)j] * F; /* J'F */
     }
-    if (c->passives) { /* J_g'F: less M_au M_uu^-1 J_u'F */
-        for (int p = 0; p < c->passives; ++p) c->small[p] = force[c->passive[p]];
-        soai_passive_solve(c, c->small);
+    if (c->free) { /* J_g'F: less M_af M_ff^-1 J_f'F */
+        for (int p = 0; p < c->free; ++p) c->small[p] = force[c->passive[p]];
+        soai_passive_solve(c, c->free, c->small);
         for (int j = 0; j < c->nv; ++j) x[j] = 0;
-        for (int p = 0; p < c->passives; ++p) x[c->passive[p]] = c->small[p];
+        for (int p = 0; p < c->free; ++p) x[c->passive[p]] = c->small[p];
         if ((s = soa_mass_mul(m, c->work, q, x, y))) return s;
         for (int j = 0; j < c->nv; ++j) force[j] -= y[j];
     }
@@ -284,19 +328,21 @@ soa_status soai_task_solve(soa_control *c, const double *q, const double *v, con
     return SOA_OK;
 }
 
-/* The task of one law: the goal's axes, relative to the frame the goal is given in where that moves with what is driven. */
-static soai_hand_task task_of(const soa_control *c, const soa_frame_law *law, unsigned rows, const soa_motion *goal,
-                              const soa_frame_error *e) {
-    soai_hand_task t = {.frame = law->frame, .rows = rows ? rows : 63};
-    memcpy(t.R, e->goal.R, sizeof t.R);
-    if (!soai_frame_is_driven(c, law->relative_to)) return t;
-    t.relative = law->relative_to;
-    /* R_base = R_goal R_rel' turns the goal's place in its frame to world axes */
-    double x[3];
-    rot_tmul(goal->pose.R, goal->pose.p, x);
-    rot_mul(e->goal.R, x, t.arm);
-    return t;
+/* The task of one law: the goal's axes, relative to the frame the goal is given in where that moves with what is
+ * driven; kinematics stand. */
+static soa_status task_of(const soa_control *c, const soa_frame_law *law, unsigned rows, const soa_frame_error *e,
+                          soai_hand_task *t) {
+    soa_frame hand, base;
+    soa_status s = soa_pose(c->model, c->work, law->frame, &hand);
+    if (s || (s = soa_pose(c->model, c->work, law->relative_to, &base))) return s;
+    *t = (soai_hand_task){.frame = law->frame, .rows = rows ? rows : 63};
+    memcpy(t->R, e->goal.R, sizeof t->R);
+    if (!soai_frame_is_driven(c, law->relative_to)) return SOA_OK;
+    t->relative = law->relative_to;
+    for (int j = 0; j < 3; ++j) t->arm[j] = hand.p[j] - base.p[j];
+    return SOA_OK;
 }
+
 soa_status soa_control_operational(soa_control *c, const double *q, const double *v, const soa_frame_task *tasks,
                                    int count, const soa_operational_options *options, double *tau, double *a_out,
                                    soa_frame_error *error, double *rcond) {
@@ -318,13 +364,14 @@ soa_status soa_control_operational(soa_control *c, const double *q, const double
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL))) return s;
     for (int k = 0, r = 0; k < count; ++k) {
         const soa_frame_law *law = &tasks[k].law;
-        double A[6];
-        if ((s = soai_frame_error(c, law->frame, law->relative_to, &tasks[k].goal, e + k))) return s;
-        hands[k] = task_of(c, law, tasks[k].rows, &tasks[k].goal, e + k);
-        turn_back(hands[k].R, e[k].acceleration, A);
+        double A[6], turning[3];
+        if ((s = soai_frame_error(c, law->frame, law->relative_to, &tasks[k].goal, e + k, turning)) ||
+            (s = task_of(c, law, tasks[k].rows, e + k, hands + k)))
+            return s;
+        soai_wanted_acceleration(e + k, turning, law->stiffness, law->damping, A);
+        turn_back(hands[k].R, A, A);
         for (int j = 0; j < 6; ++j)
-            if (hands[k].rows & 1u << j)
-                wanted[r++] = A[j] + law->stiffness[j] * e[k].error[j] + law->damping[j] * e[k].rate[j];
+            if (hands[k].rows & 1u << j) wanted[r++] = A[j];
     }
     s = soai_task_prepare(c, q, v, hands, count, o->damping, &space);
     if (rcond) *rcond = space.rcond;
@@ -342,12 +389,13 @@ soa_status soa_control_generalized_jacobian(soa_control *c, const double *q, int
     const int nv = c->nv;
     double *x = c->x[0], *y = c->x[1], *rows = c->rows;
     soa_status s = soa_kinematics(c->model, c->work, q, NULL, NULL);
-    if (s || (s = soa_jacobian(c->model, c->work, frame, axes, rows)) || (s = soai_passive_factor(c, q))) return s;
+    if (s || (s = soa_jacobian(c->model, c->work, frame, axes, rows)) || (s = soai_passive_factor(c, q, c->passives)))
+        return s;
     for (int j = 0; j < nv; ++j) x[j] = 0;
     for (int r = 0; r < 6; ++r) {
         double *row = rows + r * nv;
         for (int p = 0; p < c->passives; ++p) c->small[p] = row[c->passive[p]];
-        soai_passive_solve(c, c->small);
+        soai_passive_solve(c, c->passives, c->small);
         for (int p = 0; p < c->passives; ++p) x[c->passive[p]] = c->small[p];
         if (c->passives && (s = soa_mass_mul(c->model, c->work, q, x, y))) return s;
         for (int j = 0; c->passives && j < nv; ++j) row[j] -= y[j];
@@ -357,9 +405,9 @@ soa_status soa_control_generalized_jacobian(soa_control *c, const double *q, int
     return SOA_OK;
 }
 
-/* --- hybrid, base ------------------------------------------------------------------------------------------------------ */
-/* The surroundings push back with F_d (and its correction) along force rows, with what is measured along the others; under
- * these wrenches the hand is to accelerate as the motion rows say and only be damped along force rows. */
+/* --- hybrid, base ------------------------------------------------------------------------------------------------- */
+/* The surroundings push back with F_d (and its correction) along force rows, with what is measured along the others;
+ * under these wrenches the hand is to accelerate as the motion rows say and only be damped along force rows. */
 soa_status soa_control_hybrid(soa_control *c, const double *q, const double *v, const soa_hybrid_law *h,
                               const soa_motion *goal, const double force[6], const double measured[6], double dt,
                               soa_hybrid_state *state, double *tau, soa_frame_error *error) {
@@ -374,25 +422,33 @@ soa_status soa_control_hybrid(soa_control *c, const double *q, const double *v, 
         return SOA_E_NOT_FINITE;
     if (!soai_motion_fits(goal)) return SOA_E_FRAME;
     soa_frame_error e;
+    double turning[3];
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) ||
-        (s = soai_frame_error(c, h->law.frame, h->law.relative_to, goal, &e)))
+        (s = soai_frame_error(c, h->law.frame, h->law.relative_to, goal, &e, turning)))
         return s;
-    const soai_hand_task hand = task_of(c, &h->law, 0, goal, &e);
+    soai_hand_task hand;
     soai_task_space space;
     soa_hybrid_state next = *state;
-    double F[6], a[6], *torque = c->x[5];
-    turn_back(hand.R, e.acceleration, a);
+    double F[6], a[6], still[6], zero[6] = {0}, *torque = c->x[5];
+    if ((s = task_of(c, &h->law, 0, &e, &hand))) return s;
+    soai_wanted_acceleration(&e, turning, h->law.stiffness, h->law.damping, a);
+    turn_back(hand.R, a, a);
+    soa_motion calm = *goal; /* along force rows the hand is only damped */
+    soa_frame_error there;
+    memset(calm.acceleration, 0, sizeof calm.acceleration);
+    if ((s = soai_frame_error(c, h->law.frame, h->law.relative_to, &calm, &there, NULL))) return s;
+    soai_wanted_acceleration(&there, turning, zero, h->law.damping, still);
+    turn_back(hand.R, still, still);
     const double kp = h->force_gain[0], ki = h->force_gain[1];
     for (int j = 0; j < 6; ++j) {
         if (!(h->force_rows & 1u << j)) {
-            a[j] += h->law.stiffness[j] * e.error[j] + h->law.damping[j] * e.rate[j];
             F[j] = measured[j];
             continue;
         }
         const double lack = force[j] - measured[j];
         next.integral[j] += lack * dt;
         if (ki > 0) next.integral[j] = fmax(fmin(next.integral[j], h->max_integral / ki), -h->max_integral / ki);
-        a[j] = h->law.damping[j] * e.rate[j];
+        a[j] = still[j];
         F[j] = force[j] + kp * lack + ki * next.integral[j];
     }
     soai_clamp_wrench(h->law.max_force, h->law.max_torque, F);

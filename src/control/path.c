@@ -1,11 +1,13 @@
 /* path.c  paths: a profile s(t) from 0 to 1, and what it moves: joints on their manifold, poses.
  *
- * quintic     s = 10 x^3 - 15 x^4 + 6 x^5, x = t / T: least jerk between rests.  |s'| <= 15/8 / T, |s''| <= 10/sqrt 3 / T^2
+ * quintic     s = 10 x^3 - 15 x^4 + 6 x^5, x = t / T: least jerk between rests.  |s'| <= 15/8 / T, |s''| <= 10/sqrt 3
+ * / T^2
  * trapezoid   s'' = +-1 / (ramp (T - ramp)), s' <= 1 / (T - ramp)
- * joints      q = q0 (+) s d, v = s' d, a = s'' d, d = q1 (-) q0: for quaternions and free joints a constant axis or screw
+ * joints      q = q0 (+) s d, v = s' d, a = s'' d, d = q1 (-) q0: for quaternions and free joints a constant axis or
+ * screw
  * pose        p straight, R = R0 exp(s rho)
- * Time for limits: both profiles are s(t / T), so speeds go with 1 / T and accelerations with 1 / T^2; torques do so but
- * for gravity, springs and friction, so the least T is found by bisection over samples.                             */
+ * Time for limits: both profiles are s(t / T), so speeds go with 1 / T and accelerations with 1 / T^2; torques do so
+ * but for gravity, springs and friction, so the least T is found by bisection over samples.                          */
 #include "control_internal.h"
 #include <math.h>
 
@@ -58,7 +60,7 @@ soa_status soa_profile_fastest(soa_profile_kind kind, double speed, double accel
     return SOA_OK;
 }
 
-/* --- joints -------------------------------------------------------------------------------------------------------- */
+/* --- joints ------------------------------------------------------------------------------------------------------- */
 soa_status soa_path_joint(const soa_model *m, const double *q0, const double *q1, const double s[3], double *q,
                           double *v, double *a) {
     if (!m || !q0 || !q1 || !s || !q || !v) return SOA_E_ARGUMENT;
@@ -159,7 +161,7 @@ soa_status soa_path_joint_profile(soa_control *c, const double *q0, const double
     return SOA_OK;
 }
 
-/* --- poses --------------------------------------------------------------------------------------------------------- */
+/* --- poses -------------------------------------------------------------------------------------------------------- */
 /* R0' R1 as a rotation vector, in R0's axes. */
 static void turn_between(const double R0[9], const double R1[9], double rho[3]) {
     double between[9], back[9];
@@ -197,8 +199,8 @@ static void quintic_from(double v0, double way, double T, double t, double out[3
     out[1] = (u + x * x * (3 * a3 + x * (4 * a4 + x * 5 * a5))) / T;
     out[2] = x * (6 * a3 + x * (12 * a4 + x * 20 * a5)) / (T * T);
 }
-/* Body rates of R = exp(rho):  w = rho' - b rho x rho' + c rho x (rho x rho'), b = (1 - cos)/angle^2, c = (angle - sin)/angle^3,
- * and their rate. */
+/* Body rates of R = exp(rho):  w = rho' - b rho x rho' + c rho x (rho x rho'), b = (1 - cos)/angle^2, c = (angle -
+ * sin)/angle^3, and their rate. */
 static void vector_rates(const double rho[3], const double d1[3], const double d2[3], double w[3], double w_rate[3]) {
     const double t2 = v3_dot(rho, rho), t = sqrt(t2), along = v3_dot(rho, d1);
     double b, c, db, dc; /* db, dc: derivative over angle, divided by angle */

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* --- checks -------------------------------------------------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------------------------------------- */
 soa_status soa_supervisor_check(const soa_supervisor *s, soa_report *report) {
     if (!s || s->phase_count < 1 || !s->phases || s->signal_count < 0)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "a supervisor needs at least one phase");
@@ -50,7 +50,7 @@ soa_status soa_supervisor_check(const soa_supervisor *s, soa_report *report) {
     return SOA_OK;
 }
 
-/* --- running --------------------------------------------------------------------------------------------------------- */
+/* --- running ------------------------------------------------------------------------------------------------------ */
 static void forget(soa_supervisor_state *x) {
     for (int i = 0; i < SOA_PHASE_CONDITIONS; ++i) x->held[i] = -1;
 }
@@ -109,7 +109,7 @@ soa_status soa_supervisor_blend(const soa_supervisor *s, const soa_supervisor_st
     return SOA_OK;
 }
 
-/* --- diagram --------------------------------------------------------------------------------------------------------- */
+/* --- diagram ------------------------------------------------------------------------------------------------------ */
 /* Text that may not fit: what fits is written, all is counted. */
 typedef struct text {
     char *at;

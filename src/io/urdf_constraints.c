@@ -4,12 +4,14 @@
  *     <link1 link="coupler" xyz="0.4 0 0" rpy="0 0 0"/>   where the joint's frame is on each link (also quat_xyzw);
  *     <link2 link="rocker" xyz="0.3 0 0"/>                link="world" is the world, unless a link has that name
  *     <axis xyz="0 1 0"/>                               in the frame on link1; default 1 0 0, as for <joint>
- *     <dynamics damping="0.1" friction="0"/>  <soa axis2="x y z" pitch="m/rad"/>
+ *     <dynamics damping="0.1" friction="0"/>  <soa axis2="x y z" pitch="m/rad"/>, spring and rotor too
  *   </loop_joint>
  *   <constraint name="bar" type="distance" value="m">   <link1/> <link2/>  the two places keep that distance
  *   <constraint name="mesh" type="gear" value="0">      <term joint="a" coefficient="2"/> ...  sum coefficient q = value
  *   <constraint name="ball" type="rolling" value="m">   <link1/> <link2/>  a ball of that radius about the place on link2
  *                                                       rolls on the plane z = 0 of the place on link1
+ *   <constraint name="table" type="plane" value="m">    <link1/> <link2/>  the place on link2 stays in the plane
+ *                                                       z = value of the place on link1
  *   <constraint name="skate" type="velocity" axes="link1|link2">  <link1/> <link2/>
  *     <row angular="x y z" linear="x y z"/> ...         these sums of the relative velocity's numbers are zero
  * Names are 31 letters at most, and the constraints' own.                                                            */
@@ -24,8 +26,8 @@
 #define SHOWN SOAI_URDF_SHOWN
 #define FAULT(status, line, rule, ...) soai_urdf_say(u, SOA_LINT_ERROR, status, line, rule, __VA_ARGS__)
 
-static const char *const constraint_types[] = {"distance", "gear", "rolling", "velocity", NULL};
-static const soa_constraint_kind kinds[] = {SOA_DISTANCE, SOA_RATIO, SOA_ROLLING, SOA_VELOCITY};
+static const char *const constraint_types[] = {"distance", "gear", "rolling", "velocity", "plane", NULL};
+static const soa_constraint_kind kinds[] = {SOA_DISTANCE, SOA_RATIO, SOA_ROLLING, SOA_VELOCITY, SOA_PLANE};
 
 /* The link that <link1> or <link2> names, and the place on it. */
 static void read_end(soai_urdf *u, soai_urdf_constraint *c, int which) {
@@ -90,6 +92,18 @@ static void read_loop(soai_urdf *u, soai_urdf_constraint *c, const char *type) {
               c->name);
     read_direction(u, c, soa, "axis2", def->axis2, &length);
     soai_urdf_numbers(u, soa, "pitch", &def->pitch, 1, false);
+    soai_urdf_numbers(u, soa, "stiffness", &def->stiffness, 1, false);
+    soai_urdf_numbers(u, soa, "rest", &def->rest, 1, false);
+    soai_urdf_numbers(u, soa, "rotor_inertia", &def->rotor_inertia, 1, false);
+    soai_urdf_numbers(u, soa, "gear_ratio", &def->gear_ratio, 1, false);
+    soai_urdf_numbers(u, soa, "rotor_axis", def->rotor_axis, 3, false);
+    const char *model = soai_urdf_attribute(soa, "rotor_model");
+    if (model != NULL && strcmp(model, "exact") == 0)
+        def->rotor_model = SOA_ROTOR_EXACT;
+    else if (model != NULL && strcmp(model, "reflected") != 0)
+        FAULT(SOA_E_JOINT, soai_urdf_line(soa), "soa-rotor-model",
+              "loop_joint '%.*s': <soa rotor_model=\"%.*s\">: write \"reflected\" or \"exact\"", SHOWN, c->name, SHOWN,
+              model);
     soai_urdf_numbers(u, dynamics, "damping", &def->damping, 1, false);
     soai_urdf_numbers(u, dynamics, "friction", &def->friction, 1, false);
 }
@@ -156,7 +170,7 @@ static void read_other(soai_urdf *u, soai_urdf_constraint *c, const char *type) 
     if (constraint_types[i] == NULL) {
         const char *nearest = soai_urdf_nearest(type, constraint_types);
         FAULT(SOA_E_JOINT, c->line, "constraint-type",
-              "constraint '%.*s': type '%.*s' is unknown; %s%s%s distance, gear, rolling and velocity are, and "
+              "constraint '%.*s': type '%.*s' is unknown; %s%s%s distance, gear, rolling, velocity and plane are, and "
               "<loop_joint>",
               SHOWN, c->name, SHOWN, type, nearest != NULL ? "did you mean '" : "", nearest != NULL ? nearest : "",
               nearest != NULL ? "'?" : "");
@@ -227,7 +241,7 @@ static void resolve(const soai_urdf *u, const soa_read_options *options, const s
     if (c->link[1] >= 0) def->frame2 = u->links[c->link[1]].number;
     for (int i = 0; i < SOA_RATIO_TERMS; ++i)
         if (c->joint[i] >= 0) def->coordinate[i] = soa_find_joint(model, u->joints[c->joint[i]].name);
-    if (options != NULL && options->ideal) def->damping = def->friction = 0;
+    if (options != NULL && options->ideal) def->damping = def->friction = def->stiffness = def->rotor_inertia = 0;
 }
 
 soa_status soai_urdf_constraints(soai_urdf *u, const soa_read_options *options, const soa_model *model,

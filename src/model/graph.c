@@ -2,8 +2,10 @@
  *
  * Prim's algorithm from the world, over the joints that may be kept, by (class, depth, number):
  *     class 0      the caller keeps it
- *           1      it cannot be cut: spring, rotor, mimic, friction that differs by direction, a free joint that rubs
- *           2 + nv any other, by its degrees of freedom
+ *           1      it cannot be cut: friction that differs by direction, a free joint that rubs or has a rotor
+ *           2      better kept: spring, rotor, mimic
+ *           3 + nv any other, by its degrees of freedom
+ *           10     it would be turned round, and cannot
  * This is a spanning tree of least weight, so the joints cut have the most degrees of freedom: nv of the tree and the
  * rows of its loops, 6 - nv each, are both least.  Depth makes it breadth first among equals, which keeps the sweeps and
  * the rows of G short.  A part that cannot be reached floats: its first link gets a free joint.
@@ -38,6 +40,7 @@ typedef struct whole {
     soa_body_def *bodies;
     soa_frame_def *frames;
     soa_loop_def *loops;
+    soa_loop_ratio *ratios;
     int *link;
     soa_edge_place *joints;
     char *names;
@@ -67,12 +70,23 @@ typedef struct span {
 static const char *uncuttable(const span *s, int number) {
     const soa_joint_def *j = &s->def->joints[number].joint;
     if (s->def->ideal) return NULL;
-    if (j->mimic >= 0 || s->followed[number]) return "a mimic joint, or one that is followed";
-    if (j->stiffness != 0) return "its spring";
-    if (j->rotor_inertia > 0 && j->gear_ratio != 0) return "its rotor";
     if (j->friction_positive != j->friction_negative) return "its friction, which differs by direction";
     if (j->type == SOA_FREE && (j->damping != 0 || j->friction_positive != 0)) return "its friction";
+    if (j->type == SOA_FREE && j->rotor_inertia > 0 && j->gear_ratio != 0) return "its rotor";
     return NULL;
+}
+/* Order of choice of a joint that would carry a link; reversed: from its link 2 on. */
+static int class_of(const span *s, int number, int reversed) {
+    const soa_edge_def *e = s->def->joints + number;
+    const soa_joint_def *j = &e->joint;
+    soa_joint_def turned;
+    if (e->use == SOA_EDGE_KEEP) return 0;
+    if (s->def->ideal) return 3 + soai_nv_of(j->type);
+    if (reversed && soa_joint_reverse(j, &turned)) return 10;
+    if (uncuttable(s, number)) return 1;
+    if (j->mimic >= 0 || s->followed[number] || j->stiffness != 0 || (j->rotor_inertia > 0 && j->gear_ratio != 0))
+        return 2;
+    return 3 + soai_nv_of(j->type);
 }
 
 static soa_status check(const span *s) {
@@ -93,6 +107,7 @@ static soa_status check(const span *s) {
         if (e->joint.mimic < -1 || e->joint.mimic >= d->joint_count)
             FAIL(SOA_E_MIMIC, "joint \"%s\" mimics joint %d; there are 0 to %d", e->name, e->joint.mimic,
                  d->joint_count - 1);
+        if (e->joint.mimic == i) FAIL(SOA_E_MIMIC, "joint \"%s\" mimics itself", e->name);
         if (e->joint.mimic >= 0) s->followed[e->joint.mimic] = 1;
     }
     for (int i = 0; i < d->frame_count; ++i)
@@ -131,8 +146,7 @@ static void reach(span *s, int link, int depth, int carrier) {
         const soa_edge_def *e = s->def->joints + s->at[k];
         const int other = e->link1 == link ? e->link2 : e->link1;
         if (e->use == SOA_EDGE_CUT || s->depth[other] >= 0) continue;
-        const int class = e->use == SOA_EDGE_KEEP ? 0 : uncuttable(s, s->at[k]) ? 1 : 2 + soai_nv_of(e->joint.type);
-        push(s, (candidate){class, depth, s->at[k]});
+        push(s, (candidate){class_of(s, s->at[k], e->link2 == link), depth, s->at[k]});
     }
 }
 
@@ -255,11 +269,20 @@ static soa_status write_loops(span *s) {
         soa_loop_def *l = s->out->loops + t->loop_count++;
         *l = (soa_loop_def){e->name, s->out->link[e->link1], s->out->link[e->link2], e->place1, e->place2, e->joint};
         l->joint.mimic = -1;
-        if (d->ideal) l->joint.damping = l->joint.friction_positive = l->joint.friction_negative = 0;
+        if (d->ideal) {
+            l->joint.damping = l->joint.friction_positive = l->joint.friction_negative = l->joint.stiffness = 0;
+            l->joint.rotor_inertia = 0;
+        }
     }
-    for (int i = 0; i < t->model.body_count; ++i) /* joints followed, now that all have their links */
-        if (s->out->bodies[i].joint.mimic >= 0)
-            s->out->bodies[i].joint.mimic = d->ideal ? -1 : s->out->joints[s->out->bodies[i].joint.mimic].link;
+    for (int j = 0; j < d->joint_count; ++j) { /* joints followed, now that all have their links */
+        const soa_joint_def *joint = &d->joints[j].joint;
+        const int link = s->out->joints[j].link, leader = joint->mimic >= 0 ? s->out->joints[joint->mimic].link : 0;
+        if (joint->mimic < 0) continue;
+        if (link) s->out->bodies[link - 1].joint.mimic = d->ideal || !leader ? -1 : leader;
+        if (!d->ideal && !(link && leader))
+            s->out->ratios[t->ratio_count++] =
+                (soa_loop_ratio){j, joint->mimic, joint->mimic_ratio, joint->mimic_offset};
+    }
     for (int i = 0; i < d->frame_count; ++i) {
         s->out->frames[i] = d->frames[i];
         s->out->frames[i].link = s->out->link[d->frames[i].link];
@@ -287,6 +310,7 @@ soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree,
         s->out->bodies = calloc(2 * links, sizeof *s->out->bodies);
         s->out->frames = calloc((size_t)def->frame_count + 1, sizeof *s->out->frames);
         s->out->loops = calloc(joints + 1, sizeof *s->out->loops);
+        s->out->ratios = calloc(joints + 1, sizeof *s->out->ratios);
         s->out->link = calloc(links, sizeof *s->out->link);
         s->out->joints = calloc(joints + 1, sizeof *s->out->joints);
         s->out->names = malloc(text);
@@ -295,8 +319,8 @@ soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree,
     s->queue = calloc(2 * joints + 1, sizeof *s->queue);
     s->followed = calloc(joints + 1, 1);
     soa_status bad = SOA_OK;
-    if (!s->out || !s->out->bodies || !s->out->frames || !s->out->loops || !s->out->link || !s->out->joints ||
-        !s->out->names || !ints || !s->queue || !s->followed)
+    if (!s->out || !s->out->bodies || !s->out->frames || !s->out->loops || !s->out->ratios || !s->out->link ||
+        !s->out->joints || !s->out->names || !ints || !s->queue || !s->followed)
         bad = soai_report(report, SOA_E_MEMORY, -1, 0, "no memory for a graph of %d links and %d joints",
                           def->link_count, def->joint_count);
     if (!bad) bad = check(s);
@@ -307,7 +331,7 @@ soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree,
         t->model = soa_model_default(def->name, s->out->bodies, 0);
         memcpy(t->model.gravity, def->gravity, sizeof def->gravity);
         t->model.frames = s->out->frames, t->model.frame_count = def->frame_count, t->model.ideal = def->ideal;
-        t->loops = s->out->loops, t->link = s->out->link, t->joints = s->out->joints;
+        t->loops = s->out->loops, t->ratios = s->out->ratios, t->link = s->out->link, t->joints = s->out->joints;
         choose(s);
         bad = write_tree(s);
         if (!bad) bad = write_loops(s);
@@ -324,6 +348,6 @@ soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree,
 void soa_linkage_free(soa_linkage_tree *tree) {
     whole *w = (whole *)(void *)tree; /* its first member */
     if (!w) return;
-    free(w->bodies), free(w->frames), free(w->loops), free(w->link), free(w->joints), free(w->names);
+    free(w->bodies), free(w->frames), free(w->loops), free(w->ratios), free(w->link), free(w->joints), free(w->names);
     free(w);
 }

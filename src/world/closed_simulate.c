@@ -11,10 +11,14 @@
  *          again, a quarter of the step
  * stages   are off the constraints by the error of the step, so rows that repeat others hardly do there: the rank
  *          is that of the states accepted so far, and consistency is asked of accepted states only
+ * friction Coulomb friction sticks and slips (rubbing.h): ARKODE's root finder sees the event, the step is taken again
+ *          up to it, and for stops the time refined by Newton's method
  * passages of singular configurations: passage.h                                                                  */
 #include "../base/base_internal.h"
 #include "erk_table.h"
+#include "losses.h"
 #include "passage.h"
+#include "rubbing.h"
 #include "soa/world.h"
 
 #include <arkode/arkode_arkstep.h>
@@ -27,6 +31,10 @@
 
 /* Steps of lower order are too short to pass over singular configurations: some changed branches without a sign. */
 enum { RETRIES = 12, LOOK_BACK = 10000, PASSING_ORDER = 5 };
+/* Events that may follow each other without time going on, per rubbing coordinate. */
+enum { CROWD = 20 };
+/* Coordinates slower than this (rad/s, m/s) at an event are at rest. */
+static const double at_rest = 1e-9;
 
 typedef struct sim {
     soa_constraints *constraints;
@@ -34,8 +42,13 @@ typedef struct sim {
     soa_work *work;
     const soa_closed_sim_options *options;
     int nq, nv;
-    double *damping, *tau, *qdd, *guess, *q, *y_before; /* four of nv, nq, all of y */
-    char *angle;                                        /* of each q: it turns */
+    int counts;                                                   /* springs or ratios need the turns of cut joints */
+    double *damping, *applied, *tau, *qdd, *guess, *q, *y_before; /* five of nv, nq, all of y */
+    soai_rubbing rub;
+    int watching, loose, *found; /* loose: stuck joints are not held, for a division */
+    double last_event;
+    int crowd;
+    char *angle; /* of each q: it turns */
     double *numbers;
 
     SUNContext context;
@@ -88,8 +101,14 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     memcpy(s->q, y, (size_t)s->nq * sizeof *y);
     soa_status status = soa_normalize(s->model, s->q);
     if (status) return status;
-    memset(s->tau, 0, (size_t)s->nv * sizeof *s->tau);
-    if (s->options->torque && (status = s->options->torque(s->options->torque_user, t, s->q, v, s->tau))) return status;
+    memset(s->applied, 0, (size_t)s->nv * sizeof *s->applied);
+    if (s->options->torque && (status = s->options->torque(s->options->torque_user, t, s->q, v, s->applied)))
+        return status;
+    memcpy(s->tau, s->applied, (size_t)s->nv * sizeof *s->tau);
+    if (s->rub.count) {
+        if ((status = soai_rubbing_at(&s->rub, s->q, v))) return status;
+        soai_rubbing_torque(&s->rub, v, s->tau);
+    }
     soa_closed_sim_result *r = s->result;
     const int rank = s->last.rank, first = !r->evaluations++;
     status = soa_closed_fd(s->constraints, s->work, &o, s->q, v, s->tau, NULL, 0, t, s->qdd, NULL, &s->last);
@@ -98,6 +117,10 @@ static soa_status evaluate(sim *s, double t, const double *y) {
         o.brief = 0;
         status = soa_closed_fd(s->constraints, s->work, &o, s->q, v, s->tau, NULL, 0, t, s->qdd, NULL, &s->last);
         if (!r->redundancy[0]) memcpy(r->redundancy, s->last.text, sizeof r->redundancy);
+    }
+    if (!status && s->rub.stuck_count && !s->loose && !(status = soai_rubbing_hold(&s->rub, s->qdd, s->tau))) {
+        ++r->evaluations;
+        status = soa_closed_fd(s->constraints, s->work, &o, s->q, v, s->tau, NULL, 0, t, s->qdd, NULL, &s->last);
     }
     if (status) return status;
     if (accepted && (first || s->last.rank < r->rank_least)) r->rank_least = s->last.rank;
@@ -126,7 +149,8 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
         return s->status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may do */
     }
     memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
-    for (int i = 0; i < s->nv; ++i) energy[0] += s->tau[i] * v[i], energy[1] += s->damping[i] * v[i] * v[i];
+    for (int i = 0; i < s->nv; ++i) energy[0] += s->applied[i] * v[i], energy[1] += s->damping[i] * v[i] * v[i];
+    energy[1] += soai_rubbing_power(&s->rub);
     return 0;
 }
 
@@ -189,7 +213,89 @@ static int after_step(realtype t, N_Vector y, void *user) {
     sim *s = user;
     s->status = project(s, t, N_VGetArrayPointer(y));
     if (s->status) s->culprit = worst(s, t, N_VGetArrayPointer(y), 1, &s->off);
+    if (!s->status && s->rub.stuck_count &&
+        !(s->status = evaluate(s, t, N_VGetArrayPointer(y)))) /* what sticks rests */
+        s->status = soai_rubbing_settle(&s->rub, N_VGetArrayPointer(y) + s->nq);
     return s->status ? -1 : 0;
+}
+
+/* --- sticking and slipping ---------------------------------------------------------------------------------------- */
+static int watch(realtype t, N_Vector y_vector, realtype *g, void *user) {
+    sim *s = user;
+    const int fresh = s->fresh;
+    for (int k = 0; k < 2 * s->rub.count; ++k) g[k] = 1;
+    if (!s->watching) return 0;
+    s->fresh = 0;
+    s->status = evaluate(s, t, N_VGetArrayPointer(y_vector));
+    s->fresh = fresh;
+    if (s->status) return -1;
+    soai_rubbing_watch(&s->rub, g);
+    return 0;
+}
+/* The coordinates of mode stuck, and all others at rest, divide anew; those that stick come to rest exactly. */
+static soa_status regroup(sim *s) {
+    double *v = s->data + s->nq;
+    soai_rubbing *r = &s->rub;
+    s->fresh = 0, s->loose = 1;
+    memcpy(s->q, s->data, (size_t)s->nq * sizeof *s->q);
+    soa_status status = soa_normalize(s->model, s->q);
+    if (!status) status = soai_rubbing_at(r, s->q, v);
+    if (!status) soai_rubbing_gather(r, at_rest);
+    if (!status) status = evaluate(s, s->t, s->data);
+    if (!status) status = soai_rubbing_divide(r, s->qdd);
+    if (!status) status = soai_rubbing_settle(r, v); /* not before: what turns at a dead point is not to be stopped */
+    s->loose = 0;
+    return s->status = status;
+}
+/* From the last good state to `end`, with no events. */
+static int replay(sim *s, double end) {
+    memcpy(s->data, s->y_before, (size_t)(s->nq + s->nv + 2) * sizeof *s->data);
+    s->t = s->t_before;
+    int flag = ARKStepReset(s->ark, s->t, s->y);
+    if (flag != ARK_SUCCESS || end - s->t <= 1e-14 * (1 + fabs(end))) return flag;
+    s->watching = 0;
+    flag = ARKStepSetStopTime(s->ark, end);
+    while (flag == ARK_SUCCESS && s->t < end) flag = ARKStepEvolve(s->ark, end, s->y, &s->t, ARK_ONE_STEP);
+    s->watching = 1;
+    return flag == ARK_TSTOP_RETURN ? ARK_SUCCESS : flag;
+}
+/* An event that the root finder did not see, or -1; holding torques are those of after_step. */
+static int overdue(sim *s) {
+    if (!s->rub.count) return -1;
+    memcpy(s->q, s->data, (size_t)s->nq * sizeof *s->q);
+    return soai_rubbing_at(&s->rub, s->q, s->data + s->nq) ? -1 : soai_rubbing_overdue(&s->rub);
+}
+/* The step reached an event near `when`; s->found says which, as `watch` numbers them.  Leaves the state there, with
+ * new modes. */
+static soa_status event(sim *s, double when, double t_after, int *flag) {
+    soai_rubbing *r = &s->rub;
+    int first_stop = -1;
+    for (int k = 0; k < r->count && first_stop < 0; ++k)
+        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->found[2 * k]) first_stop = k;
+    for (int round = 0; round < 6; ++round) {
+        if ((*flag = replay(s, when)) != ARK_SUCCESS) return s->status;
+        if (first_stop < 0) break;
+        s->fresh = 0;
+        if ((s->status = evaluate(s, s->t, s->data))) return s->status;
+        const soai_rub *of = r->list + first_stop;
+        double acceleration = of->rest;
+        for (int j = 0; j < s->nv; ++j) acceleration += of->row[j] * s->qdd[j];
+        const double better = when - of->rate / acceleration;
+        if (!(better > s->t_before && better < t_after) || fabs(better - when) <= 1e-14 * (1 + fabs(when))) break;
+        when = better;
+    }
+    long stuck_before = 0, stuck_after = 0, stops = 0;
+    for (int k = 0; k < r->count; ++k) {
+        stuck_before += r->list[k].mode == SOAI_STUCK;
+        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->found[2 * k])
+            r->list[k].mode = SOAI_STUCK, ++stops;
+    }
+    const soa_status status = regroup(s);
+    for (int k = 0; k < r->count; ++k) stuck_after += r->list[k].mode == SOAI_STUCK;
+    s->result->stops += stops;
+    if (!stops && stuck_after < stuck_before) s->result->releases += stuck_before - stuck_after;
+    if (!status) *flag = ARKStepReset(s->ark, s->t, s->y);
+    return status;
 }
 
 static void keep_message(int code, const char *module, const char *function, char *message, void *user) {
@@ -229,7 +335,9 @@ static soa_status show(sim *s) {
     const int first = !r->steps && s->t == s->options->start;
     memcpy(s->q, s->data, (size_t)s->nq * sizeof *s->q);
     soa_status status = soa_normalize(s->model, s->q);
-    if (!status) status = soa_energy(s->model, s->work, s->q, v, &r->kinetic, &r->potential);
+    if (!status) status = soa_closed_energy(s->constraints, s->work, s->q, v, &r->kinetic, &r->potential);
+    if (!status && s->counts && !(status = soa_kinematics(s->model, s->work, s->q, NULL, NULL)))
+        status = soa_constraint_follow(s->constraints, s->work);
     if (status) return status;
     r->t = s->t;
     if (first) r->kinetic_start = r->kinetic, r->potential_start = r->potential;
@@ -347,6 +455,28 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
             if (s->mercy * s->options->relative_tolerance < raised(s) && again(s, length * factor)) continue;
         }
         if (flag < 0) return explain(s, SOA_OK, flag, report);
+        const int against = flag == ARK_ROOT_RETURN ? -1 : overdue(s);
+        if (flag == ARK_ROOT_RETURN || against >= 0) {
+            double when = s->t, reached = s->t;
+            if (flag == ARK_ROOT_RETURN) {
+                ARKStepGetRootInfo(s->ark, s->found);
+                ARKStepGetCurrentTime(s->ark, &reached);
+            } else {
+                memset(s->found, 0, 2 * (size_t)s->rub.count * sizeof *s->found);
+                s->found[2 * against] = -1, when = s->t_before;
+            }
+            soa_status status = event(s, when, reached, &flag);
+            if (status || flag < 0) return explain(s, status, flag, report);
+            if (s->t - s->last_event > 1e-12 * (1 + fabs(s->t))) s->crowd = 0;
+            s->last_event = s->t;
+            if (++s->crowd > CROWD * s->rub.count) {
+                int which = 0;
+                while (which < s->rub.count - 1 && !s->found[2 * which] && !s->found[2 * which + 1]) ++which;
+                return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                                   "simulation stopped at t = %.9g s: joint %.60s sticks and slips without end", s->t,
+                                   soai_rubbing_name(&s->rub, which));
+            }
+        }
         if (s->relief > s->result->relief) s->result->relief = s->relief;
         tries = 0, s->planned = 0, s->mercy = 1;
         s->result->passages += passing > 0;
@@ -385,26 +515,26 @@ static int start_integrator(sim *s) {
     s->ark = ARKStepCreate(derivative, NULL, s->t, s->y, s->context);
     if (!s->ark) return ARK_MEM_FAIL;
     if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) || (flag = ARKStepSetUserData(s->ark, s)) ||
-        (flag = ARKStepSetInterpolantType(s->ark, ARK_INTERP_LAGRANGE)) || /* the other kind costs evaluations */
+        (!s->rub.count && /* the other kind costs evaluations */
+         (flag = ARKStepSetInterpolantType(s->ark, ARK_INTERP_LAGRANGE))) ||
         (flag = ARKStepSetTableNum(s->ark, ARKODE_DIRK_NONE, soai_erk_table(o->order))) ||
         (flag = ARKStepWFtolerances(s->ark, weights)) || (flag = ARKStepSetPostprocessStepFn(s->ark, after_step)))
         return flag;
-    return o->max_step > 0 ? ARKStepSetMaxStep(s->ark, o->max_step) : ARK_SUCCESS;
+    if (o->max_step > 0 && (flag = ARKStepSetMaxStep(s->ark, o->max_step))) return flag;
+    if (!s->rub.count) return ARK_SUCCESS;
+    for (int k = 0; k < 2 * s->rub.count; ++k) s->found[k] = -1;
+    if ((flag = ARKStepRootInit(s->ark, 2 * s->rub.count, watch)) || (flag = ARKStepSetRootDirection(s->ark, s->found)))
+        return flag;
+    return ARKStepSetNoInactiveRootWarn(s->ark);
 }
 
-/* Damping of each degree of freedom, and which coordinates turn; Coulomb friction is refused. */
+/* Damping of each degree of freedom, which coordinates turn, and what rubs. */
 static soa_status survey(sim *s, soa_report *report) {
-    soa_body_info info, leader;
+    soa_body_info info;
+    soai_losses(s->model, s->damping, NULL, NULL);
     for (int b = 1; b <= soa_body_count(s->model); ++b) {
         soa_status status = soa_body(s->model, b, &info);
         if (status) return soai_report(report, status, b, 0, "%s", soa_status_text(status));
-        if (info.friction_positive > 0 || info.friction_negative > 0)
-            return soai_report(report, SOA_E_ARGUMENT, b, 0,
-                               "joint %.60s has Coulomb friction; sticking is not modelled in closed chains",
-                               info.joint);
-        if (info.mimic > 0 && !soa_body(s->model, info.mimic, &leader))
-            s->damping[leader.v_index] += info.mimic_ratio * info.mimic_ratio * info.damping;
-        for (int i = info.v_index; i < info.v_index + info.nv; ++i) s->damping[i] += info.damping;
         for (int i = 0; i < info.nq; ++i)
             s->angle[info.q_index + i] =
                 (char)(info.type == SOA_REVOLUTE || info.type == SOA_HELICAL || info.type == SOA_UNIVERSAL ||
@@ -414,11 +544,13 @@ static soa_status survey(sim *s, soa_report *report) {
         soa_constraint_def def;
         if (soa_constraint_get(s->constraints, i, &def)) continue;
         ++seen;
-        if (def.friction > 0)
-            return soai_report(report, SOA_E_ARGUMENT, -1, 0,
-                               "\"%s\" has Coulomb friction; sticking is not modelled in closed chains", def.name);
+        s->counts |= def.kind == SOA_LOOP && def.stiffness != 0;
+        for (int j = 0; j < SOA_RATIO_TERMS; ++j) s->counts |= def.kind == SOA_RATIO && def.coordinate[j] < 0;
     }
-    return SOA_OK;
+    soa_status status = soai_rubbing_init(&s->rub, s->constraints, s->work);
+    if (!status && s->rub.count && !(s->found = calloc(2 * (size_t)s->rub.count, sizeof *s->found)))
+        status = SOA_E_MEMORY;
+    return status ? soai_report(report, status, -1, 0, "%s", soa_status_text(status)) : SOA_OK;
 }
 
 static soa_status run(sim *s, const double *q, const double *v, soa_report *report) {
@@ -442,6 +574,14 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
                            "the start does not obey \"%s\", which is off by %.3g: assemble it first", name, off);
     s->status = status = project(s, s->t, s->data);
     if (!status) status = show(s);
+    for (int k = 0; k < s->rub.count; ++k) s->rub.list[k].mode = SOAI_UP; /* whatever moves slides, the rest divides */
+    if (!status && s->rub.count && !(s->status = status = soai_rubbing_at(&s->rub, s->q, s->data + s->nq))) {
+        soai_rubbing_gather(&s->rub, at_rest);
+        s->fresh = s->loose = 1; /* tells the rank to begin with */
+        if (!(s->status = status = evaluate(s, s->t, s->data))) status = regroup(s);
+        s->projecting = 0;
+    }
+    s->watching = 1, s->last_event = -INFINITY;
     s->fresh = 1;
     if (!status && (s->status = status = evaluate(s, s->t, s->data))) s->projecting = 0;
     if (status) return explain(s, status, 0, report);
@@ -502,12 +642,12 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
              .body = -1};
     result->rows = soa_constraint_rows(constraints);
     const size_t nq = (size_t)s.nq, nv = (size_t)s.nv;
-    s.numbers = calloc(5 * nv + 2 * nq + 4 + 2 * ((size_t)result->rows + 1), sizeof *s.numbers);
+    s.numbers = calloc(6 * nv + 2 * nq + 4 + 2 * ((size_t)result->rows + 1), sizeof *s.numbers);
     s.angle = calloc(nq + 1, 1);
     if (!s.numbers || !s.angle) status = SOA_E_MEMORY;
     if (!status) {
         s.damping = s.numbers, s.tau = s.damping + nv, s.qdd = s.tau + nv;
-        s.guess = s.qdd + nv, s.q = s.guess + nv, s.strength[0] = s.q + nq;
+        s.guess = s.qdd + nv, s.applied = s.guess + nv, s.q = s.applied + nv, s.strength[0] = s.q + nq;
         s.strength[1] = s.strength[0] + result->rows + 1, s.y_before = s.strength[1] + result->rows + 1;
         status = soa_work_create(model, &s.work);
     }
@@ -530,7 +670,9 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
     }
     if (s.y) N_VDestroy(s.y);
     if (s.context) SUNContext_Free(&s.context);
+    soai_rubbing_release(&s.rub);
     soa_work_free(s.work);
+    free(s.found);
     free(s.numbers);
     free(s.angle);
     clock_gettime(CLOCK_MONOTONIC, &end);

@@ -23,6 +23,7 @@
 #include "world_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { BRUTE = 64 }; /* so many pairs need no broad phase */
@@ -75,6 +76,14 @@ static int in_group(const soai_solid *s, const char *name) {
     return !strcmp(s->name, name) || !strcmp(s->group, name);
 }
 
+/* Files are named from where the scenario's own file is. */
+static const char *mesh_path(const soa_scenario *scenario, const char *mesh, char *path, size_t size) {
+    const char *slash = scenario->file ? strrchr(scenario->file, '/') : NULL;
+    if (mesh[0] == '/' || !slash) return mesh;
+    snprintf(path, size, "%.*s/%s", (int)(slash - scenario->file), scenario->file, mesh);
+    return path;
+}
+
 soa_status soai_contact_open(soa_world *w, soa_report *report) {
     const soa_scenario *sc = w->scenario;
     const size_t n = (size_t)sc->shape_count;
@@ -101,12 +110,14 @@ soa_status soai_contact_open(soa_world *w, soa_report *report) {
         ++w->solid_count;
         soa_report inner;
         soa_status status = SOA_OK;
+        char path[1024];
+        const double k = from->mesh_scale;
         if (from->mesh)
-            status = soa_hull_from_mesh(from->mesh, from->mesh_scale, &s->shape, &s->memory, &inner);
+            status = soa_hull_from_mesh(mesh_path(sc, from->mesh, path, sizeof path), (double[3]){k, k, k}, &s->hull, &inner);
         else if (from->shape.type == SOA_SHAPE_POLYTOPE && !from->shape.neighbours)
-            status =
-                soa_hull_from_points(from->shape.vertices, from->shape.vertex_count, &s->shape, &s->memory, &inner);
+            status = soa_hull_from_points(from->shape.vertices, from->shape.vertex_count, &s->hull, &inner);
         if (!status) {
+            if (s->hull.vertices) s->shape = s->hull;
             s->shape.radius = from->shape.radius;
             status = soa_shape_check(&s->shape, &inner);
         }
@@ -150,7 +161,7 @@ soa_status soai_contact_open(soa_world *w, soa_report *report) {
 }
 
 void soai_contact_close(soa_world *w) {
-    for (int i = 0; i < w->solid_count; ++i) soa_hull_free(w->solids[i].memory);
+    for (int i = 0; i < w->solid_count; ++i) soa_hull_free(&w->solids[i].hull);
     free(w->solids), free(w->meeting_of), free(w->meetings), free(w->order), free(w->bounds), free(w->pose);
     free(w->twist), free(w->touch), free(w->pairs), free(w->first_slot), free(w->next_slot), free(w->met),
         free(w->reach);

@@ -1,10 +1,9 @@
-/* controller.c  what a controller does at each tick: measure, decide, compute torques.
+/* controller.c  what a controller does at each tick with what sensors.c measured: decide, compute torques.
  *
- * measure    q, v of the whole world with noise, then delayed; contact forces on hands with noise.  Noise is a function of
- *            (seed, tick, number): no generator to keep
  * decide     the supervisor's conditions over measured signals; a change of phase sets the starts of paths
  * compute    each action of the phase by its law (soa/control.h) with the estimated model, each driving its own joints;
  *            torques add up, pass from one phase to the next without a bump, and are bounded by the motors
+ * Without phases torques come from the caller's function (soa_world_set_torque), or are zero.
  * All that changes is in the world's state block (struct memory and what follows it).                                 */
 #include "world_internal.h"
 
@@ -18,7 +17,6 @@ typedef struct action_memory {
     soa_motion from; /* where the path begins, relative */
     soa_frame to;
     soa_motion goal; /* now */
-    double start_q;  /* offset of nq numbers in `starts` */
     soa_hybrid_state hybrid;
     soa_coordination_state coordination;
     soa_frame grasp[SOA_HANDS];
@@ -27,11 +25,9 @@ typedef struct action_memory {
 } action_memory;
 typedef struct memory {
     soa_supervisor_state supervisor;
-    int started, ring_at;
+    int started, final_valid, counting, unused; /* counting: the phase from which fingers count has begun */
     action_memory action[ACTIONS];
-    int final_valid;
     soa_frame final_goal; /* of the success' object, relative */
-    int counting;         /* the phase from which fingers count has begun */
 } memory;
 
 typedef enum signal_kind { TOUCHING, FORCE, DISTANCE, SLIP, ERROR, ANGLE_ERROR, RATE, TURN_RATE } signal_kind;
@@ -52,7 +48,6 @@ typedef struct law {
 struct soai_controller {
     const soa_model *model;
     soa_control *sight; /* for errors and poses of what is measured */
-    int delay;          /* ticks */
     law (*laws)[ACTIONS];
     soa_supervisor supervisor;
     soa_supervisor_phase *phases;
@@ -61,98 +56,35 @@ struct soai_controller {
     signal signals[SIGNALS];
     const char *names[SIGNALS];
     int signal_count;
-    double *q, *v, *tau, *part, *path_q, *path_v, *path_a, *gain_k, *gain_d;
+    const double *q, *v; /* as measured at this tick */
+    double *tau, *part, *path_q, *path_v, *path_a, *gain_k, *gain_d;
     double *numbers;
 };
 
 static memory *memory_of(const soa_world *w) {
     return (memory *)(void *)w->control_memory;
 }
-/* nv: offsets of a bumpless change; ACTIONS x nq: starts of joints; (delay + 1) x (nq + nv): measured */
+/* nv: offsets of a bumpless change; ACTIONS x nq: starts of joints */
 static double *offsets(const soa_world *w) {
     return w->control_memory + sizeof(memory) / sizeof(double);
 }
 static double *starts(const soa_world *w, int action) {
     return offsets(w) + w->nv + action * w->nq;
 }
-static double *ring(const soa_world *w, int at) {
-    return offsets(w) + w->nv + ACTIONS * w->nq + at * (w->nq + w->nv);
-}
 size_t soai_controller_memory(const soa_world *w) {
-    const double length = w->scenario->control.phase_count ? w->scenario->control.sensors.delay / w->tick_length : 0;
-    const size_t delay = (size_t)(length + 0.5);
     _Static_assert(sizeof(memory) % sizeof(double) == 0, "arrays follow it");
-    return sizeof(memory) + ((size_t)w->nv + ACTIONS * (size_t)w->nq + (delay + 1) * (size_t)(w->nq + w->nv)) * sizeof(double);
+    if (w->scenario->control.phase_count < 1) return 0;
+    return sizeof(memory) + ((size_t)w->nv + ACTIONS * (size_t)w->nq) * sizeof(double);
 }
-
-/* --- noise -------------------------------------------------------------------------------------------------------- */
-static uint64_t mix(uint64_t x) { /* splitmix64's finaliser */
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-/* A standard normal number of (seed, tick, index). */
-static double normal(const soa_world *w, int64_t tick, int index) {
-    const uint64_t key = mix(w->scenario->seed ^ mix((uint64_t)tick * 0x100000001b3u + (uint64_t)index));
-    const double u1 = ((double)(key >> 11) + 0.5) / 9007199254740992.0,
-                 u2 = ((double)(mix(key) >> 11) + 0.5) / 9007199254740992.0;
-    return sqrt(-2 * log(u1)) * cos(6.283185307179586 * u2);
-}
-
-static soa_status measure(soa_world *w) {
-    soai_controller *c = w->controller;
-    const soa_sensor_set *s = &w->scenario->control.sensors;
-    memory *m = memory_of(w);
-    const int64_t tick = w->state->tick;
-    double *at = ring(w, m->ring_at), *v = at + w->nq;
-    for (int i = 0; i < w->nv; ++i) w->qdd[i] = 0, v[i] = w->y[w->at_v + i];
-    for (int b = 1; b <= w->bodies; ++b) {
-        soa_body_info info;
-        soa_body(w->model, b, &info);
-        for (int k = 0; k < info.nv; ++k) {
-            const int i = info.v_index + k, linear = info.type == SOA_FREE ? k >= 3 : info.type == SOA_PRISMATIC;
-            const int is_root = info.type == SOA_FREE;
-            const double dq = is_root ? s->pose_noise[linear] : s->position_noise;
-            const double dv = is_root ? s->twist_noise[linear] : s->rate_noise;
-            if (dq > 0) w->qdd[i] = dq * normal(w, tick, 2 * i);
-            if (dv > 0) v[i] += dv * normal(w, tick, 2 * i + 1);
-        }
-    }
-    soa_status status = soa_integrate(w->model, w->y, w->qdd, 1, at);
-    if (!status) status = soa_normalize(w->model, at);
-    if (status) return status;
-    const int count = c->delay + 1;
-    int from = (m->ring_at + 1) % count; /* the oldest */
-    if (!m->started) { /* before the start things were as they are now */
-        for (int k = 0; k < count; ++k)
-            if (k != m->ring_at) memcpy(ring(w, k), at, (size_t)(w->nq + w->nv) * sizeof *at);
-    }
-    m->ring_at = from;
-    const double *old = ring(w, from);
-    if (count == 1) old = at;
-    memcpy(c->q, old, (size_t)w->nq * sizeof *old), memcpy(c->v, old + w->nq, (size_t)w->nv * sizeof *old);
-    if (count == 1) m->ring_at = 0;
-    return SOA_OK;
-}
-
-/* Force and moment of a hand's body on everything else, by contacts: world axes, at the hand frame's origin. */
-void soai_hand_wrench(soa_world *w, int frame, const double origin[3], double out[6]) {
-    soa_frame_info info;
-    soa_frame_get(w->model, frame, &info);
-    memset(out, 0, 6 * sizeof *out);
-    for (int i = 0; i < w->touch_count; ++i) {
-        const soai_touch *t = &w->touch[i];
-        const soai_meeting *m = &w->meetings[t->meeting];
-        double sign = 0;
-        if (w->solids[m->a].body == info.body) sign = -1; /* on a: pressure * normal */
-        if (w->solids[m->b].body == info.body) sign = 1;
-        if (sign == 0) continue;
-        double f[3], r[3];
-        for (int k = 0; k < 3; ++k) f[k] = sign * (t->pressure * t->normal[k] + t->tangential[k]), r[k] = t->point[k] - origin[k];
-        out[0] += r[1] * f[2] - r[2] * f[1], out[1] += r[2] * f[0] - r[0] * f[2], out[2] += r[0] * f[1] - r[1] * f[0];
-        for (int k = 0; k < 3; ++k) out[3 + k] += f[k];
-    }
+/* Nothing in a state that was read points outside what there is. */
+int soai_controller_fits(const soa_world *w) {
+    if (!w->controller) return 1;
+    const memory *m = memory_of(w);
+    const int phases = w->controller->supervisor.phase_count;
+    const soa_supervisor_state *x = &m->supervisor;
+    if (x->phase < 0 || x->phase >= phases || x->before < -1 || x->before >= phases || x->changes < 0) return 0;
+    return (m->started == 0 || m->started == 1) && (m->final_valid == 0 || m->final_valid == 1) &&
+           (m->counting == 0 || m->counting == 1);
 }
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
@@ -160,7 +92,8 @@ static int is_of_group(const soai_solid *s, const char *name) {
     return !strcmp(s->name, name) || !strcmp(s->group, name);
 }
 
-static soa_status find(soa_world *w, const char *name, soa_mark mark, const char *what, int *frame, soa_report *report) {
+static soa_status find(soa_world *w, const char *name, soa_mark mark, const char *what, int *frame,
+                       soa_report *report) {
     *frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(w->model, name);
     if (*frame >= 0) return SOA_OK;
     return soai_scenario_fault(w->scenario, mark, SOA_E_NAME, report, "%s: there is no frame '%s'%s", what, name,
@@ -253,9 +186,8 @@ static int parse_signal(soa_world *w, const char *text, signal *out) {
     static const struct {
         const char *prefix;
         signal_kind kind;
-    } known[] = {{"touching.", TOUCHING}, {"force.", FORCE},
-                 {"distance.", DISTANCE}, {"slip.", SLIP},
-                 {"error.", ERROR},       {"angle_error.", ANGLE_ERROR},
+    } known[] = {{"touching.", TOUCHING}, {"force.", FORCE},        {"distance.", DISTANCE},
+                 {"slip.", SLIP},         {"error.", ERROR},        {"angle_error.", ANGLE_ERROR},
                  {"rate.", RATE},         {"turn_rate.", TURN_RATE}};
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
         const size_t n = strlen(known[k].prefix);
@@ -280,13 +212,12 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
     const soai_estimate estimate = {def->mass_estimate, def->inertia_estimate, def->damping_estimate};
     soa_status s = soai_world_model(w->scenario, &estimate, &c->model, report);
     if (s) return s;
-    c->delay = (int)(def->sensors.delay / w->tick_length + 0.5);
-    c->numbers = calloc((size_t)(8 * w->nv + 2 * w->nq + 1), sizeof *c->numbers);
+    c->numbers = calloc((size_t)(6 * w->nv + w->nq + 1), sizeof *c->numbers);
     if (!c->numbers) return SOA_E_MEMORY;
     double *at = c->numbers;
-    c->q = at, c->path_q = at + w->nq, at += 2 * w->nq;
-    c->v = at, c->tau = at + w->nv, c->part = at + 2 * w->nv, c->path_v = at + 3 * w->nv, c->path_a = at + 4 * w->nv;
-    c->gain_k = at + 5 * w->nv, c->gain_d = at + 6 * w->nv;
+    c->path_q = at, at += w->nq;
+    c->tau = at, c->part = at + w->nv, c->path_v = at + 2 * w->nv, c->path_a = at + 3 * w->nv;
+    c->gain_k = at + 4 * w->nv, c->gain_d = at + 5 * w->nv;
     soa_control_def all = soa_control_default(NULL);
     if ((s = soa_control_create(c->model, &all, &c->sight))) return s;
     size_t transitions = 0, conditions = 0;
@@ -306,7 +237,8 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
         c->phases[p] = (soa_supervisor_phase){from->name, from->blend, from->transition_count, next};
         if (from->action_count > ACTIONS)
             return soai_scenario_fault(w->scenario, from->mark, SOA_E_ARGUMENT, report,
-                                       "phase '%s' has %d actions; %d are possible", from->name, from->action_count, ACTIONS);
+                                       "phase '%s' has %d actions; %d are possible", from->name, from->action_count,
+                                       ACTIONS);
         for (int a = 0; a < from->action_count; ++a)
             if ((s = open_law(w, &from->actions[a], &c->laws[p][a], report))) return s;
         for (int t = 0; t < from->transition_count; ++t, ++next) {
@@ -318,7 +250,8 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
                 return soai_scenario_fault(w->scenario, go->mark, SOA_E_NAME, report, "there is no phase '%s'", go->to);
             for (int k = 0; k < go->condition_count; ++k, ++when) {
                 const soa_condition *cond = &go->conditions[k];
-                *when = (soa_supervisor_condition){SOA_SIGNAL_PHASE_TIME, cond->compare == SOA_ABOVE, cond->value, cond->hold};
+                *when = (soa_supervisor_condition){SOA_SIGNAL_PHASE_TIME, cond->compare == SOA_ABOVE, cond->value,
+                                                   cond->hold};
                 if (!strcmp(cond->signal, "phase_time")) continue;
                 signal parsed;
                 if (!parse_signal(w, cond->signal, &parsed))
@@ -373,7 +306,8 @@ static soa_status relative_motion(soa_world *w, int frame, int relative_to, soa_
         (s = soa_velocity(c->model, soa_control_work(c->sight), relative_to, SOA_AXES_WORLD, B)))
         return s;
     for (int k = 0; k < 3; ++k) arm[k] = own.p[k] - base.p[k];
-    const double turn[3] = {B[1] * arm[2] - B[2] * arm[1], B[2] * arm[0] - B[0] * arm[2], B[0] * arm[1] - B[1] * arm[0]};
+    const double turn[3] = {B[1] * arm[2] - B[2] * arm[1], B[2] * arm[0] - B[0] * arm[2],
+                            B[0] * arm[1] - B[1] * arm[0]};
     for (int k = 0; k < 3; ++k) V[k] -= B[k], V[3 + k] -= B[3 + k] + turn[k];
     for (int k = 0; k < 3; ++k)
         for (int r = 0; r < 3; ++r)
@@ -437,12 +371,10 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
             m->final_goal = now->to, m->final_valid = 1;
     }
     const soa_success *success = &w->scenario->success;
-    if (success->from_phase && !strcmp(def->name, success->from_phase)) m->counting = 1;
+    if (!success->from_phase || !strcmp(def->name, success->from_phase)) m->counting = 1;
     if (success->object && m->counting && !m->final_valid) { /* nobody moves it: it should stay where it is */
         soa_motion now;
-        const int object = soa_find_frame(w->model, success->object),
-                  base = success->relative_to ? soa_find_frame(w->model, success->relative_to) : 0;
-        soa_status s = object < 0 || base < 0 ? SOA_E_NAME : relative_motion(w, object, base, &now);
+        const soa_status s = relative_motion(w, w->object, w->object_base, &now);
         if (s) return s;
         m->final_goal = now.pose, m->final_valid = 1;
     }
@@ -491,6 +423,19 @@ static soa_frame_law frame_law(const law *l) {
     return f;
 }
 
+/* What the wrist sensor of a hand gives, turned into world axes by the measured attitude. */
+static soa_status wrist_wrench(soa_world *w, int frame, double out[6]) {
+    soai_controller *c = w->controller;
+    const double *felt = soai_seen_wrist(w, frame);
+    soa_frame at;
+    const soa_status s = felt ? soa_pose(c->model, soa_control_work(c->sight), frame, &at) : SOA_E_NAME;
+    for (int half = 0; !s && half < 6; half += 3)
+        for (int k = 0; k < 3; ++k)
+            out[half + k] =
+                at.R[3 * k] * felt[half] + at.R[3 * k + 1] * felt[half + 1] + at.R[3 * k + 2] * felt[half + 2];
+    return s;
+}
+
 static soa_status coordination_action(soa_world *w, int index, const law *l, soa_frame_error *error) {
     soai_controller *c = w->controller;
     const soa_action *a = l->action;
@@ -510,13 +455,7 @@ static soa_status coordination_action(soa_world *w, int index, const law *l, soa
     ask.max_force = a->max_force, ask.max_torque = a->max_torque;
     double wrenches[6 * SOA_HANDS], measured = 0;
     soa_status s = soa_kinematics(c->model, soa_control_work(c->sight), c->q, c->v, NULL);
-    for (int k = 0; !s && k < a->hand_count; ++k) {
-        soa_frame at;
-        s = soa_pose(c->model, soa_control_work(c->sight), l->hands[k], &at);
-        soai_hand_wrench(w, l->hands[k], at.p, wrenches + 6 * k);
-        for (int j = 3; j < 6; ++j)
-            wrenches[6 * k + j] += w->scenario->control.sensors.force_noise * normal(w, w->state->tick, 1000000 + 6 * k + j);
-    }
+    for (int k = 0; !s && k < a->hand_count; ++k) s = wrist_wrench(w, l->hands[k], wrenches + 6 * k);
     if (!s) s = soa_control_internal_force(l->control, c->q, &ask, wrenches, &measured);
     if (s) return s;
     m->squeeze = measured;
@@ -553,9 +492,7 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
         double world[6], measured[6];
         const soa_hybrid_law h = {f, a->force_rows, {a->force_gain[0], a->force_gain[1]}, 50};
         if ((s = soa_control_frame_error(c->sight, c->q, c->v, l->frame, l->relative_to, &m->goal, &error))) return s;
-        soa_frame at;
-        if ((s = soa_pose(c->model, soa_control_work(c->sight), l->frame, &at))) return s;
-        soai_hand_wrench(w, l->frame, at.p, world);
+        if ((s = wrist_wrench(w, l->frame, world))) return s;
         for (int half = 0; half < 2; ++half)
             for (int k = 0; k < 3; ++k) {
                 measured[3 * half + k] = 0;
@@ -574,8 +511,10 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
     default: s = coordination_action(w, index, l, &error); break;
     }
     if (s) return s;
-    m->error[0] = sqrt(error.error[3] * error.error[3] + error.error[4] * error.error[4] + error.error[5] * error.error[5]);
-    m->error[1] = sqrt(error.error[0] * error.error[0] + error.error[1] * error.error[1] + error.error[2] * error.error[2]);
+    m->error[0] =
+        sqrt(error.error[3] * error.error[3] + error.error[4] * error.error[4] + error.error[5] * error.error[5]);
+    m->error[1] =
+        sqrt(error.error[0] * error.error[0] + error.error[1] * error.error[1] + error.error[2] * error.error[2]);
     m->error[2] = sqrt(error.rate[3] * error.rate[3] + error.rate[4] * error.rate[4] + error.rate[5] * error.rate[5]);
     m->error[3] = sqrt(error.rate[0] * error.rate[0] + error.rate[1] * error.rate[1] + error.rate[2] * error.rate[2]);
     return SOA_OK;
@@ -589,45 +528,58 @@ static double signal_value(soa_world *w, const signal *s, int phase) {
                 return memory_of(w)->action[a].error[s->kind - ERROR];
         return NAN;
     }
-    double total = 0, least = INFINITY;
+    static const int which[] = {[TOUCHING] = SOAI_SEEN_TOUCHING,
+                                [FORCE] = SOAI_SEEN_FORCE,
+                                [DISTANCE] = SOAI_SEEN_DISTANCE,
+                                [SLIP] = SOAI_SEEN_SLIP};
+    double total = 0, least = INFINITY, most = 0;
     for (int i = 0; i < w->solid_count; ++i) {
         if (!is_of_group(&w->solids[i], s->of)) continue;
-        int touches = 0;
-        for (int k = 0; k < w->touch_count; ++k) {
-            const soai_touch *t = &w->touch[k];
-            const soai_meeting *m = &w->meetings[t->meeting];
-            if (m->a != i && m->b != i) continue;
-            if (t->pressure > 0) touches = 1;
-            if (s->kind == FORCE) total += t->pressure;
-            if (s->kind == SLIP && t->sliding)
-                total = fmax(total, sqrt(t->velocity[0] * t->velocity[0] + t->velocity[1] * t->velocity[1] +
-                                         t->velocity[2] * t->velocity[2]));
-        }
-        if (s->kind == TOUCHING) total += touches;
-        for (int m = 0; s->kind == DISTANCE && m < w->meeting_count; ++m) {
-            if (w->meetings[m].a != i && w->meetings[m].b != i) continue;
-            soa_distance d;
-            const int a = w->meetings[m].a, b = w->meetings[m].b;
-            soa_distance_cache cold = {0};
-            if (!soa_shape_distance(&w->solids[a].shape, &w->pose[a], &w->solids[b].shape, &w->pose[b], &cold, &d))
-                least = fmin(least, d.distance);
-        }
+        const double x = soai_seen_solid(w, i, which[s->kind]);
+        total += x, least = fmin(least, x), most = fmax(most, x);
     }
-    return s->kind == DISTANCE ? least : total;
+    return s->kind == DISTANCE ? least : s->kind == SLIP ? most : total;
+}
+
+/* Torques that somebody gave, bounded by the motors, held for the tick. */
+static soa_status hold(soa_world *w, const double *tau, const char *who, soa_report *report) {
+    for (int i = 0; i < w->nv; ++i)
+        if (!(fabs(tau[i]) < INFINITY))
+            return soai_report(report, SOA_E_NOT_FINITE, -1, 0,
+                               "%s gave a torque that is not a number (%g) at t = %.9g s, joint '%s'", who, tau[i],
+                               w->state->t, soai_coordinate_name(w, i));
+    for (int i = 0; i < w->nv; ++i) {
+        const double own = w->actuated[i] ? tau[i] : 0;
+        w->tau[i] = w->scenario->control.saturate ? fmin(fmax(own, -w->effort[i]), w->effort[i]) : own;
+    }
+    return SOA_OK;
+}
+
+/* The caller's own controller. */
+static soa_status ask_caller(soa_world *w, soa_report *report) {
+    double *tau = w->torque; /* room: the integrator writes it anew */
+    memset(tau, 0, (size_t)w->nv * sizeof *tau);
+    const soa_status s = w->torque_fn(w->torque_user, w, w->state->t, soai_seen_q(w), soai_seen_v(w), tau);
+    if (s)
+        return soai_report(report, s, -1, 0, "the controller gave up at t = %.9g s: %s", w->state->t,
+                           soa_status_text(s));
+    return hold(w, tau, "the controller", report);
 }
 
 soa_status soai_control(soa_world *w, soa_report *report) {
     soai_controller *c = w->controller;
-    if (!c) return SOA_OK;
+    soa_status s = soai_sense(w);
+    if (s) return soai_report(report, s, -1, 0, "sensors failed at t = %.9g s: %s", w->state->t, soa_status_text(s));
+    if (!c) return w->torque_fn ? ask_caller(w, report) : SOA_OK;
     memory *m = memory_of(w);
     int changed = 0;
-    soa_status s = measure(w);
-    if (!s && !m->started) {
+    c->q = soai_seen_q(w), c->v = soai_seen_v(w);
+    if (!m->started) {
         s = soa_supervisor_start(&c->supervisor, &m->supervisor);
         if (!s) s = begin_phase(w, 0, -1);
         m->started = 1;
         if (!s) soai_event(w, w->state->t, "phase", "%s", c->phases[0].name);
-    } else if (!s) {
+    } else {
         double values[SIGNALS];
         const int before = m->supervisor.phase;
         for (int k = 0; k < c->signal_count; ++k) values[k] = signal_value(w, &c->signals[k], before);
@@ -645,31 +597,25 @@ soa_status soai_control(soa_world *w, soa_report *report) {
         s = l->action->kind <= SOA_ACT_DECOUPLED ? joint_action(w, a, l, m->supervisor.time)
                                                  : frame_action(w, a, l, m->supervisor.time);
         if (s)
-            return soai_report(report, s, -1, 0, "controller failed at t = %.9g s, phase '%s', action '%s': %s", w->state->t,
-                               def->name, def->actions[a].name ? def->actions[a].name : "", soa_status_text(s));
+            return soai_report(report, s, -1, 0, "controller failed at t = %.9g s, phase '%s', action '%s': %s",
+                               w->state->t, def->name, def->actions[a].name ? def->actions[a].name : "",
+                               soa_status_text(s));
         for (int i = 0; i < w->nv; ++i) c->tau[i] += c->part[i];
     }
     if (!s) s = soa_supervisor_blend(&c->supervisor, &m->supervisor, changed, w->nv, w->tau, offsets(w), c->tau);
     if (s)
         return soai_report(report, s, -1, 0, "controller failed at t = %.9g s, phase '%s': %s", w->state->t, def->name,
                            soa_status_text(s));
-    for (int i = 0; i < w->nv; ++i) {
-        if (!(fabs(c->tau[i]) < INFINITY))
-            return soai_report(report, SOA_E_NOT_FINITE, -1, 0,
-                               "controller gave a torque that is not a number at t = %.9g s, phase '%s', coordinate %d",
-                               w->state->t, def->name, i);
-        double tau = w->actuated[i] ? c->tau[i] : 0;
-        if (w->scenario->control.saturate) tau = fmin(fmax(tau, -w->effort[i]), w->effort[i]);
-        w->tau[i] = tau;
-    }
-    return SOA_OK;
+    char who[100];
+    snprintf(who, sizeof who, "the controller (phase '%.60s')", def->name);
+    return hold(w, c->tau, who, report);
 }
 
 int soai_controller_phase(const soa_world *w) {
     return w->controller ? memory_of(w)->supervisor.phase : -1;
 }
 int soai_controller_counting(const soa_world *w) {
-    return w->controller && memory_of(w)->counting;
+    return !w->controller || memory_of(w)->counting;
 }
 const soa_frame *soai_controller_goal(const soa_world *w) {
     return w->controller && memory_of(w)->final_valid ? &memory_of(w)->final_goal : NULL;

@@ -14,6 +14,7 @@
 
 #include "box_lcp.h"
 #include "erk_table.h"
+#include "losses.h"
 
 #include <arkode/arkode_arkstep.h>
 #include <nvector/nvector_serial.h>
@@ -385,27 +386,6 @@ static soa_status show(sim *s, double t, int *stop) {
     return SOA_OK;
 }
 
-/* Friction of each degree of freedom; a mimic joint's is felt by the one it follows. */
-static void collect_friction(sim *s) {
-    soa_body_info info, leader;
-    for (int b = 1; b <= soa_body_count(s->model); b++) {
-        if (soa_body(s->model, b, &info) != SOA_OK) continue;
-        if (info.mimic > 0) {
-            if (soa_body(s->model, info.mimic, &leader) != SOA_OK) continue;
-            double r = info.mimic_ratio;
-            int i = leader.v_index;
-            s->damping[i] += r * r * info.damping;
-            s->up[i] += fabs(r) * (r > 0 ? info.friction_positive : info.friction_negative);
-            s->down[i] += fabs(r) * (r > 0 ? info.friction_negative : info.friction_positive);
-        }
-        for (int i = info.v_index; i < info.v_index + info.nv; i++) {
-            s->damping[i] += info.damping;
-            s->up[i] += info.friction_positive;
-            s->down[i] += info.friction_negative;
-        }
-    }
-}
-
 /* Arrays that every simulation needs, then those of Coulomb friction, in four blocks. */
 static soa_status allot(sim *s) {
     size_t n = (size_t)s->nv + 1;
@@ -482,7 +462,7 @@ static int start_integrator(sim *s) {
 static soa_status run(sim *s, const double *q, const double *v, soa_report *report) {
     const soa_sim_options *o = s->options;
     for (int i = 0; i < s->nv; i++) s->mode[i] = SMOOTH;
-    collect_friction(s);
+    soai_losses(s->model, s->damping, s->up, s->down);
     memcpy(s->data, q, (size_t)s->nq * sizeof(double));
     if (v != NULL) memcpy(s->data + s->nq, v, (size_t)s->nv * sizeof(double));
     for (int i = 0; i < s->nv; i++) {

@@ -7,21 +7,24 @@
  *                   '/' becomes '_', and a name that is taken gets _2, _3, ...; the attribute has it as it was.
  *   /events         [events] of {t, kind, text}
  *
+ * The file is written through a driver of our own that does not let the library see a full disk (export_driver.c).
  * Chunks of whole rows' columns, shuffled and deflated where the library can; no times of creation, so the same journal
  * gives the same file from the same library.                                                                          */
 #include "export.h"
+#include "export_driver.h"
 
 #include <errno.h>
-#include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { WHY = 160 };
 typedef struct target {
-    hid_t file, text, columns, access, signals; /* text: variable length; columns: how data sets are made */
-    hid_t *set;                                 /* of the signals */
+    hid_t file, text, columns, groups, access, signals; /* text: variable length; columns, groups: how they are made */
+    hid_t *set;                                         /* of the signals */
     double *column;
-    int error; /* nonzero: a call failed */
+    soai_sink *sink;
+    int open;  /* nonzero: the library could not close it */
+    int error; /* nonzero: a call failed, or a write      */
     char why[WHY];
 } target;
 
@@ -32,6 +35,7 @@ static herr_t innermost(unsigned n, const H5E_error2_t *error, void *text) {
 /* A result; the first negative one is remembered, with what the library says about it. */
 static void ok(target *o, herr_t x) {
     if (x < 0 && !o->error) o->error = 1, H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, o->why);
+    if (o->sink->error) o->error = 1;
 }
 static hid_t id(target *o, hid_t x) {
     ok(o, x < 0 ? -1 : 0);
@@ -109,7 +113,7 @@ static void make_signals(target *o, const soai_export *e) {
         const htri_t there = H5Lexists(o->signals, group, H5P_DEFAULT);
         ok(o, there);
         if (there == 0) {
-            const hid_t g = id(o, H5Gcreate2(o->signals, group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+            const hid_t g = id(o, H5Gcreate2(o->signals, group, H5P_DEFAULT, o->groups, H5P_DEFAULT));
             if (g >= 0) ok(o, H5Gclose(g));
         }
     }
@@ -196,14 +200,15 @@ static soa_status put_events(target *o, soai_export *e, soa_report *report) {
 
 static void put_scenario(target *o, const soai_export *e) {
     if (o->error) return;
-    const hid_t type = id(o, H5Tcopy(H5T_C_S1)), space = id(o, H5Screate(H5S_SCALAR));
-    if (type >= 0 && space >= 0) {
+    const hid_t type = id(o, H5Tcopy(H5T_C_S1)), space = id(o, H5Screate(H5S_SCALAR)), made = layout(o, 0, 0);
+    if (type >= 0 && space >= 0 && made >= 0) {
         const size_t size = e->info.scenario_size;
         ok(o, H5Tset_size(type, size ? size : 1)), ok(o, H5Tset_strpad(type, H5T_STR_NULLPAD)),
             ok(o, H5Tset_cset(type, H5T_CSET_UTF8));
-        const hid_t set = id(o, H5Dcreate2(o->file, "scenario", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        const hid_t set = id(o, H5Dcreate2(o->file, "scenario", type, space, H5P_DEFAULT, made, H5P_DEFAULT));
         if (set >= 0) ok(o, H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, e->info.scenario)), ok(o, H5Dclose(set));
     }
+    if (made >= 0) ok(o, H5Pclose(made));
     if (space >= 0) ok(o, H5Sclose(space));
     if (type >= 0) ok(o, H5Tclose(type));
 }
@@ -215,9 +220,14 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
     o->access = id(o, H5Pcreate(H5P_DATASET_ACCESS));
     ok(o, H5Pset_chunk_cache(o->access, 1, 0, 1)); /* chunks are written whole */
     o->columns = layout(o, e->rows, e->count);
-    o->file = id(o, H5Fcreate(e->file.temporary, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    o->groups = id(o, H5Pcreate(H5P_GROUP_CREATE));
+    const hid_t root = id(o, H5Pcreate(H5P_FILE_CREATE));
+    ok(o, H5Pset_obj_track_times(o->groups, 0)), ok(o, H5Pset_obj_track_times(root, 0));
+    const hid_t driver = id(o, soai_driver_register());
+    const hid_t way = driver >= 0 ? id(o, soai_driver_access(driver, o->sink)) : -1;
+    if (way >= 0) o->file = id(o, H5Fcreate(e->file.temporary, H5F_ACC_TRUNC, root, way));
     soa_status s = SOA_OK;
-    if (!o->error) o->signals = id(o, H5Gcreate2(o->file, "signals", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    if (!o->error) o->signals = id(o, H5Gcreate2(o->file, "signals", H5P_DEFAULT, o->groups, H5P_DEFAULT));
     if (!o->error) {
         attribute_text(o, o->file, "program_version", e->info.program_version);
         attribute_text(o, o->file, "export_version", soa_version());
@@ -228,7 +238,11 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
         if (s == SOA_OK) s = put_events(o, e, report);
     }
     if (o->signals >= 0) ok(o, H5Gclose(o->signals));
-    if (o->file >= 0) ok(o, H5Fclose(o->file));
+    if (o->file >= 0) o->open = H5Fclose(o->file) < 0, ok(o, o->open ? -1 : 0);
+    if (way >= 0) ok(o, H5Pclose(way));
+    if (driver >= 0) ok(o, H5FDunregister(driver));
+    if (root >= 0) ok(o, H5Pclose(root));
+    if (o->groups >= 0) ok(o, H5Pclose(o->groups));
     if (o->columns >= 0) ok(o, H5Pclose(o->columns));
     if (o->access >= 0) ok(o, H5Pclose(o->access));
     if (o->text >= 0) ok(o, H5Tclose(o->text));
@@ -236,28 +250,35 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
 }
 soa_status soa_log_to_hdf5(soa_log *log, const char *path, const soa_export_options *options, soa_report *report) {
     soai_export e;
-    target o = {-1, -1, -1, -1, -1, NULL, NULL, 0, ""};
+    target o = {-1, -1, -1, -1, -1, -1, NULL, NULL, NULL, 0, 0, ""};
     soa_status s = soai_export_begin(&e, log, path, options, 4096, report);
     if (s == SOA_OK && !e.file.temporary)
         s = soai_report(report, SOA_E_FILE, -1, 0, "%s: HDF5 needs a regular file", path);
     if (s == SOA_OK) {
         o.set = malloc(((size_t)e.signal_count + 1) * sizeof *o.set);
         o.column = malloc((size_t)e.rows * sizeof *o.column);
-        if (!o.set || !o.column) s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
+        o.sink = calloc(1, sizeof *o.sink);
+        if (!o.set || !o.column || !o.sink) s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
     }
     if (s == SOA_OK) {
         H5E_auto2_t say = NULL;
         void *say_data = NULL;
         for (int i = 0; i < e.signal_count; ++i) o.set[i] = -1;
+        o.sink->fd = e.file.fd;
         H5Eget_auto2(H5E_DEFAULT, &say, &say_data);
         H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* we report, the library does not print */
         s = put_all(&o, &e, report);
-        if (s == SOA_OK && o.error) {
-            s = soai_report(report, SOA_E_FILE, -1, 0, "%.80s: HDF5 cannot write it: %s", path, o.why);
-        }
         H5Eset_auto2(H5E_DEFAULT, say, say_data);
+        if (s == SOA_OK && o.sink->error)
+            s = soai_report(report, SOA_E_FILE, -1, 0, "%.120s: cannot be written: %s", path, strerror(o.sink->error));
+        else if (s == SOA_OK && o.error)
+            s = soai_report(report, SOA_E_FILE, -1, 0, "%.80s: HDF5 cannot write it: %s", path, o.why);
     }
     if (s == SOA_OK) s = soai_new_file_commit(&e.file, report);
+    if (o.sink && o.open)
+        o.sink->fd = -1, o.sink->error = EIO; /* the library may still come back to it */
+    else if (o.sink)
+        soai_sink_free(o.sink), free(o.sink);
     free(o.set), free(o.column);
     soai_export_end(&e);
     return s;

@@ -1,7 +1,7 @@
 /* journal.c  writing a journal: records into a buffer, the buffer into the file, checkpoints onto the disk.
  *
  * sample -> buffer; after 64 of them a node with their smallest and largest values, after 16 nodes one of the next level
- * (journal_format.h).  A sample costs its bytes, one checksum and two comparisons per signal; nodes add 2/64 (1 + 1/15)
+ * (journal_format.h).  A sample costs its bytes, one checksum and two comparisons per signal; nodes add 1/15
  * of that.  Nothing is allocated after creation, nothing sought: the file only grows.                                 */
 #define _DEFAULT_SOURCE /* flock */
 #include "journal_format.h"
@@ -20,7 +20,9 @@ struct soa_journal {
     soai_place place;
     soa_signal *signals; /* with their texts */
     char *path;
-    double *bounds; /* [LEVELS][signals][2]: of the node of each level that is not yet full */
+    double *bounds;   /* [signals][2]: of the samples since the last node  */
+    double *children; /* [LEVELS][FAN][signals][2]: of the nodes whose parent is not yet due */
+    double *own;      /* [signals][2]: of the node being written           */
     uint8_t *buffer;
     size_t used, room;
     double safe;
@@ -64,25 +66,31 @@ static void finish(soa_journal *j, uint32_t type, size_t length, double t) {
 }
 
 /* --- records -------------------------------------------------------------------------------------------------------- */
+/* Where the bounds of a node are kept until its parent is written: by its number among its siblings. */
+static double *kept(const soa_journal *j, int level, uint64_t first_sample) {
+    const size_t sibling = (size_t)(first_sample / span_of(level) % FAN);
+    return j->children + ((size_t)level * FAN + sibling) * 2 * (size_t)j->signal_count;
+}
 static soa_status add_nodes(soa_journal *j) {
     const int n = j->signal_count;
     for (int level; (level = soai_place_due(&j->place)) >= 0;) {
-        const size_t length = node_size(level, n);
-        double *bounds = j->bounds + (size_t)level * 2 * (size_t)n, *above = bounds + 2 * n;
+        const size_t length = node_size(level, n), count = (length - node_head(level)) / 8;
+        const double *bounds = level ? kept(j, level - 1, 0) : j->bounds;
         uint8_t *payload = begin(j, length);
         if (!payload) return j->status;
         soai_place_node(&j->place, level, payload);
-        for (int i = 0; i < 2 * n; ++i) put_f64(payload + node_head(level) + 8 * i, bounds[i]);
+        for (size_t i = 0; i < count; ++i) put_f64(payload + node_head(level) + 8 * i, bounds[i]);
+        if (level) bound_all(j->own, bounds, n);
+        memcpy(kept(j, level, j->place.samples - 1), level ? j->own : j->bounds, 2 * (size_t)n * sizeof(double));
         finish(j, TYPE_NODE, length, 0);
-        for (int i = 0; i < n && level + 1 < LEVELS; ++i) bound(above + 2 * i, bounds[2 * i], bounds[2 * i + 1]);
-        unbound(bounds, n);
+        if (!level) unbound(j->bounds, n);
     }
     return SOA_OK;
 }
 soa_status soa_journal_sample(soa_journal *j, double t, const double *values) {
     if (!j || !values) return SOA_E_ARGUMENT;
     if (!isfinite(t)) return SOA_E_NOT_FINITE;
-    if (t < j->place.t_last) return SOA_E_ARGUMENT;
+    if (t < j->place.t_last || j->place.samples >= FAN * span_of(LEVELS - 1)) return SOA_E_ARGUMENT;
     if (j->status != SOA_OK) return j->status;
     const size_t length = 8 + 8 * (size_t)j->signal_count;
     uint8_t *payload = begin(j, length);
@@ -162,7 +170,7 @@ static soa_status release(soa_journal *j, soa_report *report) {
     if (j->fd >= 0 && close(j->fd) && j->status == SOA_OK && errno != EINTR) fail(j, "cannot be written", errno);
     const soa_status s = j->status;
     if (s != SOA_OK) soai_report(report, s, -1, 0, "%s", j->text);
-    free(j->signals), free(j->path), free(j->bounds), free(j->buffer), free(j);
+    free(j->signals), free(j->path), free(j->bounds), free(j->children), free(j->own), free(j->buffer), free(j);
     return s;
 }
 soa_status soa_journal_close(soa_journal *j, soa_report *report) {
@@ -229,13 +237,15 @@ static soa_journal *allocate(const char *path, const soa_signal *signals, int co
     if (j->room < 1 << 18) j->room = 1 << 18;
     j->path = strdup(path);
     j->signals = copy_signals(signals, count);
-    j->bounds = malloc(((size_t)LEVELS * 2 * (size_t)count + 1) * sizeof *j->bounds);
+    j->bounds = malloc((2 * (size_t)count + 1) * sizeof *j->bounds);
+    j->own = malloc((2 * (size_t)count + 1) * sizeof *j->own);
+    j->children = malloc(((size_t)LEVELS * FAN * 2 * (size_t)count + 1) * sizeof *j->children); /* touched when used */
     j->buffer = malloc(j->room);
-    if (!j->path || !j->signals || !j->bounds || !j->buffer) {
+    if (!j->path || !j->signals || !j->bounds || !j->own || !j->children || !j->buffer) {
         release(j, NULL);
         return NULL;
     }
-    unbound(j->bounds, LEVELS * count);
+    unbound(j->bounds, count);
     soai_crc_init(&j->crc);
     return j;
 }
@@ -327,25 +337,22 @@ soa_status soa_journal_create(const char *path, const char *scenario, size_t sce
 }
 
 /* --- going on ------------------------------------------------------------------------------------------------------- */
-/* The smallest and largest values of nodes that are not yet full: those of the peaks, and of the samples after them. */
+/* The smallest and largest values that are needed for nodes to come: of the peaks, and of the samples after them. */
 static soa_status recall(soa_journal *j, soa_log *log, soa_report *report) {
     const int n = j->signal_count;
     const soai_place *p = &j->place;
-    double *one = malloc((2 * (size_t)n + 1) * sizeof *one);
-    if (!one) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", j->path);
+    double *room = malloc((FAN * 2 * (size_t)n + 1) * sizeof *room);
+    if (!room) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", j->path);
     soa_status s = SOA_OK;
-    for (int k = 0; s == SOA_OK && k < p->peaks; ++k) {
-        double *above = j->bounds + (size_t)(p->peak[k].level + 1) * 2 * (size_t)n;
-        s = soai_log_bounds(log, p->peak[k].offset, one, report);
-        for (int i = 0; s == SOA_OK && i < n && p->peak[k].level + 1 < LEVELS; ++i)
-            bound(above + 2 * i, one[2 * i], one[2 * i + 1]);
-    }
+    uint64_t first = 0;
+    for (int k = 0; s == SOA_OK && k < p->peaks; first += span_of(p->peak[k++].level))
+        s = soai_log_bounds(log, p->peak[k].offset, kept(j, p->peak[k].level, first), room, report);
     for (int k = 0; s == SOA_OK && k < p->tail; ++k) {
         int64_t got;
-        s = soa_log_read(log, (int64_t)p->samples - p->tail + k, 1, NULL, 0, NULL, one, &got, report);
-        for (int i = 0; s == SOA_OK && i < n; ++i) bound(j->bounds + 2 * i, one[i], one[i]);
+        s = soa_log_read(log, (int64_t)p->samples - p->tail + k, 1, NULL, 0, NULL, room, &got, report);
+        for (int i = 0; s == SOA_OK && i < n; ++i) bound(j->bounds + 2 * i, room[i], room[i]);
     }
-    free(one);
+    free(room);
     return s;
 }
 soa_status soa_journal_reopen(const char *path, soa_journal **journal, double *t, void **blob, size_t *blob_size,

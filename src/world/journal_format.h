@@ -3,8 +3,8 @@
  * After the header come records: type, length, checksum of the payload, checksum of these three and the record's own
  * place in the file; then the payload, padded with zeros to a multiple of 8.  All numbers are little-endian.
  *
- * Every 64 samples are followed by a node of level 0, every 16 nodes of a level by one of the next: a tree of smallest and
- * largest values.  Nodes without a parent are peaks; each names the peak before it, so that any node, and any checkpoint,
+ * Every 64 samples are followed by a node of level 0 with their smallest and largest values, every 16 nodes of a level by
+ * one of the next with those of each of the 16.  Nodes without a parent are peaks; each names the peak before it, so that any node, and any checkpoint,
  * leads to all that was written before.  With s samples there are as many peaks as the digits of s/64 to base 16 add up
  * to.
  *
@@ -24,10 +24,10 @@ enum {
     HEAD = 16,  /* of a record */
     BLOCK = 64, /* samples of a node of level 0 */
     FAN = 16,   /* children of the others       */
-    LEVELS = 14,
+    LEVELS = 9, /* so 2^42 samples at most      */
     PEAKS = LEVELS * FAN,
     NODE_BASE = 88,
-    CHILD_SIZE = 24,
+    CHILD_SIZE = 32,
     NODE_HEAD_MOST = NODE_BASE + FAN * CHILD_SIZE,
     EVENT_BASE = 32,
     CHECKPOINT_BASE = 64,
@@ -89,7 +89,7 @@ int soai_head_good(const soai_crc *c, const uint8_t head[HEAD], uint64_t offset)
 
 /* --- the place in a file, journal_place.c --------------------------------------------------------------------------- */
 typedef struct soai_peak {
-    uint64_t offset; /* of the node */
+    uint64_t offset, start; /* of the node; of its first sample */
     int level;
     double t_first, t_last;
 } soai_peak;
@@ -112,7 +112,7 @@ static inline size_t node_head(int level) {
     return level > 0 ? NODE_HEAD_MOST : NODE_BASE;
 }
 static inline size_t node_size(int level, int signals) {
-    return node_head(level) + 16 * (size_t)signals;
+    return node_head(level) + 16 * (size_t)signals * (level > 0 ? FAN : 1);
 }
 void soai_place_start(soai_place *p, uint64_t header_end);
 /* The level of the node that must come next, or -1. */
@@ -135,6 +135,12 @@ static inline void bound(double bounds[2], double low, double high) {
 static inline void unbound(double *bounds, int signals) {
     for (int i = 0; i < 2 * signals; ++i) bounds[i] = NAN;
 }
+/* Of a node, from those of its 16 children. */
+static inline void bound_all(double *bounds, const double *children, int signals) {
+    unbound(bounds, signals);
+    for (int k = 0; k < FAN; ++k, children += 2 * signals)
+        for (int i = 0; i < signals; ++i) bound(bounds + 2 * i, children[2 * i], children[2 * i + 1]);
+}
 
 /* --- what the reader offers the writer, journal_read.c --------------------------------------------------------------- */
 /* Reads from a file descriptor, which it owns from then on, or from memory (fd < 0). */
@@ -143,6 +149,6 @@ soa_status soai_log_open(int fd, const void *memory, size_t size, const char *pa
  * it (or after the header: *found = 0). */
 soa_status soai_log_cut(soa_log *log, int *found, soa_report *report);
 const soai_place *soai_log_place(const soa_log *log);
-/* bounds[signals][2] of a node. */
-soa_status soai_log_bounds(soa_log *log, uint64_t offset, double *bounds, soa_report *report);
+/* bounds[signals][2] of a node; children[FAN][signals][2] is room. */
+soa_status soai_log_bounds(soa_log *log, uint64_t offset, double *bounds, double *children, soa_report *report);
 #endif

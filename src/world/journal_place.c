@@ -29,12 +29,13 @@ void soai_place_node(const soai_place *p, int level, uint8_t *payload) {
     put_u64(payload + 56, p->events);
     put_u64(payload + 64, p->last_checkpoint);
     put_u64(payload + 72, p->checkpoints);
-    put_u64(payload + 80, level ? child[0].offset : p->tail_offset[0]);
+    put_u64(payload + 80, level ? child[0].start : p->tail_offset[0]);
     for (int i = 0; level && i < FAN; ++i) {
         uint8_t *row = payload + NODE_BASE + i * CHILD_SIZE;
         put_u64(row, child[i].offset);
-        put_f64(row + 8, child[i].t_first);
-        put_f64(row + 16, child[i].t_last);
+        put_u64(row + 8, child[i].start);
+        put_f64(row + 16, child[i].t_first);
+        put_f64(row + 24, child[i].t_last);
     }
 }
 void soai_place_end(const soai_place *p, uint8_t payload[END_SIZE]) {
@@ -73,11 +74,13 @@ void soai_place_pass(soai_place *p, uint32_t type, uint32_t length, double t) {
         p->t_last = t;
     } else if (type == TYPE_NODE) {
         const int level = soai_place_due(p);
-        soai_peak node = {p->end, level, p->tail_t[0], p->t_last};
-        if (level)
-            p->peaks -= FAN, node.t_first = p->peak[p->peaks].t_first, node.t_last = p->peak[p->peaks + FAN - 1].t_last;
-        else
+        soai_peak node = {p->end, p->tail_offset[0], level, p->tail_t[0], p->t_last};
+        if (level) {
+            const soai_peak *child = p->peak + (p->peaks -= FAN);
+            node.start = child[0].start, node.t_first = child[0].t_first, node.t_last = child[FAN - 1].t_last;
+        } else {
             p->tail = 0;
+        }
         p->peak[p->peaks++] = node;
         p->last_node = p->end;
     } else if (type == TYPE_EVENT) {

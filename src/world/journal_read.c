@@ -5,7 +5,7 @@
  * overview  down the tree: a node inside one column counts as a whole, others are opened; at most 2 paths per column.
  *
  * Every number from the file that becomes an offset, size or index is checked: a node must be where its sample numbers say
- * (so the tree is a tree, and its depth 14), offsets only point back, lengths end within the file before anything of that
+ * (so the tree is a tree, of nine levels at most), offsets only point back, lengths end within the file before anything of that
  * length is read or allocated.  Damage on the way from tail to peaks: the file is read from its beginning instead, as far
  * as it is good.                                                                                                      */
 #include "journal_format.h"
@@ -186,7 +186,8 @@ static soa_status go_to(soa_log *log, uint64_t offset) {
         }
         count = its == level ? count + 1 : 1;
         if (count > FAN || p->peaks == PEAKS || (begin == 0) != (before == 0)) return SOA_E_CHECKSUM;
-        p->peak[p->peaks++] = (soai_peak){at, its, get_f64(log->node + 24), get_f64(log->node + 32)};
+        p->peak[p->peaks++] =
+            (soai_peak){at, get_u64(log->node + 80), its, get_f64(log->node + 24), get_f64(log->node + 32)};
         level = its, first = begin;
         if (!before) break;
         at = before; /* smaller than it was: read_node */
@@ -208,7 +209,7 @@ static soa_status pass(soa_log *log, const record *r) {
     const int due = soai_place_due(p);
     double t = 0;
     soa_status s = SOA_OK;
-    if ((due >= 0) != (r->type == TYPE_NODE)) return SOA_E_CHECKSUM;
+    if ((due >= 0) != (r->type == TYPE_NODE) || (due == 0 && p->peaks == PEAKS)) return SOA_E_CHECKSUM;
     if (r->type == TYPE_CHECKPOINT) {
         if (r->length < CHECKPOINT_BASE || r->length - CHECKPOINT_BASE > SOA_JOURNAL_MAX_BLOB) return SOA_E_CHECKSUM;
         s = check_payload(log, r);
@@ -523,44 +524,36 @@ static soa_status next_sample(soa_log *log, uint64_t *offset, const uint8_t **pa
         return s;
     }
 }
-/* The tail's first sample number. */
-static uint64_t tail_begin(const soa_log *log) {
-    return log->place.samples - (uint64_t)log->place.tail;
-}
-/* Down from the peaks: the block (node of level 0) with sample `sample`, or if by_time the first whose last time is >= t.
+/* Down from the peaks: the block of 64 with sample `sample`, or if by_time the first whose last time is >= t.
  * *offset: its first record; *first: its first sample.  In the tail: that itself. */
 static soa_status find_block(soa_log *log, uint64_t sample, int by_time, double t, uint64_t *first, uint64_t *offset) {
     const soai_place *p = &log->place;
-    uint64_t at = 0, begin = 0;
+    uint64_t at = 0;
     int level = -1;
+    *first = 0;
     for (int k = 0; k < p->peaks && level < 0; ++k) {
-        if (by_time ? p->peak[k].t_last >= t : sample < begin + span_of(p->peak[k].level))
-            level = p->peak[k].level, at = p->peak[k].offset;
+        if (by_time ? p->peak[k].t_last >= t : sample < *first + span_of(p->peak[k].level))
+            level = p->peak[k].level, at = p->peak[k].offset, *offset = p->peak[k].start;
         else
-            begin += span_of(p->peak[k].level);
+            *first += span_of(p->peak[k].level);
     }
-    if (level < 0) {
-        *first = tail_begin(log);
-        *offset = p->tail ? p->tail_offset[0] : p->end;
-        return SOA_OK;
-    }
-    for (;; --level) {
-        const soa_status s = read_node(log, at, level, begin);
+    if (level < 0) *offset = p->tail ? p->tail_offset[0] : p->end;
+    for (; level > 0; --level) {
+        const soa_status s = read_node(log, at, level, *first);
         if (s != SOA_OK) return s;
-        if (level == 0) {
-            *first = begin, *offset = get_u64(log->node + 80);
-            return *offset >= log->start ? SOA_OK : SOA_E_CHECKSUM;
-        }
         const uint64_t span = span_of(level - 1);
         int i = 0;
         if (!by_time)
-            i = (int)((sample - begin) / span);
+            i = (int)((sample - *first) / span);
         else
-            while (i < FAN - 1 && !(get_f64(log->node + NODE_BASE + i * CHILD_SIZE + 16) >= t)) ++i;
-        const uint64_t child = get_u64(log->node + NODE_BASE + i * CHILD_SIZE);
-        if (child >= at) return SOA_E_CHECKSUM;
-        at = child, begin += (uint64_t)i * span;
+            while (i < FAN - 1 && !(get_f64(log->node + NODE_BASE + i * CHILD_SIZE + 24) >= t)) ++i;
+        const uint8_t *child = log->node + NODE_BASE + i * CHILD_SIZE;
+        const uint64_t its = get_u64(child);
+        *offset = get_u64(child + 8);
+        if (its >= at || *offset >= its) return SOA_E_CHECKSUM;
+        at = its, *first += (uint64_t)i * span;
     }
+    return *offset >= log->start ? SOA_OK : SOA_E_CHECKSUM;
 }
 soa_status soa_log_find(soa_log *log, double t, int64_t *sample, soa_report *report) {
     if (!log || !sample || isnan(t)) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
@@ -657,26 +650,45 @@ static soa_status add_samples(soa_log *log, const overview *o, uint64_t offset, 
     }
     return SOA_OK;
 }
-static soa_status add_node(soa_log *log, const overview *o, uint64_t offset, int level, uint64_t first, double t_first,
-                           double t_last) {
-    if (t_last < o->t0 || t_first > o->t1) return SOA_OK;
+/* What a stretch of time is to the overview: apart from it, inside one column (whose number it is), or neither. */
+enum { APART = -1, ACROSS = -2 };
+static int column_around(const overview *o, double t_first, double t_last) {
+    if (!(t_last >= o->t0 && t_first <= o->t1)) return APART;
+    const int column = column_of(o, t_first);
+    return t_first >= o->t0 && t_last <= o->t1 && column_of(o, t_last) == column ? column : ACROSS;
+}
+/* Adds the children of a node of level > 0: those inside a column from the node itself, the others one by one. */
+static soa_status add_children(soa_log *log, const overview *o, uint64_t offset, int level, uint64_t first) {
+    uint8_t children[FAN * CHILD_SIZE];
     soa_status s = read_node(log, offset, level, first);
     if (s == SOA_E_CHECKSUM) damaged(log, offset);
     if (s != SOA_OK) return s;
-    if (t_first >= o->t0 && t_last <= o->t1 && column_of(o, t_first) == column_of(o, t_last)) {
-        add_to_column(o, column_of(o, t_first), log->node + node_head(level), 16);
-        return SOA_OK;
-    }
-    if (level == 0) return add_samples(log, o, get_u64(log->node + 80), BLOCK);
-    uint8_t children[FAN * CHILD_SIZE];
     memcpy(children, log->node + NODE_BASE, sizeof children);
-    for (int i = 0; s == SOA_OK && i < FAN; ++i) {
+    for (int i = 0; i < FAN; ++i) {
         const uint8_t *child = children + i * CHILD_SIZE;
-        const uint64_t at = get_u64(child);
-        if (at >= offset) return damaged(log, offset);
-        s = add_node(log, o, at, level - 1, first + (uint64_t)i * span_of(level - 1), get_f64(child + 8),
-                     get_f64(child + 16));
+        const int column = column_around(o, get_f64(child + 16), get_f64(child + 24));
+        if (column >= 0)
+            add_to_column(o, column, log->node + node_head(level) + 16 * (size_t)log->signal_count * (size_t)i, 16);
     }
+    for (int i = 0; s == SOA_OK && i < FAN; ++i) { /* log->node is not needed any more */
+        const uint8_t *child = children + i * CHILD_SIZE;
+        const uint64_t at = get_u64(child), start = get_u64(child + 8);
+        if (column_around(o, get_f64(child + 16), get_f64(child + 24)) != ACROSS) continue;
+        if (at >= offset || start >= at) return damaged(log, offset);
+        s = level == 1 ? add_samples(log, o, start, BLOCK)
+                       : add_children(log, o, at, level - 1, first + (uint64_t)i * span_of(level - 1));
+    }
+    return s;
+}
+/* A node without a parent. */
+static soa_status add_peak(soa_log *log, const overview *o, const soai_peak *peak, uint64_t first) {
+    const int column = column_around(o, peak->t_first, peak->t_last);
+    if (column == APART) return SOA_OK;
+    if (peak->level > 0) return add_children(log, o, peak->offset, peak->level, first);
+    if (column == ACROSS) return add_samples(log, o, peak->start, BLOCK);
+    const soa_status s = read_node(log, peak->offset, 0, first);
+    if (s == SOA_E_CHECKSUM) damaged(log, peak->offset);
+    if (s == SOA_OK) add_to_column(o, column, log->node + node_head(0), 16);
     return s;
 }
 soa_status soa_log_overview(soa_log *log, const int *signals, int signal_count, double t0, double t1, int columns,
@@ -693,7 +705,7 @@ soa_status soa_log_overview(soa_log *log, const int *signals, int signal_count, 
     log->report = report;
     for (int k = 0; s == SOA_OK && k < p->peaks; ++k) {
         const soai_peak *peak = p->peak + k;
-        s = add_node(log, &o, peak->offset, peak->level, first, peak->t_first, peak->t_last);
+        s = add_peak(log, &o, peak, first);
         first += span_of(peak->level);
     }
     if (s == SOA_OK && p->tail && p->tail_t[0] <= t1 && p->t_last >= t0)
@@ -807,14 +819,18 @@ soa_status soa_log_checkpoint(soa_log *log, double *t, void **blob, size_t *size
 const soai_place *soai_log_place(const soa_log *log) {
     return &log->place;
 }
-soa_status soai_log_bounds(soa_log *log, uint64_t offset, double *bounds, soa_report *report) {
+soa_status soai_log_bounds(soa_log *log, uint64_t offset, double *bounds, double *children, soa_report *report) {
     log->report = report;
     const soa_status s = read_node(log, offset, -1, 0);
     if (s == SOA_E_CHECKSUM) damaged(log, offset);
-    for (int i = 0; s == SOA_OK && i < 2 * log->signal_count; ++i)
-        bounds[i] = get_f64(log->node + node_head((int)get_u32(log->node)) + 8 * i);
     log->report = NULL;
-    return s;
+    if (s != SOA_OK) return s;
+    const int level = (int)get_u32(log->node);
+    double *to = level ? children : bounds;
+    const size_t count = (node_size(level, log->signal_count) - node_head(level)) / 8;
+    for (size_t i = 0; i < count; ++i) to[i] = get_f64(log->node + node_head(level) + 8 * i);
+    if (level) bound_all(bounds, children, log->signal_count);
+    return SOA_OK;
 }
 soa_status soai_log_cut(soa_log *log, int *found, soa_report *report) {
     uint8_t fixed[CHECKPOINT_BASE];

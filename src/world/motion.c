@@ -24,6 +24,7 @@ static const double joint_give = 1e-4;  /* rad or m that a sticking joint gives 
 static const double least_step = 1e-6;  /* s: a step that brings bodies together is not made shorter */
 static const double error_step = 1e-7;  /* s: nor one by the error control: where forces jump it would never end */
 static const double forced_most = 1e-5; /* s: such jumps are passed by steps without error control, at most so long */
+enum { STEPS_MOST = 1000000 };          /* within a tick: a run that gets nowhere ends */
 
 static void cross(const double a[3], const double b[3], double out[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
@@ -52,7 +53,13 @@ soa_status soai_look(soa_world *w, double t, const double *y) {
 soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
     const double *v = y + w->at_v;
     double *ledger = rate + w->at_ledger;
-    soa_status s = soai_look(w, t, y);
+    soa_status s;
+    if (w->meeting_count || w->scenario->disturbance_count) /* who else needs poses? the dynamics make their own */
+        s = soai_look(w, t, y);
+    else {
+        memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
+        s = soa_normalize(w->model, w->q);
+    }
     if (s) return s;
     memset(rate + w->at_ledger, 0, (size_t)(w->y_count - w->at_ledger) * sizeof *rate);
     memset(w->wrench, 0, 6 * (size_t)(w->bodies + 1) * sizeof *w->wrench);
@@ -234,6 +241,7 @@ void soai_event(soa_world *w, double t, const char *kind, const char *format, ..
     soa_world_event *e = &w->events[w->event_count++];
     va_list list;
     e->t = t;
+    if (w->event_count == w->event_most) kind = "more", format = "later events of this tick are not kept";
     snprintf(e->kind, sizeof e->kind, "%s", kind);
     va_start(list, format);
     vsnprintf(e->text, sizeof e->text, format, list);
@@ -242,7 +250,7 @@ void soai_event(soa_world *w, double t, const char *kind, const char *format, ..
 
 /* Book-keeping at an accepted state: touches keep their springs, joints that stick too. */
 static soa_status keep(soa_world *w, double t, double *y) {
-    soa_status s = soai_look(w, t, y);
+    soa_status s = w->meeting_count ? soai_look(w, t, y) : SOA_OK;
     if (s) return s;
     soai_contact_keep(w, t, y);
     for (int i = 0; i < w->nv; ++i) {
@@ -342,7 +350,7 @@ static double longest(soa_world *w, const double *y) {
 static int bound_step(N_Vector y, realtype t, realtype *bound, void *user) {
     soa_world *w = user;
     const double *data = N_VGetArrayPointer(y);
-    *bound = soai_look(w, t, data) ? least_step : fmin(longest(w, data), 1e3);
+    *bound = w->meeting_count && soai_look(w, t, data) ? least_step : fmin(longest(w, data), 1e3);
     return 0;
 }
 
@@ -350,6 +358,16 @@ static void keep_message(int code, const char *module, const char *function, cha
     soa_world *w = user;
     (void)module, (void)function;
     if (code < 0) snprintf(w->message, sizeof w->message, "%s", message);
+}
+
+/* Steps that are fixed need no estimate of their error, so order 4 is had for four evaluations: Kutta's method. */
+static int classical(void *ark) {
+    double c[4] = {0, 0.5, 0.5, 1}, b[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+    double A[16] = {0, 0, 0, 0, 0.5, 0, 0, 0, 0, 0.5, 0, 0, 0, 0, 1, 0};
+    ARKodeButcherTable table = ARKodeButcherTable_Create(4, 4, 0, c, A, b, NULL);
+    const int flag = table ? ARKStepSetTables(ark, 4, 0, NULL, table) : ARK_MEM_FAIL;
+    ARKodeButcherTable_Free(table);
+    return flag;
 }
 
 soa_status soai_solver_open(soa_world *w, soa_report *report) {
@@ -373,14 +391,14 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
         w->ark = implicit ? ARKStepCreate(NULL, derivative, 0, w->vector, w->context)
                           : ARKStepCreate(derivative, NULL, 0, w->vector, w->context);
         if (!w->ark) return SOA_E_MEMORY;
-        bad =
-            ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
-            ARKStepSetErrHandlerFn(w->ark, keep_message, w) || ARKStepSetMaxNumSteps(w->ark, -1) ||
-            ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetStabilityFn(w->ark, bound_step, w) ||
-            ARKStepSetCFLFraction(w->ark, 0.999) ||
-            /* the state at the end of a tick is read off the interpolant: one that is exact there and asks for no forces */
-            ARKStepSetInterpolantDegree(w->ark, 1) || ARKStepSetMaxErrTestFails(w->ark, 30) ||
-            ARKStepSetMinStep(w->ark, o->method == SOA_INTEGRATE_FIXED ? 0 : error_step);
+        bad = ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
+              ARKStepSetErrHandlerFn(w->ark, keep_message, w) || ARKStepSetMaxNumSteps(w->ark, -1) ||
+              ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetCFLFraction(w->ark, 0.999) ||
+              /* the state at the end of a tick is read off the interpolant: one that is exact there and asks for no forces */
+              ARKStepSetInterpolantType(w->ark, ARK_INTERP_LAGRANGE) || ARKStepSetInterpolantDegree(w->ark, 1) ||
+              ARKStepSetMaxErrTestFails(w->ark, 30) ||
+              ARKStepSetMinStep(w->ark, o->method == SOA_INTEGRATE_FIXED ? 0 : error_step);
+        if (!bad && (w->meeting_count || o->max_joint_step > 0)) bad = ARKStepSetStabilityFn(w->ark, bound_step, w);
         if (!bad && implicit)
             bad = ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) ||
                   ARKStepSetOrder(w->ark, o->order > 5   ? 5
@@ -391,7 +409,8 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
             if (table == ARKODE_ERK_NONE)
                 return soai_scenario_fault(w->scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
                                            "integration: order %d is not offered; 2, 3, 4, 5, 6 or 8 are", o->order);
-            bad = ARKStepSetTableNum(w->ark, ARKODE_DIRK_NONE, table);
+            bad = o->method == SOA_INTEGRATE_FIXED && o->order == 4 ? classical(w->ark)
+                                                                    : ARKStepSetTableNum(w->ark, ARKODE_DIRK_NONE, table);
         }
     }
     return bad ? SOA_E_MEMORY : SOA_OK;
@@ -410,6 +429,8 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
     if (w->status && w->body > 0 && !soa_body(w->model, w->body, &info))
         return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t, info.link,
                            soa_status_text(s));
+    if (flag == ARK_TOO_MUCH_WORK)
+        return soai_report(report, s, -1, 0, "stopped at t = %.9g s: more than %d steps in one tick; too stiff for this method?", t, STEPS_MOST);
     return soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s%s%s", t, soa_status_text(s),
                        w->message[0] ? "; " : "", w->message);
 }
@@ -472,6 +493,7 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
                    : 0;
     double longest_taken = 0, next = 0, forced = error_step, passed = -INFINITY;
     long steps = 0, attempts = 0;
+    int taken = 0;
     while (flag >= 0 && end - t > 1e-13 * (1 + fabs(end))) {
         const double before = t;
         memcpy(w->y_before, w->y, (size_t)w->y_count * sizeof *w->y);
@@ -493,6 +515,7 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
             if (flag >= 0) flag = CVodeSetStopTime(w->cvode, end);
         }
         if (flag >= 0 && w->cvode) flag = CVodeSetMaxStep(w->cvode, bounded(longest(w, w->y), o->step));
+        if (flag >= 0 && ++taken > STEPS_MOST) flag = ARK_TOO_MUCH_WORK;
     }
     if (flag < 0) return explain(w, t, flag, report);
     if (!w->cvode && !fixed) {

@@ -1,7 +1,11 @@
-/* run.c  a world from its time to its end: samples, events and checkpoints go to a journal.
+/* run.c  a world from its time to its end: samples, events and checkpoints go to a journal; and a run taken up again.
  *
- * Samples and checkpoints fall on ticks, and the integrator starts anew at every tick, so a run taken up again from a
- * checkpoint gives the same bits, and the same bytes of the journal, as one that was never interrupted.              */
+ * Samples and checkpoints fall on ticks, the integrator starts anew at every tick, and a tick depends on nothing but the
+ * state block; so a run taken up again from a checkpoint gives the same bits, and the same bytes of the journal, as one that
+ * was never interrupted.  The journal's text is the scenario's, followed by comment lines that say where the file was
+ * (models and meshes are found relative to it), the seed, and the case of a sweep.                                    */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "scenario_internal.h"
 #include "world_internal.h"
 
 #include <math.h>
@@ -15,24 +19,91 @@ typedef void put_fn(void *user, const char *unit, double value, const char *form
 static const char *const free_names[7] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
 static const char *const free_rates[6] = {"wx", "wy", "wz", "vx", "vy", "vz"};
 
+/* "joint" or "joint.part of it" of coordinate k. */
+static void coordinate_name(const soa_body_info *info, int rates, int k, char name[300]) {
+    const int n = rates ? info->nv : info->nq;
+    if (n == 1)
+        snprintf(name, 300, "%s", info->joint);
+    else if (info->type == SOA_FREE)
+        snprintf(name, 300, "%s.%s", info->joint, rates ? free_rates[k] : free_names[k]);
+    else
+        snprintf(name, 300, "%s.%d", info->joint, k);
+}
+static int is_linear(const soa_body_info *info, int rates, int k) {
+    return info->type == SOA_PRISMATIC || (info->type == SOA_FREE && (rates ? k >= 3 : k < 3));
+}
+static int is_first_of_group(const soa_world *w, int solid) {
+    for (int k = 0; k < solid; ++k)
+        if (!strcmp(w->solids[k].group, w->solids[solid].group)) return 0;
+    return 1;
+}
+
+/* What the controller saw at the last tick. */
+static void walk_sensors(soa_world *w, put_fn *put, void *user) {
+    static const char *const wrench[6] = {"nx", "ny", "nz", "fx", "fy", "fz"};
+    static const char *const inertial[6] = {"wx", "wy", "wz", "ax", "ay", "az"};
+    if (!w->sensors) return;
+    const double unseen = soai_sensors_started(w) ? 0 : NAN; /* before the first tick nobody has looked */
+    const soa_sensor_set *s = &w->scenario->control.sensors;
+    const int differ = s->delay > 0 || s->position_noise > 0 || s->rate_noise > 0 || s->pose_noise[0] > 0 ||
+                       s->pose_noise[1] > 0 || s->twist_noise[0] > 0 || s->twist_noise[1] > 0;
+    for (int rates = 0; differ && rates < 2; ++rates) /* encoders, where they are not the truth */
+        for (int b = 1; b <= w->bodies; ++b) {
+            soa_body_info info;
+            soa_body(w->model, b, &info);
+            for (int k = 0; k < (rates ? info.nv : info.nq); ++k) {
+                char name[300];
+                const int linear = is_linear(&info, rates, k);
+                coordinate_name(&info, rates, k, name);
+                if (rates)
+                    put(user, linear ? "m/s" : "rad/s", unseen + soai_seen_v(w)[info.v_index + k], "sensor.v.%s%s",
+                        name, "");
+                else
+                    put(user,
+                        linear                                                ? "m"
+                        : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? ""
+                                                                              : "rad",
+                        unseen + soai_seen_q(w)[info.q_index + k], "sensor.q.%s%s", name, "");
+            }
+        }
+    const char *name;
+    for (int i = 0; i < soai_wrist_count(w); ++i)
+        for (int k = 0; k < 6; ++k) {
+            const double *felt = soai_wrist(w, i, &name);
+            put(user, k < 3 ? "N m" : "N", unseen + felt[k], "sensor.wrist.%s.%s", name, wrench[k]);
+        }
+    for (int i = 0; i < soai_imu_count(w); ++i)
+        for (int k = 0; k < 6; ++k) {
+            const double *felt = soai_imu(w, i, &name);
+            put(user, k < 3 ? "rad/s" : "m/s^2", unseen + felt[k], "sensor.imu.%s.%s", name, inertial[k]);
+        }
+    for (int i = 0; i < w->solid_count; ++i) {
+        double touching = 0, force = 0;
+        for (int k = 0; k < w->solid_count; ++k)
+            if (!strcmp(w->solids[k].group, w->solids[i].group))
+                touching += soai_seen_solid(w, k, SOAI_SEEN_TOUCHING), force += soai_seen_solid(w, k, SOAI_SEEN_FORCE);
+        if (!is_first_of_group(w, i)) continue;
+        put(user, "", unseen + touching, "sensor.contact.%s.%s", w->solids[i].group, "touching");
+        put(user, "N", unseen + force, "sensor.contact.%s.%s", w->solids[i].group, "force");
+    }
+}
+
 static void walk(soa_world *w, put_fn *put, void *user) {
     const double *q = w->y, *v = w->y + w->at_v, *ledger = w->y + w->at_ledger;
-    char index[12];
     for (int rates = 0; rates < 3; ++rates)
         for (int b = 1; b <= w->bodies; ++b) {
             soa_body_info info;
             soa_body(w->model, b, &info);
             const int n = rates ? info.nv : info.nq;
             for (int k = 0; k < n; ++k) {
-                const int linear = info.type == SOA_PRISMATIC || (info.type == SOA_FREE && (rates ? k >= 3 : k < 3));
-                const char *name = "";
-                snprintf(index, sizeof index, "%d", k);
-                if (n > 1) name = info.type != SOA_FREE ? index : rates ? free_rates[k] : free_names[k];
-                const char *dot = n > 1 ? "%s.%s" : "%s%s";
+                const int linear = is_linear(&info, rates, k);
                 char full[300];
-                snprintf(full, sizeof full, dot, info.joint, name);
+                coordinate_name(&info, rates, k, full);
                 if (!rates)
-                    put(user, linear ? "m" : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? "" : "rad",
+                    put(user,
+                        linear                                                ? "m"
+                        : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? ""
+                                                                              : "rad",
                         q[info.q_index + k], "q.%s%s", full, "");
                 else if (rates == 1)
                     put(user, linear ? "m/s" : "rad/s", v[info.v_index + k], "v.%s%s", full, "");
@@ -57,9 +128,7 @@ static void walk(soa_world *w, put_fn *put, void *user) {
     put(user, "N m s", sqrt(off[0]), "momentum.%s%s", "angular_error", "");
     put(user, "N s", sqrt(off[1]), "momentum.%s%s", "linear_error", "");
     for (int i = 0; i < w->solid_count; ++i) {
-        int first = 1;
-        for (int k = 0; k < i; ++k) first = first && strcmp(w->solids[k].group, w->solids[i].group);
-        if (!first) continue;
+        if (!is_first_of_group(w, i)) continue;
         double pressure = 0, rub = 0;
         int points = 0;
         for (int k = 0; k < w->touch_count; ++k) {
@@ -75,6 +144,7 @@ static void walk(soa_world *w, put_fn *put, void *user) {
         put(user, "N", pressure, "contact.%s.%s", w->solids[i].group, "pressure");
         put(user, "N", rub, "contact.%s.%s", w->solids[i].group, "friction");
     }
+    walk_sensors(w, put, user);
     if (w->controller) {
         put(user, "", soai_controller_phase(w), "control.%s%s", "phase", "");
         soai_object_figures(w, h);
@@ -136,6 +206,147 @@ soa_status soa_world_signals(soa_world *w, double *values) {
     return SOA_OK;
 }
 
+/* --- what a journal knows of its run ------------------------------------------------------------------------------ */
+static const char trailer_start[] = "\n#soa-run file: ";
+
+/* The scenario's text and the trailer; to be freed. */
+static char *text_with_trailer(const soa_scenario *sc, size_t *size) {
+    char *found = sc->file ? realpath(sc->file, NULL) : NULL; /* shipped ones are known by name */
+    const char *file = found ? found : sc->file ? sc->file : "";
+    if (strpbrk(file, "\n\r")) file = "";
+    char *text = malloc(sc->source_size + strlen(file) + 200);
+    if (text) {
+        if (sc->source) memcpy(text, sc->source, sc->source_size);
+        char *at = text + (sc->source ? sc->source_size : 0);
+        at += sprintf(at, "%s%s\n#soa-run seed: %llu\n", trailer_start, file,
+                      (unsigned long long)(sc->is_case ? sc->drawn_from : sc->seed));
+        if (sc->is_case) at += sprintf(at, "#soa-run case: %llu\n", (unsigned long long)sc->case_number);
+        *size = (size_t)(at - text);
+    }
+    free(found);
+    return text;
+}
+
+/* The scenario as it was run, from a journal's text (which is changed). */
+static soa_status scenario_of_text(char *text, size_t size, const char *log, soa_scenario *scenario,
+                                   soa_report *report) {
+    const size_t n = sizeof trailer_start - 1;
+    char *trailer = NULL, *file = NULL;
+    for (size_t i = size; i-- > 0 && !trailer;)
+        if (size - i >= n && !memcmp(text + i, trailer_start, n)) trailer = text + i;
+    unsigned long long seed = 0, number = 0;
+    int has_seed = 0, has_case = 0;
+    if (trailer) { /* text ends with a 0 that is not counted */
+        size = (size_t)(trailer - text);
+        file = trailer + n;
+        char *end = strchr(file, '\n');
+        if (end) {
+            *end = 0;
+            has_seed = sscanf(end + 1, "#soa-run seed: %llu", &seed) == 1;
+            char *next = strchr(end + 1, '\n');
+            has_case = next && sscanf(next + 1, "#soa-run case: %llu", &number) == 1;
+        }
+    }
+    if (!size)
+        return soai_report(report, SOA_E_FORMAT, -1, 0,
+                           "%.100s: its scenario was made in C and cannot be read from the journal", log);
+    soa_status s = soa_scenario_parse(text, size, file && *file ? file : log, scenario, report);
+    if (s) return s;
+    if (has_seed) scenario->seed = seed;
+    if (has_case) {
+        soa_scenario varied;
+        if ((s = soa_scenario_vary(scenario, number, &varied, NULL, report))) {
+            soa_scenario_free(scenario);
+            return s;
+        }
+        soai_arena all = {varied.memory}, own = {scenario->memory};
+        soai_arena_join(&all, &own); /* the case shares what did not change */
+        *scenario = varied, scenario->memory = all.last;
+    }
+    return SOA_OK;
+}
+
+soa_status soa_world_record(soa_world *w, const char *path, soa_journal **journal, soa_report *report) {
+    if (!w || !path || !journal) return SOA_E_ARGUMENT;
+    size_t size = 0;
+    char *text = text_with_trailer(w->scenario, &size);
+    soa_signal *signals = malloc(((size_t)w->signal_count + 1) * sizeof *signals);
+    soa_status s =
+        text && signals ? SOA_OK : soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
+    for (int i = 0; !s && i < w->signal_count; ++i) signals[i] = (soa_signal){w->signal_name[i], w->signal_unit[i]};
+    if (!s) s = soa_journal_create(path, text, size, signals, w->signal_count, journal, report);
+    free(signals), free(text);
+    return s;
+}
+
+static soa_status take_state(soa_world *w, const char *path, double t, const void *blob, size_t size,
+                             soa_report *report) {
+    const soa_status s = soa_world_restore(w, blob, size);
+    if (!s) return s;
+    return soai_report(report, s, -1, 0,
+                       "%.80s: the state at t = %.9g s is not of this scenario with these models and this "
+                       "version, or is damaged",
+                       path, t);
+}
+
+soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world **world, soa_journal **journal,
+                            soa_report *report) {
+    soa_report inner;
+    if (!path || !scenario || !world || !journal) return SOA_E_ARGUMENT;
+    if (!report) report = &inner;
+    *report = (soa_report){.body = -1};
+    /* all that can go wrong is tried on a reader first: a journal that cannot go on stays as it is */
+    soa_log *log = NULL;
+    soa_log_info info;
+    soa_scenario read;
+    soa_world *w = NULL;
+    soa_journal *j = NULL;
+    char *text = NULL;
+    void *blob = NULL;
+    size_t size = 0;
+    double t = 0;
+    soa_status s = soa_log_open(path, &log, report);
+    if (s) return s;
+    soa_log_get(log, &info);
+    if (!(text = malloc(info.scenario_size + 1))) {
+        soa_log_close(log);
+        return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
+    }
+    memcpy(text, info.scenario, info.scenario_size + 1);
+    s = scenario_of_text(text, info.scenario_size, path, &read, report);
+    free(text);
+    if (s) {
+        soa_log_close(log);
+        return s;
+    }
+    s = soa_world_create(&read, &w, report);
+    int same = !s && info.signal_count == w->signal_count;
+    for (int i = 0; same && i < w->signal_count; ++i) same = !strcmp(info.signals[i].name, w->signal_name[i]);
+    if (!s && !same)
+        s = soai_report(report, SOA_E_FORMAT, -1, 0,
+                        "%.100s: its signals are not those of its scenario; another version wrote it", path);
+    int tried = 0;
+    if (!s && !soa_log_checkpoint(log, &t, &blob, &size, NULL) && blob)
+        s = take_state(w, path, t, blob, size, report), tried = 1;
+    free(blob), blob = NULL;
+    soa_log_close(log);
+    if (!s) s = soa_journal_reopen(path, &j, &t, &blob, &size, NULL, NULL, report);
+    if (!s && blob) s = take_state(w, path, t, blob, size, report); /* the one before, where the last was damaged */
+    if (!s && !blob && tried) {                                     /* none was good: from the start */
+        soa_world_free(w), w = NULL;
+        s = soa_world_create(&read, &w, report);
+    }
+    free(blob);
+    if (s) {
+        soa_journal_abandon(j, NULL);
+        soa_world_free(w), soa_scenario_free(&read);
+        return s;
+    }
+    *scenario = read, w->scenario = scenario;
+    *world = w, *journal = j;
+    return SOA_OK;
+}
+
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 static soa_status record_events(soa_world *w, soa_journal *journal) {
     int count;
@@ -144,28 +355,28 @@ static soa_status record_events(soa_world *w, soa_journal *journal) {
     for (int i = 0; !s && i < count; ++i) s = soa_journal_event(journal, e[i].t, e[i].kind, e[i].text);
     return s;
 }
-
-soa_status soa_world_record(soa_world *w, const char *path, soa_journal **journal, soa_report *report) {
-    if (!w || !path || !journal) return SOA_E_ARGUMENT;
-    soa_signal *signals = malloc((size_t)w->signal_count * sizeof *signals);
-    if (!signals) return SOA_E_MEMORY;
-    for (int i = 0; i < w->signal_count; ++i) signals[i] = (soa_signal){w->signal_name[i], w->signal_unit[i]};
-    const soa_scenario *sc = w->scenario;
-    soa_status s = soa_journal_create(path, sc->source ? sc->source : "", sc->source_size, signals, w->signal_count,
-                                      journal, report);
-    free(signals);
-    return s;
+static soa_status record_state(soa_world *w, soa_journal *journal, void *blob) {
+    soa_world_save(w, blob);
+    return soa_journal_checkpoint(journal, w->state->t, blob, w->state_size);
+}
+/* So many ticks are nearest to a time; at least one. */
+static int64_t in_ticks(const soa_world *w, double time) {
+    return time > 0 ? (int64_t)fmin(fmax(1, floor(time / w->tick_length + 0.5)), 9e15) : 0;
 }
 
 soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_options *options, soa_report *report) {
     static const soa_run_options plain = {0};
+    soa_report inner;
     if (!w) return SOA_E_ARGUMENT;
     if (!options) options = &plain;
+    if (!report) report = &inner;
+    *report = (soa_report){.body = -1};
     const soa_scenario *sc = w->scenario;
-    const double end = options->until > 0 ? options->until : sc->duration, rate = 1 / w->tick_length;
-    const int64_t last = (int64_t)floor(end * rate + 1e-6);
-    const int64_t every = sc->recording.rate > 0 ? (int64_t)fmax(1, floor(rate / sc->recording.rate + 0.5)) : 0;
-    const int64_t keep = sc->recording.checkpoint > 0 ? (int64_t)fmax(1, floor(rate * sc->recording.checkpoint + 0.5)) : 0;
+    const double end = options->until > 0 ? options->until : sc->duration;
+    if (!(end / w->tick_length < 9007199254740992.0))
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "a run until %g s has more than 2^53 ticks", end);
+    const int64_t last = soai_last_tick(w, end), keep = in_ticks(w, sc->recording.checkpoint);
+    const int64_t every = sc->recording.rate > 0 ? in_ticks(w, 1 / sc->recording.rate) : 0;
     double *values = malloc(((size_t)w->signal_count + 1) * sizeof *values);
     void *blob = malloc(w->state_size);
     soa_status s = values && blob ? SOA_OK : SOA_E_MEMORY, disk = SOA_OK;
@@ -182,15 +393,11 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
         const int64_t tick = w->state->tick;
         if (journal && every && tick % every == 0 && !(s = soa_world_signals(w, values)))
             disk = soa_journal_sample(journal, w->state->t, values);
-        if (journal && !s && !disk && ((keep && tick % keep == 0) || tick == last)) {
-            soa_world_save(w, blob);
-            disk = soa_journal_checkpoint(journal, w->state->t, blob, w->state_size);
-        }
+        const int kept = (keep && tick % keep == 0) || tick == last;
+        if (journal && !s && !disk && kept) disk = record_state(w, journal, blob);
         if (options->progress) stop = options->progress(options->user, w);
-    }
-    if (stop && journal && !disk && !s) { /* stopped between checkpoints: keep this very state */
-        soa_world_save(w, blob);
-        disk = soa_journal_checkpoint(journal, w->state->t, blob, w->state_size);
+        if (stop && !kept && journal && !disk && !s)
+            disk = record_state(w, journal, blob); /* between checkpoints: this very state */
     }
     free(values), free(blob);
     if (disk && !s) {
@@ -198,6 +405,6 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
         soa_journal_get(journal, &state);
         return soai_report(report, disk, -1, 0, "the record: %s", state.text[0] ? state.text : soa_status_text(disk));
     }
-    if (s && report && !report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));
+    if (s && !report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));
     return s;
 }

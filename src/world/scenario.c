@@ -118,6 +118,8 @@ static const quantity of_sensors[] = {
     {"pose_noise", SENSORS(pose_noise), 2, 1, SOAI_ANGLE, SOAI_LENGTH, SOAI_NOT_NEGATIVE},
     {"twist_noise", SENSORS(twist_noise), 2, 1, SOAI_TURN, SOAI_SPEED, SOAI_NOT_NEGATIVE},
     {"force_noise", SENSORS(force_noise), 1, 0, SOAI_FORCE, 0, SOAI_NOT_NEGATIVE},
+    {"torque_noise", SENSORS(torque_noise), 1, 0, SOAI_TORQUE, 0, SOAI_NOT_NEGATIVE},
+    {"imu_noise", SENSORS(imu_noise), 2, 1, SOAI_TURN, SOAI_ACCELERATION, SOAI_NOT_NEGATIVE},
     {"delay", SENSORS(delay), 1, 0, SOAI_TIME, 0, SOAI_NOT_NEGATIVE},
     {0},
 };
@@ -240,6 +242,7 @@ soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number,
         if (copy.contact_count) memcpy(contacts, copy.contacts, (size_t)copy.contact_count * sizeof *contacts);
         copy.parts = parts, copy.contacts = contacts;
         copy.seed = bits(scenario->seed, case_number, UINT64_MAX);
+        copy.is_case = 1, copy.case_number = case_number, copy.drawn_from = scenario->seed;
     } else {
         soai_report(report, status, -1, 0, "no memory is left");
     }

@@ -21,6 +21,8 @@ typedef struct soai_arena {
 void *soai_arena_take(soai_arena *arena, size_t count, size_t size);
 char *soai_arena_text(soai_arena *arena, const char *text, size_t length);
 void soai_arena_free(soai_arena *arena);
+/* `into` owns what `from` owned. */
+void soai_arena_join(soai_arena *into, soai_arena *from);
 
 /* --- the tree ----------------------------------------------------------------------------------------------------- */
 typedef enum soai_node_type { SOAI_SCALAR, SOAI_LIST, SOAI_MAP } soai_node_type;

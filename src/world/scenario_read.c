@@ -990,6 +990,8 @@ static bool read_control(soai_reader *r, const soai_node *node) {
                                          NOISES(pose_noise, SOAI_ANGLE, SOAI_LENGTH),
                                          NOISES(twist_noise, SOAI_TURN, SOAI_SPEED),
                                          NOISE(force_noise, SOAI_FORCE),
+                                         NOISE(torque_noise, SOAI_TORQUE),
+                                         NOISES(imu_noise, SOAI_TURN, SOAI_ACCELERATION),
                                          NOISE(delay, SOAI_TIME),
                                          {0}};
 #undef AT

@@ -41,6 +41,11 @@ char *soai_arena_text(soai_arena *arena, const char *text, size_t length) {
     return copy;
 }
 
+void soai_arena_join(soai_arena *into, soai_arena *from) {
+    block **end = &into->last;
+    while (*end) end = &(*end)->before;
+    *end = from->last, from->last = NULL;
+}
 void soai_arena_free(soai_arena *arena) {
     for (block *b = arena->last, *before; b; b = before) {
         before = b->before;

@@ -50,7 +50,8 @@ static void read_joints(soa_world *w) {
         const soa_part *part = NULL;
         for (int p = 0; p < w->scenario->part_count; ++p) {
             const size_t n = strlen(w->scenario->parts[p].name);
-            if (!strncmp(info.joint, w->scenario->parts[p].name, n) && info.joint[n] == '.') part = &w->scenario->parts[p];
+            if (!strncmp(info.joint, w->scenario->parts[p].name, n) && info.joint[n] == '.')
+                part = &w->scenario->parts[p];
         }
         for (int k = 0; k < info.nq; ++k) {
             const int q = info.q_index + k;
@@ -97,10 +98,11 @@ static soa_status named_values(soa_world *w, const soa_part *part, const soa_nam
         soa_body_info info;
         const int b = soa_find_joint(w->model, name);
         if (b < 0 || soa_body(w->model, b, &info) || index < 0 || index >= (rates ? info.nv : info.nq))
-            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NAME, report, "there is no joint '%s'%s", name,
-                                       soai_nearest_joint(w->model, name));
+            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NAME, report, "there is no joint '%s'%s",
+                                       name, soai_nearest_joint(w->model, name));
         if (!(fabs(values[k].value) < INFINITY))
-            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NOT_FINITE, report, "'%s' is not a number", name);
+            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NOT_FINITE, report, "'%s' is not a number",
+                                       name);
         out[(rates ? info.v_index : info.q_index) + index] = values[k].value;
     }
     return SOA_OK;
@@ -126,7 +128,8 @@ static soa_status initial_state(soa_world *w, soa_report *report) {
             const double *o = part->twist; /* world axes */
             if (!(fabs(cp) > 1e-6))
                 return soai_scenario_fault(w->scenario, part->mark, SOA_E_SINGULAR, report,
-                                           "part '%s': its three turns cannot tell yaw from roll at a pitch of 90 deg", part->name);
+                                           "part '%s': its three turns cannot tell yaw from roll at a pitch of 90 deg",
+                                           part->name);
             const double along = (cy * o[0] + sy * o[1]) / cp; /* roll rate */
             const double rate[6] = {o[3], o[4], o[5], o[2] + along * sp, -sy * o[0] + cy * o[1], along};
             for (int k = 0; k < 6; ++k) {
@@ -159,19 +162,54 @@ static soa_status open_constraints(soa_world *w, soa_report *report) {
     soa_status s = soa_constraints_create(w->model, &capacity, &w->constraints);
     for (int i = 0; !s && i < sc->constraint_count; ++i) {
         soa_constraint_def def = sc->constraints[i];
+        const soa_mark mark = sc->constraint_marks ? sc->constraint_marks[i] : (soa_mark){0};
+        const char *own = def.name ? def.name : "";
         soa_report inner;
         for (int side = 0; side < 2; ++side) {
-            const char *name = sc->constraint_frames[2 * i + side];
+            const char *name = sc->constraint_frames ? sc->constraint_frames[2 * i + side] : NULL;
             const int frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(w->model, name);
             if (frame < 0)
-                return soai_scenario_fault(sc, (soa_mark){0}, SOA_E_NAME, report, "constraint '%s': there is no frame '%s'%s",
-                                           def.name ? def.name : "", name, soai_nearest_frame(w->model, name));
+                return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no frame '%s'%s",
+                                           own, name, soai_nearest_frame(w->model, name));
             *(side ? &def.frame2 : &def.frame1) = frame;
         }
+        for (int k = 0; k < SOA_RATIO_TERMS && sc->constraint_joints; ++k) { /* of a RATIO */
+            const char *name = sc->constraint_joints[SOA_RATIO_TERMS * i + k];
+            if (!name) continue;
+            const int body = soa_find_joint(w->model, name);
+            if (body < 0)
+                return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no joint '%s'%s",
+                                           own, name, soai_nearest_joint(w->model, name));
+            def.coordinate[k] = body;
+        }
         s = soa_constraint_add(w->constraints, &def, NULL, &inner);
-        if (s) return soai_scenario_fault(sc, (soa_mark){0}, s, report, "%s", inner.text);
+        if (s) return soai_scenario_fault(sc, mark, s, report, "%s", inner.text);
     }
     return s;
+}
+
+/* What the success is about. */
+static soa_status open_success(soa_world *w, soa_report *report) {
+    const soa_scenario *sc = w->scenario;
+    const soa_success *ask = &sc->success;
+    const char *base = ask->relative_to && strcmp(ask->relative_to, "world") ? ask->relative_to : NULL;
+    w->object = ask->object ? soa_find_frame(w->model, ask->object) : -1;
+    w->object_base = base ? soa_find_frame(w->model, base) : 0;
+    if (!ask->object) return SOA_OK;
+    const char *missing = w->object < 0 ? ask->object : w->object_base < 0 ? base : NULL;
+    if (missing)
+        return soai_scenario_fault(sc, ask->mark, SOA_E_NAME, report, "success: there is no frame '%s'%s", missing,
+                                   soai_nearest_frame(w->model, missing));
+    if (!(ask->hold >= 0) || !(ask->position_error > 0) || !(ask->attitude_error > 0))
+        return soai_scenario_fault(sc, ask->mark, SOA_E_ARGUMENT, report,
+                                   "success: hold must be >= 0, the bounds of errors > 0");
+    int known = !ask->from_phase;
+    for (int p = 0; p < sc->control.phase_count; ++p)
+        known = known || !strcmp(sc->control.phases[p].name, ask->from_phase);
+    if (!known)
+        return soai_scenario_fault(sc, ask->mark, SOA_E_NAME, report, "success: there is no phase '%s'",
+                                   ask->from_phase);
+    return SOA_OK;
 }
 
 /* Memory of everything whose size is known once the model and the shapes are. */
@@ -185,17 +223,20 @@ static soa_status open_memory(soa_world *w) {
     w->body_frame = calloc(n + nv, sizeof *w->body_frame);
     w->actuated = calloc(nv + nq + 1, 1);
     w->events = calloc(EVENTS, sizeof *w->events);
+    w->spare_caches = calloc((size_t)w->meeting_count + 1, sizeof *w->spare_caches);
     w->disturbed = calloc((size_t)w->scenario->disturbance_count + 1, sizeof *w->disturbed);
-    if (!at || !w->wrenches || !w->body_frame || !w->actuated || !w->events || !w->disturbed) return SOA_E_MEMORY;
+    if (!at || !w->wrenches || !w->body_frame || !w->actuated || !w->events || !w->disturbed || !w->spare_caches)
+        return SOA_E_MEMORY;
     w->event_most = EVENTS;
     w->v_of_q = w->body_frame + n, w->angle = w->actuated + nv;
-    double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower, &w->upper, &w->stop_k,
-                              &w->stop_c,      &w->effort,        &w->qdd,     &w->torque};
+    double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower, &w->upper,
+                              &w->stop_k,      &w->stop_c,        &w->effort,  &w->qdd,   &w->torque};
     for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k) *lists[k] = at, at += nv;
     w->q = at, at += nq;
     w->wrench = at, at += 6 * n;
     w->y_before = at, w->y_stage = at + y, w->y_rate = at + 2 * y;
-    const size_t caches = (size_t)w->meeting_count * sizeof *w->caches, slots = (size_t)w->slot_count * sizeof *w->slots;
+    const size_t caches = (size_t)w->meeting_count * sizeof *w->caches,
+                 slots = (size_t)w->slot_count * sizeof *w->slots;
     w->control_size = soai_controller_memory(w);
     size_t used = 0;
     for (int pass = 0; pass < 2; ++pass) { /* sizes, then places */
@@ -207,6 +248,7 @@ static soa_status open_memory(soa_world *w) {
         w->slots = soai_take(block, &used, slots);
         w->caches = soai_take(block, &used, caches);
         w->control_memory = soai_take(block, &used, w->control_size);
+        w->sensor_memory = soai_take(block, &used, soai_sensors_memory(w));
         if (!pass && !(w->block = calloc(used + 64, 1))) return SOA_E_MEMORY;
     }
     w->state_size = used;
@@ -214,16 +256,47 @@ static soa_status open_memory(soa_world *w) {
     return SOA_OK;
 }
 
+/* Of all shapes that may touch, the two that overlap most beyond what `allowed` margins are; NULL report: none is asked. */
+static soa_status find_overlap(soa_world *w, double allowed, soa_report *report) {
+    double worst = 0;
+    int found = -1;
+    for (int m = 0; m < w->meeting_count; ++m) {
+        const int a = w->meetings[m].a, b = w->meetings[m].b;
+        const double bound = allowed * w->scenario->contacts[w->meetings[m].law].margin;
+        soa_distance_cache cold = {0};
+        soa_distance d;
+        if (soa_shape_distance(&w->solids[a].shape, &w->pose[a], &w->solids[b].shape, &w->pose[b], &cold, &d)) continue;
+        if (d.distance < -bound - 1e-12 && d.distance < worst) worst = d.distance, found = m;
+    }
+    if (found < 0) return SOA_OK;
+    const soai_meeting *m = &w->meetings[found];
+    return soai_scenario_fault(w->scenario, w->scenario->shapes[m->a].mark, SOA_E_ARGUMENT, report,
+                               "shapes '%s' and '%s' overlap by %.3g m at the start; move them apart",
+                               w->solids[m->a].name, w->solids[m->b].name, -worst);
+}
+
+/* Kinematics and touches at the state; the caches of the search are a copy, so nothing of the block changes and the same
+ * block gives the same touches, now or after it was read back. */
+soa_status soai_peek(soa_world *w) {
+    soa_distance_cache *own = w->caches;
+    if (w->meeting_count) memcpy(w->spare_caches, own, (size_t)w->meeting_count * sizeof *own);
+    w->caches = w->spare_caches;
+    const soa_status s = soai_look(w, w->state->t, w->y);
+    w->caches = own;
+    return s;
+}
+
 static soa_status start(soa_world *w, soa_report *report) {
     soa_status s = initial_state(w, report);
     if (s) return s;
     if (w->constraints) {
         double error[2];
-        soa_report inner;
+        soa_report inner = {.body = -1};
         if ((s = soa_closed_assemble(w->constraints, w->work, 0, w->y, &inner)) ||
             (s = soa_closed_project(w->constraints, w->work, 0, w->y, w->y + w->at_v, error)))
-            return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "the loops do not close at the start: %s",
-                                       inner.text);
+            return soai_scenario_fault(
+                w->scenario, w->scenario->constraint_marks ? w->scenario->constraint_marks[0] : (soa_mark){0}, s,
+                report, "the loops do not close at the start: %s", inner.text[0] ? inner.text : soa_status_text(s));
     }
     soai_stats *stats = &w->state->stats;
     double kinetic, potential, com[3], mass, inertia[6];
@@ -232,21 +305,18 @@ static soa_status start(soa_world *w, soa_report *report) {
         return s;
     stats->energy_start = kinetic + potential, stats->energy_scale = kinetic;
     stats->squeeze_least = INFINITY, stats->squeeze_most = -INFINITY;
-    if ((s = soai_look(w, 0, w->y))) {
-        if (s == SOA_E_ARGUMENT || s == SOA_E_MEMORY)
-            return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report,
-                                       "shapes overlap at the start; move the parts apart, or take law: safe");
-        return s;
+    s = soai_look(w, 0, w->y);
+    if (s == SOA_E_ARGUMENT) { /* the paper's law has no value where shapes overlap */
+        const soa_status overlap = find_overlap(w, 0, report);
+        return overlap ? overlap : s;
     }
-    for (int i = 0; i < w->touch_count; ++i) {
-        const soai_meeting *m = &w->meetings[w->touch[i].meeting];
-        if (w->touch[i].distance < -0.01 * (1 + w->scenario->contacts[m->law].margin))
-            return soai_scenario_fault(w->scenario, w->scenario->shapes[m->a].mark, SOA_E_ARGUMENT, report,
-                                       "'%s' and '%s' overlap by %.3g m at the start; move them apart",
-                                       w->solids[m->a].name, w->solids[m->b].name, -w->touch[i].distance);
-    }
+    if (!s) s = find_overlap(w, 1, report); /* more than one margin deep is no resting contact */
+    if (s == SOA_E_MEMORY)
+        return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "more than %d points touch at the start",
+                                   w->touch_most);
+    if (s) return s;
     soai_contact_keep(w, 0, w->y);
-    if ((s = soai_look(w, 0, w->y))) return s;
+    if ((s = soai_peek(w))) return s;
     w->stored_start = 0;
     for (int i = 0; i < w->touch_count; ++i) w->stored_start += w->touch[i].stored;
     w->state->stored_start = w->stored_start;
@@ -261,12 +331,9 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
     soa_world *w = calloc(1, sizeof *w);
     if (!w) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
     w->scenario = scenario;
-    const double rate = scenario->control.phase_count ? scenario->control.rate : scenario->recording.rate;
-    soa_status s = SOA_OK;
-    if (!(rate > 0 && rate < 1e9) || !(scenario->duration >= 0 && scenario->duration < 1e12))
-        s = soai_scenario_fault(scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
-                                "control.rate (or recording.rate) must be > 0 and duration >= 0");
-    w->tick_length = 1 / rate;
+    soa_status s = soai_scenario_check(scenario, report);
+    w->tick_length = 1 / (scenario->control.phase_count || scenario->control.external ? scenario->control.rate
+                                                                                      : scenario->recording.rate);
     if (!s) s = soai_world_model(scenario, NULL, &w->model, report);
     if (!s) {
         w->nq = soa_nq(w->model), w->nv = soa_nv(w->model), w->bodies = soa_body_count(w->model);
@@ -274,11 +341,10 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
     }
     if (!s) s = open_constraints(w, report);
     if (!s) s = soai_contact_open(w, report);
+    if (!s) s = soai_sensors_open(w, report);
     if (!s) s = open_memory(w);
     if (!s) {
         read_joints(w);
-        w->state->scenario = soai_checksum(scenario->source ? scenario->source : "", scenario->source_size) ^
-                             scenario->seed * 0x9e3779b97f4a7c15u ^ (uint64_t)w->state_size;
         for (int i = 0; !s && i < scenario->disturbance_count; ++i) {
             const soa_disturbance *d = &scenario->disturbances[i];
             w->disturbed[i] = soa_find_frame(w->model, d->frame);
@@ -287,10 +353,12 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
                                         d->frame, soai_nearest_frame(w->model, d->frame));
         }
     }
+    if (!s) s = open_success(w, report);
     if (!s) s = soai_controller_open(w, report);
     if (!s) s = soai_solver_open(w, report);
     if (!s) s = start(w, report);
     if (!s) s = soai_signals_open(w);
+    if (!s) w->state->scenario = soai_fingerprint(w);
     if (s) {
         if (!report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));
         soa_world_free(w);
@@ -309,12 +377,13 @@ void soa_world_free(soa_world *w) {
     if (w->vector) N_VDestroy(w->vector);
     if (w->context) SUNContext_Free(&w->context);
     soai_controller_close(w);
+    soai_sensors_close(w);
     soai_contact_close(w);
     soa_constraints_free(w->constraints);
     soa_work_free(w->work);
     if (w->model) soa_model_free(w->model);
     free(w->numbers), free(w->wrenches), free(w->body_frame), free(w->actuated), free(w->events), free(w->disturbed);
-    free(w->block), free(w->signal_name), free(w->signal_unit), free(w);
+    free(w->spare_caches), free(w->block), free(w->signal_name), free(w->signal_unit), free(w);
 }
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
@@ -365,11 +434,9 @@ static soa_status object_error(soa_world *w, double error[2]) {
     const soa_frame *goal = soai_controller_goal(w);
     error[0] = error[1] = NAN;
     if (!ask->object || !goal) return SOA_OK;
-    const int object = soa_find_frame(w->model, ask->object);
-    const int base = ask->relative_to && strcmp(ask->relative_to, "world") ? soa_find_frame(w->model, ask->relative_to) : 0;
     soa_frame at, from;
-    soa_status s = object < 0 || base < 0 ? SOA_E_NAME : soa_pose(w->model, w->work, object, &at);
-    if (!s) s = soa_pose(w->model, w->work, base, &from);
+    soa_status s = soa_pose(w->model, w->work, w->object, &at);
+    if (!s) s = soa_pose(w->model, w->work, w->object_base, &from);
     if (s) return s;
     const soa_frame back = soa_frame_inverse(&from), rel = soa_frame_compose(&back, &at), inv = soa_frame_inverse(goal);
     const soa_frame off = soa_frame_compose(&inv, &rel);
@@ -381,25 +448,31 @@ static soa_status object_error(soa_world *w, double error[2]) {
 }
 
 void soai_object_figures(soa_world *w, double figures[3]) {
-    const int object = w->scenario->success.object ? soa_find_frame(w->model, w->scenario->success.object) : -1;
     if (object_error(w, figures)) figures[0] = figures[1] = NAN;
-    figures[2] = object >= 0 ? squeeze(w, object) : 0;
+    figures[2] = w->object >= 0 ? squeeze(w, w->object) : 0;
+}
+
+/* Whether a shape is a finger that the success is about. */
+static int is_finger(const soa_world *w, const soai_solid *s) {
+    const soa_success *ask = &w->scenario->success;
+    if (!ask->finger_groups) return ask->fingers && (!strcmp(s->group, ask->fingers) || !strcmp(s->name, ask->fingers));
+    for (int k = 0; k < ask->finger_count; ++k)
+        if (!strcmp(s->group, ask->finger_groups[k]) || !strcmp(s->name, ask->finger_groups[k])) return 1;
+    return 0;
 }
 
 /* Fingers that the success is about: how many there are, touch now, have slipped more than a tenth of a millimetre. */
-static int count_fingers(soa_world *w, int *touching, int *slipped) {
-    soai_stats *st = &w->state->stats;
+static int count_fingers(const soa_world *w, int *touching, int *slipped, double *slip_worst) {
     int count = 0;
     for (int i = 0; i < w->solid_count; ++i) {
-        if (strcmp(w->solids[i].group, w->scenario->success.fingers) && strcmp(w->solids[i].name, w->scenario->success.fingers))
-            continue;
+        if (!is_finger(w, &w->solids[i])) continue;
         int touches = 0, slips = 0;
         for (int k = 0; k < w->touch_count; ++k) {
             const soai_meeting *m = &w->meetings[w->touch[k].meeting];
             if ((m->a != i && m->b != i) || w->touch[k].slot < 0) continue;
             const soai_slot *slot = &w->slots[w->touch[k].slot];
             touches = touches || w->touch[k].pressure > 0;
-            if (st->grasped) st->slip_worst = fmax(st->slip_worst, slot->slipped - slot->before);
+            *slip_worst = fmax(*slip_worst, slot->slipped - slot->before);
             slips = slips || slot->slipped - slot->before > 1e-4;
         }
         ++count, *touching += touches, *slipped += slips;
@@ -412,7 +485,8 @@ static soa_status watch(soa_world *w) {
     soai_stats *st = &w->state->stats;
     const double *ledger = w->y + w->at_ledger;
     double kinetic, potential, h[6], com[3], mass, inertia[6], sums[2];
-    soa_status s = soai_momentum(w, w->y, h, com, &mass, inertia, sums);
+    soa_status s = soai_peek(w);
+    if (!s) s = soai_momentum(w, w->y, h, com, &mass, inertia, sums);
     if (s) return s;
     for (int part = 0; part < 2; ++part) {
         double off = 0;
@@ -425,7 +499,9 @@ static soa_status watch(soa_world *w) {
     }
     const soa_success *ask = &w->scenario->success;
     int touching = 0, slipped = 0;
-    const int fingers = ask->fingers ? count_fingers(w, &touching, &slipped) : 0;
+    double slip = 0;
+    const int fingers = ask->fingers ? count_fingers(w, &touching, &slipped, &slip) : 0;
+    if (st->grasped) st->slip_worst = fmax(st->slip_worst, slip);
     if (fingers && soai_controller_counting(w)) { /* from when all touch they must go on doing so */
         if (touching == fingers && !st->grasped) {
             st->grasped = 1, slipped = 0;
@@ -435,10 +511,11 @@ static soa_status watch(soa_world *w) {
         if (st->grasped && lost > st->fingers_lost) st->fingers_lost = lost;
         if (st->grasped && slipped > st->fingers_slipped) st->fingers_slipped = slipped;
     }
-    if (ask->object && w->state->t >= w->scenario->duration - ask->hold - 1e-9) {
+    if (ask->object &&
+        w->state->t >= (double)soai_last_tick(w, w->scenario->duration) * w->tick_length - ask->hold - 1e-9) {
         double error[2];
         if ((s = object_error(w, error))) return s;
-        const double f = squeeze(w, soa_find_frame(w->model, ask->object));
+        const double f = squeeze(w, w->object);
         if (!(error[0] <= st->position_worst)) st->position_worst = error[0];
         if (!(error[1] <= st->attitude_worst)) st->attitude_worst = error[1];
         st->squeeze_least = fmin(st->squeeze_least, f), st->squeeze_most = fmax(st->squeeze_most, f);
@@ -453,11 +530,19 @@ static soa_status watch(soa_world *w) {
     return SOA_OK;
 }
 
+/* Number of the last tick of a run until `end`: ticks are whole. */
+int64_t soai_last_tick(const soa_world *w, double end) {
+    return (int64_t)floor(end / w->tick_length + 1e-6);
+}
+
 soa_status soa_world_tick(soa_world *w, soa_report *report) {
     if (!w) return SOA_E_ARGUMENT;
+    soa_report inner;
+    if (!report) report = &inner;
+    w->event_count = 0;
+    if (w->failed) return soai_report(report, w->failed, -1, 0, "%s", w->failed_text);
     struct timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);
-    w->event_count = 0;
     soa_status s = soai_control(w, report);
     const double end = (double)(w->state->tick + 1) * w->tick_length;
     if (!s) s = soai_advance(w, end, report);
@@ -466,9 +551,20 @@ soa_status soa_world_tick(soa_world *w, soa_report *report) {
         s = watch(w);
         if (s) soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s", w->state->t, soa_status_text(s));
     }
+    if (s) {
+        w->failed = s;
+        snprintf(w->failed_text, sizeof w->failed_text, "%.190s", report->text);
+    }
     clock_gettime(CLOCK_MONOTONIC, &b);
     w->wall += (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
     return s;
+}
+
+soa_status soa_world_set_torque(soa_world *w, soa_world_torque_fn *torque, void *user) {
+    if (!w || !w->scenario->control.external) return SOA_E_ARGUMENT;
+    w->torque_fn = torque, w->torque_user = user;
+    if (!torque) memset(w->tau, 0, (size_t)w->nv * sizeof *w->tau);
+    return SOA_OK;
 }
 
 /* --- what is there ------------------------------------------------------------------------------------------------ */
@@ -520,21 +616,58 @@ soa_status soa_world_diagram(const soa_world *w, char *text, size_t size, size_t
 size_t soa_world_state_size(const soa_world *w) {
     return w->state_size;
 }
+uint64_t soai_state_checksum(const void *memory, size_t size) {
+    const size_t skip = offsetof(soai_state, checksum) + sizeof(uint64_t);
+    return size > skip ? soai_checksum((const char *)memory + skip, size - skip) : 0;
+}
 void soa_world_save(const soa_world *w, void *memory) {
     memcpy(memory, w->block, w->state_size);
+    const uint64_t sum = soai_state_checksum(memory, w->state_size);
+    memcpy((char *)memory + offsetof(soai_state, checksum), &sum, sizeof sum);
 }
+
+static int all_finite(const double *x, size_t n) {
+    for (size_t i = 0; i < n; ++i)
+        if (!(fabs(x[i]) < INFINITY)) return 0;
+    return 1;
+}
+/* Nothing in the block just read indexes what is not there, and numbers that steer time are such. */
+static int state_fits(const soa_world *w) {
+    const soai_state *state = w->state;
+    if (state->tick < 0 || state->tick > (int64_t)1 << 53 || state->t != (double)state->tick * w->tick_length) return 0;
+    if (!(state->step >= 0 && state->step < INFINITY)) return 0;
+    if (!all_finite(w->y, (size_t)w->y_count) || !all_finite(w->tau, (size_t)w->nv)) return 0;
+    for (int k = 0; k < w->slot_count; ++k)
+        if (w->slots[k].meeting < -1 || w->slots[k].meeting >= w->meeting_count) return 0;
+    return soai_controller_fits(w) && soai_sensors_fit(w);
+}
+
 soa_status soa_world_restore(soa_world *w, const void *memory, size_t size) {
     if (!w || !memory || size != w->state_size) return SOA_E_FORMAT;
     soai_state head;
     memcpy(&head, memory, sizeof head);
     if (head.scenario != w->state->scenario) return SOA_E_FORMAT;
+    if (head.checksum != soai_state_checksum(memory, size)) return SOA_E_CHECKSUM;
+    void *before = malloc(size);
+    if (!before) return SOA_E_MEMORY;
+    memcpy(before, w->block, size);
     memcpy(w->block, memory, size);
-    w->stored_start = head.stored_start, w->t_opened = head.t;
-    w->event_count = 0;
-    for (int k = 0; k < w->slot_count; ++k)
-        if (w->slots[k].meeting < -1 || w->slots[k].meeting >= w->meeting_count) return SOA_E_FORMAT;
-    soai_contact_index(w);
-    return soai_look(w, w->state->t, w->y);
+    w->state->checksum = 0;
+    soa_status s = SOA_E_FORMAT;
+    if (state_fits(w)) {
+        soai_contact_index(w);
+        s = soai_peek(w);
+    }
+    if (s) { /* as it was */
+        memcpy(w->block, before, size);
+        soai_contact_index(w);
+        soai_peek(w);
+    } else {
+        w->stored_start = head.stored_start, w->t_opened = head.t, w->wall = 0;
+        w->event_count = 0, w->failed = SOA_OK;
+    }
+    free(before);
+    return s;
 }
 
 soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
@@ -547,6 +680,7 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
     out->steps = st->steps, out->rejected = st->rejected, out->evaluations = st->evaluations;
     out->touches = st->touches, out->releases = st->releases, out->slips = st->slips, out->saves = st->saves;
     soa_status s = soa_energy(w->model, w->work, w->y, w->y + w->at_v, &out->kinetic, &out->potential);
+    const int looked = soai_peek(w) == SOA_OK; /* after a failed tick the state may be beyond what there is to see */
     for (int i = 0; i < w->touch_count; ++i) out->stored += w->touch[i].stored;
     out->supplied = ledger[SOAI_SUPPLIED], out->viscous = ledger[SOAI_VISCOUS], out->rubbed = ledger[SOAI_RUBBED];
     out->stopped = ledger[SOAI_STOPPED], out->contact = ledger[SOAI_CONTACT], out->disturbed = ledger[SOAI_DISTURBED];
@@ -563,20 +697,22 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
     if (out->judged) {
         double error[2];
         out->position_error_m = st->position_worst, out->attitude_error_deg = st->attitude_worst * 57.29577951308232;
-        if (!st->hold_samples && !soai_look(w, w->state->t, w->y) && !object_error(w, error))
+        if (!st->hold_samples && looked && !object_error(w, error))
             out->position_error_m = error[0], out->attitude_error_deg = error[1] * 57.29577951308232;
         out->fingers_lost = st->fingers_lost, out->fingers_slipped = st->fingers_slipped;
         int touching = 0, slipped = 0;
-        if (ask->fingers) out->finger_count = count_fingers(w, &touching, &slipped);
+        double slip = 0;
+        if (ask->fingers) out->finger_count = count_fingers(w, &touching, &slipped, &slip);
         if (!st->grasped) out->fingers_lost = out->finger_count - touching;
         out->slip_worst_m = st->slip_worst;
         out->internal_force_N = st->hold_samples ? st->squeeze_sum / (double)st->hold_samples : 0;
         out->internal_force_least = st->hold_samples ? st->squeeze_least : 0;
         out->internal_force_most = st->hold_samples ? st->squeeze_most : 0;
-        out->held = st->hold_samples > 0 && w->state->t >= w->scenario->duration - 1e-9 && (st->grasped || !out->finger_count) &&
-                    out->position_error_m <= ask->position_error && st->attitude_worst <= ask->attitude_error &&
-                    !out->fingers_lost && !out->fingers_slipped &&
-                    (!(ask->force_high > 0) || (st->squeeze_least >= ask->force_low && st->squeeze_most <= ask->force_high));
+        out->held =
+            !w->failed && st->hold_samples > 0 && w->state->tick >= soai_last_tick(w, w->scenario->duration) &&
+            (st->grasped || !out->finger_count) && out->position_error_m <= ask->position_error &&
+            st->attitude_worst <= ask->attitude_error && !out->fingers_lost && !out->fingers_slipped &&
+            (!(ask->force_high > 0) || (st->squeeze_least >= ask->force_low && st->squeeze_most <= ask->force_high));
     }
     return s;
 }

@@ -3,8 +3,10 @@
  * compose.c    parts of a scenario as one soa_model
  * contact.c    shapes that touch: forces, friction, stiction
  * motion.c     accelerations of everything, and steps of time
- * controller.c measured state, supervisor, laws, torques
- * world.c      making, ticking, saving; run.c: the summary and the record                                             */
+ * sensors.c    what is measured, with noise and delay
+ * controller.c supervisor, laws, torques
+ * check.c      what a scenario may hold; which states belong to it
+ * world.c      making, ticking, saving, the summary; run.c: the record and going on with it                            */
 #ifndef SOAI_WORLD_INTERNAL_H
 #define SOAI_WORLD_INTERNAL_H
 
@@ -36,7 +38,7 @@ typedef struct soai_solid { /* a shape at its place */
     soa_frame place;
     int frame, body;
     const char *name, *group;
-    void *memory; /* of a hull */
+    soa_shape hull; /* what soa_hull_free releases */
 } soai_solid;
 typedef struct soai_meeting { /* two shapes that may touch, and how */
     int a, b, law;
@@ -59,7 +61,7 @@ typedef struct soai_touch {
 typedef struct soai_slot {
     int meeting; /* -1: free */
     unsigned id;
-    int sliding;
+    int sliding, unused; /* no padding: states are compared as bytes */
     double slipped, before; /* m, since it began; up to when fingers began to count */
     double point[3], t;     /* where and when it was last seen */
     double depth, offset, weight;
@@ -86,7 +88,7 @@ typedef struct soai_stats {
     double momentum_start[6], momentum_scale[2], momentum_worst[2];
     double closure_worst;
     double contact_least, created_worst; /* J: least of work of contacts and what they store; most it ever rose above that */
-    int grasped, fingers_lost, fingers_slipped; /* grasped: all fingers have touched at once */
+    int grasped, fingers_lost, fingers_slipped, unused; /* grasped: all fingers have touched at once */
     double slip_worst;      /* m, of a finger since the phase that counts */
     double squeeze_least, squeeze_most, squeeze_sum, position_worst, attitude_worst;
     int64_t hold_samples;
@@ -94,7 +96,8 @@ typedef struct soai_stats {
 
 /* Everything that changes while time goes on, without pointers: a checkpoint is a copy of it.  Arrays follow it. */
 typedef struct soai_state {
-    uint64_t scenario; /* a number of the scenario's text: states of others are refused */
+    uint64_t checksum; /* of all that follows, in a saved copy */
+    uint64_t scenario; /* a number of the scenario: states of others are refused */
     int64_t tick;
     double t, step; /* of the next step */
     double kept;    /* when touches were last kept */
@@ -103,6 +106,7 @@ typedef struct soai_state {
 } soai_state;
 
 typedef struct soai_controller soai_controller;
+typedef struct soai_sensors soai_sensors;
 
 struct soa_world {
     const soa_scenario *scenario;
@@ -140,9 +144,9 @@ struct soa_world {
     double *y;              /* q, v, ledger, tangential springs, joint springs: in the block */
     int y_count, at_v, at_ledger, at_slots, at_joints;
     soai_slot *slots;
-    soa_distance_cache *caches;
-    double *tau;            /* held */
-    double *control_memory; /* of the controller */
+    soa_distance_cache *caches, *spare_caches; /* spare: outside the block, for looks that must not change it */
+    double *tau;                               /* held */
+    double *control_memory, *sensor_memory;    /* of the controller, of the sensors */
     size_t control_size;
 
     double tick_length;
@@ -158,6 +162,12 @@ struct soa_world {
     int body;
     char message[200];
     soai_controller *controller;
+    soai_sensors *sensors;  /* NULL: nobody measures */
+    soa_world_torque_fn *torque_fn;
+    void *torque_user;
+    soa_status failed;      /* a tick failed: the state is that of a part of a tick */
+    char failed_text[200];
+    int object, object_base; /* frames of the success; -1: none */
     double *numbers; /* memory of the arrays */
     void *block;
     soa_world_event *events; /* since the last look */
@@ -185,12 +195,30 @@ void soai_contact_index(soa_world *w);
 soa_status soai_near_pairs(soa_world *w, const soa_bounds *bounds, int *count);
 double soai_slip_part(double use);
 void soai_contact_close(soa_world *w);
+/* sensors.c */
+/* A reading of everything, delayed: q, v with noise; what solids and wrists feel; angular rate and specific force. */
+soa_status soai_sensors_open(soa_world *w, soa_report *report); /* before the block is laid out */
+size_t soai_sensors_memory(const soa_world *w);
+void soai_sensors_close(soa_world *w);
+soa_status soai_sense(soa_world *w); /* at the start of a tick */
+int soai_sensors_started(const soa_world *w);
+int soai_sensors_fit(const soa_world *w); /* their part of the block indexes nothing outside */
+const double *soai_seen_q(const soa_world *w);
+const double *soai_seen_v(const soa_world *w);
+enum { SOAI_SEEN_TOUCHING, SOAI_SEEN_FORCE, SOAI_SEEN_DISTANCE, SOAI_SEEN_SLIP, SOAI_SEEN_COUNT };
+double soai_seen_solid(const soa_world *w, int solid, int which);
+/* [n; f] of the hand's body on its surroundings at the frame's origin, in the frame's axes; NULL: no such wrist. */
+const double *soai_seen_wrist(const soa_world *w, int frame);
+int soai_wrist_count(const soa_world *w);
+const double *soai_wrist(const soa_world *w, int index, const char **name);
+int soai_imu_count(const soa_world *w);
+const double *soai_imu(const soa_world *w, int index, const char **name);
 /* controller.c */
+int soai_controller_fits(const soa_world *w);
 size_t soai_controller_memory(const soa_world *w);
 soa_status soai_controller_open(soa_world *w, soa_report *report);
 void soai_controller_close(soa_world *w);
 soa_status soai_control(soa_world *w, soa_report *report);
-void soai_hand_wrench(soa_world *w, int frame, const double origin[3], double out[6]);
 int soai_controller_phase(const soa_world *w);
 int soai_controller_counting(const soa_world *w);
 const soa_frame *soai_controller_goal(const soa_world *w);
@@ -198,6 +226,17 @@ double soai_controller_error(const soa_world *w, int action, int which);
 const soa_supervisor *soai_controller_supervisor(const soa_world *w);
 /* run.c */
 soa_status soai_signals_open(soa_world *w);
+/* check.c */
+soa_status soai_scenario_check(const soa_scenario *scenario, soa_report *report);
+uint64_t soai_fingerprint(const soa_world *w);
+/* "link's joint, coordinate k" of velocity coordinate i */
+const char *soai_coordinate_name(const soa_world *w, int i);
+/* world.c */
+int64_t soai_last_tick(const soa_world *w, double end);
+/* Kinematics and touches at the state, without a change of the state. */
+soa_status soai_peek(soa_world *w);
+/* The checksum that belongs into a saved copy of the state. */
+uint64_t soai_state_checksum(const void *memory, size_t size);
 /* world.c: error of the object (m, rad) and internal force */
 void soai_object_figures(soa_world *w, double figures[3]);
 /* " (did you mean 'x'?)", or "" */

@@ -51,9 +51,10 @@ static void use(const uint8_t *data, size_t size) {
     for (int i = 0; i < info.signal_count; ++i)
         demand(info.signals[i].name[0] && soa_log_find_signal(log, info.signals[i].name) <= i, "a signal's name");
     const size_t n = (size_t)info.signal_count * COLUMNS + 1;
-    double t[ROWS], *values = malloc(n * sizeof *values), *min = malloc(n * sizeof *min),
+    double t[ROWS], *children = malloc(((size_t)info.signal_count * 2 * FAN + 1) * sizeof *children),
+                    *values = malloc(n * sizeof *values), *min = malloc(n * sizeof *min),
                     *max = malloc(n * sizeof *max);
-    demand(values && min && max, "no memory");
+    demand(children && values && min && max, "no memory");
     int64_t got, sample;
     const int64_t from[4] = {0, info.samples / 3, info.samples - 2, info.samples - 70};
     for (int k = 0; k < 4; ++k) {
@@ -88,9 +89,9 @@ static void use(const uint8_t *data, size_t size) {
     if (soai_log_cut(log, &found, &report) == SOA_OK) {
         const soai_place *p = soai_log_place(log);
         demand(p->end <= size && !found == !p->checkpoints, "cut back to nowhere");
-        for (int i = 0; i < p->peaks; ++i) soai_log_bounds(log, p->peak[i].offset, values, &report);
+        for (int i = 0; i < p->peaks; ++i) soai_log_bounds(log, p->peak[i].offset, values, children, &report);
     }
-    free(values), free(min), free(max);
+    free(children), free(values), free(min), free(max);
     soa_log_close(log);
 }
 

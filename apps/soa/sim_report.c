@@ -1,0 +1,159 @@
+/* sim_report.c  how a run of a world is shown: progress, summary for people, summary as JSON. */
+#include "sim_report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+static void on_signal(int number) {
+    (void)number;
+    interrupted = 1;
+}
+
+/* --- progress ----------------------------------------------------------------------------------------------------- */
+
+static double seconds_since(const struct timespec *then) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
+}
+int app_show_progress(void *user, soa_world *world) {
+    app_progress *b = user;
+    const double t = soa_world_time(world), wall = seconds_since(&b->begun);
+    if (!b->quiet) {
+        const char *phase = soa_world_phase(world);
+        if (strcmp(phase, b->phase)) {
+            snprintf(b->phase, sizeof b->phase, "%s", phase);
+            fprintf(stderr, "%s  %8.3f s  phase %s\n", b->tty ? "\r\033[K" : "", t, phase);
+        }
+        if (b->tty ? wall - b->shown > 0.1 : wall - b->shown > 5) {
+            enum { BAR = 30 };
+            char line[BAR + 1];
+            for (int k = 0; k < BAR; ++k) line[k] = k < t / b->end * BAR ? '#' : '.';
+            line[BAR] = 0;
+            soa_world_summary s;
+            soa_world_contact c;
+            if (!soa_world_summarise(world, &s))
+                fprintf(stderr, "%s[%s] %.2f of %g s, %.1f x real time, %lld steps, %d contacts%s", b->tty ? "\r" : "",
+                        line, t, b->end, (t - b->t0) / wall, s.steps, soa_world_contacts(world, &c, 0),
+                        b->tty ? "\033[K" : "\n");
+            b->shown = wall;
+        }
+    }
+    return interrupted != 0;
+}
+
+app_progress app_progress_start(const soa_world *world, double end, int quiet) {
+    app_progress b = {.end = end, .t0 = soa_world_time(world), .quiet = quiet, .tty = isatty(2)};
+    clock_gettime(CLOCK_MONOTONIC, &b.begun);
+    return b;
+}
+void app_progress_end(const app_progress *b) {
+    if (b->tty && !b->quiet) fputs("\r\033[K", stderr);
+}
+void app_catch_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}; /* the second one kills */
+    sigaction(SIGINT, &action, NULL), sigaction(SIGTERM, &action, NULL), sigaction(SIGHUP, &action, NULL);
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGXFSZ, &ignore, NULL); /* a file that may not grow is a failed write, as on a full disk */
+}
+int app_interrupted(void) {
+    return interrupted != 0;
+}
+
+/* --- the summary -------------------------------------------------------------------------------------------------- */
+static void put(app_out *out, const char *name, double value) {
+    out_format(out, "  \"%s\": ", name);
+    out_number(out, value);
+    out_text(out, ",\n");
+}
+static void put_count(app_out *out, const char *name, long long value) {
+    out_format(out, "  \"%s\": %lld,\n", name, value);
+}
+
+int app_write_summary(const app_command *command, const char *path, const soa_scenario *scenario,
+                      const soa_world_summary *s, const char *fault) {
+    char part[1024];
+    struct stat about;
+    const int direct = !stat(path, &about) && !S_ISREG(about.st_mode); /* a pipe, a device: as it is */
+    snprintf(part, sizeof part, "%.1000s%s", path, direct ? "" : ".part");
+    FILE *file = fopen(part, "w");
+    if (!file) return app_fail(command, "%s: %s", part, strerror(errno));
+    app_out out;
+    out_start(&out, fileno(file));
+    out_text(&out, "{\n  \"scenario\": ");
+    out_string(&out, scenario->name ? scenario->name : "");
+    out_format(&out, ",\n  \"seed\": %llu,\n  \"completed\": %s,\n  \"fault\": ", (unsigned long long)scenario->seed,
+               fault ? "false" : "true");
+    if (fault)
+        out_string(&out, fault);
+    else
+        out_text(&out, "null");
+    out_text(&out, ",\n");
+    put(&out, "simulated_s", s->t), put(&out, "wall_s", s->wall_time),
+        put(&out, "real_time_factor", s->real_time_factor);
+    put_count(&out, "ticks", s->ticks), put_count(&out, "steps", s->steps),
+        put_count(&out, "steps_rejected", s->rejected);
+    put_count(&out, "evaluations", s->evaluations), put_count(&out, "touches", s->touches);
+    put_count(&out, "releases", s->releases), put_count(&out, "slips", s->slips);
+    put_count(&out, "below_least_distance", s->saves);
+    put(&out, "kinetic_J", s->kinetic), put(&out, "potential_J", s->potential),
+        put(&out, "contact_stored_J", s->stored);
+    put(&out, "supplied_J", s->supplied), put(&out, "viscous_J", s->viscous), put(&out, "coulomb_J", -s->rubbed);
+    put(&out, "stops_J", -s->stopped), put(&out, "contact_work_J", s->contact),
+        put(&out, "disturbance_J", s->disturbed);
+    put(&out, "energy_error_rel", s->energy_error_rel), put(&out, "contact_created_J", s->contact_created);
+    put(&out, "momentum_error_rel", s->is_free ? s->momentum_error_rel : NAN),
+        put(&out, "closure_error", s->closure_error);
+    if (s->judged) {
+        out_format(&out, "  \"held\": %s,\n", s->held && !fault ? "true" : "false");
+        put(&out, "position_error_m", s->position_error_m), put(&out, "attitude_error_deg", s->attitude_error_deg);
+        put_count(&out, "fingers", s->finger_count), put_count(&out, "fingers_lost", s->fingers_lost);
+        put_count(&out, "fingers_slipped", s->fingers_slipped), put(&out, "slip_worst_m", s->slip_worst_m);
+        put(&out, "internal_force_N", s->internal_force_N),
+            put(&out, "internal_force_least_N", s->internal_force_least);
+        put(&out, "internal_force_most_N", s->internal_force_most);
+    }
+    out_text(&out, "  \"phase\": ");
+    out_string(&out, s->phase);
+    out_text(&out, "\n}\n");
+    const int bad = out_flush(&out) != 0;
+    const int reason = out.error;
+    out_free(&out);
+    if (fclose(file) != 0 || bad || (!direct && rename(part, path) != 0)) {
+        const int why = reason ? reason : errno;
+        if (!direct) remove(part);
+        return app_fail(command, "%s: %s", path, strerror(why));
+    }
+    return APP_OK;
+}
+
+void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s) {
+    printf("\n%s: %g s in %.2f s, %.1f times real time; %lld steps (%lld tried again), %lld evaluations\n",
+           scenario->name ? scenario->name : "scenario", s->t, s->wall_time, s->real_time_factor, s->steps, s->rejected,
+           s->evaluations);
+    printf("energy     kinetic %.6g J, potential %.6g J, in contacts %.3g J\n", s->kinetic, s->potential, s->stored);
+    printf("           motors %+.6g J, viscous friction %+.6g J, Coulomb %+.3g J, stops %+.3g J, contacts %+.6g J\n",
+           s->supplied, 0 - s->viscous, s->rubbed, s->stopped, s->contact);
+    printf("           balance within %.1e of the largest; contacts created %.1e J\n", s->energy_error_rel,
+           s->contact_created);
+    if (s->is_free) printf("momentum   kept within %.1e of the sum over bodies\n", s->momentum_error_rel);
+    if (s->closure_error > 0) printf("loops      closed within %.1e\n", s->closure_error);
+    if (s->touches) printf("contacts   %lld touches, %lld releases, %lld slips\n", s->touches, s->releases, s->slips);
+    if (s->saves)
+        printf("           %lld steps ended below a contact law's least distance (continued linearly there)\n",
+               s->saves);
+    if (s->judged) {
+        printf("object     off its goal by %.3g mm and %.3g deg; internal force %.3g N (%.3g to %.3g)\n",
+               1e3 * s->position_error_m, s->attitude_error_deg, s->internal_force_N, s->internal_force_least,
+               s->internal_force_most);
+        printf("           %d of %d fingers lost, %d slipped (%.2g mm at most)\n", s->fingers_lost, s->finger_count,
+               s->fingers_slipped, 1e3 * s->slip_worst_m);
+        printf("           %s\n", s->held ? "HELD" : "NOT HELD");
+    }
+}

@@ -1,0 +1,27 @@
+/* sim_report.h  how a run of a world is shown: progress, summary for people, summary as JSON. */
+#ifndef SOA_SIM_REPORT_H
+#define SOA_SIM_REPORT_H
+#include "app.h"
+#include "soa/world.h"
+
+#include <time.h>
+
+typedef struct app_progress {
+    double end, shown, t0;
+    struct timespec begun;
+    int tty, quiet;
+    char phase[64];
+} app_progress;
+app_progress app_progress_start(const soa_world *world, double end, int quiet);
+/* A soa_run_progress_fn; user is an app_progress.  Ends the run when a signal asks for it. */
+int app_show_progress(void *user, soa_world *world);
+void app_progress_end(const app_progress *progress);
+/* From here on SIGINT and SIGTERM end a run at the next tick; nonzero once one has come. */
+void app_catch_signals(void);
+int app_interrupted(void);
+
+void app_print_summary(const soa_scenario *scenario, const soa_world_summary *summary);
+/* fault NULL: the run went to its end.  Returns an exit code; mistakes are explained in the name of `command`. */
+int app_write_summary(const app_command *command, const char *path, const soa_scenario *scenario,
+                      const soa_world_summary *summary, const char *fault);
+#endif
