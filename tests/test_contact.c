@@ -288,7 +288,7 @@ static void crowds(int ground, int patch, int cases, const char *name, double cr
 }
 static void free_crowds(void **state) {
     (void)state;
-    crowds(0, 0, 50, "free, one point for each pair", 1e-7);
+    crowds(0, 0, 50, "free, one point for each pair", 1e-6);
     crowds(0, 1, 12, "free, patches", 1e-2);
 }
 static void crowds_on_ground(void **state) {
