@@ -7,12 +7,15 @@ static const double g = 9.80665;
 /* Gravity is turned instead of the plane; the block stands 1.9 mm above it, just touching. */
 static stage block(double slope, double friction, const char *law, const double twist[6], double duration) {
     return made("name: slope\nduration: %g\ngravity: [%.17g, 0, %.17g]\n"
-                "parts:\n  - {name: block, body: {mass: 2, box: [0.2, 0.15, 0.1]}, place: [0, 0, 0.0519], twist: [%g, %g, %g, %g, %g, %g]}\n"
+                "parts:\n  - {name: block, body: {mass: 2, box: [0.2, 0.15, 0.1]}, place: [0, 0, 0.0519], twist: [%g, "
+                "%g, %g, %g, %g, %g]}\n"
                 "shapes:\n  - {name: floor, on: world, plane: {}}\n  - {name: skin, on: block, box: [0.2, 0.15, 0.1]}\n"
                 "contacts:\n  - {between: [skin, floor], friction: %.17g, %s}\nrecording: {rate: 100}\n",
-                duration, g * sin(slope), -g * cos(slope), twist[0], twist[1], twist[2], twist[3], twist[4], twist[5], friction, law);
+                duration, g * sin(slope), -g * cos(slope), twist[0], twist[1], twist[2], twist[3], twist[4], twist[5],
+                friction, law);
 }
-static const char *const laws[3] = {"law: safe, stiffness: 40, damping: 200", "law: hunt-crossley, stiffness: 1e6, loss: 2",
+static const char *const laws[3] = {"law: safe, stiffness: 40, damping: 200",
+                                    "law: hunt-crossley, stiffness: 1e6, loss: 2",
                                     "law: linear, stiffness: 3e4, damping: 300"};
 static const double rest[6] = {0};
 
@@ -35,8 +38,9 @@ static void sticks_for_a_minute(void **state) {
         const int n = soa_world_contacts(s.world, points, 8);
         double pull = 0;
         for (int i = 0; i < n; ++i) weight += points[i].pressure * points[i].normal[2], pull += points[i].tangential[0];
-        printf("  law %d, %.0f %% of the friction angle: moved %.2e m in 60 s; forces %.9f, %.9f of weight; %.2f s\n", c % 3,
-               100 * slope / atan(mu), worst, fabs(weight) / (2 * g * cos(slope)), fabs(pull) / (2 * g * sin(slope)), cpu_time() - began);
+        printf("  law %d, %.0f %% of the friction angle: moved %.2e m in 60 s; forces %.9f, %.9f of weight; %.2f s\n",
+               c % 3, 100 * slope / atan(mu), worst, fabs(weight) / (2 * g * cos(slope)),
+               fabs(pull) / (2 * g * sin(slope)), cpu_time() - began);
         assert_true(worst < 1e-8);
         near("pressure", fabs(weight), 2 * g * cos(slope), 1e-5);
         near("friction", fabs(pull), 2 * g * sin(slope), 1e-5);
@@ -68,7 +72,8 @@ static void thrown_block_stops(void **state) {
         run_to(&s, 3);
         const double x = q_of(&s, "block.root")[0], far = 1.5 * 1.5 / (2 * 0.4 * g);
         run_to(&s, 8);
-        printf("  law %d: %.6f m, closed form %.6f m; then moved %.1e m in 5 s\n", c, x, far, q_of(&s, "block.root")[0] - x);
+        printf("  law %d: %.6f m, closed form %.6f m; then moved %.1e m in 5 s\n", c, x, far,
+               q_of(&s, "block.root")[0] - x);
         near("where it stops", x, far, 5e-3 * far); /* it rocks a little while it settles */
         near("stays", q_of(&s, "block.root")[0], x, 1e-8);
         closed(&s);
@@ -101,9 +106,11 @@ static void direction_follows(void **state) {
 static void ball_comes_to_roll(void **state) {
     (void)state;
     const double mu = 0.2, v0 = 2, r = 0.05;
-    stage s = made("name: roll\nduration: 3\ngravity: [0, 0, -9.80665]\nparts:\n  - {name: ball, body: {mass: 1, sphere: 50 mm}, place: [0, 0, %.17g], twist: [0, 0, 0, 2, 0, 0]}\n"
+    stage s = made("name: roll\nduration: 3\ngravity: [0, 0, -9.80665]\nparts:\n  - {name: ball, body: {mass: 1, "
+                   "sphere: 50 mm}, place: [0, 0, %.17g], twist: [0, 0, 0, 2, 0, 0]}\n"
                    "shapes:\n  - {name: floor, on: world, plane: {}}\n  - {name: skin, on: ball, sphere: 50 mm}\n"
-                   "contacts:\n  - {between: [skin, floor], friction: 0.2, law: linear, margin: 0.1 mm, stiffness: 1e5, damping: 100}\nrecording: {rate: 1000}\n",
+                   "contacts:\n  - {between: [skin, floor], friction: 0.2, law: linear, margin: 0.1 mm, stiffness: "
+                   "1e5, damping: 100}\nrecording: {rate: 1000}\n",
                    r + 1e-4 - g / 1e5);
     double when = 0, v[3];
     while (soa_world_time(s.world) < 1.5) {
@@ -113,7 +120,8 @@ static void ball_comes_to_roll(void **state) {
         const double slip = v[0] - v_of(&s, "ball.root")[1] * r;
         if (!when && slip < 1e-3 * v0) when = soa_world_time(s.world);
     }
-    printf("  rolls after %.5f s, closed form %.5f; speed %.7f, closed form %.7f\n", when, 2 * v0 / (7 * mu * g), v[0], 5. / 7 * v0);
+    printf("  rolls after %.5f s, closed form %.5f; speed %.7f, closed form %.7f\n", when, 2 * v0 / (7 * mu * g), v[0],
+           5. / 7 * v0);
     near("when", when, 2 * v0 / (7 * mu * g), 2e-3);
     near("speed", v[0], 5. / 7 * v0, 2e-4);
     const double before = v[0];
@@ -128,12 +136,16 @@ static void billiard_pairs(void **state) {
     (void)state;
     for (int c = 0; c < 5; ++c) {
         const double off = 0.012 * c, r = 0.03; /* across the line of flight */
-        stage s = made("name: pair\nduration: 1\ngravity: [0, 0, 0]\nparts:\n"
-                       "  - {name: a, body: {mass: 0.17, sphere: 30 mm}, place: [-0.2, %.17g, 0], twist: [0, 0, 0, 1, 0, 0]}\n"
-                       "  - {name: b, body: {mass: 0.17, sphere: 30 mm}}\n"
-                       "shapes:\n  - {name: sa, group: balls, on: a, sphere: 30 mm}\n  - {name: sb, group: balls, on: b, sphere: 30 mm}\n"
-                       "contacts:\n  - {between: [balls, balls], friction: 0, law: hunt-crossley, stiffness: 1e9, loss: 0, margin: 0.1 mm}\n"
-                       "recording: {rate: 1000}\n", off);
+        stage s = made(
+            "name: pair\nduration: 1\ngravity: [0, 0, 0]\nparts:\n"
+            "  - {name: a, body: {mass: 0.17, sphere: 30 mm}, place: [-0.2, %.17g, 0], twist: [0, 0, 0, 1, 0, 0]}\n"
+            "  - {name: b, body: {mass: 0.17, sphere: 30 mm}}\n"
+            "shapes:\n  - {name: sa, group: balls, on: a, sphere: 30 mm}\n  - {name: sb, group: balls, on: b, sphere: "
+            "30 mm}\n"
+            "contacts:\n  - {between: [balls, balls], friction: 0, law: hunt-crossley, stiffness: 1e9, loss: 0, "
+            "margin: 0.1 mm}\n"
+            "recording: {rate: 1000}\n",
+            off);
         run_to(&s, 0.5);
         double va[3], vb[3];
         velocity_of(&s, "a.root", va), velocity_of(&s, "b.root", vb);
@@ -157,13 +169,18 @@ static void stack_stands(void **state) {
     (void)state;
     char parts[2000] = "", shapes[2000] = "";
     for (int i = 0; i < 5; ++i) {
-        snprintf(parts + strlen(parts), sizeof parts - strlen(parts), "  - {name: b%d, body: {mass: 1, box: [0.1, 0.1, 0.1]}, place: [0, 0, %g]}\n", i,
+        snprintf(parts + strlen(parts), sizeof parts - strlen(parts),
+                 "  - {name: b%d, body: {mass: 1, box: [0.1, 0.1, 0.1]}, place: [0, 0, %g]}\n", i,
                  0.05 + 0.1019 * i + 0.0019);
-        snprintf(shapes + strlen(shapes), sizeof shapes - strlen(shapes), "  - {name: s%d, group: boxes, on: b%d, box: [0.1, 0.1, 0.1]}\n", i, i);
+        snprintf(shapes + strlen(shapes), sizeof shapes - strlen(shapes),
+                 "  - {name: s%d, group: boxes, on: b%d, box: [0.1, 0.1, 0.1]}\n", i, i);
     }
-    stage s = made("name: stack\nduration: 10\ngravity: [0, 0, -9.80665]\nparts:\n%sshapes:\n  - {name: floor, group: ground, on: world, plane: {}}\n%s"
-                   "contacts:\n  - {between: [boxes, boxes], friction: 0.5, stiffness: 40, damping: 100}\n"
-                   "  - {between: [boxes, ground], friction: 0.5, stiffness: 40, damping: 100}\nrecording: {rate: 100}\n", parts, shapes);
+    stage s =
+        made("name: stack\nduration: 10\ngravity: [0, 0, -9.80665]\nparts:\n%sshapes:\n  - {name: floor, group: "
+             "ground, on: world, plane: {}}\n%s"
+             "contacts:\n  - {between: [boxes, boxes], friction: 0.5, stiffness: 40, damping: 100}\n"
+             "  - {between: [boxes, ground], friction: 0.5, stiffness: 40, damping: 100}\nrecording: {rate: 100}\n",
+             parts, shapes);
     const double began = cpu_time();
     run_to(&s, 5);
     double at[5][7], worst = 0;
@@ -181,7 +198,8 @@ static void stack_stands(void **state) {
     double force[5] = {0};
     for (int i = 0; i < n; ++i) { /* on the upper of the two */
         const int low = !strcmp(points[i].shape_a, "floor") || !strcmp(points[i].shape_b, "floor") ? 0
-                        : points[i].shape_a[1] < points[i].shape_b[1] ? points[i].shape_a[1] - '0' + 1 : points[i].shape_b[1] - '0' + 1;
+                        : points[i].shape_a[1] < points[i].shape_b[1] ? points[i].shape_a[1] - '0' + 1
+                                                                      : points[i].shape_b[1] - '0' + 1;
         force[low] += fabs(points[i].pressure * points[i].normal[2]);
     }
     printf("  moved %.1e m or rad from 5 s to 10 s; %d points; %.2f s\n", worst, n, cpu_time() - began);
@@ -198,10 +216,13 @@ static void box_tips_at_its_angle(void **state) {
         const double turn = critical + 0.01 * side, c = cos(turn), si = sin(turn);
         /* the edge at the origin */
         const double x = -(c * a / 2 - si * h / 2), z = si * a / 2 + c * h / 2;
-        stage s = made("name: tip\nduration: 3\ngravity: [0, 0, -9.80665]\nparts:\n  - {name: box, body: {mass: 1, box: [0.1, 0.1, 0.3]}, place: {xyz: [%.17g, 0, %.17g], rpy: [0, %.17g, 0]}}\n"
-                       "shapes:\n  - {name: floor, on: world, plane: {}}\n  - {name: skin, on: box, box: [0.1, 0.1, 0.3]}\n"
-                       "contacts:\n  - {between: [skin, floor], friction: 0.8, law: linear, stiffness: 1e5, damping: 200, margin: 1 mm}\nrecording: {rate: 100}\n",
-                       x, z + 1e-3 - g / 2e5, turn);
+        stage s =
+            made("name: tip\nduration: 3\ngravity: [0, 0, -9.80665]\nparts:\n  - {name: box, body: {mass: 1, box: "
+                 "[0.1, 0.1, 0.3]}, place: {xyz: [%.17g, 0, %.17g], rpy: [0, %.17g, 0]}}\n"
+                 "shapes:\n  - {name: floor, on: world, plane: {}}\n  - {name: skin, on: box, box: [0.1, 0.1, 0.3]}\n"
+                 "contacts:\n  - {between: [skin, floor], friction: 0.8, law: linear, stiffness: 1e5, damping: 200, "
+                 "margin: 1 mm}\nrecording: {rate: 100}\n",
+                 x, z + 1e-3 - g / 2e5, turn);
         run_to(&s, 3);
         const double up = q_of(&s, "box.root")[2];
         printf("  %+.2f rad from the critical angle: centre %.3f m high at rest\n", 0.01 * side, up);
@@ -212,8 +233,9 @@ static void box_tips_at_its_angle(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sticks_for_a_minute), cmocka_unit_test(slides_down),    cmocka_unit_test(thrown_block_stops),
-        cmocka_unit_test(direction_follows),   cmocka_unit_test(ball_comes_to_roll), cmocka_unit_test(billiard_pairs),
+        cmocka_unit_test(sticks_for_a_minute), cmocka_unit_test(slides_down),
+        cmocka_unit_test(thrown_block_stops),  cmocka_unit_test(direction_follows),
+        cmocka_unit_test(ball_comes_to_roll),  cmocka_unit_test(billiard_pairs),
         cmocka_unit_test(stack_stands),        cmocka_unit_test(box_tips_at_its_angle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,8 +25,10 @@ static void write_pendulum(double coulomb, double viscous, double lower, double 
     soa_model_free(model);
 }
 static stage pendulum(double gravity, double angle, double rate, const char *more) {
-    stage s = made("name: pendulum\nduration: 100\ngravity: [0, 0, %.17g]\nparts:\n  - {name: p, model: %s, positions: {hinge: %.17g}, rates: {hinge: %.17g}%s}\n"
-                   "recording: {rate: 100}\n", -gravity, pendulum_file, angle, rate, more);
+    stage s = made("name: pendulum\nduration: 100\ngravity: [0, 0, %.17g]\nparts:\n  - {name: p, model: %s, positions: "
+                   "{hinge: %.17g}, rates: {hinge: %.17g}%s}\n"
+                   "recording: {rate: 100}\n",
+                   -gravity, pendulum_file, angle, rate, more);
     unlink(pendulum_file);
     return s;
 }
@@ -40,7 +42,8 @@ static void friction_holds_and_stops(void **state) {
     run_to(&s, 1);
     const double q0 = q_of(&s, "p.hinge")[0];
     run_to(&s, 61);
-    printf("  held at 0.97 of its friction: gives %.1e rad, then creeps %.1e rad in 60 s\n", q0 - 0.3, q_of(&s, "p.hinge")[0] - q0);
+    printf("  held at 0.97 of its friction: gives %.1e rad, then creeps %.1e rad in 60 s\n", q0 - 0.3,
+           q_of(&s, "p.hinge")[0] - q0);
     near("gives", q0, 0.3, 1e-3); /* it starts unstrained, and falls into its friction */
     near("creep", q_of(&s, "p.hinge")[0], q0, 1e-9);
     closed(&s);
@@ -76,7 +79,8 @@ static void stops_push_only(void **state) {
     (void)state;
     for (int c = 0; c < 2; ++c) {
         write_pendulum(0, 0, -1, 1, 0);
-        stage s = pendulum(0, 0, 2, c ? ", stop_stiffness: 3000, stop_damping: 20" : ", stop_stiffness: 3000, stop_damping: 0");
+        stage s = pendulum(0, 0, 2,
+                           c ? ", stop_stiffness: 3000, stop_damping: 20" : ", stop_stiffness: 3000, stop_damping: 0");
         double most = 0, before = 2;
         while (soa_world_time(s.world) < 0.9) {
             OK(tick(&s));
@@ -99,7 +103,8 @@ static void saturation(void **state) {
     (void)state;
     write_pendulum(0, 0, -INFINITY, INFINITY, 0);
     stage s = made("name: pendulum\nduration: 10\ngravity: [0, 0, 0]\nparts:\n  - {name: p, model: %s, effort: 1.5}\n"
-                   "control: {rate: 100, phases: [{name: go, actions: [{law: joint-pd, part: p, goal: {hinge: 100}, stiffness: 50, damping: 0}]}]}\n",
+                   "control: {rate: 100, phases: [{name: go, actions: [{law: joint-pd, part: p, goal: {hinge: 100}, "
+                   "stiffness: 50, damping: 0}]}]}\n",
                    pendulum_file);
     unlink(pendulum_file);
     run_to(&s, 1);
@@ -122,7 +127,9 @@ static int keep_path(void *user, const soa_sim_sample *sample) {
 static void puma_drops_alike(void **state) {
     (void)state;
     for (int rub = 0; rub < 2; ++rub) {
-        stage s = made("name: drop\nduration: 1\nparts:\n  - {name: p, model: puma560, friction_scale: %d}\nrecording: {rate: 100}\n", rub);
+        stage s = made("name: drop\nduration: 1\nparts:\n  - {name: p, model: puma560, friction_scale: %d}\nrecording: "
+                       "{rate: 100}\n",
+                       rub);
         soa_read_options none = {0};
         const soa_model *model = NULL;
         OK(soa_model_open("puma560", &none, &model, NULL));
@@ -140,7 +147,8 @@ static void puma_drops_alike(void **state) {
             run_to(&s, 0.01 * i);
             for (int k = 0; k < 6; ++k) worst = fmax(worst, fabs(soa_world_q(s.world)[k] - p.q[i][k]));
         }
-        printf("  %s friction: largest difference %.1e rad in 1 s (%ld stops, %ld releases)\n", rub ? "with" : "without", worst, r.stops, r.releases);
+        printf("  %s friction: largest difference %.1e rad in 1 s (%ld stops, %ld releases)\n",
+               rub ? "with" : "without", worst, r.stops, r.releases);
         assert_true(worst <= (rub ? 5e-3 : 1e-6));
         soa_model_free(model);
         closed(&s);
@@ -151,10 +159,14 @@ static void puma_drops_alike(void **state) {
 static void floating_arms(void **state) {
     (void)state;
     for (int keep = 0; keep < 2; ++keep) {
-        stage s = made("name: float\nduration: 2\ngravity: [0, 0, 0]\nparts:\n"
-                       "  - {name: robot, model: two-puma, floating: true, friction_scale: 0, damping_scale: 0, twist: [0.1, -0.05, 0.2, 0.03, 0.02, -0.04], positions: {left_joint2: 0.5, right_joint3: -0.4}}\n"
-                       "control: {rate: 200, phases: [{name: go, actions: [{law: joint-pd, part: robot, goal: {left_joint1: 1, left_joint2: -0.5, right_joint3: 1, right_joint5: 0.7}, time: 1.5, stiffness: 200, damping: 30}]}]}\n"
-                       "integration: {keep_momentum: %s}\nrecording: {rate: 200}\n", keep ? "true" : "false");
+        stage s = made(
+            "name: float\nduration: 2\ngravity: [0, 0, 0]\nparts:\n"
+            "  - {name: robot, model: two-puma, floating: true, friction_scale: 0, damping_scale: 0, twist: [0.1, "
+            "-0.05, 0.2, 0.03, 0.02, -0.04], positions: {left_joint2: 0.5, right_joint3: -0.4}}\n"
+            "control: {rate: 200, phases: [{name: go, actions: [{law: joint-pd, part: robot, goal: {left_joint1: 1, "
+            "left_joint2: -0.5, right_joint3: 1, right_joint5: 0.7}, time: 1.5, stiffness: 200, damping: 30}]}]}\n"
+            "integration: {keep_momentum: %s}\nrecording: {rate: 200}\n",
+            keep ? "true" : "false");
         const soa_model *m = soa_world_model(s.world);
         soa_work *work;
         OK(soa_work_create(m, &work));
@@ -172,8 +184,10 @@ static void floating_arms(void **state) {
                 OK(soa_velocity(m, work, info.frame, SOA_AXES_WORLD, V));
                 for (int k = 0; k < 3; ++k)
                     arm[k] = at.R[3 * k] * info.com[0] + at.R[3 * k + 1] * info.com[1] + at.R[3 * k + 2] * info.com[2];
-                const double turn[3] = {V[1] * arm[2] - V[2] * arm[1], V[2] * arm[0] - V[0] * arm[2], V[0] * arm[1] - V[1] * arm[0]};
-                for (int k = 0; k < 3; ++k) c[k] += info.mass * (at.p[k] + arm[k]), p[k] += info.mass * (V[3 + k] + turn[k]);
+                const double turn[3] = {V[1] * arm[2] - V[2] * arm[1], V[2] * arm[0] - V[0] * arm[2],
+                                        V[0] * arm[1] - V[1] * arm[0]};
+                for (int k = 0; k < 3; ++k)
+                    c[k] += info.mass * (at.p[k] + arm[k]), p[k] += info.mass * (V[3 + k] + turn[k]);
                 mass += info.mass;
             }
             for (int k = 0; k < 3; ++k) c[k] /= mass, p[k] /= mass;
@@ -182,8 +196,8 @@ static void floating_arms(void **state) {
         }
         const soa_world_summary sum = summary_of(&s);
         assert_true(sum.kinetic > 0.1 && fabs(sum.supplied) > 0.1);
-        printf("  keep_momentum %s: momentum %.1e, centre of mass off its line %.1e m, energy %.1e\n", keep ? "true " : "false", sum.momentum_error_rel,
-               worst, sum.energy_error_rel);
+        printf("  keep_momentum %s: momentum %.1e, centre of mass off its line %.1e m, energy %.1e\n",
+               keep ? "true " : "false", sum.momentum_error_rel, worst, sum.energy_error_rel);
         assert_true(sum.is_free);
         assert_true(sum.momentum_error_rel <= (keep ? 1e-12 : 1e-7));
         assert_true(worst <= 1e-7);
@@ -198,11 +212,15 @@ static void massless_links_are_free(void **state) {
     (void)state;
     double at[2][12];
     for (int c = 0; c < 2; ++c) {
-        stage s = made("name: body\nduration: 1\ngravity: [0.3, 0, -2]\nparts:\n"
-                       "  - {name: b, body: {mass: 3, com: [0.02, -0.01, 0.03], inertia: [0.1, 0.15, 0.2, 0.01, 0, 0.02]}, massless_links: %s,\n"
-                       "     place: {xyz: [0.1, 0.2, 0.3], rpy: [0.2, 0.1, -0.3]}, twist: [0.4, 0.3, -0.5, 0.1, 0.2, 0.3], frames: [{name: tip, on: b, at: {xyz: [0.1, 0, 0]}}]}\n"
-                       "disturbances:\n  - {frame: b.tip, start: 0.2, duration: 0.3, wrench: [0.1, -0.2, 0.1, 1, 2, -1]}\n"
-                       "recording: {rate: 100}\n", c ? "true" : "false");
+        stage s =
+            made("name: body\nduration: 1\ngravity: [0.3, 0, -2]\nparts:\n"
+                 "  - {name: b, body: {mass: 3, com: [0.02, -0.01, 0.03], inertia: [0.1, 0.15, 0.2, 0.01, 0, 0.02]}, "
+                 "massless_links: %s,\n"
+                 "     place: {xyz: [0.1, 0.2, 0.3], rpy: [0.2, 0.1, -0.3]}, twist: [0.4, 0.3, -0.5, 0.1, 0.2, 0.3], "
+                 "frames: [{name: tip, on: b, at: {xyz: [0.1, 0, 0]}}]}\n"
+                 "disturbances:\n  - {frame: b.tip, start: 0.2, duration: 0.3, wrench: [0.1, -0.2, 0.1, 1, 2, -1]}\n"
+                 "recording: {rate: 100}\n",
+                 c ? "true" : "false");
         run_to(&s, 1);
         const soa_model *m = soa_world_model(s.world);
         soa_work *work;
@@ -221,7 +239,8 @@ static void massless_links_are_free(void **state) {
 static void push_gives_impulse(void **state) {
     (void)state;
     stage s = made("name: push\nduration: 1\ngravity: [0, 0, 0]\nparts:\n  - {name: b, body: {mass: 2, sphere: 0.1}}\n"
-                   "disturbances:\n  - {frame: b, start: 0.123, duration: 0.25, wrench: [0, 0, 0.03, 4, 0, 0]}\nrecording: {rate: 100}\n");
+                   "disturbances:\n  - {frame: b, start: 0.123, duration: 0.25, wrench: [0, 0, 0.03, 4, 0, "
+                   "0]}\nrecording: {rate: 100}\n");
     run_to(&s, 1);
     double v[3];
     velocity_of(&s, "b.root", v);
@@ -234,9 +253,12 @@ static void push_gives_impulse(void **state) {
 /* A loop stays closed: two bodies on a hinge, swinging under gravity, as a double pendulum does. */
 static void loops_stay_closed(void **state) {
     (void)state;
-    stage s = made("name: loop\nduration: 3\nparts:\n  - {name: a, body: {mass: 1, box: [0.4, 0.05, 0.05]}, place: [0.2, 0, 0]}\n  - {name: b, body: {mass: 1, box: [0.4, 0.05, 0.05]}, place: [0.6, 0, 0]}\n"
-                   "constraints:\n  - {kind: loop, frames: [world, a], joint: revolute, axis: [0, 1, 0], place2: [-0.2, 0, 0]}\n"
-                   "  - {kind: loop, frames: [a, b], joint: spherical, place1: [0.2, 0, 0], place2: [-0.2, 0, 0]}\nrecording: {rate: 100}\n");
+    stage s = made(
+        "name: loop\nduration: 3\nparts:\n  - {name: a, body: {mass: 1, box: [0.4, 0.05, 0.05]}, place: [0.2, 0, 0]}\n "
+        " - {name: b, body: {mass: 1, box: [0.4, 0.05, 0.05]}, place: [0.6, 0, 0]}\n"
+        "constraints:\n  - {kind: loop, frames: [world, a], joint: revolute, axis: [0, 1, 0], place2: [-0.2, 0, 0]}\n"
+        "  - {kind: loop, frames: [a, b], joint: spherical, place1: [0.2, 0, 0], place2: [-0.2, 0, 0]}\nrecording: "
+        "{rate: 100}\n");
     run_to(&s, 3);
     const soa_world_summary sum = summary_of(&s);
     printf("  closure %.1e m, energy %.1e\n", sum.closure_error, sum.energy_error_rel);
@@ -247,9 +269,11 @@ static void loops_stay_closed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(friction_holds_and_stops), cmocka_unit_test(viscous_and_spring), cmocka_unit_test(stops_push_only),
-        cmocka_unit_test(saturation),               cmocka_unit_test(puma_drops_alike),   cmocka_unit_test(floating_arms),
-        cmocka_unit_test(massless_links_are_free),  cmocka_unit_test(push_gives_impulse), cmocka_unit_test(loops_stay_closed),
+        cmocka_unit_test(friction_holds_and_stops), cmocka_unit_test(viscous_and_spring),
+        cmocka_unit_test(stops_push_only),          cmocka_unit_test(saturation),
+        cmocka_unit_test(puma_drops_alike),         cmocka_unit_test(floating_arms),
+        cmocka_unit_test(massless_links_are_free),  cmocka_unit_test(push_gives_impulse),
+        cmocka_unit_test(loops_stay_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,8 @@ typedef struct stage {
 static inline stage opened(const char *text) {
     stage s;
     soa_report report = {SOA_OK, -1, 0, ""};
-    if (soa_scenario_parse(text, strlen(text), "test.yaml", &s.scenario, &report)) fail_msg("%s\n%s", report.text, text);
+    if (soa_scenario_parse(text, strlen(text), "test.yaml", &s.scenario, &report))
+        fail_msg("%s\n%s", report.text, text);
     if (soa_world_create(&s.scenario, &s.world, &report)) fail_msg("%s\n%s", report.text, text);
     return s;
 }

@@ -285,7 +285,7 @@ typedef struct soa_world_summary {
     long long saves;              /* evaluations at accepted states below a contact's least distance */
     double kinetic, potential, stored, supplied, viscous, rubbed, stopped, contact, disturbed; /* J: energies; works since the start */
     double energy_error_rel;      /* of the balance, largest, over the largest energy in play */
-    double contact_created;       /* J, most that contacts ever gave beyond what they had taken */
+    double contact_created;       /* J, most by which work of contacts and what they store together ever rose: 0 but for errors */
     int is_free;                  /* momentum means something: no gravity, nothing touches the world */
     double momentum_error_rel;    /* largest |h - h(0) - impulses| over the largest sum of |h_i|; worse of linear and angular */
     double closure_error;         /* m or rad, of loops */

@@ -163,7 +163,8 @@ soa_status soai_contact_open(soa_world *w, soa_report *report) {
 void soai_contact_close(soa_world *w) {
     for (int i = 0; i < w->solid_count; ++i) soa_hull_free(&w->solids[i].hull);
     free(w->solids), free(w->meeting_of), free(w->meetings), free(w->order), free(w->bounds), free(w->pose);
-    free(w->twist), free(w->touch), free(w->pairs), free(w->first_slot), free(w->next_slot), free(w->met), free(w->reach);
+    free(w->twist), free(w->touch), free(w->pairs), free(w->first_slot), free(w->next_slot), free(w->met),
+        free(w->reach);
 }
 
 /* --- forces at one state ------------------------------------------------------------------------------------------ */
@@ -180,7 +181,8 @@ void soai_contact_index(soa_world *w) {
 
 /* The slot of each point of a patch, -1: none.  Points keep the slot of their features; those whose features are new take the
  * nearest slot that is left over. */
-static void match_slots(const soa_world *w, int meeting, const soa_patch *patch, double margin, int slot[SOA_PATCH_MOST]) {
+static void match_slots(const soa_world *w, int meeting, const soa_patch *patch, double margin,
+                        int slot[SOA_PATCH_MOST]) {
     int left = 0;
     for (int p = 0; p < patch->count; ++p) {
         slot[p] = -1;
@@ -198,7 +200,8 @@ static void match_slots(const soa_world *w, int meeting, const soa_patch *patch,
             int taken = 0;
             for (int p = 0; p < patch->count; ++p) taken = taken || slot[p] == k;
             for (int p = 0; p < patch->count && !taken; ++p) {
-                double off = deepest > 0 ? -margin * margin * w->slots[k].depth / deepest : 0; /* of two at a place the one that presses */
+                double off = deepest > 0 ? -margin * margin * w->slots[k].depth / deepest
+                                         : 0; /* of two at a place the one that presses */
                 for (int j = 0; j < 3; ++j) off += pow(patch->points[p].point_a[j] - w->slots[k].point[j], 2);
                 if (slot[p] < 0 && off < least) least = off, point = p, best = k;
             }
@@ -224,7 +227,8 @@ static void across_normal(const double spring[3], const double normal[3], double
 }
 
 /* One point of contact: where it is, how it moves, how deep it presses. */
-static soa_status place_touch(soa_world *w, int meeting, double time, const double normal[3], const soa_patch_point *p, int slot) {
+static soa_status place_touch(soa_world *w, int meeting, double time, const double normal[3], const soa_patch_point *p,
+                              int slot) {
     const soai_meeting *m = &w->meetings[meeting];
     const soa_contact_pair *law = &w->scenario->contacts[m->law];
     if (w->touch_count >= w->touch_most) return SOA_E_MEMORY;
@@ -277,7 +281,8 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     const soai_meeting *m = &w->meetings[t->meeting];
     const soa_contact_pair *law = &w->scenario->contacts[m->law];
     double across[3];
-    soa_contact_pair softer = *law; /* a point that did not come by its motion has its damper with its depth, not at once */
+    soa_contact_pair softer =
+        *law; /* a point that did not come by its motion has its damper with its depth, not at once */
     if (t->offset > 0) softer.damping *= fmin(1, fmax(0, t->depth) / (0.1 * law->margin));
     soa_status s = soai_contact_force(&softer, t->distance + t->offset, t->rate, &t->pressure, &t->stored, &t->saved);
     if (s) return s;
@@ -287,8 +292,10 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     const double k = t->weight * law->tangential_stiffness, c = t->weight * law->tangential_damping;
     double spin = 0;
     t->stiffness = k;
-    if (t->slot >= 0) across_normal(y + w->at_slots + 3 * t->slot, t->normal, across);
-    else across[0] = across[1] = across[2] = 0;
+    if (t->slot >= 0)
+        across_normal(y + w->at_slots + 3 * t->slot, t->normal, across);
+    else
+        across[0] = across[1] = across[2] = 0;
     for (int j = 0; j < 3; ++j) {
         t->tangential[j] = -k * across[j] - c * t->velocity[j];
         spin += 0.5 * t->normal[j] * (w->twist[6 * m->a + j] + w->twist[6 * m->b + j]);
@@ -302,7 +309,8 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     const double slip = stretch > 0 ? soai_slip_part(t->bound > 0 ? k * length / t->bound : 1) * stretch / length : 0;
     cross(t->normal, across, t->spring_rate);
     /* where the damper alone is beyond the bound, the spring may follow the motion slowly: 2 k / c instead of |v| / |s| */
-    const double speed = sqrt(dot(t->velocity, t->velocity)), pace = c * speed > 2 * t->bound ? 2 * t->bound / (c * speed) : 1;
+    const double speed = sqrt(dot(t->velocity, t->velocity)),
+                 pace = c * speed > 2 * t->bound ? 2 * t->bound / (c * speed) : 1;
     for (int j = 0; j < 3; ++j)
         t->spring_rate[j] = pace * (t->velocity[j] - slip * across[j]) + spin * t->spring_rate[j];
     t->slip_rate = t->sliding ? fmax(slip * length, (1 - pace) * speed) : slip * length;

@@ -105,7 +105,8 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         ledger[SOAI_SUPPLIED] += tau * v[i];
         ledger[SOAI_VISCOUS] += w->damping[i] * v[i] * v[i];
         const double up = w->friction_up[i], down = w->friction_down[i];
-        if (up > 0 || down > 0) { /* a spring and a damper within Coulomb's bounds; the model's own sign(v) is put back */
+        if (up > 0 ||
+            down > 0) { /* a spring and a damper within Coulomb's bounds; the model's own sign(v) is put back */
             const double most = fmax(up, down), k = most / joint_give;
             const double rub = fmin(fmax(-k * spring[i] - 2e-3 * k * v[i], -up), down);
             tau += rub + (v[i] > 0 ? up : v[i] < 0 ? -down : 0);
@@ -115,7 +116,9 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
             rate[w->at_joints + i] = v[i] * spring[i] > 0 ? v[i] * (1 - soai_slip_part(use)) : v[i];
         }
         if (w->stop_k[i] > 0) {
-            const double q = w->q[w->v_of_q[i]], over = q > w->upper[i] ? q - w->upper[i] : q < w->lower[i] ? q - w->lower[i] : 0;
+            const double q = w->q[w->v_of_q[i]], over = q > w->upper[i]   ? q - w->upper[i]
+                                                        : q < w->lower[i] ? q - w->lower[i]
+                                                                          : 0;
             if (over != 0) {
                 double stop = -w->stop_k[i] * over - w->stop_c[i] * v[i];
                 if (stop * over > 0) stop = 0; /* never pulling */
@@ -160,10 +163,12 @@ soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[
         const double local[9] = {J[0], J[3], J[4], J[3], J[1], J[5], J[4], J[5], J[2]};
         for (int r = 0; r < 3; ++r)
             for (int k = 0; k < 3; ++k)
-                RI[3 * r + k] = at.R[3 * r] * local[k] + at.R[3 * r + 1] * local[3 + k] + at.R[3 * r + 2] * local[6 + k];
+                RI[3 * r + k] =
+                    at.R[3 * r] * local[k] + at.R[3 * r + 1] * local[3 + k] + at.R[3 * r + 2] * local[6 + k];
         for (int r = 0; r < 3; ++r)
             for (int k = 0; k < 3; ++k)
-                I[3 * r + k] = RI[3 * r] * at.R[3 * k] + RI[3 * r + 1] * at.R[3 * k + 1] + RI[3 * r + 2] * at.R[3 * k + 2];
+                I[3 * r + k] =
+                    RI[3 * r] * at.R[3 * k] + RI[3 * r + 1] * at.R[3 * k + 1] + RI[3 * r + 2] * at.R[3 * k + 2];
         for (int r = 0; r < 3; ++r) {
             arm[r] = at.R[3 * r] * info.com[0] + at.R[3 * r + 1] * info.com[1] + at.R[3 * r + 2] * info.com[2];
             c[r] = at.p[r] + arm[r];
@@ -278,7 +283,7 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
         double size = fabs(y[i]), absolute = o->absolute_tolerance;
         if (i < w->nq && w->angle[i] && size > 1) size = 1;
         if (i >= w->at_ledger && i < w->at_slots) size = fmax(size, w->state->stats.energy_scale), absolute *= 10;
-        if (i >= w->at_slots) absolute = fmax(absolute, 1e-6); /* springs of friction: their rates have corners */
+        if (i >= w->at_slots) absolute = fmax(absolute, 1e-7); /* springs of friction: their rates have corners */
         out[i] = 1 / (o->relative_tolerance * size + absolute + 1e-15 * fabs(y[i]));
         if (!(out[i] > 0)) return -1;
     }
@@ -326,11 +331,12 @@ static double longest(soa_world *w, const double *y) {
         const soai_meeting *pair = &w->meetings[m];
         const double *Va = w->twist + 6 * pair->a, *Vb = w->twist + 6 * pair->b;
         soa_distance d;
-        if (soa_shape_distance(&w->solids[pair->a].shape, &w->pose[pair->a], &w->solids[pair->b].shape, &w->pose[pair->b],
-                               &w->caches[m], &d))
+        if (soa_shape_distance(&w->solids[pair->a].shape, &w->pose[pair->a], &w->solids[pair->b].shape,
+                               &w->pose[pair->b], &w->caches[m], &d))
             continue;
         double ra[3], rb[3], ta[3], tb[3], rate = 0;
-        for (int k = 0; k < 3; ++k) ra[k] = d.point_a[k] - w->pose[pair->a].p[k], rb[k] = d.point_b[k] - w->pose[pair->b].p[k];
+        for (int k = 0; k < 3; ++k)
+            ra[k] = d.point_a[k] - w->pose[pair->a].p[k], rb[k] = d.point_b[k] - w->pose[pair->b].p[k];
         cross(Va, ra, ta), cross(Vb, rb, tb);
         for (int k = 0; k < 3; ++k) rate += d.normal[k] * (Va[3 + k] + ta[k] - Vb[3 + k] - tb[k]);
         const double gap = d.distance - w->scenario->contacts[pair->law].margin;
@@ -394,7 +400,10 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
               ARKStepSetMinStep(w->ark, o->method == SOA_INTEGRATE_FIXED ? 0 : error_step);
         if (!bad && (w->meeting_count || o->max_joint_step > 0)) bad = ARKStepSetStabilityFn(w->ark, bound_step, w);
         if (!bad && implicit)
-            bad = ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) || ARKStepSetOrder(w->ark, o->order > 5 ? 5 : o->order < 2 ? 2 : o->order);
+            bad = ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) ||
+                  ARKStepSetOrder(w->ark, o->order > 5   ? 5
+                                          : o->order < 2 ? 2
+                                                         : o->order);
         if (!bad && !implicit) {
             const ARKODE_ERKTableID table = soai_erk_table(o->order);
             if (table == ARKODE_ERK_NONE)
@@ -413,8 +422,10 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
     if (s == SOA_E_ARGUMENT)
         for (int m = 0; m < w->meeting_count; ++m)
             if (w->scenario->contacts[w->meetings[m].law].law == SOA_CONTACT_PAPER)
-                return soai_report(report, s, -1, 0, "stopped at t = %.9g s: shapes overlap, where the contact law of the "
-                                                     "paper has no value; take law: safe", t);
+                return soai_report(report, s, -1, 0,
+                                   "stopped at t = %.9g s: shapes overlap, where the contact law of the "
+                                   "paper has no value; take law: safe",
+                                   t);
     if (w->status && w->body > 0 && !soa_body(w->model, w->body, &info))
         return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t, info.link,
                            soa_status_text(s));
@@ -440,15 +451,24 @@ static double bounded(double step, double most) {
     return most > 0 ? fmin(step, most) : step < INFINITY ? step : 0; /* 0: SUNDIALS' word for no bound */
 }
 
-/* One step to `end` without error control, then on with it. */
-static int pass_jump(soa_world *w, double *t, double end) {
+/* One step from y_before to `end` without error control (Runge and Kutta's own), then on with it. */
+static int pass_jump(soa_world *w, double *t, double end, double stop) {
+    static const double at[4] = {0, 0.5, 0.5, 1}, part[4] = {1. / 6, 1. / 3, 1. / 3, 1. / 6};
     const double h = end - *t;
-    int flag = restart(w, *t);
-    if (flag >= 0) flag = ARKStepSetFixedStep(w->ark, h);
-    if (flag >= 0) flag = ARKStepEvolve(w->ark, end, w->vector, t, ARK_ONE_STEP);
+    const size_t size = (size_t)w->y_count * sizeof *w->y;
+    memcpy(w->y, w->y_before, size);
+    for (int k = 0; k < 4; ++k) {
+        for (int i = 0; i < w->y_count; ++i) w->y_stage[i] = w->y_before[i] + (k ? at[k] * h * w->y_rate[i] : 0);
+        ++w->state->stats.evaluations;
+        w->status = soai_motion(w, *t + at[k] * h, w->y_stage, w->y_rate);
+        if (w->status) return -1;
+        for (int i = 0; i < w->y_count; ++i) w->y[i] += part[k] * h * w->y_rate[i];
+    }
     ++w->state->stats.forced;
-    if (flag >= 0) flag = restart(w, *t);
-    if (flag >= 0) flag = ARKStepSetFixedStep(w->ark, 0);
+    *t = end;
+    int flag = after_step(end, w->vector, w);
+    if (flag >= 0) flag = restart(w, end);
+    if (flag >= 0) flag = ARKStepSetStopTime(w->ark, fmax(stop, end)); /* forgotten at every start */
     return flag < 0 ? flag : ARKStepSetInitStep(w->ark, h);
 }
 
@@ -458,13 +478,14 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
     soai_state *state = w->state;
     const int fixed = o->method == SOA_INTEGRATE_FIXED;
     double t = state->t, h = fmin(state->step > 0 ? state->step : 0.1 * (end - t), longest(w, w->y));
-    int flag = w->cvode ? CVodeReInit(w->cvode, t, w->vector)
-                        : restart(w, t);
+    int flag = w->cvode ? CVodeReInit(w->cvode, t, w->vector) : restart(w, t);
     w->status = SOA_OK, w->body = -1, w->message[0] = 0;
     if (o->step > 0 && h > o->step) h = o->step;
     if (h > 0.5 * (end - t)) h = h < 0.999 * (end - t) ? 0.5 * (end - t) : end - t; /* no sliver at the end */
     if (flag >= 0 && w->cvode)
-        flag = CVodeSetStopTime(w->cvode, end) || CVodeSetInitStep(w->cvode, h) || CVodeSetMaxStep(w->cvode, o->step) ? -1 : 0;
+        flag = CVodeSetStopTime(w->cvode, end) || CVodeSetInitStep(w->cvode, h) || CVodeSetMaxStep(w->cvode, o->step)
+                   ? -1
+                   : 0;
     else if (flag >= 0)
         flag = ARKStepSetStopTime(w->ark, end) || ARKStepSetMaxStep(w->ark, fixed ? 0 : o->step) ||
                        (fixed ? ARKStepSetFixedStep(w->ark, o->step) : ARKStepSetInitStep(w->ark, h))
@@ -475,13 +496,15 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
     int taken = 0;
     while (flag >= 0 && end - t > 1e-13 * (1 + fabs(end))) {
         const double before = t;
+        memcpy(w->y_before, w->y, (size_t)w->y_count * sizeof *w->y);
         flag = w->cvode ? CVode(w->cvode, end, w->vector, &t, CV_ONE_STEP)
                         : ARKStepEvolve(w->ark, end, w->vector, &t, ARK_ONE_STEP);
         if ((flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE) && !w->cvode && !fixed && !w->status) {
             ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
             state->stats.rejected += attempts - steps; /* counted anew after it */
+            t = before;
             forced = t - passed < 10 * forced ? fmin(4 * forced, forced_most) : error_step;
-            flag = pass_jump(w, &t, fmin(t + forced, end));
+            flag = pass_jump(w, &t, fmin(t + forced, end), end);
             passed = t;
         }
         longest_taken = fmax(longest_taken, t - before);
@@ -489,6 +512,7 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
         if (flag >= 0 && w->cvode && (changed(w, t) || t >= end - 1e-13 * (1 + fabs(end)))) {
             flag = after_step(t, w->vector, w);
             if (flag >= 0) flag = CVodeReInit(w->cvode, t, w->vector);
+            if (flag >= 0) flag = CVodeSetStopTime(w->cvode, end);
         }
         if (flag >= 0 && w->cvode) flag = CVodeSetMaxStep(w->cvode, bounded(longest(w, w->y), o->step));
         if (flag >= 0 && ++taken > STEPS_MOST) flag = ARK_TOO_MUCH_WORK;

@@ -218,7 +218,7 @@ static soa_status open_memory(soa_world *w) {
     w->at_v = w->nq, w->at_ledger = w->nq + w->nv, w->at_slots = w->at_ledger + SOAI_LEDGER;
     w->at_joints = w->at_slots + 3 * w->slot_count, w->y_count = w->at_joints + w->nv;
     const size_t y = (size_t)w->y_count;
-    double *at = w->numbers = calloc(11 * nv + nq + 2 * y + 6 * n + 1, sizeof *at);
+    double *at = w->numbers = calloc(10 * nv + nq + 3 * y + 6 * n + 1, sizeof *at);
     w->wrenches = calloc(n + 1, sizeof *w->wrenches);
     w->body_frame = calloc(n + nv, sizeof *w->body_frame);
     w->actuated = calloc(nv + nq + 1, 1);
@@ -233,7 +233,8 @@ static soa_status open_memory(soa_world *w) {
                               &w->stop_k,      &w->stop_c,        &w->effort,  &w->qdd,   &w->torque};
     for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k) *lists[k] = at, at += nv;
     w->q = at, at += nq;
-    w->wrench = at;
+    w->wrench = at, at += 6 * n;
+    w->y_before = at, w->y_stage = at + y, w->y_rate = at + 2 * y;
     const size_t caches = (size_t)w->meeting_count * sizeof *w->caches,
                  slots = (size_t)w->slot_count * sizeof *w->slots;
     w->control_size = soai_controller_memory(w);

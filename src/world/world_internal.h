@@ -151,7 +151,7 @@ struct soa_world {
 
     double tick_length;
     double when; /* s, within the stretch between edges of disturbances that is being integrated */
-    double *q, *qdd, *torque;
+    double *q, *qdd, *torque, *y_before, *y_stage, *y_rate; /* y_before: at the beginning of a step */
 
     SUNContext context;
     N_Vector vector;
