@@ -236,7 +236,7 @@ typedef struct peers {
 
 static int list_ours(const scene *s, point *p) {
     static const double tolerance[] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12};
-    static const double step[] = {5e-2, 2e-2, 1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4};
+    static const double step[] = {2e-1, 1e-1, 5e-2, 2e-2, 1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4};
     enum { TOLERANCES = sizeof tolerance / sizeof *tolerance, STEPS = sizeof step / sizeof *step };
     static const struct {
         const char *name;
