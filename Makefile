@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo test bench counts gjk-campaign install fuzz format format-check setup clean help
+.PHONY: all demo test bench counts gjk-campaign kill-campaign grapple-figures install fuzz format format-check setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; }
 build = cmake --build build -j $(JOBS)
@@ -43,6 +43,20 @@ gjk-campaign: ## judge PAIRS (1000000) distances of convex shapes, random and ad
 	@$(call configure)
 	@$(build) --target test_distance >build/gjk.log || { cat build/gjk.log; exit 1; }
 	@SOA_PAIRS=$(PAIRS) build/test_distance
+
+grapple-figures: ## run both grapples and draw the pictures of docs/grapple.md: docs/images/grapple-*.svg
+	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
+	@$(call configure)
+	@$(build) --target soa_grapple_figures soa_program >build/figures.log || { cat build/figures.log; exit 1; }
+	@build/soa_grapple_figures scenarios docs/images
+	@build/soa sim scenarios/grapple.yaml --diagram build/grapple.dot
+	@if command -v dot >/dev/null; then dot -Tsvg build/grapple.dot -o docs/images/grapple-phases.svg; else echo "without Graphviz the diagram stays build/grapple.dot"; fi
+
+kill-campaign: ## kill runs at KILLS (1,000) random instants and take them up again: the same bytes
+	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
+	@$(call configure)
+	@$(build) --target soa_program >build/kill-campaign.log || { cat build/kill-campaign.log; exit 1; }
+	@scripts/kill-campaign.sh build/soa $(or $(KILLS),1000)
 
 install: all ## install below PREFIX (/usr/local); DESTDIR is honoured
 	@cmake --install build --prefix '$(PREFIX)'

@@ -36,7 +36,7 @@ static double uniform(double low, double high) {
     return low + (high - low) * ((double)((z ^ (z >> 31)) >> 11) * 0x1p-53);
 }
 
-/* ---- ours, in the same form ------------------------------------------------------------------------------------------ */
+/* ---- ours, in the same form -------------------------------------------------------------------------------------- */
 typedef struct own_pair {
     soa_shape a, b;
     soa_frame A[PLACES], B[PLACES];
@@ -59,7 +59,7 @@ static double own_distance(void *pair, int at, int warm) {
 }
 static const distance_peer OWN = {"libsoa", 1, own_open, own_place, own_distance, free};
 
-/* ---- shapes and places ------------------------------------------------------------------------------------------------ */
+/* ---- shapes and places ------------------------------------------------------------------------------------------- */
 static int random_hull(int count, soa_shape *s) {
     static double x[1000][3];
     for (int i = 0; i < count; ++i) {

@@ -83,3 +83,7 @@ endif()
 # The tables and the picture of docs/theory/operation-counts.md; `make counts` runs it.
 add_executable(soa_counts apps/counts/counts.c)
 target_link_libraries(soa_counts PRIVATE soa_warnings soa_io_static soa_sim_static m)
+
+# The pictures of docs/grapple.md; `make grapple-figures` runs it.
+add_executable(soa_grapple_figures apps/grapple/figures.c)
+target_link_libraries(soa_grapple_figures PRIVATE soa_warnings soa_sim_static m)

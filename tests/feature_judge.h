@@ -1,7 +1,7 @@
 /* feature_judge.h  distance and depth of two hulls of few points by enumeration of features, over NUMBER.
  *
- * Included once for each number type, NAME(x) giving its names.  All pairs and triples of points are taken for edges and
- * triangles, without asking which are the hull's: those inside only add what is farther, or overlaps more.           */
+ * Included once for each number type, NAME(x) giving its names.  All pairs and triples of points are taken for edges
+ * and triangles, without asking which are the hull's: those inside only add what is farther, or overlaps more.       */
 static NUMBER NAME(root)(NUMBER x) { /* sqrtl is good to 64 bits, a step of Newton to twice that */
     if (!(x > 0) || x > 1e300) return x > 0 ? x : 0;
     NUMBER r = (NUMBER)sqrtl((long double)x);
@@ -159,14 +159,15 @@ static NUMBER NAME(judge_depth)(const NAME(solid) * a, const NAME(solid) * b) {
     return best == INFINITY ? 0 : best;
 }
 
-/* |distance or -depth of the cores - what is said to be it|; said <= allowed is taken for an overlap. */
+static NUMBER NAME(size_of)(NUMBER x) {
+    return x < 0 ? -x : x;
+}
+/* |distance or -depth of the cores - what is said to be it|; said <= allowed is taken for an overlap.  A depth of next
+ * to nothing may also be a distance: of cores that touch, or flat ones in one plane. */
 static NUMBER NAME(error_of)(const NAME(solid) * a, const NAME(solid) * b, NUMBER said, NUMBER allowed) {
-    NUMBER e = 0;
-    if (!(said > allowed)) {
-        const NUMBER depth = NAME(judge_depth)(a, b);
-        e = depth + said;
-        if (!((e < 0 ? -e : e) > allowed && depth < allowed)) return e < 0 ? -e : e;
-    } /* apart; or flat: 0 deep, which is not to say that they meet */
-    e = NAME(judge_distance)(a, b) - said;
-    return e < 0 ? -e : e;
+    const int overlap = !(said > allowed);
+    const NUMBER depth = overlap ? NAME(judge_depth)(a, b) : 0, deep = NAME(size_of)(depth + said);
+    if (overlap && !(depth < allowed)) return deep;
+    const NUMBER far = NAME(size_of)(NAME(judge_distance)(a, b) - said);
+    return overlap ? NAME(least)(deep, far) : far;
 }

@@ -225,7 +225,7 @@ static const struct mistake {
     {PARTS "control: {rate: 5 s}\n", SOA_E_FORMAT, 4, 17, "rate: '5 s' is a time; expected a frequency (Hz)"},
     {PARTS "control: {sensors: {noise: 3}}\n", SOA_E_NAME, 4, 21,
      "sensors: unknown key 'noise'; expected one of position_noise, rate_noise, pose_noise, twist_noise, force_noise, "
-     "delay"},
+     "torque_noise, imu_noise, delay"},
     {PARTS "control: {sensors: {pose_noise: [1, 2, 3]}}\n", SOA_E_FORMAT, 4, 33,
      "pose_noise: expected a list of 2 numbers, found a list of 3"},
     {PARTS "control: {sensors: {pose_noise: 1 mm}}\n", SOA_E_FORMAT, 4, 33,

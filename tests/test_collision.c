@@ -162,7 +162,7 @@ static void broad_phase(void **unused) {
     assert_int_equal(soa_broad_phase(NULL, 2, order, NULL, NULL, pairs, PAIRS, &found), SOA_E_ARGUMENT);
 }
 
-/* ---- patches -------------------------------------------------------------------------------------------------------- */
+/* ---- patches ----------------------------------------------------------------------------------------------------- */
 /* How far a world point is outside the shape (a cylinder, a box or a cube, a plane, a ball, a capsule). */
 static double outside(const soa_shape *s, const soa_frame *X, const double p[3]) {
     double u[3], x[3];

@@ -187,11 +187,89 @@ static void linear_contact_time(void **state) {
     closed(&s);
 }
 
+/* --- crowds ---------------------------------------------------------------------------------------------------------- */
+/* Boxes, balls, capsules and cylinders thrown at each other, with friction, under every law that never pulls. */
+static void shape_text(dice *d, int kind, char *body, char *shape, size_t size) {
+    const double a = roll(d, 0.04, 0.15), b = roll(d, 0.04, 0.15), c = roll(d, 0.04, 0.15), m = roll(d, 0.2, 3);
+    if (kind == 0)
+        snprintf(body, size, "{mass: %.4f, box: [%.4f, %.4f, %.4f]}", m, a, b, c), snprintf(shape, size, "box: [%.4f, %.4f, %.4f]", a, b, c);
+    if (kind == 1) snprintf(body, size, "{mass: %.4f, sphere: %.4f}", m, a / 2), snprintf(shape, size, "sphere: %.4f", a / 2);
+    if (kind >= 2)
+        snprintf(body, size, "{mass: %.4f, cylinder: {radius: %.4f, length: %.4f}}", m, a / 2, b + a),
+            snprintf(shape, size, "%s: {radius: %.4f, length: %.4f}", kind == 2 ? "capsule" : "cylinder", a / 2, b);
+}
+static stage crowd(long seed, int ground, int patch, int count, int law) {
+    char text[1 << 14], body[200], shape[200], shapes[1 << 12] = "shapes:\n";
+    dice d = {(uint64_t)seed * 7919u};
+    size_t at = 0, to = strlen(shapes);
+    at += (size_t)snprintf(text, sizeof text, "name: crowd\nduration: 1\ngravity: [0, 0, %s]\nparts:\n", ground ? "-9.80665" : "0");
+    for (int i = 0; i < count; ++i) {
+        const double turn[3] = {roll(&d, -3, 3), roll(&d, -3, 3), roll(&d, -3, 3)};
+        double place[3] = {0.3 * (i % 2), 0.3 * (i / 2 % 2), 0.15 + 0.3 * (i / 4)}, twist[6];
+        for (int k = 0; k < 3; ++k) {
+            twist[k] = roll(&d, -6, 6);
+            twist[3 + k] = 2.5 * ((k == 2 && ground ? 0.05 : k == 2 ? 0.25 : 0.15) - place[k]) / 0.3 + roll(&d, -0.5, 0.5);
+        }
+        shape_text(&d, (int)roll(&d, 0, 4), body, shape, sizeof body);
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               "  - {name: p%d, body: %s, place: {xyz: [%g, %g, %g], rpy: [%g, %g, %g]}, twist: [%g, %g, %g, %g, %g, %g]}\n", i, body,
+                               place[0], place[1], place[2], turn[0], turn[1], turn[2], twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]);
+        to += (size_t)snprintf(shapes + to, sizeof shapes - to, "  - {name: s%d, group: things, on: p%d, %s}\n", i, i, shape);
+    }
+    if (ground) to += (size_t)snprintf(shapes + to, sizeof shapes - to, "  - {name: floor, on: world, plane: {}}\n");
+    static const char *const laws[3] = {"law: safe, stiffness: 40, damping: 30", "law: hunt-crossley, stiffness: 1e7, loss: 0.2",
+                                        "law: linear, stiffness: 5e4, damping: 10"};
+    at += (size_t)snprintf(text + at, sizeof text - at,
+                           "%scontacts:\n  - &how {between: [things, things], friction: %g, tangential_stiffness: 2e4, tangential_damping: 5, patch: %s, %s}\n%s"
+                           "recording: {rate: 200}\nintegration: {relative_tolerance: 1e-7, absolute_tolerance: 1e-9}\n",
+                           shapes, roll(&d, 0, 1), patch ? "true" : "false", laws[law], ground ? "  - {<<: *how, between: [things, floor]}\n" : "");
+    assert_true(at < sizeof text && to < sizeof shapes);
+    return opened(text);
+}
+/* created: most that work and stored energy of the contacts together ever rose; more: beyond where they started */
+static void crowds(int ground, int patch, int cases, const char *name, double created) {
+    worst_case energy = {0, 0, 0}, made_up = {0, 0, 0}, more = {0, 0, 0}, momentum = {0, 0, 0};
+    long long touches = 0;
+    const double began = cpu_time();
+    for (long seed = first_seed(); seed < first_seed() + cases; ++seed) {
+        stage s = crowd(seed, ground, patch, 4, (int)(seed % 3));
+        const double kinetic = summary_of(&s).kinetic;
+        soa_status status = SOA_OK;
+        while (!status && soa_world_time(s.world) < 0.5 - 1e-9) status = tick(&s);
+        if (status) fail_msg("seed %ld", seed);
+        if (getenv("SOA_TALK")) printf("    seed %ld: %lld steps, %lld rejected, %lld evaluations, created %.2e, balance %.2e, %.2f s\n", seed, summary_of(&s).steps, summary_of(&s).rejected, summary_of(&s).evaluations, summary_of(&s).contact_created / kinetic, summary_of(&s).energy_error_rel, cpu_time() - began), fflush(stdout);
+        const soa_world_summary sum = summary_of(&s);
+        note(&energy, sum.energy_error_rel, seed);
+        note(&made_up, sum.contact_created / kinetic, seed);
+        note(&more, fmax(0, sum.contact + sum.stored) / kinetic, seed);
+        if (!ground) note(&momentum, sum.momentum_error_rel, seed);
+        touches += sum.touches;
+        closed(&s);
+    }
+    printf("  %s: %d scenes, %lld touches, %.2f s\n", name, cases, touches, cpu_time() - began);
+    assert_true(touches > cases);
+    conclude("energy balance / largest energy", &energy, 1e-5);
+    conclude("energy created by contacts / kinetic energy at start", &made_up, created);
+    conclude("energy given by contacts beyond what they took", &more, 1e-10);
+    if (!ground) conclude("momentum", &momentum, 1e-11);
+}
+static void free_crowds(void **state) {
+    (void)state;
+    crowds(0, 0, 50, "free, one point for each pair", 1e-7);
+    crowds(0, 1, 12, "free, patches", 1e-2);
+}
+static void crowds_on_ground(void **state) {
+    (void)state;
+    crowds(1, 0, 20, "on the ground, one point", 1e-5);
+    crowds(1, 1, 12, "on the ground, patches", 1e-2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_as_written),           cmocka_unit_test(stored_is_the_integral),
         cmocka_unit_test(bounce_against_reference),  cmocka_unit_test(hunt_crossley_restitution),
-        cmocka_unit_test(linear_contact_time),
+        cmocka_unit_test(linear_contact_time),       cmocka_unit_test(free_crowds),
+        cmocka_unit_test(crowds_on_ground),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

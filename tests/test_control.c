@@ -370,8 +370,8 @@ static void impedance(void **unused) {
         OK(soa_jacobian_transpose_mul(t.m, t.w, law.frame, SOA_AXES_WORLD, F, t.x));
         for (int j = 0; j < t.nv; ++j) t.h[j] = t.drive[j] ? t.h[j] + t.x[j] : 0;
         note(&law_case, relative(t.tau, t.h, (size_t)t.nv), seed);
-        /* the goal's twist and acceleration in the world, `relative_to` moving without acceleration of its own: rates are
-         * checked with vdot such that this is so only for the world, else the frame's own acceleration is added */
+        /* the goal's twist and acceleration in the world by differences; `relative_to` accelerates here, which the call
+         * leaves out, so its part is added */
         OK(soa_aba(t.m, t.w, t.s.q, t.s.v, NULL, NULL, 0, t.x));
         soa_frame_error ahead[2];
         const double h = 1e-5;
@@ -682,7 +682,7 @@ static void object_wrench_is_rnea(void **unused) {
  * both. */
 static void two_laws(void **unused) {
     (void)unused;
-    two_pumas t = two_pumas_open(1, 300, 1, 1);
+    two_pumas t = two_pumas_open(0, 300, 1, 1);
     worst_case same = {0};
     soa_control *both, *left;
     soa_control_def def = soa_control_default(t.drive);
@@ -709,6 +709,36 @@ static void two_laws(void **unused) {
         free_tree_state(&s), free_tree_state(&g);
     }
     conclude("one arm's law beside the other's", &same, 1e-12);
+
+    /* operational space of one hand, while the other arm applies what keeps its joints from accelerating at first */
+    worst_case hand = {0};
+    soa_work *w;
+    OK(soa_work_create(t.m, &w));
+    for (long seed = first_seed(); seed < first_seed() + 20; ++seed) {
+        tree_state s = random_tree_state(t.m, seed);
+        dice d = {(uint64_t)seed * 11 + 4};
+        soa_frame_task task = {.law = soa_frame_law_default(t.hand[0], seed % 2 ? t.base : 0),
+                               .goal = random_motion(&d)};
+        roll_many(&d, 0, 5, 6, task.law.stiffness), roll_many(&d, 0, 5, 6, task.law.damping);
+        double a[PUMA_V] = {0}, tau[PUMA_V], other[PUMA_V], A[6], want[6], rcond;
+        soa_frame_error e;
+        const soa_status status = soa_control_operational(left, s.q, s.v, &task, 1, NULL, tau, NULL, &e, &rcond);
+        if (status != SOA_E_SINGULAR && rcond > 1e-5) {
+            OK(status);
+            OK(soa_control_passive(left, s.q, s.v, NULL, 0, a));
+            OK(soa_rnea(t.m, w, s.q, s.v, a, NULL, 0, other));
+            for (int j = 12; j < PUMA_SATELLITE_V; ++j) tau[j] = other[j];
+            OK(soa_aba(t.m, w, s.q, s.v, tau, NULL, 0, a));
+            OK(soa_kinematics(t.m, w, s.q, s.v, a));
+            OK(soa_acceleration_classical(t.m, w, t.hand[0], SOA_AXES_WORLD, A));
+            wanted_in_frame(t.m, w, t.hand[0], task.law.relative_to, &task.goal, &e, task.law.stiffness,
+                            task.law.damping, want);
+            note(&hand, relative(A, want, 6), seed);
+        }
+        free_tree_state(&s);
+    }
+    conclude("one hand's law beside an arm that holds still", &hand, 1e-9);
+    soa_work_free(w);
     soa_control_free(both), soa_control_free(left), soa_model_free(t.m);
 }
 

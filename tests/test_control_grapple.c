@@ -1,9 +1,9 @@
-/* test_control_grapple.c  a grapple by the control calls alone: approach, contact, coordination, each its own law, switched
- * by the supervisor on what is measured; the case that WD89's single law could not hold.
+/* test_control_grapple.c  a grapple by the control calls alone: approach, contact, coordination, each its own law,
+ * switched by the supervisor on what is measured; the case that WD89's single law could not hold.
  *
- * The plant: two PUMA arms on a floating base, a satellite that drifts and tumbles, three fingertips on each palm that press
- * on two of its faces by one-sided springs with Coulomb friction (a tangential spring that slips).  Torques are held for 1 ms,
- * two Runge-Kutta steps each. */
+ * The plant: two PUMA arms on a floating base, a satellite that drifts and tumbles, three fingertips on each palm
+ * that press on two of its faces by one-sided springs with Coulomb friction (a tangential spring that slips). 
+ * Torques are held for 1 ms, two Runge-Kutta steps each. */
 #include "control_systems.h"
 
 enum { FINGERS = 6, MOST_WRENCHES = 2 * FINGERS };
@@ -106,7 +106,7 @@ static double size3(const double *x) {
     return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
 }
 
-/* --- the supervised controller ---------------------------------------------------------------------------------------- */
+/* --- the supervised controller ------------------------------------------------------------------------------------ */
 enum { APPROACH, CONTACT, STOP, MOVE };
 enum { NEAR, SPEED, TOUCHING, DRIFT, SIGNALS };
 static const char *const signal_names[SIGNALS] = {"error.hands", "rate.hands", "touching.fingers", "rate.satellite"};

@@ -104,8 +104,8 @@ static void random_points(void **unused) {
     conclude("points beyond their hull, over its size", &beyond, 1e-13);
 }
 
-/* Large hulls: the points lie on them, d apart, and the normal parts all vertices by d: a proof, without a second solver.
- * With edges (climbing) as without (scanning). */
+/* Large hulls: the points lie on them, d apart, and the normal parts all vertices by d: a proof, without a second
+ * solver. With edges (climbing) as without (scanning). */
 static void large(void **unused) {
     (void)unused;
     enum { MOST = 1000 };
@@ -197,7 +197,7 @@ static void flat_and_bad(void **unused) {
     assert_int_equal(soa_hull_from_points(x[0], 4, NULL, NULL), SOA_E_ARGUMENT);
 }
 
-/* ---- meshes --------------------------------------------------------------------------------------------------------- */
+/* ---- meshes ------------------------------------------------------------------------------------------------------ */
 static char folder[] = "/tmp/soa-hull-XXXXXX";
 static const char *put(const char *name, const char *text) {
     static char path[128];

@@ -593,6 +593,10 @@ static void number_types(void **state) {
         OK(soa_batch_create(t.m, &batch));
         double *q = calloc(STATES * nq + 1, 8), *v = calloc(STATES * n + 1, 8), *a = calloc(STATES * n + 1, 8),
                *out = calloc(STATES * n * n + 1, 8);
+        const size_t nb = (size_t)soa_body_count(t.m);
+        double *fext = calloc(6 * STATES * nb, 8);
+        soa_wrench *wrench = calloc(nb, sizeof *wrench);
+        roll_many(&t.d, -1, 1, 6 * STATES * nb, fext);
         float *qf = calloc(STATES * nq + 1, 4), *vf = calloc(STATES * n + 1, 4), *af = calloc(STATES * n + 1, 4),
               *of = calloc(STATES * n * n + 1, 4);
         for (size_t k = 0; k < STATES; ++k) {
@@ -605,6 +609,19 @@ static void number_types(void **state) {
         for (size_t k = 0; k < STATES; ++k) {
             OK(soa_aba(t.m, t.w, q + k * nq, v + k * n, a + k * n, NULL, 0, t.r1));
             note(&lanes_fd, relative(out + k * n, t.r1, n), s);
+        }
+        for (int inverse = 0; inverse < 2; ++inverse) { /* with a wrench on every body */
+            OK((inverse ? soa_rnea_batch : soa_aba_batch)(t.m, batch, STATES, q, v, a, fext, out));
+            for (size_t k = 0; k < STATES; ++k) {
+                for (size_t i = 0; i < nb; ++i) {
+                    soa_body_info info;
+                    OK(soa_body(t.m, (int)i + 1, &info));
+                    wrench[i].frame = info.frame, wrench[i].axes = SOA_AXES_BODY;
+                    memcpy(wrench[i].value, fext + 6 * (nb * k + i), sizeof wrench[i].value);
+                }
+                OK((inverse ? soa_rnea : soa_aba)(t.m, t.w, q + k * nq, v + k * n, a + k * n, wrench, (int)nb, t.r1));
+                note(inverse ? &lanes_id : &lanes_fd, relative(out + k * n, t.r1, n), s);
+            }
         }
         OK(soa_rnea_batch(t.m, batch, STATES, q, v, a, NULL, out));
         OK(soa_rnea_batch_f(t.m, batch, STATES, qf, vf, af, NULL, of));
@@ -634,7 +651,7 @@ static void number_types(void **state) {
         for (size_t i = 0; i < n; ++i)
             size = fmax(size, fabs(t.r3[i])), worst = !(fabs(t.r2[i] - a[i]) <= worst) ? fabs(t.r2[i] - a[i]) : worst;
         note(&float_fd, worst / size, s);
-        free(q), free(v), free(a), free(out), free(qf), free(vf), free(af), free(of);
+        free(q), free(v), free(a), free(out), free(qf), free(vf), free(af), free(of), free(fext), free(wrench);
         soa_batch_free(batch);
         close_tree(&t);
     }

@@ -234,6 +234,8 @@ static void test_control(const soa_scenario *s) {
     all_near(c->sensors.pose_noise, 2, 1e-4, 2e-4);
     all_near(c->sensors.twist_noise, 2, 3e-4, 3e-4);
     near(c->sensors.force_noise, 0.1);
+    near(c->sensors.torque_noise, 0.01);
+    all_near(c->sensors.imu_noise, 2, 1e-3, 0.01);
     near(c->sensors.delay, 0.002);
     assert_int_equal(c->phase_count, 3);
     const soa_phase *p = c->phases;
@@ -807,6 +809,9 @@ static void test_vary(void **state) {
                                         "sensors.twist_noise",
                                         "sensors.twist_noise[0]",
                                         "sensors.force_noise",
+                                        "sensors.torque_noise",
+                                        "sensors.imu_noise",
+                                        "sensors.imu_noise[1]",
                                         "sensors.delay",
                                         "control.mass_estimate",
                                         "control.inertia_estimate",

@@ -4,6 +4,7 @@
 
 #include "soa/io.h"
 #include "soa/soa.h"
+#include "soa/world.h"
 
 #define OK(call) assert_int_equal(call, SOA_OK)
 
@@ -195,7 +196,65 @@ static void batch_bits(void **state) {
     printf("%ld states of batches compared, every bit the same\n", compared);
 }
 
+/* --- worlds ---------------------------------------------------------------------------------------------------------------- */
+
+enum { WORLDS = 4, TICKS = 60 };
+typedef struct life {
+    const soa_scenario *scenario;
+    unsigned char *end; /* the state at the end */
+    size_t size;
+    int bad;
+} life;
+
+static void *live(void *argument) {
+    life *l = argument;
+    soa_world *world = NULL;
+    soa_report report;
+    l->bad += soa_world_create(l->scenario, &world, &report) != SOA_OK;
+    for (int n = 0; n < TICKS && !l->bad; n++) l->bad += soa_world_tick(world, &report) != SOA_OK;
+    if (!l->bad) {
+        l->size = soa_world_state_size(world);
+        l->end = malloc(l->size);
+        l->bad += l->end == NULL;
+        if (l->end) soa_world_save(world, l->end);
+    }
+    soa_world_free(world);
+    return NULL;
+}
+
+/* Two worlds of each of two scenarios at once: each ends as it would alone. */
+static void worlds_side_by_side(void **state) {
+    (void)state;
+    static const char *const names[2] = {"kill-arm", "kill-float"};
+    const char *source = getenv("SOA_SOURCE_DIR");
+    soa_scenario scenario[2];
+    life alone[2], together[WORLDS];
+    pthread_t thread[WORLDS];
+    for (int k = 0; k < 2; k++) {
+        char path[1000];
+        soa_report report;
+        snprintf(path, sizeof path, "%s/tests/scenarios/%s.yaml", source ? source : ".", names[k]);
+        if (soa_scenario_read(path, &scenario[k], &report)) fail_msg("%s", report.text);
+        alone[k] = (life){.scenario = &scenario[k]};
+        live(&alone[k]);
+        assert_int_equal(alone[k].bad, 0);
+    }
+    for (int t = 0; t < WORLDS; t++) {
+        together[t] = (life){.scenario = &scenario[t % 2]};
+        assert_int_equal(pthread_create(&thread[t], NULL, live, &together[t]), 0);
+    }
+    for (int t = 0; t < WORLDS; t++) assert_int_equal(pthread_join(thread[t], NULL), 0);
+    for (int t = 0; t < WORLDS; t++) {
+        assert_int_equal(together[t].bad, 0);
+        assert_int_equal(together[t].size, alone[t % 2].size);
+        assert_memory_equal(together[t].end, alone[t % 2].end, together[t].size);
+        free(together[t].end);
+    }
+    for (int k = 0; k < 2; k++) free(alone[k].end), soa_scenario_free(&scenario[k]);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shared_model), cmocka_unit_test(batch_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shared_model), cmocka_unit_test(batch_bits),
+                                       cmocka_unit_test(worlds_side_by_side)};
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

@@ -28,10 +28,13 @@ const app_command app_sim = {
     .least = 0,
     .most = 1,
     .summary = "Runs a scenario: machines, contacts, controllers, in time",
-    .text = "A scenario is a YAML file (docs/scenarios.md), or the name of a shipped one, such as grapple.  Ctrl-C stops at\n"
-            "the next tick with everything recorded; a run that was stopped, or killed at any instant, is taken up again by\n"
+    .text = "A scenario is a YAML file (docs/scenarios.md), or the name of a shipped one, such as grapple.  Ctrl-C "
+            "stops at\n"
+            "the next tick with everything recorded; a run that was stopped, or killed at any instant, is taken up "
+            "again by\n"
             "--resume and ends in the same bits as one that was not.\n"
-            "Exit status: 0 ran to its end (and held what it was asked to hold), 1 ran but did not hold it or was stopped by a\n"
+            "Exit status: 0 ran to its end (and held what it was asked to hold), 1 ran but did not hold it or was "
+            "stopped by a\n"
             "signal, 2 could not run or not go on.\n",
     .options = options,
     .examples = "  soa sim scenarios/grapple.yaml --summary summary.json\n"
@@ -89,11 +92,11 @@ static int open_scenario(const app_args *args, soa_scenario *scenario, soa_scena
 }
 
 /* Runs the world to its end, shows and writes what came of it. */
-static int run_world(const app_args *args, const soa_scenario *scenario, soa_world *world, soa_journal *journal, double until) {
+static int run_world(const app_args *args, const soa_scenario *scenario, soa_world *world, soa_journal *journal,
+                     double until) {
     const char *log = args->value[RESUME] ? args->value[RESUME] : args->value[OUT];
     const int quiet = args->value[QUIET] != NULL;
     soa_report report = {.body = -1};
-    app_catch_signals();
     app_progress bar = app_progress_start(world, until > 0 ? until : scenario->duration, quiet);
     const soa_run_options how = {.until = until, .progress = app_show_progress, .user = &bar};
     const soa_status s = soa_world_run(world, journal, &how, &report);
@@ -105,27 +108,35 @@ static int run_world(const app_args *args, const soa_scenario *scenario, soa_wor
     if (s) app_fail(&app_sim, "%s", report.text);
     if (journal) {
         soa_report closing = {.body = -1};
-        const soa_status end = s || interrupted ? soa_journal_abandon(journal, &closing) : soa_journal_close(journal, &closing);
+        const soa_status end =
+            s || interrupted ? soa_journal_abandon(journal, &closing) : soa_journal_close(journal, &closing);
         if (end && !s) code = app_fail(&app_sim, "%s", closing.text);
-    }
-    if (!quiet) {
-        app_print_summary(scenario, &summary);
-        if (log) printf("record     %s\n", log);
-        if (interrupted)
-            printf("stopped by a signal at t = %g s%s%s\n", summary.t, log ? "; go on with: soa sim --resume " : "", log ? log : "");
     }
     const char *fault = s ? report.text : interrupted ? "stopped by a signal" : NULL;
     if (args->value[SUMMARY] && app_write_summary(&app_sim, args->value[SUMMARY], scenario, &summary, fault) != APP_OK)
         code = APP_FAILED;
+    if (!quiet) {
+        app_print_summary(scenario, &summary);
+        if (log) printf("record     %s\n", log);
+        if (interrupted)
+            printf("stopped by a signal at t = %g s%s%s\n", summary.t, log ? "; go on with: soa sim --resume " : "",
+                   log ? log : "");
+    }
     if (fflush(stdout)) code = app_fail(&app_sim, "standard output: %s", strerror(errno));
     return code;
 }
 
 /* The run could not begin; those who wait for a summary get one. */
 static void write_empty_summary(const app_args *args, const soa_scenario *scenario, const char *fault) {
-    const soa_world_summary nothing = {.phase = "", .judged = scenario->success.object != NULL, .position_error_m = NAN,
-                                       .attitude_error_deg = NAN, .internal_force_N = NAN, .internal_force_least = NAN,
-                                       .internal_force_most = NAN, .energy_error_rel = NAN, .momentum_error_rel = NAN};
+    const soa_world_summary nothing = {.phase = "",
+                                       .judged = scenario->success.object != NULL,
+                                       .position_error_m = NAN,
+                                       .attitude_error_deg = NAN,
+                                       .internal_force_N = NAN,
+                                       .internal_force_least = NAN,
+                                       .internal_force_most = NAN,
+                                       .energy_error_rel = NAN,
+                                       .momentum_error_rel = NAN};
     if (args->value[SUMMARY]) app_write_summary(&app_sim, args->value[SUMMARY], scenario, &nothing, fault);
 }
 
@@ -139,8 +150,10 @@ static int run(int argc, char **argv) {
     double until = 0;
     if (args.value[UNTIL]) {
         if ((code = number(args.value[UNTIL], "--until", &until)) != APP_OK) return code;
-        if (!(until > 0)) return app_fail(&app_sim, "--until wants a time after the start, not '%s'", args.value[UNTIL]);
+        if (!(until > 0))
+            return app_fail(&app_sim, "--until wants a time after the start, not '%s'", args.value[UNTIL]);
     }
+    app_catch_signals();
     soa_scenario scenario = {0}, original = {0};
     soa_report report = {.body = -1};
     soa_journal *journal = NULL;
@@ -152,7 +165,8 @@ static int run(int argc, char **argv) {
         return code;
     else {
         s = soa_world_create(&scenario, &world, &report);
-        if (!s && args.value[OUT] && !args.value[DIAGRAM]) s = soa_world_record(world, args.value[OUT], &journal, &report);
+        if (!s && args.value[OUT] && !args.value[DIAGRAM])
+            s = soa_world_record(world, args.value[OUT], &journal, &report);
     }
     if (s) {
         code = app_fail(&app_sim, "%s", report.text[0] ? report.text : soa_status_text(s));

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
@@ -38,8 +39,9 @@ int app_show_progress(void *user, soa_world *world) {
             soa_world_summary s;
             soa_world_contact c;
             if (!soa_world_summarise(world, &s))
-                fprintf(stderr, "%s[%s] %.2f of %g s, %.1f x real time, %lld steps, %d contacts%s", b->tty ? "\r" : "", line, t,
-                        b->end, (t - b->t0) / wall, s.steps, soa_world_contacts(world, &c, 0), b->tty ? "\033[K" : "\n");
+                fprintf(stderr, "%s[%s] %.2f of %g s, %.1f x real time, %lld steps, %d contacts%s", b->tty ? "\r" : "",
+                        line, t, b->end, (t - b->t0) / wall, s.steps, soa_world_contacts(world, &c, 0),
+                        b->tty ? "\033[K" : "\n");
             b->shown = wall;
         }
     }
@@ -74,9 +76,12 @@ static void put_count(app_out *out, const char *name, long long value) {
     out_format(out, "  \"%s\": %lld,\n", name, value);
 }
 
-int app_write_summary(const app_command *command, const char *path, const soa_scenario *scenario, const soa_world_summary *s, const char *fault) {
+int app_write_summary(const app_command *command, const char *path, const soa_scenario *scenario,
+                      const soa_world_summary *s, const char *fault) {
     char part[1024];
-    snprintf(part, sizeof part, "%.1000s.part", path);
+    struct stat about;
+    const int direct = !stat(path, &about) && !S_ISREG(about.st_mode); /* a pipe, a device: as it is */
+    snprintf(part, sizeof part, "%.1000s%s", path, direct ? "" : ".part");
     FILE *file = fopen(part, "w");
     if (!file) return app_fail(command, "%s: %s", part, strerror(errno));
     app_out out;
@@ -90,22 +95,28 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
     else
         out_text(&out, "null");
     out_text(&out, ",\n");
-    put(&out, "simulated_s", s->t), put(&out, "wall_s", s->wall_time), put(&out, "real_time_factor", s->real_time_factor);
-    put_count(&out, "ticks", s->ticks), put_count(&out, "steps", s->steps), put_count(&out, "steps_rejected", s->rejected);
+    put(&out, "simulated_s", s->t), put(&out, "wall_s", s->wall_time),
+        put(&out, "real_time_factor", s->real_time_factor);
+    put_count(&out, "ticks", s->ticks), put_count(&out, "steps", s->steps),
+        put_count(&out, "steps_rejected", s->rejected);
     put_count(&out, "evaluations", s->evaluations), put_count(&out, "touches", s->touches);
     put_count(&out, "releases", s->releases), put_count(&out, "slips", s->slips);
     put_count(&out, "below_least_distance", s->saves);
-    put(&out, "kinetic_J", s->kinetic), put(&out, "potential_J", s->potential), put(&out, "contact_stored_J", s->stored);
+    put(&out, "kinetic_J", s->kinetic), put(&out, "potential_J", s->potential),
+        put(&out, "contact_stored_J", s->stored);
     put(&out, "supplied_J", s->supplied), put(&out, "viscous_J", s->viscous), put(&out, "coulomb_J", -s->rubbed);
-    put(&out, "stops_J", -s->stopped), put(&out, "contact_work_J", s->contact), put(&out, "disturbance_J", s->disturbed);
+    put(&out, "stops_J", -s->stopped), put(&out, "contact_work_J", s->contact),
+        put(&out, "disturbance_J", s->disturbed);
     put(&out, "energy_error_rel", s->energy_error_rel), put(&out, "contact_created_J", s->contact_created);
-    put(&out, "momentum_error_rel", s->is_free ? s->momentum_error_rel : NAN), put(&out, "closure_error", s->closure_error);
+    put(&out, "momentum_error_rel", s->is_free ? s->momentum_error_rel : NAN),
+        put(&out, "closure_error", s->closure_error);
     if (s->judged) {
         out_format(&out, "  \"held\": %s,\n", s->held && !fault ? "true" : "false");
         put(&out, "position_error_m", s->position_error_m), put(&out, "attitude_error_deg", s->attitude_error_deg);
         put_count(&out, "fingers", s->finger_count), put_count(&out, "fingers_lost", s->fingers_lost);
         put_count(&out, "fingers_slipped", s->fingers_slipped), put(&out, "slip_worst_m", s->slip_worst_m);
-        put(&out, "internal_force_N", s->internal_force_N), put(&out, "internal_force_least_N", s->internal_force_least);
+        put(&out, "internal_force_N", s->internal_force_N),
+            put(&out, "internal_force_least_N", s->internal_force_least);
         put(&out, "internal_force_most_N", s->internal_force_most);
     }
     out_text(&out, "  \"phase\": ");
@@ -114,9 +125,9 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
     const int bad = out_flush(&out) != 0;
     const int reason = out.error;
     out_free(&out);
-    if (fclose(file) != 0 || bad || rename(part, path) != 0) {
+    if (fclose(file) != 0 || bad || (!direct && rename(part, path) != 0)) {
         const int why = reason ? reason : errno;
-        remove(part);
+        if (!direct) remove(part);
         return app_fail(command, "%s: %s", path, strerror(why));
     }
     return APP_OK;
@@ -129,11 +140,14 @@ void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s)
     printf("energy     kinetic %.6g J, potential %.6g J, in contacts %.3g J\n", s->kinetic, s->potential, s->stored);
     printf("           motors %+.6g J, viscous friction %+.6g J, Coulomb %+.3g J, stops %+.3g J, contacts %+.6g J\n",
            s->supplied, 0 - s->viscous, s->rubbed, s->stopped, s->contact);
-    printf("           balance within %.1e of the largest; contacts created %.1e J\n", s->energy_error_rel, s->contact_created);
+    printf("           balance within %.1e of the largest; contacts created %.1e J\n", s->energy_error_rel,
+           s->contact_created);
     if (s->is_free) printf("momentum   kept within %.1e of the sum over bodies\n", s->momentum_error_rel);
     if (s->closure_error > 0) printf("loops      closed within %.1e\n", s->closure_error);
     if (s->touches) printf("contacts   %lld touches, %lld releases, %lld slips\n", s->touches, s->releases, s->slips);
-    if (s->saves) printf("           %lld steps ended below a contact law's least distance (continued linearly there)\n", s->saves);
+    if (s->saves)
+        printf("           %lld steps ended below a contact law's least distance (continued linearly there)\n",
+               s->saves);
     if (s->judged) {
         printf("object     off its goal by %.3g mm and %.3g deg; internal force %.3g N (%.3g to %.3g)\n",
                1e3 * s->position_error_m, s->attitude_error_deg, s->internal_force_N, s->internal_force_least,

@@ -1,8 +1,8 @@
 /* soa/collision.h  convex shapes: how far apart they are, where, and how they rest on each other.
  *
- * A shape is a convex core (point, segment, box, polytope; a cylinder's disc-ended core) grown by `radius`: a sphere is a
- * point and a radius, a capsule a segment and a radius.  No call allocates; shapes and vertices are the caller's and are
- * not changed.  Usable without a model.  docs/theory/distance.md.                                                     */
+ * A shape is a convex core (point, segment, box, polytope; a cylinder's disc-ended core) grown by `radius`: a sphere is
+ * a point and a radius, a capsule a segment and a radius.  No call allocates; shapes and vertices are the caller's and
+ * are not changed.  Usable without a model.  docs/theory/distance.md.                                                */
 #ifndef SOA_COLLISION_H
 #define SOA_COLLISION_H
 
@@ -28,32 +28,34 @@ typedef struct soa_shape {
     double radius; /* m, >= 0: the core grown by so much; for every type but the plane                              */
     int vertex_count;
     const double *vertices; /* POLYTOPE: x y z each                                                                 */
-    /* POLYTOPE: vertices joined to vertex i by an edge are neighbours[neighbour_start[i]] to [neighbour_start[i + 1] - 1];
-     * NULL: none known, every support is a scan.  soa_hull_* (soa/io.h) gives them. */
+    /* POLYTOPE: vertices joined to vertex i by an edge are neighbours[neighbour_start[i]] to [neighbour_start[i + 1] -
+     * 1]; NULL: none known, every support is a scan.  soa_hull_* (soa/io.h) gives them. */
     const int *neighbour_start, *neighbours;
-    /* POLYTOPE: its faces, corners in counter-clockwise order seen from outside, as for the edges; NULL: patches have one
-     * point. */
+    /* POLYTOPE: its faces, corners in counter-clockwise order seen from outside, as for the edges; NULL: patches have
+     * one point. */
     int face_count;
     const int *face_start, *faces;
 } soa_shape;
-/* Finite, positive sizes, indices in range. */
+/* Finite sizes, none below 0 (0 is a flat box, a disc, a point), indices in range. */
 SOA_API soa_status soa_shape_check(const soa_shape *shape, soa_report *report);
 
 /* Where the last search between two shapes ended: given again it shortens the next one.  Zero it to begin. */
 typedef struct soa_distance_cache {
-    int count;         /* vertices of the simplex, 0: cold                                                          */
-    int a[4], b[4];    /* support features                                                                          */
+    int count;      /* vertices of the simplex, 0: cold                                                          */
+    int a[4], b[4]; /* support features                                                                          */
     double direction[3];
 } soa_distance_cache;
 
 typedef struct soa_distance {
-    double distance;            /* m; < 0: overlap, minus the least translation that parts them                      */
+    double distance; /* m; < 0: overlap, minus the least translation that parts them                      */
     double point_a[3], point_b[3]; /* nearest (or deepest) points, world axes                                        */
-    double normal[3];           /* unit, from B to A: d' = normal . (velocity of A - velocity of B)                  */
+    double normal[3]; /* unit, from B to A: d' = normal . (velocity of A - velocity of B)                  */
     int iterations;
 } soa_distance;
 
-/* Distance of two convex shapes at their poses (in the world).  Bounded work; SOA_E_NO_CONVERGENCE is never expected. */
+/* Distance of two convex shapes at their poses (in the world); cache may be NULL.  The shapes are taken as checked
+ * (soa_shape_check).  Bounded work; SOA_E_NO_CONVERGENCE is never expected.  Some 50 kB of stack where cores
+ * overlap. */
 SOA_API soa_status soa_shape_distance(const soa_shape *a, const soa_frame *pose_a, const soa_shape *b,
                                       const soa_frame *pose_b, soa_distance_cache *cache, soa_distance *out);
 
@@ -69,7 +71,8 @@ typedef struct soa_patch {
     int count;
     soa_patch_point points[SOA_PATCH_MOST];
 } soa_patch;
-/* The points closer than `margin`, none if the shapes are farther apart.  nearest (may be NULL): as soa_shape_distance. */
+/* The points closer than `margin`, none if the shapes are farther apart.  nearest (may be NULL): as
+ * soa_shape_distance. */
 SOA_API soa_status soa_shape_patch(const soa_shape *a, const soa_frame *pose_a, const soa_shape *b,
                                    const soa_frame *pose_b, double margin, soa_distance_cache *cache,
                                    soa_distance *nearest, soa_patch *patch);

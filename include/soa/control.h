@@ -168,8 +168,9 @@ SOA_API soa_status soa_control_impedance(soa_control *control, const double *q, 
                                          double *tau, double wrench[6], soa_frame_error *error);
 
 /* Operational space: the hands get the accelerations a = a_goal + D e' + K e (1/s^2, 1/s) along the rows asked for,
- * through Lambda = (J_g M^-1 J_g')^-1 with the generalized Jacobian of what nobody drives (Umetani & Yoshida):
- *     J_g M_r^-1 J_g' = J M^-1 J' - J_u M_uu^-1 J_u',     J_g' F = J_a'F - M_au M_uu^-1 J_u'F
+ * through Lambda = (J_g M^-1 J_g')^-1 with the generalized Jacobian (Umetani & Yoshida) of f, what nobody or somebody
+ * else drives; others are taken to apply what keeps their joints from accelerating:
+ *     J_g M_r^-1 J_g' = J M^-1 J' - J_f M_ff^-1 J_f',     J_g' F = J_a'F - M_af M_ff^-1 J_f'F
  * Several frames at once, each with its own rows, e.g. a hand and the base's attitude.  A goal given in a frame that
  * moves with the driven machine (its base) is pursued relative to it: e'' + D e' + K e = 0 as seen from there, whatever
  * that frame does.  Frames of other trees (a satellite) are taken not to accelerate.  O(n) + O(rows^3).              */

@@ -38,7 +38,7 @@ typedef struct soa_part_frame {
 typedef struct soa_part {
     const char *name;
     const char *model;       /* NULL: a body */
-    int floating;            /* its root link floats (free joint "part.base"); bodies float unless `fixed` */
+    int floating;            /* its root link floats (free joint "part.root"); bodies float unless `fixed` */
     int fixed;               /* a body that is part of the world: ground, walls                          */
     int massless_links;      /* a body's six freedoms as WD89 has them: three slides, three turns (z, y, x) and five
                                 massless links between, instead of a free joint */

@@ -324,11 +324,11 @@ SOA_API soa_status soa_world_diagram(const soa_world *world, char *text, size_t 
  * the same bytes for any number of threads and ranks on machines of one kind.  Finished cases are kept beside the table, in
  * TABLE.cases, until it is whole, so that a sweep that was stopped or killed can go on.  docs/grapple.md.               */
 typedef struct soa_sweep_result {
-    int cases, done;   /* asked for; rows there are */
-    int kept;          /* of them, from the sweep before */
-    int mine, ran;     /* cases of this rank; run so far */
-    int held, faults;  /* of all rows: held; ended by a fault */
-    int stopped;       /* nonzero: ended before all were done */
+    int cases, done;                             /* asked for; rows there are */
+    int kept;                                    /* of them, from the sweep before */
+    int mine, ran;                               /* cases of this rank; run so far */
+    int held, faults;                            /* of all rows: held; ended by a fault */
+    int stopped;                                 /* nonzero: ended before all were done */
     double position_error_m, attitude_error_deg; /* largest of the cases that held */
     double momentum_error_rel, energy_error_rel; /* largest of all */
 } soa_sweep_result;
@@ -340,8 +340,8 @@ typedef struct soa_sweep_options {
     int rank, ranks;   /* default 0 of 1 */
     /* Ranks: everybody's bytes, one after the other, to everybody (malloc).  All ranks call it equally often. */
     soa_status (*exchange)(void *user, const char *mine, size_t size, char **all, size_t *all_size);
-    int (*stop)(void *user);                                          /* asked by all threads, all the time; NULL: never */
-    void (*progress)(void *user, const soa_sweep_result *now);        /* after every case, one thread at a time */
+    int (*stop)(void *user);                                   /* asked by all threads, all the time; NULL: never */
+    void (*progress)(void *user, const soa_sweep_result *now); /* after every case, one thread at a time */
     void *user;
 } soa_sweep_options;
 SOA_API soa_sweep_options soa_sweep_default(void);

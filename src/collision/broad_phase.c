@@ -1,8 +1,8 @@
 /* broad_phase.c  which boxes meet: sweep and prune along one axis.
  *
- * The axis is that along which the boxes' middles spread most; boxes are sorted by their lower ends and swept.  From one
- * step to the next the order hardly changes, so sorting by insertion is O(count); where it is not nearly sorted, by heap.
- * Cost: O(count + pairs that overlap along the axis), at first O(count log count).                                   */
+ * The axis is that along which the boxes' middles spread most; boxes are sorted by their lower ends and swept.  From
+ * one step to the next the order hardly changes, so sorting by insertion is O(count); where it is not nearly sorted, by
+ * heap. Cost: O(count + pairs that overlap along the axis), at first O(count log count).                             */
 #include "collision_internal.h"
 
 static int widest_axis(const soa_bounds *bounds, int count) {

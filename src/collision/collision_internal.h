@@ -1,7 +1,7 @@
 /* collision_internal.h  what the files of this room share: a pair of shapes in one frame, and their difference.
  *
- * Everything between two shapes is asked in A's axes at A's origin.  The Minkowski difference of the cores is the set of
- * w = a - b; the cores are apart if 0 is not in it.  Its points are doubles, each rounded once from the same numbers
+ * Everything between two shapes is asked in A's axes at A's origin.  The Minkowski difference of the cores is the set
+ * of w = a - b; the cores are apart if 0 is not in it.  Its points are doubles, each rounded once from the same numbers
  * in the same way: so they are exact data, and what is then computed of them (in double, or twice double where that is
  * not enough) has one true answer.                                                                                   */
 #ifndef SOAI_COLLISION_INTERNAL_H

@@ -1,9 +1,9 @@
 /* distance.c  distance of two convex shapes by the algorithm of Gilbert, Johnson & Keerthi.
  *
- * The difference of the cores, A - B, is convex; its point v nearest to 0 is the distance.  A simplex of its vertices is
- * kept, v the simplex's point nearest to 0; each step adds the vertex w farthest along -v and keeps only the vertices that
- * carry the new v.  For every v met, v.w/|v| <= distance <= |v|: the search ends when the two meet, so that an answer
- * is proved before it is given:
+ * The difference of the cores, A - B, is convex; its point v nearest to 0 is the distance.  A simplex of its vertices
+ * is kept, v the simplex's point nearest to 0; each step adds the vertex w farthest along -v and keeps only the
+ * vertices that carry the new v.  For every v met, v.w/|v| <= distance <= |v|: the search ends when the two meet, so
+ * that an answer is proved before it is given:
  *
  *   1. in double, from the last search's simplex if there is one; ends when |v| - v.w/|v| <= 2e-15 size
  *      (cylinders: + 1e-12 |v|);
@@ -27,8 +27,8 @@ typedef struct simplex {
 } simplex;
 #define VERTEX(s, k) ((s)->room[(s)->at[k]])
 
-/* Nearest point to 0 of a triangle: gives the corners that carry it as bits 1 2 4, their shares, the point (Ericson 5.1.5).
- * In the middle of the face the point comes from the normal, which is exact even if it all but touches 0. */
+/* Nearest point to 0 of a triangle: gives the corners that carry it as bits 1 2 4, their shares, the point (Ericson
+ * 5.1.5). In the middle of the face the point comes from the normal, which is exact even if it all but touches 0. */
 static int near_triangle(const double p[3], const double a[3], const double b[3], double share[3], double v[3]) {
     double e[3], f[3], n[3];
     for (int i = 0; i < 3; ++i) e[i] = a[i] - p[i], f[i] = b[i] - p[i];
@@ -76,7 +76,8 @@ static void keep(simplex *s, int i, int j, int k, int bits, const double share[3
         if (!(used >> m & 1)) s->at[n++] = m;
 }
 
-/* v, shares and vertices of the simplex nearest to 0; 0 if 0 is inside.  Vertices 0 to 2: any.  The last of 4 is new. */
+/* v, shares and vertices of the simplex nearest to 0; 0 if 0 is inside.  Vertices 0 to 2: any.  The last of 4 is
+ * new. */
 static int reduce(simplex *s) {
     double share[3];
     if (s->n == 1) {
@@ -169,8 +170,8 @@ static double greatest(const double x[3]) {
     return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
-/* Shares of a face once more, from what is left: those of a long thin one are good to half the digits.  Then v must be what
- * they say; 0: the face is too thin for its normal to be known in double. */
+/* Shares of a face once more, from what is left: those of a long thin one are good to half the digits.  Then v must be
+ * what they say; 0: the face is too thin for its normal to be known in double. */
 static int refine(simplex *s, double size) {
     if (s->n < 3) return 1;
     const double *p = VERTEX(s, 0).w, *a = VERTEX(s, 1).w, *b = VERTEX(s, 2).w;

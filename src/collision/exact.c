@@ -1,8 +1,8 @@
 /* exact.c  the search of distance.c in twice double, for the few pairs that double cannot decide.
  *
  * The points of the difference are doubles and taken as exact.  Of the at most four vertices every subset is tried, its
- * point nearest to 0 computed in twice double, and the nearest one kept whose shares are all positive: no case is argued
- * away, so none can go wrong.  Supports are taken in double: that errs by an ulp of the size, no more.
+ * point nearest to 0 computed in twice double, and the nearest one kept whose shares are all positive: no case is
+ * argued away, so none can go wrong.  Supports are taken in double: that errs by an ulp of the size, no more.
  * Cost: some 10 us a step.                                                                                           */
 #include "collision_internal.h"
 #include "twice.h"

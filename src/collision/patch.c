@@ -1,11 +1,11 @@
 /* patch.c  several points where two shapes rest on each other, so that a face can stand on a face.
  *
- * soa_shape_distance gives the common normal n.  Each shape then gives the feature that it turns towards the other: a face,
- * an edge or a vertex (by the angle between n and the face or edge, not by nearness, so that the answer does not hang on
- * rounding).  Seen along n, the two are clipped against each other (Sutherland & Hodgman); each corner of what is left
- * lies on both, and its distance is counted along n.  Against a plane the points are vertices.  A cylinder's cap is an
- * octagon fixed in it, and the nearest point joins the corners if none of them is as near.
- * Cost: that of the distance and O(corners of the two faces); finding a polytope's face is O(faces).                  */
+ * soa_shape_distance gives the common normal n.  Each shape then gives the feature that it turns towards the other: a
+ * face, an edge or a vertex (by the angle between n and the face or edge, not by nearness, so that the answer does not
+ * hang on rounding).  Seen along n, the two are clipped against each other (Sutherland & Hodgman); each corner of what
+ * is left lies on both, and its distance is counted along n.  Against a plane the points are vertices.  A cylinder's
+ * cap is an octagon fixed in it, and the nearest point joins the corners if none of them is as near.
+ * Cost: that of the distance and O(corners of the two faces); finding a polytope's face is O(faces).                 */
 #include "collision_internal.h"
 #include "../base/base_internal.h"
 
@@ -140,7 +140,7 @@ static void feature_of(const soa_shape *s, const soa_frame *pose, const double n
     }
 }
 
-/* ---- seen along n: u, v and height --------------------------------------------------------------------------------- */
+/* ---- seen along n: u, v and height ------------------------------------------------------------------------------- */
 typedef struct corner {
     double u, v, a, b; /* heights on A and on B */
     unsigned id, edge; /* edge: that which begins here */
@@ -255,7 +255,7 @@ static void take(soa_patch *patch, const soa_patch_point *all, int count) {
     }
 }
 
-/* ---- against a plane: vertices ------------------------------------------------------------------------------------- */
+/* ---- against a plane: vertices ----------------------------------------------------------------------------------- */
 typedef struct list {
     soa_patch_point p[4 * CORNERS_MOST];
     int count;

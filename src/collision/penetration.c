@@ -1,14 +1,14 @@
 /* penetration.c  least translation that parts two overlapping cores: expanding polytope (van den Bergen).
  *
  * A hull of points of the difference is grown from inside: the face nearest to 0 is pushed out by the support along its
- * normal until that no longer moves it.  With n a face's normal and d its distance, the least d of all faces <= depth <=
- * h(n) = support along n: again an answer is proved before it is given, and h(n) always parts the shapes.
+ * normal until that no longer moves it.  With n a face's normal and d its distance, the least d of all faces <= depth
+ * <= h(n) = support along n: again an answer is proved before it is given, and h(n) always parts the shapes.
  * The points are exact doubles.  A side of a plane that double cannot tell, and normals of thin faces, are computed in
  * twice double, so that the hull stays a hull for flat, parallel and repeated faces.  d may be negative: the first
  * tetrahedron (four far points) need not contain 0.
  * The points of A and B that touch come from the foot of 0 on the face; where that lies beside the three corners, on
  * another part of the same plane, they are the nearest ones after A is moved out along n.
- * Memory: about 60 kB of stack.  Where it is full, the least h(n) met is given.  Cost: some 10 to 100 us.            */
+ * Memory: some 50 kB of stack.  Where it is full, the least h(n) met is given.  Cost: some 2 to 100 us.             */
 #include "collision_internal.h"
 #include "twice.h"
 
@@ -199,7 +199,8 @@ static int first_points(soai_pair *pair, hull *h, double n[3]) {
     return 3;
 }
 
-/* The face that is nearest when no support moves it any more (best), with the point that proves it (top).  0: no hull. */
+/* The face that is nearest when no support moves it any more (best), with the point that proves it (top).  0: no
+ * hull. */
 typedef struct nearest_face {
     double n[3], depth; /* unit normal, h(n) */
     short v[3];         /* points that carry it */

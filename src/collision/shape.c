@@ -1,14 +1,14 @@
 /* shape.c  shapes: what is a usable one, the farthest point along a direction, the box that encloses it.
  *
- * Support points are numbered, so that a search knows one that it has met and a later search can begin where the last one
- * ended: sphere 0; capsule 0, 1; box the bits of its signs; polytope its vertices.  A cylinder's have no number.
- * Cost of a support: O(1); polytope O(vertices), or with neighbours known about O(sqrt(vertices)).                    */
+ * Support points are numbered, so that a search knows one that it has met and a later search can begin where the last
+ * one ended: sphere 0; capsule 0, 1; box the bits of its signs; polytope its vertices.  A cylinder's have no number.
+ * Cost of a support: O(1); polytope O(vertices), or with neighbours known about O(sqrt(vertices)).                   */
 #include "collision_internal.h"
 #include "../base/base_internal.h"
 
 enum { SCAN_MOST = 24 }; /* up to so many vertices a scan is faster than a climb */
 
-/* ---- which are usable ---------------------------------------------------------------------------------------------- */
+/* ---- which are usable -------------------------------------------------------------------------------------------- */
 /* rows of `list` as start says: monotone, entries 0 to below - 1, at least `least` in a row */
 static int rows_are_usable(const int *start, const int *list, int rows, int below, int least) {
     if (start[0] < 0) return 0;
@@ -57,17 +57,19 @@ soa_status soa_shape_check(const soa_shape *shape, soa_report *report) {
 #undef REFUSE
 }
 
-/* ---- support ------------------------------------------------------------------------------------------------------- */
-static int scan(const double *x, int n, const double d[3]) {
+/* ---- support ----------------------------------------------------------------------------------------------------- */
+static int scan(const double *x, int n, const double d[3]) { /* no branches: which is farthest cannot be foreseen */
     int best = 0;
     double most = SOAI_DOT(x, d);
     for (int i = 1; i < n; ++i) {
         const double s = SOAI_DOT(x + 3 * i, d);
-        if (s > most) most = s, best = i;
+        best = s > most ? i : best;
+        most = s > most ? s : most;
     }
     return best;
 }
-/* From vertex to better neighbour: on a convex hull that ends at the best of all.  Bounded, for lists that are no hull's. */
+/* From vertex to better neighbour: on a convex hull that ends at the best of all.  Bounded, for lists that are no
+ * hull's. */
 static int climb(const soa_shape *shape, const double d[3], int at) {
     const double *x = shape->vertices;
     const int *start = shape->neighbour_start, *next = shape->neighbours;
@@ -125,7 +127,7 @@ void soai_pair_support(soai_pair *pair, const double v[3], soai_vertex *out) {
     out->ia = pair->hint_a, out->ib = pair->hint_b;
 }
 
-/* ---- enclosing box ------------------------------------------------------------------------------------------------- */
+/* ---- enclosing box ----------------------------------------------------------------------------------------------- */
 soa_status soa_shape_bounds(const soa_shape *shape, const soa_frame *pose, double margin, soa_bounds *bounds) {
     if (!shape || !pose || !bounds || (int)shape->type < 0 || shape->type >= SOA_SHAPE_TYPE_COUNT)
         return SOA_E_ARGUMENT;

@@ -4,7 +4,7 @@
  * at
  *             rest without gravity feel nothing but F, given as external forces -F.
  * passive     M_uu a_u = -(M_ua a_a + h_u): what nobody drives moves so that its torques vanish.  M_uu by one
- *             mass_mul for each u, then a Cholesky factor.                                                           */
+ *             mass_mul for each u, then a Cholesky factor; what others drive may follow u in it.                     */
 #include "control_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ static int tree_is_driven(const soa_model *m, const soa_control_def *def, int ro
     }
     return 0;
 }
-/* Numbers of u, in order; list may be NULL. */
-static int list_passive(const soa_model *m, const soa_control_def *def, int *list) {
+/* Numbers of u and, after them, of what others drive; list may be NULL. */
+static int list_free(const soa_model *m, const soa_control_def *def, int *list, int *passives) {
     int n = 0;
     for (int i = 1; i <= m->nb; ++i) {
         const soai_meta *e = soai_metas(m) + i;
@@ -46,6 +46,12 @@ static int list_passive(const soa_model *m, const soa_control_def *def, int *lis
             ++n;
         }
     }
+    *passives = n;
+    for (int j = 0; j < m->nv; ++j) {
+        if (drive_of(def, j) != SOA_DRIVE_OTHER) continue;
+        if (list) list[n] = j;
+        ++n;
+    }
     return n;
 }
 
@@ -53,21 +59,24 @@ static size_t layout(const soa_model *m, const soa_control_def *def, char *memor
     soa_control scratch, *c = memory ? (soa_control *)(void *)memory : &scratch;
     size_t at = 0;
     const size_t nv = (size_t)m->nv, nq = (size_t)m->nq, number = sizeof(double), T = SOAI_TASK_ROWS;
-    const int passives = list_passive(m, def, NULL);
-    const size_t np = (size_t)passives;
+    int passives;
+    const int number_free = list_free(m, def, NULL, &passives);
+    const size_t nf = (size_t)number_free;
     soai_take(memory, &at, sizeof *c);
     if (memory) memset(memory, 0, sizeof *c);
     void *work = soai_take(memory, &at, soa_work_size(m));
     c->drive = soai_take(memory, &at, nv);
-    c->passive = soai_take(memory, &at, np * sizeof(int));
-    c->M_uu = soai_take(memory, &at, np * np * number);
-    c->small = soai_take(memory, &at, np * number);
+    c->passive = soai_take(memory, &at, nf * sizeof(int));
+    c->M_ff = soai_take(memory, &at, nf * nf * number);
+    c->small = soai_take(memory, &at, nf * number);
+    c->hands_u = soai_take(memory, &at, 6 * (SOA_HANDS + 1) * nf * number);
+    c->base_f = soai_take(memory, &at, 6 * T * number);
     c->q_ref = soai_take(memory, &at, nq * number);
     for (int i = 0; i < SOAI_CONTROL_VECTORS; ++i) c->x[i] = soai_take(memory, &at, nv * number);
     c->unit = soai_take(memory, &at, nv * number);
     c->column = soai_take(memory, &at, nv * number);
     c->rows = soai_take(memory, &at, T * nv * number);
-    c->rows_u = soai_take(memory, &at, T * np * number);
+    c->rows_f = soai_take(memory, &at, T * nf * number);
     c->whole = soai_take(memory, &at, 4 * T * T * number);
     c->base = soai_take(memory, &at, 6 * nv * number);
     c->driven = soai_take(memory, &at, (size_t)m->nb + 1);
@@ -77,17 +86,13 @@ static size_t layout(const soa_model *m, const soa_control_def *def, char *memor
     if (memory) {
         c->model = m, c->nq = m->nq, c->nv = m->nv;
         c->compensate = def->compensate, c->coulomb_rate = def->coulomb_rate;
-        c->passives = passives;
-        list_passive(m, def, c->passive);
+        c->free = list_free(m, def, c->passive, &c->passives);
         memset(c->driven, 0, (size_t)m->nb + 1);
         for (int i = 1; i <= m->nb; ++i) { /* parents first */
             const int parent = soai_bodies(m)[i].parent;
             c->driven[i] = parent ? c->driven[parent] : (unsigned char)tree_is_driven(m, def, i);
         }
-        for (int j = 0; j < m->nv; ++j) {
-            c->drive[j] = (unsigned char)drive_of(def, j);
-            c->others += c->drive[j] == SOA_DRIVE_OTHER;
-        }
+        for (int j = 0; j < m->nv; ++j) c->drive[j] = (unsigned char)drive_of(def, j);
         soa_work_init(m, work, soa_work_size(m), &c->work);
     }
     return at;
@@ -178,22 +183,23 @@ soa_status soa_control_compensation(soa_control *c, const double *q, const doubl
 }
 
 /* --- what nobody drives ------------------------------------------------------------------------------------------- */
-/* L L' = A in place, lower triangle; 0 where a pivot is lost. */
-static int cholesky(int n, double *A) {
+/* L L' = A in place, n x n in rows of `stride`, lower triangle; 0 where a pivot is lost. */
+static int cholesky(int n, int stride, double *A) {
     for (int j = 0; j < n; ++j) {
-        const double size = A[n * j + j];
-        for (int m = 0; m < j; ++m) A[n * j + j] -= A[n * j + m] * A[n * j + m];
-        if (!(A[n * j + j] > 1e-14 * size)) return 0;
-        A[n * j + j] = sqrt(A[n * j + j]);
+        double *row = A + stride * j;
+        const double size = row[j];
+        for (int m = 0; m < j; ++m) row[j] -= row[m] * row[m];
+        if (!(row[j] > 1e-14 * size)) return 0;
+        row[j] = sqrt(row[j]);
         for (int i = j + 1; i < n; ++i) {
-            for (int m = 0; m < j; ++m) A[n * i + j] -= A[n * i + m] * A[n * j + m];
-            A[n * i + j] /= A[n * j + j];
+            double *x = A + stride * i;
+            for (int m = 0; m < j; ++m) x[j] -= x[m] * row[m];
+            x[j] /= row[j];
         }
     }
     return 1;
 }
-soa_status soai_passive_factor(soa_control *c, const double *q) {
-    const int n = c->passives;
+soa_status soai_passive_factor(soa_control *c, const double *q, int n) {
     if (!n) return SOA_OK;
     soai_inputs in;
     soa_work *w = c->work;
@@ -207,25 +213,25 @@ soa_status soai_passive_factor(soa_control *c, const double *q) {
         w->k->mass_mul(&w->view, &w->w, tree_motion(w, c->unit, w->tv), out);
         if (c->model->nm) user_torque(w, out, c->column);
         c->unit[c->passive[k]] = 0;
-        for (int i = k; i < n; ++i) c->M_uu[n * i + k] = c->column[c->passive[i]];
+        for (int i = k; i < n; ++i) c->M_ff[c->free * i + k] = c->column[c->passive[i]];
     }
-    return cholesky(n, c->M_uu) ? SOA_OK : SOA_E_SINGULAR;
+    return cholesky(n, c->free, c->M_ff) ? SOA_OK : SOA_E_SINGULAR;
 }
-void soai_passive_solve(const soa_control *c, double *x) {
-    const int n = c->passives;
-    const double *L = c->M_uu;
+void soai_passive_solve(const soa_control *c, int n, double *x) {
+    const int stride = c->free;
+    const double *L = c->M_ff;
     for (int i = 0; i < n; ++i) {
-        for (int m = 0; m < i; ++m) x[i] -= L[n * i + m] * x[m];
-        x[i] /= L[n * i + i];
+        for (int m = 0; m < i; ++m) x[i] -= L[stride * i + m] * x[m];
+        x[i] /= L[stride * i + i];
     }
     for (int i = n - 1; i >= 0; --i) {
-        for (int m = i + 1; m < n; ++m) x[i] -= L[n * m + i] * x[m];
-        x[i] /= L[n * i + i];
+        for (int m = i + 1; m < n; ++m) x[i] -= L[stride * m + i] * x[m];
+        x[i] /= L[stride * i + i];
     }
 }
 void soai_passive_cancel(soa_control *c, const double *torque, double *a) {
     for (int k = 0; k < c->passives; ++k) c->small[k] = -torque[c->passive[k]];
-    soai_passive_solve(c, c->small);
+    soai_passive_solve(c, c->passives, c->small);
     for (int k = 0; k < c->passives; ++k) a[c->passive[k]] = c->small[k];
 }
 soa_status soai_passive_accelerations(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
@@ -240,7 +246,7 @@ soa_status soa_control_passive(soa_control *c, const double *q, const double *v,
                                int wrench_count, double *a) {
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && !a) s = SOA_E_ARGUMENT;
-    if (s || (s = soai_passive_factor(c, q))) return s;
+    if (s || (s = soai_passive_factor(c, q, c->passives))) return s;
     double *all = c->x[SOAI_CONTROL_VECTORS - 1];
     memcpy(all, a, (size_t)c->nv * sizeof *all);
     if ((s = soai_passive_accelerations(c, q, v, wrenches, wrench_count, all))) return s;

@@ -17,16 +17,17 @@ struct soa_control {
     int nq, nv;
     unsigned compensate;
     double coulomb_rate;
-    int passives, others;            /* how many u; how many SOA_DRIVE_OTHER                       */
+    int passives, free;              /* how many u; how many f: u and SOA_DRIVE_OTHER              */
     unsigned char *drive;            /* nv                                                         */
-    int *passive;                    /* u: their numbers                                           */
-    double *M_uu, *small;            /* passives^2, factored; passives                             */
+    int *passive;                    /* numbers of f, those of u first                             */
+    double *M_ff, *small;            /* free^2, factored: M_uu's factor leads it; free             */
     double *q_ref;                   /* nq                                                         */
     double *x[SOAI_CONTROL_VECTORS]; /* nv each: scratch of laws                                   */
     double *unit, *column;           /* nv each: scratch of the steps below                        */
-    double *rows, *rows_u;           /* SOAI_TASK_ROWS x nv, x passives                            */
+    double *rows, *rows_f;           /* SOAI_TASK_ROWS x nv; x free: M_ff^-1 J_f'                  */
+    double *hands_u;                 /* 6 (SOA_HANDS + 1) x passives: J_u of hands and object      */
     double *whole;                   /* (2 SOAI_TASK_ROWS)^2                                       */
-    double *base;                    /* 6 x nv                                                     */
+    double *base, *base_f;           /* 6 x nv; 6 x SOAI_TASK_ROWS: motion of a base due to rows   */
     unsigned char *driven;           /* by body: its tree has driven coordinates                   */
     double *omega, *lambda, *factor; /* SOAI_TASK_ROWS^2 each                                      */
 };
@@ -44,10 +45,10 @@ soa_status soai_control_begin(soa_control *c, const double *q, const double *v);
 /* The estimated machine: M a + terms of `which` at v (friction at v too) - J' wrenches, all coordinates. */
 soa_status soai_control_torques(soa_control *c, const double *q, const double *v, const double *a,
                                 const soa_wrench *wrenches, int wrench_count, unsigned which, double *tau);
-/* Factors M_uu at q. */
-soa_status soai_passive_factor(soa_control *c, const double *q);
-/* x_u = M_uu^-1 x_u, numbers of u one after the other; M_uu factored. */
-void soai_passive_solve(const soa_control *c, double *x);
+/* Factors M_ff at q for the first n of f: n = passives, M_uu; n = free, all. */
+soa_status soai_passive_factor(soa_control *c, const double *q, int n);
+/* x = M^-1 x for the first n of f, their numbers one after the other; factored. */
+void soai_passive_solve(const soa_control *c, int n, double *x);
 /* a_u of the accelerations a of the others under wrenches; M_uu factored. */
 soa_status soai_passive_accelerations(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
                                       int wrench_count, double *a);

@@ -205,41 +205,88 @@ static soa_status follow_object(soa_control *c, const soa_coordination *k, const
     return SOA_OK;
 }
 
-/* One trial of the linearising law: the frame the goal is relative to accelerates with a_base, so the object with A. 
- * Gives torques and, from the accelerations they make, that frame's (found). */
+/* The linearising law while the frame of the goal, the base, accelerates with a_base, and so the object with A. */
 typedef struct trial {
     soa_control *c;
-    const double *q, *v;
     const soa_coordination *k;
     const hold *h;
     const body_state *o;
     soai_task_space space;
     double wanted[SOAI_TASK_ROWS];
-    double A[6], arm[3]; /* of the object while a_base = 0; object from base */
-    double drift[6];     /* of base; its Jacobian is in c->base */
+    double A[6], arm[3];                  /* of the object while a_base = 0; object from base */
+    double base[6], rest[SOAI_TASK_ROWS]; /* of base and rows without hands' wrenches: accelerations; what is lacking */
 } trial;
-static soa_status try_base(const trial *t, const double a_base[6], int clamp, soa_coordination_result *out,
-                           double *torque, double found[6]) {
-    soa_control *c = t->c;
+/* Wrenches of hands on the object, and the opposite ones on the hands. */
+static void shares_of(const trial *t, const double a_base[6], int clamp, soa_coordination_result *out, soa_wrench *f) {
     const soa_coordination *k = t->k;
-    double A[6], W[6], *a = c->x[6];
-    soa_wrench f[SOA_HANDS + 1];
+    double A[6], W[6];
     soai_shift_motion(a_base, t->arm, A);
     for (int j = 0; j < 6; ++j) A[j] += t->A[j];
-    object_wrench(c, t->o, A, t->o->V, W);
+    object_wrench(t->c, t->o, A, t->o->V, W);
     if (clamp) soai_clamp_wrench(k->max_force, k->max_torque, W);
     share_out(t->h, t->o, W, out);
-    for (int i = 0; i <= k->hands; ++i) { /* on the hands, and on the object */
+    for (int i = 0; i <= k->hands; ++i) {
         f[i] = (soa_wrench){.frame = i < k->hands ? k->hand[i] : k->object, .axes = SOA_AXES_WORLD};
         for (int j = 0; j < 6; ++j) f[i].value[j] = i < k->hands ? -out->hand_wrench[i][j] : out->wrench[j];
     }
-    const soa_status s =
-        soai_task_solve(c, t->q, t->v, &t->space, t->wanted, f, k->hands + 1, NULL, torque, found ? a : NULL);
-    for (int r = 0; found && s == SOA_OK && r < 6; ++r) {
-        found[r] = t->drift[r];
-        for (int j = 0; j < c->nv; ++j) found[r] += c->base[(size_t)r * (size_t)c->nv + (size_t)j] * a[j];
+}
+/* What the base does under these wrenches, by products of small matrices: u gives way with M_uu^-1 J_u'f, the hands are
+ * driven by F = Lambda (what is lacking), and base_f F is the base's answer. */
+static void base_answer(const trial *t, const soa_wrench *f, double found[6]) {
+    soa_control *c = t->c;
+    const int np = c->passives, rows = t->space.rows;
+    double *x = c->small, right[SOAI_TASK_ROWS];
+    for (int p = 0; p < np; ++p) x[p] = 0;
+    for (int i = 0; i < 6 * (t->k->hands + 1); ++i)
+        for (int p = 0; p < np; ++p) x[p] += c->hands_u[(size_t)i * (size_t)np + (size_t)p] * f[i / 6].value[i % 6];
+    soai_passive_solve(c, np, x);
+    for (int r = 0; r < rows; ++r) {
+        right[r] = t->rest[r];
+        for (int p = 0; p < np; ++p) right[r] -= c->rows[(size_t)r * (size_t)c->nv + (size_t)c->passive[p]] * x[p];
+    }
+    for (int i = 0; i < 6; ++i) {
+        found[i] = t->base[i];
+        for (int p = 0; p < np; ++p) found[i] += c->base[(size_t)i * (size_t)c->nv + (size_t)c->passive[p]] * x[p];
+    }
+    for (int r = 0; r < rows; ++r) {
+        double F = 0;
+        for (int s = 0; s < rows; ++s) F += c->lambda[rows * r + s] * right[s];
+        for (int i = 0; i < 6; ++i) found[i] += c->base_f[SOAI_TASK_ROWS * i + r] * F;
+    }
+}
+/* J_u of the hands and the object, J of the base; kinematics stand. */
+static soa_status jacobians(soa_control *c, const soa_coordination *k, int base) {
+    const size_t np = (size_t)c->passives;
+    soa_status s = soa_jacobian(c->model, c->work, base, SOA_AXES_WORLD, c->base);
+    for (int i = 0; s == SOA_OK && np && i < 6 * (k->hands + 1); ++i) {
+        double unit[6] = {0};
+        unit[i % 6] = 1;
+        s = soa_jacobian_transpose_mul(c->model, c->work, i < 6 * k->hands ? k->hand[i / 6] : k->object, SOA_AXES_WORLD,
+                                       unit, c->unit);
+        for (size_t p = 0; p < np; ++p) c->hands_u[(size_t)i * np + p] = c->unit[c->passive[p]];
     }
     return s;
+}
+/* base_f less J_B,f M_ff^-1 J_f', the accelerations without wrenches, what rows lack of theirs; tasks prepared. */
+static soa_status prepare_answer(trial *t, const double *q, const double *v, const double drift[6]) {
+    soa_control *c = t->c;
+    const size_t nv = (size_t)c->nv, nf = (size_t)c->free;
+    double *a = c->x[0];
+    for (int j = 0; j < c->nv; ++j) a[j] = 0;
+    const soa_status s = soai_passive_accelerations(c, q, v, NULL, 0, a);
+    if (s) return s;
+    for (size_t i = 0; i < 6; ++i) {
+        t->base[i] = drift[i];
+        for (size_t j = 0; j < nv; ++j) t->base[i] += c->base[i * nv + j] * a[j];
+        for (size_t r = 0; r < (size_t)t->space.rows; ++r)
+            for (size_t p = 0; p < nf; ++p)
+                c->base_f[SOAI_TASK_ROWS * i + r] -= c->base[i * nv + (size_t)c->passive[p]] * c->rows_f[r * nf + p];
+    }
+    for (size_t r = 0; r < (size_t)t->space.rows; ++r) {
+        t->rest[r] = t->wanted[r] - t->space.drift[r];
+        for (size_t j = 0; j < nv; ++j) t->rest[r] -= c->rows[r * nv + j] * a[j];
+    }
+    return SOA_OK;
 }
 /* Hands accelerate with the object, relative to the frame of its goal; that frame's own acceleration, which the
  * object's wrench depends on, is found from seven trials: everything is affine in it.  Kinematics stand. */
@@ -248,12 +295,12 @@ static soa_status linearise(soa_control *c, const double *q, const double *v, co
                             double *torque) {
     const int base = soai_frame_is_driven(c, k->relative_to) ? k->relative_to : 0;
     soai_hand_task tasks[SOA_HANDS];
-    trial t = {.c = c, .q = q, .v = v, .k = k, .h = h, .o = o};
+    trial t = {.c = c, .k = k, .h = h, .o = o};
+    soa_wrench f[SOA_HANDS + 1];
     soa_frame B;
+    double a_base[6] = {0}, first[6], found[6], drift[6], G[36];
     soa_status s = soa_pose(c->model, c->work, base, &B);
-    if (s || (s = soa_jacobian(c->model, c->work, base, SOA_AXES_WORLD, c->base)) ||
-        (s = soa_jdot_v(c->model, c->work, base, SOA_AXES_WORLD, t.drift)))
-        return s;
+    if (s || (s = soa_jdot_v(c->model, c->work, base, SOA_AXES_WORLD, drift)) || (s = jacobians(c, k, base))) return s;
     memcpy(t.A, A, sizeof t.A);
     for (int j = 0; j < 3; ++j) t.arm[j] = o->frame.p[j] - B.p[j];
     for (int i = 0; i < h->n; ++i) {
@@ -266,20 +313,23 @@ static soa_status linearise(soa_control *c, const double *q, const double *v, co
         v3_cross_add(o->V, x, a + 3);
         for (int j = 0; j < 6; ++j) t.wanted[6 * i + j] = a[j] + follow[i][j];
     }
-    double a_base[6] = {0}, first[6], found[6], G[36];
     if ((s = soai_task_prepare(c, q, v, tasks, h->n, k->damping_of_lambda, &t.space))) return s;
-    if (base) {
-        if ((s = try_base(&t, a_base, 0, out, torque, first))) return s;
-        for (int n = 0; n < 6; ++n) { /* (1 - G) a_base = first */
+    if (base) { /* (1 - G) a_base = first */
+        if ((s = prepare_answer(&t, q, v, drift))) return s;
+        shares_of(&t, a_base, 0, out, f);
+        base_answer(&t, f, first);
+        for (int n = 0; n < 6; ++n) {
             double unit[6] = {0};
             unit[n] = 1;
-            if ((s = try_base(&t, unit, 0, out, torque, found))) return s;
+            shares_of(&t, unit, 0, out, f);
+            base_answer(&t, f, found);
             for (int r = 0; r < 6; ++r) G[6 * r + n] = (r == n) - (found[r] - first[r]);
         }
         memcpy(a_base, first, sizeof first);
         if (!soai_solve(6, G, a_base)) return SOA_E_SINGULAR;
     }
-    return try_base(&t, a_base, 1, out, torque, NULL);
+    shares_of(&t, a_base, 1, out, f);
+    return soai_task_solve(c, q, v, &t.space, t.wanted, f, k->hands + 1, NULL, torque, NULL);
 }
 
 soa_status soa_control_coordination(soa_control *c, const double *q, const double *v, const soa_coordination *k,

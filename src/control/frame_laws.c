@@ -1,12 +1,13 @@
 /* frame_laws.c  laws of frames: impedance, operational space with the generalized Jacobian, hybrid, base attitude.
  *
  * Errors of a frame H against its goal G, in G's axes:  e = [log(R_G R_H'); p_G - p_H],  e' = V_G - V_H.
- * Operational space, u being what nobody drives (M_uu factored), J_u and M_au its columns, N = [-M_uu^-1 M_ua; 1]:
- *     M^-1 = [M_uu^-1 0; 0 0] + N M_r^-1 N',   J_g = J N       so   J_g M_r^-1 J_g' = J M^-1 J' - J_u M_uu^-1 J_u'
+ * Operational space, f being what nobody drives and what others drive, J_f and M_af its columns, N = [-M_ff^-1 M_fa;
+ * 1]:
+ *     M^-1 = [M_ff^-1 0; 0 0] + N M_r^-1 N',   J_g = J N       so   J_g M_r^-1 J_g' = J M^-1 J' - J_f M_ff^-1 J_f'
  * with J M^-1 J' by RJK91 (20) in O(n).  A goal given in a frame that moves with the machine makes a relative task: J
  * is then the frame's less that frame's, so nothing need be known of its acceleration.  a_b: driven coordinates do
- * not accelerate, u as it must.
- *     F = Lambda_g (a - J'v - J a_b),   tau = (torques at a_b) + J_a'F - M_au M_uu^-1 J_u'F                          */
+ * not accelerate, those that nobody drives as they must; others are taken to apply their torques of that motion.
+ *     F = Lambda_g (a - J'v - J a_b),   tau = (torques at a_b) + J_a'F - M_af M_ff^-1 J_f'F                          */
 #include "control_internal.h"
 #include <math.h>
 
@@ -199,10 +200,10 @@ static soa_status task_rows(soa_control *c, const soai_hand_task *tasks, int cou
     return SOA_OK;
 }
 /* Omega_g in the rows asked for, from the compliance `whole` of all frames (tasks', then those they are relative to) in
- * world axes; M_uu factored. */
+ * world axes; M_ff factored. */
 static void reduced_compliance(soa_control *c, const soai_hand_task *tasks, int count, int frames, const task_row *list,
                                int rows, double *omega) {
-    const int n = 6 * frames, np = c->passives;
+    const int n = 6 * frames, nf = c->free;
     for (int r = 0; r < rows; ++r) {
         double y[2 * SOAI_TASK_ROWS] = {0}; /* motions of all frames due to row r */
         for (int side = 0; side < (tasks[list[r].task].relative ? 2 : 1); ++side)
@@ -215,14 +216,15 @@ static void reduced_compliance(soa_control *c, const soai_hand_task *tasks, int 
             if (tasks[list[s].task].relative) sum += v6_dot(list[s].g[1], y + 6 * (list[s].task + count));
             omega[rows * r + s] = sum;
         }
-        double *x = c->rows_u + (size_t)r * (size_t)np;
-        for (int p = 0; p < np; ++p) x[p] = c->rows[(size_t)r * (size_t)c->nv + (size_t)c->passive[p]];
-        soai_passive_solve(c, x);
+        double *x = c->rows_f + (size_t)r * (size_t)nf;
+        for (int p = 0; p < nf; ++p) x[p] = c->rows[(size_t)r * (size_t)c->nv + (size_t)c->passive[p]];
+        soai_passive_solve(c, nf, x);
+        for (int i = 0; i < 6; ++i) c->base_f[SOAI_TASK_ROWS * i + r] = frames > count ? y[6 * count + i] : 0;
     }
     for (int r = 0; r < rows; ++r)
-        for (int s = 0; s <= r; ++s) { /* less J_u M_uu^-1 J_u' */
-            const double *J = c->rows + (size_t)s * (size_t)c->nv, *x = c->rows_u + (size_t)r * (size_t)np;
-            for (int p = 0; p < np; ++p) omega[rows * r + s] -= x[p] * J[c->passive[p]];
+        for (int s = 0; s <= r; ++s) { /* less J_f M_ff^-1 J_f' */
+            const double *J = c->rows + (size_t)s * (size_t)c->nv, *x = c->rows_f + (size_t)r * (size_t)nf;
+            for (int p = 0; p < nf; ++p) omega[rows * r + s] -= x[p] * J[c->passive[p]];
             omega[rows * s + r] = omega[rows * r + s];
         }
 }
@@ -278,7 +280,7 @@ soa_status soai_task_prepare(soa_control *c, const double *q, const double *v, c
     space->rcond = 0;
     for (int k = 0; k < count; ++k)
         if (!soai_frame_is_driven(c, tasks[k].frame)) return SOA_E_SINGULAR; /* nothing that is driven moves it */
-    soa_status s = soai_passive_factor(c, q);
+    soa_status s = soai_passive_factor(c, q, c->free);
     if (s || (s = soa_kinematics(c->model, c->work, q, v, NULL)) || (s = task_rows(c, tasks, count, list, space)))
         return s;
     if (!space->rows) return SOA_E_ARGUMENT;
@@ -309,11 +311,11 @@ soa_status soai_task_solve(soa_control *c, const double *q, const double *v, con
         for (int i = 0; i < rows; ++i) F += c->lambda[rows * r + i] * right[i];
         for (int j = 0; j < c->nv; ++j) force[j] += c->rows[(size_t)r * (size_t)c->nv + (size_t)j] * F; /* J'F */
     }
-    if (c->passives) { /* J_g'F: less M_au M_uu^-1 J_u'F */
-        for (int p = 0; p < c->passives; ++p) c->small[p] = force[c->passive[p]];
-        soai_passive_solve(c, c->small);
+    if (c->free) { /* J_g'F: less M_af M_ff^-1 J_f'F */
+        for (int p = 0; p < c->free; ++p) c->small[p] = force[c->passive[p]];
+        soai_passive_solve(c, c->free, c->small);
         for (int j = 0; j < c->nv; ++j) x[j] = 0;
-        for (int p = 0; p < c->passives; ++p) x[c->passive[p]] = c->small[p];
+        for (int p = 0; p < c->free; ++p) x[c->passive[p]] = c->small[p];
         if ((s = soa_mass_mul(m, c->work, q, x, y))) return s;
         for (int j = 0; j < c->nv; ++j) force[j] -= y[j];
     }
@@ -387,12 +389,13 @@ soa_status soa_control_generalized_jacobian(soa_control *c, const double *q, int
     const int nv = c->nv;
     double *x = c->x[0], *y = c->x[1], *rows = c->rows;
     soa_status s = soa_kinematics(c->model, c->work, q, NULL, NULL);
-    if (s || (s = soa_jacobian(c->model, c->work, frame, axes, rows)) || (s = soai_passive_factor(c, q))) return s;
+    if (s || (s = soa_jacobian(c->model, c->work, frame, axes, rows)) || (s = soai_passive_factor(c, q, c->passives)))
+        return s;
     for (int j = 0; j < nv; ++j) x[j] = 0;
     for (int r = 0; r < 6; ++r) {
         double *row = rows + r * nv;
         for (int p = 0; p < c->passives; ++p) c->small[p] = row[c->passive[p]];
-        soai_passive_solve(c, c->small);
+        soai_passive_solve(c, c->passives, c->small);
         for (int p = 0; p < c->passives; ++p) x[c->passive[p]] = c->small[p];
         if (c->passives && (s = soa_mass_mul(c->model, c->work, q, x, y))) return s;
         for (int j = 0; c->passives && j < nv; ++j) row[j] -= y[j];

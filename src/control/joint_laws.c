@@ -122,7 +122,7 @@ soa_status soa_control_passivity(soa_control *c, soa_passivity form, const doubl
     if (!c || !gains || form < SOA_SLOTINE_LI || form >= SOA_PASSIVITY_COUNT) return SOA_E_ARGUMENT;
     double *e = c->x[0], *rate = c->x[1], *w = c->x[2], *Ms = c->x[3], *a = c->x[4], *torque = c->x[5], *Cw = c->x[6];
     soa_status bad = begin(c, q, v, r, gains->stiffness, gains->damping, tau, e, rate);
-    if (bad || (bad = soai_passive_factor(c, q))) return bad;
+    if (bad || (bad = soai_passive_factor(c, q, c->passives))) return bad;
     const int sliding = form == SOA_SLOTINE_LI;
     const double *K = gains->stiffness, *D = gains->damping;
     for (int j = 0; j < c->nv; ++j) {
@@ -151,7 +151,7 @@ soa_status soa_control_decoupled(soa_control *c, const double *q, const double *
     const soa_model *m = c->model;
     if (m->nm) return SOA_E_MIMIC;
     soa_status bad = begin(c, q, v, r, stiffness, damping, tau, e, s);
-    if (bad || (bad = soai_passive_factor(c, q))) return bad;
+    if (bad || (bad = soai_passive_factor(c, q, c->passives))) return bad;
     double rate = -1;
     int equal = 1;
     for (int j = 0; j < c->nv; ++j) {
@@ -159,7 +159,7 @@ soa_status soa_control_decoupled(soa_control *c, const double *q, const double *
         if (rate < 0) rate = damping[j];
         equal &= damping[j] == rate;
     }
-    if (!equal && (c->passives || c->others)) return SOA_E_ARGUMENT;
+    if (!equal && c->free) return SOA_E_ARGUMENT;
     for (int j = 0; j < c->nv; ++j) {
         a[j] = soai_own(c, j) ? at(r->a, j) + at(stiffness, j) * s[j] : foreign(c, r->a, j);
         s[j] += at(stiffness, j) * e[j];

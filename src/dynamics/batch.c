@@ -1,5 +1,6 @@
 /* batch.c  many states of one model: states are packed into SIMD lanes, swept, and unpacked.
  *
+ * The sweeps run on tables in which bodies have axes of our choice (level.c); wrenches are turned into them.
  * A group is `lanes` consecutive states; the last one is filled up by repeating its last state, so every state runs
  * through the same instructions whatever the batch's size.  One text (GROUPS) serves double and float.               */
 #include "work.h"
@@ -16,12 +17,14 @@ struct soa_batch {
         const soai_kernels *k;
         const void *view;
         void *work;
+        void *axes;                   /* chosen for the bodies */
         void *q, *v, *a, *fext, *out; /* packed: tree coordinates */
         void *one_q, *one_v, *one_a;  /* mimic models: expanded rows, `lanes` of each */
         void *one_out;
     } d, f;
     soai_view_double view_d;
     soai_view_float view_f;
+    int *quaternion;  /* where unit quaternions start in the caller's q; -1 ends them */
     soa_work *single; /* for mass matrices too large for lanes */
     void *zero;       /* max(tq, tv, 6 nb) zeros */
 };
@@ -30,6 +33,7 @@ static void layout_half(const soa_model *m, struct half *h, char *memory, size_t
     const size_t lane = h->k->real_bytes, number = lane / (size_t)h->k->lanes, L = (size_t)h->k->lanes;
     const size_t tq = (size_t)m->tq, tv = (size_t)m->tv, nb = (size_t)m->nb;
     const size_t out = m->tv <= MOST_LANE_MASS && tv * tv > tv ? tv * tv : tv;
+    h->axes = soai_take(memory, at, 9 * (nb + 1) * number);
     h->work = soai_take(memory, at, h->k->work_bytes);
     void *arrays = soai_take(memory, at, h->k->work_reals(h->view) * lane);
     h->q = soai_take(memory, at, tq * lane), h->v = soai_take(memory, at, tv * lane),
@@ -51,11 +55,30 @@ static size_t layout(const soa_model *m, char *memory) {
     b->model = m;
     b->state = -1, b->body = -1;
     b->view_d = soai_model_view(m), b->view_f = soai_model_view_float(m);
+    const size_t B = (size_t)m->nb + 1, V = (size_t)m->tv;
+    soai_body_double *body = soai_take(memory, &at, B * sizeof *body);
+    soai_body_float *body_f = soai_take(memory, &at, B * sizeof *body_f);
+    soai_dof_double *dof = soai_take(memory, &at, V * sizeof *dof);
+    soai_dof_float *dof_f = soai_take(memory, &at, V * sizeof *dof_f);
     b->d.k = soai_kernels_for(SOAI_K_DOUBLE_LANES), b->d.view = &b->view_d;
     b->f.k = soai_kernels_for(SOAI_K_FLOAT_LANES), b->f.view = &b->view_f;
     layout_half(m, &b->d, memory, &at);
     layout_half(m, &b->f, memory, &at);
+    if (memory) {
+        double *axes = b->d.axes;
+        soai_level(&b->view_d, body, dof, axes);
+        soai_round_tables(m->nb, body, m->tv, dof, body_f, dof_f);
+        for (size_t i = 0; i < 9 * B; ++i) ((float *)b->f.axes)[i] = (float)axes[i];
+        b->view_d.body = body, b->view_d.dof = dof, b->view_f.body = body_f, b->view_f.dof = dof_f;
+    }
     const size_t most = 6 * (size_t)m->nb + (size_t)m->tq + (size_t)m->tv;
+    b->quaternion = soai_take(memory, &at, B * sizeof(int));
+    int quaternions = 0;
+    for (int i = 1; memory && i <= m->nb; ++i) {
+        const int first = soai_quaternion_at(soai_bodies(m)[i].type, soai_metas(m)[i].user_q);
+        if (first >= 0) b->quaternion[quaternions++] = first;
+    }
+    if (memory) b->quaternion[quaternions] = -1;
     b->zero = soai_take(memory, &at, most * sizeof(double));
     if (memory) memset(b->zero, 0, most * sizeof(double));
     if (m->tv > MOST_LANE_MASS) {
@@ -104,6 +127,7 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
     if (what != MASS) fine &= h->k->pack(v, sv, tv, states, h->v) & h->k->pack(a, sa, tv, states, h->a);
     if (fext) fine &= h->k->pack(fext, sf, 6 * shape->nb, states, h->fext);
     if (!fine) return NOT_FINITE;
+    if (fext) h->k->level(h->axes, shape->nb, h->fext);
     if (what == MASS) return h->k->crba(h->view, h->work, h->q, h->out);
     return (what == FORWARD ? h->k->aba : h->k->rnea)(h->view, h->work, h->q, h->v, h->a, fext ? h->fext : NULL,
                                                       h->out);
@@ -124,11 +148,15 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
             const real *gq = q + first * m->nq, *gf = fext ? fext + first * 6 * m->nb : NULL;                        \
             const real *gv = v ? v + first * m->nv : NULL, *ga = a ? a + first * m->nv : NULL;                       \
             const real *uq = gq, *uv = gv, *ua = ga;                                                                 \
-            for (int l = 0; l < states && m->nq != m->nv; ++l) { /* quaternions; the rest is seen when packed */     \
-                const soa_status s = check(m, uq + (long)l * m->nq, NULL, NULL, NULL, &b->body);                     \
-                if (s) b->state = first + l;                                                                         \
-                if (s) return s;                                                                                     \
-            }                                                                                                        \
+            for (int l = 0; l < states; ++l) /* quaternions; the rest is seen when packed */                         \
+                for (const int *at = b->quaternion; *at >= 0; ++at) {                                                \
+                    const real *e = uq + (long)l * m->nq + *at;                                                      \
+                    const real off = e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3] - 1;                      \
+                    if (off <= (real)SOAI_QUATERNION_TOLERANCE && -off <= (real)SOAI_QUATERNION_TOLERANCE) continue; \
+                    const soa_status s = check(m, uq + (long)l * m->nq, NULL, NULL, NULL, &b->body);                 \
+                    if (s) b->state = first + l;                                                                     \
+                    if (s) return s;                                                                                 \
+                }                                                                                                    \
             long sq = m->nq, sv = gv ? m->nv : 0, sa = ga ? m->nv : 0;                                               \
             if (m->nm) {                                                                                             \
                 expand_##name(gq, sq, states, map_q, m->tq, h->one_q);                                               \
@@ -158,11 +186,12 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
             }                                                                                                        \
             const int rows = what == MASS ? m->tv * m->tv : m->tv;                                                   \
             const long wide = what == MASS ? (long)m->nv * m->nv : m->nv;                                            \
-            if (!m->nm) {                                                                                            \
-                h->k->unpack(h->out, rows, states, out + first * wide, wide);                                        \
-                continue;                                                                                            \
-            }                                                                                                        \
-            h->k->unpack(h->out, rows, states, h->one_out, rows);                                                    \
+            real *to = m->nm ? (real *)h->one_out : out + first * wide;                                              \
+            if (what == MASS)                                                                                        \
+                h->k->unpack_symmetric(h->out, m->tv, states, to);                                                   \
+            else                                                                                                     \
+                h->k->unpack(h->out, rows, states, to, rows);                                                        \
+            if (!m->nm) continue;                                                                                    \
             for (int l = 0; l < states; ++l) {                                                                       \
                 const real *tree = (const real *)h->one_out + (long)l * rows;                                        \
                 real *user = out + (first + l) * wide;                                                               \

@@ -4,7 +4,8 @@
  *           axes of its root body, so an entry M(i,j) is one 6-vector product.  O(n d), 6 multiplications an entry.
  *           FO00 (9), (10).
  * mass_r87  R87 (32) as printed: r(i) composite, x(i) = r H*, x(k) = phi x(k-1), m(k,i) = H x(k).
- * Both write all of M (nv x nv, tree coordinates).                                                                  */
+ * Both write all of M (nv x nv, tree coordinates); but of a large one crba in lanes leaves what is above the diagonal,
+ * and lanes_unpack_symmetric takes it from below.                                                                   */
 #ifndef SOAI_CRBA_H
 #define SOAI_CRBA_H
 #include "steps.h"
@@ -15,7 +16,7 @@ SOAI_INLINE void step_column(const view_table *k, const kernel_work *w, const bo
     v6_zero(H);
     switch (kind) {
     CASE_ON_AXIS:
-        H[AXIS_OF(kind)] = REAL(1);
+        H[AXIS_OF(kind)] = joint_rate(b, kind, REAL(1));
         break;
     case SOAI_KIND_REVOLUTE:
         for (int j = 0; j < 3; ++j) H[j] = REAL(b->axis[j]);
@@ -47,8 +48,9 @@ SOAI_INLINE void composite_column(const view_table *k, const kernel_work *w, con
     if (ON_AXIS(kind)) { /* [I e; e x h] */
         static const unsigned char sym[3][3] = {{XX, XY, XZ}, {XY, YY, YZ}, {XZ, YZ, ZZ}};
         const int ax = AXIS_OF(kind);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) f[j] = r[4 + sym[ax][j]];
-        f[3 + ax] = REAL(0), f[3 + NEXT(ax)] = -r[1 + LAST(ax)], f[3 + LAST(ax)] = r[1 + NEXT(ax)];
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) f[j] = joint_rate(b, kind, r[4 + sym[ax][j]]);
+        f[3 + ax] = REAL(0);
+        f[3 + NEXT(ax)] = -joint_rate(b, kind, r[1 + LAST(ax)]), f[3 + LAST(ax)] = joint_rate(b, kind, r[1 + NEXT(ax)]);
     } else {
         real H[6];
         step_column(k, w, b, kind, c, H);
@@ -79,6 +81,12 @@ SOAI_INLINE void root_compose(const real *parent, const real R[9], real *out) {
             out[4 * j] = R[j], out[4 * j + 1] = R[3 + j], out[4 * j + 2] = R[6 + j], out[4 * j + 3] = REAL(0);
     }
 }
+SOAI_INLINE void root_compose_turn(int ax, const real turn[2], const real *parent, real *out) {
+    const int n = NEXT(ax), l = LAST(ax);
+    const pack x = pack_load(parent + 4 * n), y = pack_load(parent + 4 * l);
+    pack_store(pack_load(parent + 4 * ax), out + 4 * ax);
+    pack_store(x * turn[0] + y * turn[1], out + 4 * n), pack_store(y * turn[0] - x * turn[1], out + 4 * l);
+}
 #else
 SOAI_INLINE real *root_axes(const kernel_work *w, int i) {
     return w->Rw + 9 * i;
@@ -96,6 +104,13 @@ SOAI_INLINE void root_compose(const real *parent, const real R[9], real *out) {
         SOAI_UNROLL for (int j = 0; j < 9; ++j) out[j] = R[j];
     }
 }
+SOAI_INLINE void root_compose_turn(int ax, const real turn[2], const real *parent, real *out) {
+    SOAI_UNROLL for (int j = 0; j < 9; j += 3) {
+        const real x = parent[j + NEXT(ax)], y = parent[j + LAST(ax)];
+        out[j + ax] = parent[j + ax];
+        out[j + NEXT(ax)] = x * turn[0] + y * turn[1], out[j + LAST(ax)] = y * turn[0] - x * turn[1];
+    }
+}
 #endif
 
 /* Pose of body i in its root body, from that of its parent. */
@@ -109,12 +124,15 @@ SOAI_INLINE void step_root_pose(const view_table *k, kernel_work *w, const body_
         return;
     }
     joint_origin(w, b, i, kind, pw);
-    if (!k->body[b->parent].parent) { /* the root's axes are the axes */
+    const real *parent = root_axes(w, b->parent);
+    if (!k->body[b->parent].parent && !IS_LEVEL(kind)) { /* the root's axes are the axes */
         root_compose(0, w->b[i].R, axes);
         return;
     }
-    const real *parent = root_axes(w, b->parent);
-    root_compose(parent, w->b[i].R, axes);
+    if (IS_LEVEL(kind))
+        root_compose_turn(AXIS_OF(kind), w->b[i].R, parent, axes);
+    else
+        root_compose(parent, w->b[i].R, axes);
     root_mul(parent, pw, pw);
     SOAI_UNROLL for (int j = 0; j < 3; ++j) pw[j] += w->pw[3 * b->parent + j];
 }
@@ -125,11 +143,15 @@ SOAI_INLINE void composite_shift(const view_table *k, kernel_work *w, const body
     real p[3], *out = w->b[b->parent].P;
     joint_origin(w, b, i, kind, p);
 #if SOAI_PACKED
-    rigid_in_add(w->b[i].R, p, w->b[i].P, parent->child == i ? parent->M : out, out);
+    const real *sum = parent->child == i ? parent->M : out;
 #else
+    const real *sum = out;
     if (parent->child == i) rigid_set(parent->M, out);
-    rigid_in_add(w->b[i].R, p, w->b[i].P, out, out);
 #endif
+    if (IS_LEVEL(kind))
+        rigid_in_add_turn(AXIS_OF(kind), w->b[i].R, p, w->b[i].P, sum, out);
+    else
+        rigid_in_add(w->b[i].R, p, w->b[i].P, sum, out);
 }
 
 /* Up to this size an entry goes to both its places at once; beyond it the upper triangle is copied block by block. */
@@ -184,8 +206,13 @@ SOAI_INLINE void mass_ancestors(const view_table *k, const kernel_work *w, const
     for (int a = b->parent; a;) {
         const body_table *run = k->body + k->body[a].run;
         const int hi = k->body[a].iv + k->body[a].nv;
+        const int unit = !run->parent && run->kind == SOAI_KIND_FREE ? 6 : 0; /* a free root's S is 1 */
         mass_zero(n, hi, end, row, column);
-        mass_row(w->S, n, run->iv, hi, g, row, column);
+        mass_row(w->S, n, run->iv + unit, hi, g, row, column);
+        SOAI_UNROLL for (int j = 0; j < unit; ++j) {
+            row[run->iv + j] = g[j];
+            if (n <= MASS_SMALL) column[n * (size_t)(run->iv + j)] = g[j];
+        }
         end = run->iv, a = run->parent;
     }
     mass_zero(n, 0, end, row, column);
@@ -193,7 +220,7 @@ SOAI_INLINE void mass_ancestors(const view_table *k, const kernel_work *w, const
 
 SOAI_INLINE void mass_mirror(int n, real *M) {
     enum { BLOCK = 16 };
-    if (n <= MASS_SMALL) return;
+    if (n <= MASS_SMALL || SOAI_LANES > 1) return;
     for (int i0 = 0; i0 < n; i0 += BLOCK)
         for (int j0 = 0; j0 <= i0; j0 += BLOCK)
             for (int i = i0; i < i0 + BLOCK && i < n; ++i) {
@@ -219,6 +246,7 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
         real x[6];                                                                   \
         if (ON_AXIS(kind)) { /* [Rw e; pw x Rw e] */                                 \
             root_column(axes, AXIS_OF(kind), x);                                     \
+            for (int j = 0; j < 3; ++j) x[j] = joint_rate(b, kind, x[j]);            \
             v3_cross(pw, x, x + 3);                                                  \
         } else {                                                                     \
             real H[6];                                                               \
@@ -243,7 +271,7 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
         const int at = b->iv + c;                                                                     \
         for (int j = 0; j <= c; ++j)                                                                  \
             M[n * (size_t)at + (size_t)(b->iv + j)] = M[n * (size_t)(b->iv + j) + (size_t)at] = x[j]; \
-        M[(n + 1) * (size_t)at] += nd == 1 ? b->armature : k->dof[at].armature;                       \
+        if (!IS_LEVEL(kind)) M[(n + 1) * (size_t)at] += nd == 1 ? b->armature : k->dof[at].armature;  \
         if (b->parent) {                                                                              \
             root_mul(axes, f, g);                                                                     \
             root_mul(axes, f + 3, g + 3);                                                             \

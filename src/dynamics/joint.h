@@ -3,6 +3,8 @@
  *   angles           sines and cosines of all q, before the first joint_position
  *   joint_position   R of the body in its parent from q; p and H* where they depend on q
  *   joint_origin     p, wherever it stands
+ *   joint_rate       the signed rate about the axis, for joints about a coordinate axis
+ *   joint_rot, _back R x and R'x
  *   joint_add        V += H* x
  *   joint_project    x  = H f
  *   joint_ring       a += (apparent rate of H*) v, nonzero only where H* varies in body axes
@@ -14,29 +16,73 @@
 #include "kernel.h"
 #include "joint_types.h"
 
+/* Level kinds stand in the tables of batches and generated code only. */
+#if SOAI_LANES > 1 || defined(SOAI_GENERATED)
+#define SOAI_LEVEL 1
+#else
+#define SOAI_LEVEL 0
+#endif
+/* Kinds that occur, a bit each: generated code knows. */
+#ifndef SOAI_KINDS
+#define SOAI_KINDS (~0 ^ (SOAI_LEVEL ? 0 : 7 << SOAI_KIND_LEVEL_X))
+#endif
+#define SOAI_CASE_(kind, nv, step) \
+    if (SOAI_KINDS >> (kind)&1) {  \
+        step(kind, nv);            \
+    } else {                       \
+        __builtin_unreachable();   \
+    }                              \
+    break
+
 /* Runs `step(kind, nv)` with literals for the common kinds. */
-#define SOAI_BY_KIND(b, step)                                        \
-    switch ((b)->kind) {                                             \
-    case SOAI_KIND_REVOLUTE_X: step(SOAI_KIND_REVOLUTE_X, 1); break; \
-    case SOAI_KIND_REVOLUTE_Y: step(SOAI_KIND_REVOLUTE_Y, 1); break; \
-    case SOAI_KIND_REVOLUTE_Z: step(SOAI_KIND_REVOLUTE_Z, 1); break; \
-    case SOAI_KIND_REVOLUTE: step(SOAI_KIND_REVOLUTE, 1); break;     \
-    case SOAI_KIND_PRISMATIC: step(SOAI_KIND_PRISMATIC, 1); break;   \
-    case SOAI_KIND_SPHERICAL: step(SOAI_KIND_SPHERICAL, 3); break;   \
-    case SOAI_KIND_FREE: step(SOAI_KIND_FREE, 6); break;             \
-    default: step(SOAI_KIND_GENERAL, (b)->nv); break;                \
+#define SOAI_BY_KIND(b, step)                                             \
+    switch ((b)->kind) {                                                  \
+    case SOAI_KIND_REVOLUTE_X: SOAI_CASE_(SOAI_KIND_REVOLUTE_X, 1, step); \
+    case SOAI_KIND_REVOLUTE_Y: SOAI_CASE_(SOAI_KIND_REVOLUTE_Y, 1, step); \
+    case SOAI_KIND_REVOLUTE_Z: SOAI_CASE_(SOAI_KIND_REVOLUTE_Z, 1, step); \
+    case SOAI_KIND_LEVEL_X: SOAI_CASE_(SOAI_KIND_LEVEL_X, 1, step);       \
+    case SOAI_KIND_LEVEL_Y: SOAI_CASE_(SOAI_KIND_LEVEL_Y, 1, step);       \
+    case SOAI_KIND_LEVEL_Z: SOAI_CASE_(SOAI_KIND_LEVEL_Z, 1, step);       \
+    case SOAI_KIND_REVOLUTE: SOAI_CASE_(SOAI_KIND_REVOLUTE, 1, step);     \
+    case SOAI_KIND_PRISMATIC: SOAI_CASE_(SOAI_KIND_PRISMATIC, 1, step);   \
+    case SOAI_KIND_SPHERICAL: SOAI_CASE_(SOAI_KIND_SPHERICAL, 3, step);   \
+    case SOAI_KIND_FREE: SOAI_CASE_(SOAI_KIND_FREE, 6, step);             \
+    default: SOAI_CASE_(SOAI_KIND_GENERAL, (b)->nv, step);                \
     }
 
-/* A kind about a coordinate axis, that axis, and the two that follow it (x y z x ...). */
-#define ON_AXIS(kind) ((kind) <= SOAI_KIND_REVOLUTE_Z)
-#define AXIS_OF(kind) ((kind)-SOAI_KIND_REVOLUTE_X)
+/* A kind about a coordinate axis, that axis, and the two that follow it (x y z x ...).  Of a level kind R is no more
+ * than the turn about that axis; its H* is sense e, sense = +-1 standing in the table's axis. */
+#define IS_LEVEL(kind) ((kind) >= SOAI_KIND_LEVEL_X)
+#define ON_AXIS(kind) ((kind) <= SOAI_KIND_REVOLUTE_Z || IS_LEVEL(kind))
+#define AXIS_OF(kind) ((kind) - (IS_LEVEL(kind) ? SOAI_KIND_LEVEL_X : SOAI_KIND_REVOLUTE_X))
 #define NEXT(ax) (((ax) + 1) % 3)
 #define LAST(ax) (((ax) + 2) % 3)
-/* Cases of all three. */
+/* Cases of all six. */
 #define CASE_ON_AXIS           \
     case SOAI_KIND_REVOLUTE_X: \
     case SOAI_KIND_REVOLUTE_Y: \
-    case SOAI_KIND_REVOLUTE_Z
+    case SOAI_KIND_REVOLUTE_Z: \
+    case SOAI_KIND_LEVEL_X:    \
+    case SOAI_KIND_LEVEL_Y:    \
+    case SOAI_KIND_LEVEL_Z
+
+/* sense x */
+SOAI_INLINE real joint_rate(const body_table *b, int kind, real x) {
+    return IS_LEVEL(kind) ? x * b->axis[AXIS_OF(kind)] : x;
+}
+/* R x and R'x; out may be x.  Of level joints R holds the cosine and the sine alone. */
+SOAI_INLINE void joint_rot(int kind, const real *R, const real x[3], real out[3]) {
+    if (IS_LEVEL(kind))
+        turn_mul(AXIS_OF(kind), R, x, out);
+    else
+        rot_mul(R, x, out);
+}
+SOAI_INLINE void joint_rot_back(int kind, const real *R, const real x[3], real out[3]) {
+    if (IS_LEVEL(kind))
+        turn_tmul(AXIS_OF(kind), R, x, out);
+    else
+        rot_tmul(R, x, out);
+}
 
 SOAI_INLINE int joint_varies(const body_table *b) {
     return b->type == SOAI_JOINT_UNIVERSAL || b->type == SOAI_JOINT_PLANAR;
@@ -52,35 +98,35 @@ SOAI_INLINE void joint_column(const view_table *k, const kernel_work *w, const b
     }
 }
 
-/* Sines and cosines of all coordinates of a state, four at a time; number types that are lanes already take them
- * joint by joint. */
+/* Sines and cosines of all coordinates of a state, four at a time.  Number types that are lanes already take those of
+ * angles one after the other, but all before the first is used: each is a long chain of operations, and many chains
+ * are worked on at once. */
 SOAI_INLINE void angles(const view_table *k, kernel_work *w, const real *q) {
 #if SOAI_PACKED
     real_sincos_all(k->nq, q, w->sine, w->cosine);
 #else
-    (void)k, (void)w, (void)q;
+    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) {
+        const body_table *b = k->body + i;
+        const int kind = b->kind;
+        if (kind == SOAI_KIND_PRISMATIC || kind == SOAI_KIND_SPHERICAL || kind == SOAI_KIND_FREE) continue;
+        for (int j = b->iq; j < b->iq + b->nv; ++j) real_sincos(q[j], w->sine + j, w->cosine + j);
+    }
 #endif
 }
 /* Sine and cosine of coordinate j of joint b. */
-SOAI_INLINE void joint_sincos(const kernel_work *w, const body_table *b, int j, const real *q, real *s, real *c) {
-#if SOAI_PACKED
-    (void)q;
+SOAI_INLINE void joint_sincos(const kernel_work *w, const body_table *b, int j, real *s, real *c) {
     *s = w->sine[b->iq + j], *c = w->cosine[b->iq + j];
-#else
-    (void)w, (void)b;
-    real_sincos(q[j], s, c);
-#endif
 }
 
-SOAI_INLINE void rot_axis(const kernel_work *w, const body_table *b, int j, const real *q, real R[9]) {
+SOAI_INLINE void rot_axis(const kernel_work *w, const body_table *b, int j, real R[9]) {
     real s, c;
-    joint_sincos(w, b, j, q, &s, &c);
+    joint_sincos(w, b, j, &s, &c);
     SOAI_UNROLL for (int i = 0; i < 9; ++i) R[i] = b->R0[i] + c * b->R1[i] + s * b->R2[i];
 }
 /* The same about coordinate axis ax: two columns turn, the third stays. */
-SOAI_INLINE void rot_on_axis(const kernel_work *w, const body_table *b, int ax, const real *q, real R[9]) {
+SOAI_INLINE void rot_on_axis(const kernel_work *w, const body_table *b, int ax, real R[9]) {
     real s, c;
-    joint_sincos(w, b, 0, q, &s, &c);
+    joint_sincos(w, b, 0, &s, &c);
     SOAI_UNROLL for (int r = 0; r < 9; r += 3) {
         const konst x = b->R1[r + NEXT(ax)], y = b->R1[r + LAST(ax)];
         R[r + NEXT(ax)] = c * x + s * y;
@@ -92,10 +138,9 @@ SOAI_INLINE void rot_placement(const body_table *b, real R[9]) {
     SOAI_UNROLL for (int i = 0; i < 9; ++i) R[i] = REAL(b->R0[i] + b->R1[i]);
 }
 /* Rotation about a constant unit axis u by coordinate j (Rodrigues). */
-SOAI_INLINE void rot_about(const kernel_work *w, const body_table *b, const konst u[3], int j, const real *q,
-                           real R[9]) {
+SOAI_INLINE void rot_about(const kernel_work *w, const body_table *b, const konst u[3], int j, real R[9]) {
     real s, c;
-    joint_sincos(w, b, j, q, &s, &c);
+    joint_sincos(w, b, j, &s, &c);
     const real t = REAL(1) - c;
     R[0] = c + t * (u[0] * u[0]), R[1] = t * (u[0] * u[1]) - s * u[2], R[2] = t * (u[0] * u[2]) + s * u[1];
     R[3] = t * (u[0] * u[1]) + s * u[2], R[4] = c + t * (u[1] * u[1]), R[5] = t * (u[1] * u[2]) - s * u[0];
@@ -109,16 +154,16 @@ joint_position_multi(const view_table *k, kernel_work *w, const body_table *b, c
     real *H = w->H + 6 * b->iv;
     switch (b->type) {
     case SOAI_JOINT_HELICAL:
-        rot_axis(w, b, 0, q, R);
+        rot_axis(w, b, 0, R);
         for (int i = 0; i < 3; ++i) p[i] = b->p[i] + q[0] * b->slide[i];
         break;
     case SOAI_JOINT_CYLINDRICAL:
-        rot_axis(w, b, 0, q, R);
+        rot_axis(w, b, 0, R);
         for (int i = 0; i < 3; ++i) p[i] = b->p[i] + q[1] * b->slide[i];
         break;
     case SOAI_JOINT_UNIVERSAL: { /* R = R(axis, q0) Q(axis2, q1); H* = [Q' axis, axis2] */
-        rot_axis(w, b, 0, q, T);
-        rot_about(w, b, k->dof[b->iv + 1].H, 1, q, Q);
+        rot_axis(w, b, 0, T);
+        rot_about(w, b, k->dof[b->iv + 1].H, 1, Q);
         rot_rot(T, Q, R);
         const real u[3] = {REAL(b->axis[0]), REAL(b->axis[1]), REAL(b->axis[2])};
         v6_zero(H), v6_zero(H + 6);
@@ -127,9 +172,9 @@ joint_position_multi(const view_table *k, kernel_work *w, const body_table *b, c
         break;
     }
     case SOAI_JOINT_PLANAR: { /* slide q0 e1 + q1 e2, then turn q2; H* = [Q'e1, Q'e2 (linear), axis (angular)] */
-        rot_axis(w, b, 2, q, R);
+        rot_axis(w, b, 2, R);
         rot_placement(b, T);
-        rot_about(w, b, b->axis, 2, q, Q);
+        rot_about(w, b, b->axis, 2, Q);
         const konst *e1 = k->dof[b->iv].H + 3, *e2 = k->dof[b->iv + 1].H + 3;
         real t[3];
         for (int i = 0; i < 3; ++i) t[i] = q[0] * e1[i] + q[1] * e2[i];
@@ -161,10 +206,16 @@ SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_
     const real *q = q_tree + b->iq;
     real *R = w->b[i].R, *p = w->b[i].p;
     switch (kind) {
-    CASE_ON_AXIS:
-        rot_on_axis(w, b, AXIS_OF(kind), q, R);
+    case SOAI_KIND_LEVEL_X:
+    case SOAI_KIND_LEVEL_Y:
+    case SOAI_KIND_LEVEL_Z:
+        joint_sincos(w, b, 0, R + 1, R);
+        R[1] = joint_rate(b, kind, R[1]);
         break;
-    case SOAI_KIND_REVOLUTE: rot_axis(w, b, 0, q, R); break;
+    case SOAI_KIND_REVOLUTE_X:
+    case SOAI_KIND_REVOLUTE_Y:
+    case SOAI_KIND_REVOLUTE_Z: rot_on_axis(w, b, AXIS_OF(kind), R); break;
+    case SOAI_KIND_REVOLUTE: rot_axis(w, b, 0, R); break;
     case SOAI_KIND_PRISMATIC:
         rot_placement(b, R);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = b->p[j] + q[0] * b->slide[j];
@@ -186,7 +237,7 @@ SOAI_INLINE void joint_add(const view_table *k, const kernel_work *w, const body
                            const real *x, real V[6]) {
     switch (kind) {
     CASE_ON_AXIS:
-        V[AXIS_OF(kind)] += x[0];
+        V[AXIS_OF(kind)] += joint_rate(b, kind, x[0]);
         break;
     case SOAI_KIND_REVOLUTE: V[0] += b->axis[0] * x[0], V[1] += b->axis[1] * x[0], V[2] += b->axis[2] * x[0]; break;
     case SOAI_KIND_PRISMATIC: V[3] += b->axis[0] * x[0], V[4] += b->axis[1] * x[0], V[5] += b->axis[2] * x[0]; break;
@@ -206,7 +257,7 @@ SOAI_INLINE void joint_project(const view_table *k, const kernel_work *w, const 
                                const real f[6], real *x) {
     switch (kind) {
     CASE_ON_AXIS:
-        x[0] = f[AXIS_OF(kind)];
+        x[0] = joint_rate(b, kind, f[AXIS_OF(kind)]);
         break;
     case SOAI_KIND_REVOLUTE: x[0] = b->axis[0] * f[0] + b->axis[1] * f[1] + b->axis[2] * f[2]; break;
     case SOAI_KIND_PRISMATIC: x[0] = b->axis[0] * f[3] + b->axis[1] * f[4] + b->axis[2] * f[5]; break;
@@ -240,7 +291,7 @@ SOAI_INLINE void joint_ring(const view_table *k, const kernel_work *w, const bod
     }
 }
 
-/* U = P H* (6 x nv, by columns) */
+/* U = P H* (6 x nv, by columns); of level joints P e */
 SOAI_INLINE void joint_inertia(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
                                const real *P, real *U) {
     const konst *u = b->axis;

@@ -47,7 +47,7 @@ typedef struct body_work {
     X(E, 36 * B)     /* the same of wrenches fixed in the world                     derivatives            */ \
     X(Y, 1 * N * V)  /* M^-1 G' of the mimic joints                                 mimic_prepare          */ \
     X(W, 1 * N * N)  /* G M^-1 G', factored                                         mimic_prepare          */ \
-    X(sine, Q + 3)   /* of every tree coordinate (scalars only)                     angles                 */ \
+    X(sine, Q + 3)   /* of every tree coordinate that is an angle                   angles                 */ \
     X(cosine, Q + 3) /* the same                                                    angles                 */
 
 typedef struct kernel_work {

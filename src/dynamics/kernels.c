@@ -127,9 +127,17 @@ static int k_pack(const void *from, long stride, int count, int states, void *to
 static void k_unpack(const void *from, int count, int states, void *to, long stride) {
     lanes_unpack(from, count, states, to, stride);
 }
+static void k_unpack_symmetric(const void *from, int n, int states, void *to) {
+    lanes_unpack_symmetric(from, n, states, to);
+}
+static void k_level(const void *axes, int bodies, void *wrenches) {
+    lanes_level(axes, bodies, wrenches);
+}
 #else
 #define k_pack 0
 #define k_unpack 0
+#define k_unpack_symmetric 0
+#define k_level 0
 #endif
 
 #ifndef SOAI_ISA_NAME
@@ -174,4 +182,6 @@ const soai_kernels SOAI_TABLE = {
 #endif
     .pack = k_pack,
     .unpack = k_unpack,
+    .unpack_symmetric = k_unpack_symmetric,
+    .level = k_level,
 };

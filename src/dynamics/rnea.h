@@ -19,7 +19,9 @@ SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work 
     switch (kind) {
     CASE_ON_AXIS : {
         const int ax = AXIS_OF(kind);
-        A[ax] += a[0], A[NEXT(ax)] += omega[LAST(ax)] * v[0], A[LAST(ax)] -= omega[NEXT(ax)] * v[0];
+        const real rate = joint_rate(b, kind, v[0]);
+        A[ax] += joint_rate(b, kind, a[0]), A[NEXT(ax)] += omega[LAST(ax)] * rate,
+            A[LAST(ax)] -= omega[NEXT(ax)] * rate;
         break;
     }
     case SOAI_KIND_REVOLUTE:
@@ -56,11 +58,11 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
         const real *U = in->P;
         real p[3], at[3], wJ[6];
         joint_origin(w, b, i, kind, p);
-        rot_tmul(own->R, in->V, omega);
-        rot_tmul(own->R, in->A, A);
+        joint_rot_back(kind, own->R, in->V, omega);
+        joint_rot_back(kind, own->R, in->A, A);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) at[j] =
             in->A[3 + j] + U[3 * j] * p[0] + U[3 * j + 1] * p[1] + U[3 * j + 2] * p[2];
-        rot_tmul(own->R, at, A + 3);
+        joint_rot_back(kind, own->R, at, A + 3);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) wJ[j] = omega[j], wJ[3 + j] = REAL(0);
         joint_add(k, w, b, kind, nv, v_tree + b->iv, wJ);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) omega[j] = wJ[j];
@@ -69,7 +71,7 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
         v6_zero(wJ);
         joint_add(k, w, b, kind, nv, v_tree + b->iv, wJ);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) omega[j] = wJ[j], A[j] = REAL(0);
-        rot_tmul(own->R, in->A + 3, A + 3);
+        joint_rot_back(kind, own->R, in->A + 3, A + 3);
     }
     step_joint_acceleration(k, w, b, kind, nv, omega, v_tree + b->iv, a_tree + b->iv, A);
     SOAI_UNROLL for (int j = 0; j < 3; ++j) own->V[j] = omega[j];
@@ -85,11 +87,11 @@ SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const r
     const real xy = o[0] * o[1], xz = o[0] * o[2], yz = o[1] * o[2];
     const real u[9] = {-(yy + zz), xy - A[2], xz + A[1], xy + A[2], -(xx + zz),
                        yz - A[0],  xz - A[1], yz + A[0], -(xx + yy)};
-    f[0] = I[XX] * A[0] + (I[ZZ] - I[YY]) * yz - I[XY] * u[6] + I[XZ] * u[3] + I[YZ] * (yy - zz) +
+    f[0] = I[XX] * A[0] + I[ZZ] * yz - I[YY] * yz - I[XY] * u[6] + I[XZ] * u[3] + I[YZ] * (yy - zz) +
            (h[1] * a[2] - h[2] * a[1]);
-    f[1] = I[YY] * A[1] + (I[XX] - I[ZZ]) * xz - I[YZ] * u[1] + I[XY] * u[7] + I[XZ] * (zz - xx) +
+    f[1] = I[YY] * A[1] + I[XX] * xz - I[ZZ] * xz - I[YZ] * u[1] + I[XY] * u[7] + I[XZ] * (zz - xx) +
            (h[2] * a[0] - h[0] * a[2]);
-    f[2] = I[ZZ] * A[2] + (I[YY] - I[XX]) * xy - I[XZ] * u[5] + I[YZ] * u[2] + I[XY] * (xx - yy) +
+    f[2] = I[ZZ] * A[2] + I[YY] * xy - I[XX] * xy - I[XZ] * u[5] + I[YZ] * u[2] + I[XY] * (xx - yy) +
            (h[0] * a[1] - h[1] * a[0]);
     SOAI_UNROLL for (int j = 0; j < 3; ++j) f[3 + j] =
         m * a[j] + u[3 * j] * h[0] + u[3 * j + 1] * h[1] + u[3 * j + 2] * h[2];
@@ -122,13 +124,14 @@ SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const re
     SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
         const body_table *b = k->body + i;
         const real *f = w->b[i].f;
-#define SOAI_STEP_(kind, n)                                                                         \
-    {                                                                                               \
-        real x[6];                                                                                  \
-        joint_project(k, w, b, kind, n, f, x); /* T = H f */                                        \
-        SOAI_UNROLL for (int j = 0; j < n; ++j) tau[b->iv + j] =                                    \
-            x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j];              \
-        if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f); /* f(parent) += phi f */ \
+#define SOAI_STEP_(kind, n)                                                                             \
+    {                                                                                                   \
+        real x[6];                                                                                      \
+        joint_project(k, w, b, kind, n, f, x); /* T = H f */                                            \
+        SOAI_UNROLL for (int j = 0; j < n; ++j) tau[b->iv + j] =                                        \
+            IS_LEVEL(kind) ? x[j] /* no rotor */                                                        \
+                           : x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j]; \
+        if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f); /* f(parent) += phi f */     \
     }
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_

@@ -23,9 +23,10 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
     switch (kind) {
     CASE_ON_AXIS : { /* w x e = (w_last) next - (w_next) last */
         const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax);
+        const real rate = joint_rate(b, kind, v[0]);
         c[ax] = c[3 + ax] = REAL(0);
-        c[n] = V[l] * v[0], c[l] = -(V[n] * v[0]);
-        c[3 + n] = V[3 + l] * v[0], c[3 + l] = -(V[3 + n] * v[0]);
+        c[n] = V[l] * rate, c[l] = -(V[n] * rate);
+        c[3 + n] = V[3 + l] * rate, c[3 + l] = -(V[3 + n] * rate);
         break;
     }
     case SOAI_KIND_REVOLUTE:
@@ -51,15 +52,24 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
 /* phi* X and out += phi f between body i and its parent */
 SOAI_INLINE void step_motion_out(const kernel_work *w, const body_table *b, int i, int kind, const real X[6],
                                  real out[6]) {
-    real p[3];
+    const real *R = w->b[i].R;
+    real p[3], v[3];
     joint_origin(w, b, i, kind, p);
-    motion_out(w->b[i].R, p, X, out);
+    v3_cross(X, p, v);
+    v[0] += X[3], v[1] += X[4], v[2] += X[5];
+    joint_rot_back(kind, R, X, out);
+    joint_rot_back(kind, R, v, out + 3);
 }
 SOAI_INLINE void step_force_in(const kernel_work *w, const body_table *b, int i, int kind, const real f[6],
                                real out[6]) {
-    real p[3];
+    const real *R = w->b[i].R;
+    real p[3], n[3], g[3];
     joint_origin(w, b, i, kind, p);
-    force_in_add(w->b[i].R, p, f, out);
+    joint_rot(kind, R, f, n);
+    joint_rot(kind, R, f + 3, g);
+    v3_cross_add(p, g, n);
+    out[0] += n[0], out[1] += n[1], out[2] += n[2];
+    out[3] += g[0], out[4] += g[1], out[5] += g[2];
 }
 
 /* V(i) = phi* V(parent) + H* v.  R87 (11), (12), RK88-I (2.25), FO00 (3). */
@@ -199,6 +209,14 @@ SOAI_INLINE void hinge_bias(int kind, const real *P, const real c[6], real z[6])
 }
 /* P(parent) += phi P+ phi*, R87 (37).  The last child of a body, which comes first inward, finds no sum yet and starts
  * it with the body's own M. */
+SOAI_INLINE void hinge_shift_to(const real *R, const real p[3], int kind, const real *P, const real *sum, real *out) {
+    if (IS_LEVEL(kind))
+        abi_in_add_turn(AXIS_OF(kind), R, p, P, sum, out);
+    else if (ON_AXIS(kind))
+        abi_in_add_axis(AXIS_OF(kind), R, p, P, sum, out);
+    else
+        abi_in_add(R, p, P, sum, out);
+}
 SOAI_INLINE void hinge_shift(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, const real *P) {
     real p[3], *out = w->b[b->parent].P;
     const real *R = w->b[i].R, *sum = out;
@@ -210,17 +228,11 @@ SOAI_INLINE void hinge_shift(const view_table *k, kernel_work *w, const body_tab
     if (last) {
         real M[ABI_SIZE];
         abi_set(k->body[b->parent].M, M);
-        if (ON_AXIS(kind))
-            abi_in_add_axis(AXIS_OF(kind), R, p, P, M, out);
-        else
-            abi_in_add(R, p, P, M, out);
+        hinge_shift_to(R, p, kind, P, M, out);
         return;
     }
 #endif
-    if (ON_AXIS(kind))
-        abi_in_add_axis(AXIS_OF(kind), R, p, P, sum, out);
-    else
-        abi_in_add(R, p, P, sum, out);
+    hinge_shift_to(R, p, kind, P, sum, out);
 }
 
 /* One body of the inward sweep.
@@ -244,8 +256,11 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                               : REAL(0);
         const real least = size * REAL(SOAI_HINGE_TOLERANCE);
         if (nv == 1) {
-            real d;
-            joint_project(k, w, b, kind, nv, U, &d); /* D = H P H*                 R87 (38) */
+            real d; /* D = H P H*                 R87 (38) */
+            if (ON_AXIS(kind))
+                d = U[AXIS_OF(kind)];
+            else
+                joint_project(k, w, b, kind, nv, U, &d);
             d += b->armature;
             if (__builtin_expect(!real_all_above(d, least), 0)) return 0;
             dinv = REAL(1) / d;
@@ -297,7 +312,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
         SOAI_UNROLL for (int j = 0; j < nv; ++j) w->e[b->iv + j] = x[j];
         if (b->parent) {
             if (nv == 1)
-                x[0] = x[0] * dinv;
+                x[0] = joint_rate(b, kind, x[0]) * dinv;
             else
                 block_solve(nv, D, x);
             if (mode & BIAS) hinge_bias(kind, after, c, z);
@@ -347,7 +362,7 @@ SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_tab
         step_bias(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, c);
         add_bias(kind, c, A);
     }
-    for (int j = 0; j < nv; ++j) x[j] = e[j] - v6_dot(U + 6 * j, A);
+    for (int j = 0; j < nv; ++j) x[j] = e[j] - joint_rate(b, kind, v6_dot(U + 6 * j, A));
     step_hinge_solve(w, b, nv, x);
     joint_add(k, w, b, kind, nv, x, A);
     v6_copy(A, w->b[i].A);

@@ -17,7 +17,11 @@ enum {
     SOAI_KIND_PRISMATIC, /* H* = [0; axis]                          */
     SOAI_KIND_SPHERICAL, /* H* = [1; 0], 3 columns                  */
     SOAI_KIND_FREE,      /* H* = 1, 6 columns                       */
-    SOAI_KIND_GENERAL    /* any H*, 6 x nv, perhaps depending on q  */
+    SOAI_KIND_GENERAL,   /* any H*, 6 x nv, perhaps depending on q  */
+    SOAI_KIND_LEVEL_X,   /* H* = [+-e_x; 0], no rotor, axes parallel to the parent's at q = 0: tables of level.c only */
+    SOAI_KIND_LEVEL_Y,
+    SOAI_KIND_LEVEL_Z,
+    SOAI_KIND_COUNT
 };
 #endif
 

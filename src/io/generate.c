@@ -87,31 +87,22 @@ static void put_numbers(FILE *f, const char *name, const double *x, size_t n) {
     fprintf(f, "},\n");
 }
 
-/* Entries that are rounding errors of zero become zero, so that the compiler can drop them: the roll, pitch and yaw of
- * a quarter turn give 6e-17. */
-static void put_rotation(FILE *f, const char *name, const double R[9]) {
-    double clean[9];
-    for (int i = 0; i < 9; ++i) clean[i] = fabs(R[i]) < 1e-15 ? 0 : R[i];
-    put_numbers(f, name, clean, 9);
-}
-
-static void put_tables(FILE *f, const soa_model *m) {
-    const soai_view_double v = soai_model_view(m);
-    const char *unit = "";
-    fprintf(f, "static const soai_body_double gen_body[%d] = {\n{.parent = 0},\n", v.nb + 1);
+/* Bodies and degrees of freedom, as gen_<name>_body and gen_<name>_dof. */
+static void put_rows(FILE *f, const char *name, const soai_view_double v) {
+    fprintf(f, "static const soai_body_double gen_%s_body[%d] = {\n{.parent = 0},\n", name, v.nb + 1);
     for (int i = 1; i <= v.nb; ++i) {
         const soai_body_double *b = v.body + i;
         fprintf(f,
                 "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d, "
                 ".child = %d, .run = %d,\n",
                 b->parent, b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor, b->child, b->run);
-        put_rotation(f, "R0", b->R0), put_rotation(f, "R1", b->R1), put_rotation(f, "R2", b->R2);
+        put_numbers(f, "R0", b->R0, 9), put_numbers(f, "R1", b->R1, 9), put_numbers(f, "R2", b->R2, 9);
         put_numbers(f, "p", b->p, 3), put_numbers(f, "axis", b->axis, 3), put_numbers(f, "slide", b->slide, 3);
         put_numbers(f, "M", b->M, 10), put_numbers(f, "P", b->P, 24);
         fprintf(f, " .armature = %.17g,\n", b->armature);
         fprintf(f, "},\n");
     }
-    fprintf(f, "};\nstatic const soai_dof_double gen_dof[%d] = {\n", v.nv > 0 ? v.nv : 1);
+    fprintf(f, "};\nstatic const soai_dof_double gen_%s_dof[%d] = {\n", name, v.nv > 0 ? v.nv : 1);
     for (int i = 0; i < v.nv; ++i) {
         const soai_dof_double *d = v.dof + i;
         fprintf(f,
@@ -121,14 +112,25 @@ static void put_tables(FILE *f, const soa_model *m) {
         put_numbers(f, "H", d->H, 6), put_numbers(f, "rotor", d->rotor, 3);
         fprintf(f, "},\n");
     }
-    fprintf(f, "%s};\nstatic const soai_mimic_double gen_mimic[%d] = {", v.nv ? "" : "{0}", v.nm > 0 ? v.nm : 1);
+    fprintf(f, "%s};\n", v.nv ? "" : "{0}");
+}
+
+/* The model's own tables for poses, and the ones with other body axes (level.c) for what gives out joint numbers only. */
+static void put_tables(FILE *f, const soa_model *m, const soai_view_double v, const soai_view_double level) {
+    const char *unit = "";
+    put_rows(f, "own", v);
+    put_rows(f, "level", level);
+    fprintf(f, "static const soai_mimic_double gen_mimic[%d] = {", v.nm > 0 ? v.nm : 1);
     for (int i = 0; i < v.nm; ++i)
         fprintf(f, "{%d, %d, %.17g},", v.mimic[i].follower, v.mimic[i].leader, v.mimic[i].ratio);
     fprintf(f, "%s};\n", v.nm ? unit : "{0}");
-    fprintf(f,
-            "static const soai_view_double gen_view = {%d, %d, %d, %d, %d, %d, {%.17g, %.17g, %.17g}, gen_body, "
-            "gen_dof, gen_mimic};\n",
-            v.nb, v.nq, v.nv, v.nd, v.nm, v.losses, v.gravity[0], v.gravity[1], v.gravity[2]);
+    for (int k = 0; k < 2; ++k) {
+        const char *name = k ? "level" : "own";
+        fprintf(f,
+                "static const soai_view_double gen_%s = {%d, %d, %d, %d, %d, %d, {%.17g, %.17g, %.17g}, gen_%s_body, "
+                "gen_%s_dof, gen_mimic};\n",
+                name, v.nb, v.nq, v.nv, v.nd, v.nm, v.losses, v.gravity[0], v.gravity[1], v.gravity[2], name, name);
+    }
     const soai_map *maps[2] = {SOAI_AT(m, soai_map, map_q), SOAI_AT(m, soai_map, map_v)};
     const int counts[2] = {m->tq, m->tv};
     fprintf(f, "typedef struct gen_map { int user; double ratio, offset; } gen_map;\n");
@@ -161,25 +163,30 @@ static const char wrappers[] =
     "r.e, .x = r.x, .Rw = r.Rw, .pw = "
     "r.pw, .S = r.S, \\\n"
     "    .Y = r.Y, .W = r.W}\n"
-    "/* Tree coordinates of SOAI_LANES states, `states` of them real, `stride` numbers apart. */\n"
-    "SOAI_INLINE void GEN(load)(const double *x, long stride, int states, const gen_map *map, int n, int torque, real "
-    "*out) {\n"
-    "#if SOAI_LANES > 1\n"
-    "    if (!GEN_NM) {\n"
-    "        lanes_pack(x, stride, n, states, out);\n"
-    "        return;\n"
-    "    }\n"
-    "#endif\n"
+    "/* Tree coordinates of SOAI_LANES states, `states` of them real, `stride` numbers apart; `out` or, where they are "
+    "the "
+    "caller's own, x. */\n"
+    "SOAI_INLINE const real *GEN(load)(const double *x, long stride, int states, const gen_map *map, int n, int "
+    "torque, real *out) {\n"
+    "    (void)stride, (void)states, (void)map, (void)n, (void)torque;\n"
+    "#if GEN_NM == 0 && SOAI_LANES == 1\n"
+    "    (void)out;\n"
+    "    return x;\n"
+    "#elif GEN_NM == 0\n"
+    "    lanes_pack(x, stride, n, states, out);\n"
+    "    return out;\n"
+    "#else\n"
     "    for (int t = 0; t < n; ++t) {\n"
     "        const double ratio = torque ? gen_leads[t] : map[t].ratio, offset = torque ? 0 : map[t].offset;\n"
     "#if SOAI_LANES > 1\n"
     "        for (int l = 0; l < SOAI_LANES; ++l) out[t][l] = ratio * x[stride * (l < states ? l : states - 1) + "
     "map[t].user] + offset;\n"
     "#else\n"
-    "        (void)stride, (void)states;\n"
     "        out[t] = ratio * x[map[t].user] + offset;\n"
     "#endif\n"
     "    }\n"
+    "    return out;\n"
+    "#endif\n"
     "}\n"
     "#if SOAI_LANES > 1\n"
     "#define GEN_AT(x, l) ((x)[l])\n"
@@ -201,35 +208,36 @@ static const char wrappers[] =
     "SOAI_INLINE int GEN(fd_group)(int states, const double *q, const double *v, const double *tau, double *qdd) {\n"
     "    GEN(room) r;\n"
     "    kernel_work w = GEN_WORK(r);\n"
-    "    GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
-    "    GEN(load)(v, GEN_NV, states, gen_map_v, GEN_TV, 0, r.v);\n"
-    "    GEN(load)(tau, GEN_NV, states, gen_map_v, GEN_TV, 1, r.a);\n"
-    "    const int bad = aba(&gen_view, &w, r.q, r.v, r.a, 0, r.out);\n"
+    "    const real *tq = GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
+    "    const real *tv = GEN(load)(v, GEN_NV, states, gen_map_v, GEN_TV, 0, r.v);\n"
+    "    const real *ta = GEN(load)(tau, GEN_NV, states, gen_map_v, GEN_TV, 1, r.a);\n"
+    "    const int bad = aba(&gen_level, &w, tq, tv, ta, 0, r.out);\n"
     "    if (!bad) GEN(store_motion)(r.out, states, qdd);\n"
     "    return bad;\n"
     "}\n"
     "SOAI_INLINE int GEN(id_group)(int states, const double *q, const double *v, const double *a, double *tau) {\n"
     "    GEN(room) r;\n"
     "    kernel_work w = GEN_WORK(r);\n"
-    "    GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
-    "    GEN(load)(v, GEN_NV, states, gen_map_v, GEN_TV, 0, r.v);\n"
-    "    GEN(load)(a, GEN_NV, states, gen_map_v, GEN_TV, 0, r.a);\n"
-    "    rnea(&gen_view, &w, r.q, r.v, r.a, 0, r.out);\n"
+    "    const real *tq = GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
+    "    const real *tv = GEN(load)(v, GEN_NV, states, gen_map_v, GEN_TV, 0, r.v);\n"
+    "    const real *ta = GEN(load)(a, GEN_NV, states, gen_map_v, GEN_TV, 0, r.a);\n"
+    "    rnea(&gen_level, &w, tq, tv, ta, 0, r.out);\n"
     "    GEN(store_torque)(r.out, states, tau);\n"
     "    return 0;\n"
     "}\n"
     "SOAI_INLINE int GEN(mass_group)(int states, const double *q, double *M) {\n"
     "    GEN(room) r;\n"
-    "    real tree[GEN_TV * GEN_TV + 1];\n"
     "    kernel_work w = GEN_WORK(r);\n"
-    "    GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
-    "    crba(&gen_view, &w, r.q, tree);\n"
-    "#if SOAI_LANES > 1\n"
-    "    if (!GEN_NM) { /* vectors are better written number by number: turned ones would hold registers throughout "
-    "*/\n"
-    "        lanes_unpack(tree, GEN_TV * GEN_TV, states, M, GEN_TV * GEN_TV);\n"
-    "        return 0;\n"
-    "    }\n"
+    "    const real *tq = GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
+    "#if GEN_NM == 0 && SOAI_LANES == 1\n"
+    "    (void)states;\n"
+    "    return crba(&gen_level, &w, tq, M);\n"
+    "#else\n"
+    "    real tree[GEN_TV * GEN_TV + 1];\n"
+    "    crba(&gen_level, &w, tq, tree);\n"
+    "#if GEN_NM == 0\n"
+    "    lanes_unpack_symmetric(tree, GEN_TV, states, M);\n"
+    "    return 0;\n"
     "#endif\n"
     "    for (int l = 0; l < states; ++l) {\n"
     "        double *out = M + (long)GEN_NV * GEN_NV * l;\n"
@@ -237,9 +245,10 @@ static const char wrappers[] =
     "        for (int i = 0; i < GEN_TV; ++i)\n"
     "            for (int j = 0; j < GEN_TV; ++j)\n"
     "                out[GEN_NV * gen_map_v[i].user + gen_map_v[j].user] += gen_map_v[i].ratio * gen_map_v[j].ratio * "
-    "GEN_AT(tree[GEN_TV * i + j], l);\n"
+    "GEN_AT(tree[i > j ? GEN_TV * i + j : GEN_TV * j + i], l);\n"
     "    }\n"
     "    return 0;\n"
+    "#endif\n"
     "}\n";
 
 static const char scalar_api[] =
@@ -251,10 +260,9 @@ static const char scalar_api[] =
     "int PREFIX_kinematics(const double *q, double *R, double *p) {\n"
     "    GEN(room) r;\n"
     "    kernel_work w = GEN_WORK(r);\n"
-    "    GEN(load)(q, GEN_NQ, 1, gen_map_q, GEN_TQ, 0, r.q);\n"
-    "    positions(&gen_view, &w, r.q);\n"
+    "    positions(&gen_own, &w, GEN(load)(q, GEN_NQ, 1, gen_map_q, GEN_TQ, 0, r.q));\n"
     "    for (int i = 1; i <= GEN_NB; ++i) {\n"
-    "        step_pose(&gen_view, &w, i);\n"
+    "        step_pose(&gen_own, &w, i);\n"
     "        for (int j = 0; j < 9; ++j) R[9 * (i - 1) + j] = r.Rw[9 * i + j];\n"
     "        for (int j = 0; j < 3; ++j) p[3 * (i - 1) + j] = r.pw[3 * i + j];\n"
     "    }\n"
@@ -265,10 +273,9 @@ static const char scalar_api[] =
     "    kernel_work w = GEN_WORK(r);\n"
     "    double tree[6 * GEN_TV + 1] = {0};\n"
     "    if (body < 1 || body > GEN_NB) return -1;\n"
-    "    GEN(load)(q, GEN_NQ, 1, gen_map_q, GEN_TQ, 0, r.q);\n"
-    "    positions(&gen_view, &w, r.q);\n"
-    "    for (int i = 1; i <= GEN_NB; ++i) step_pose(&gen_view, &w, i);\n"
-    "    jacobian(&gen_view, &w, body, r.pw + 3 * body, tree);\n"
+    "    positions(&gen_own, &w, GEN(load)(q, GEN_NQ, 1, gen_map_q, GEN_TQ, 0, r.q));\n"
+    "    for (int i = 1; i <= GEN_NB; ++i) step_pose(&gen_own, &w, i);\n"
+    "    jacobian(&gen_own, &w, body, r.pw + 3 * body, tree);\n"
     "    for (int i = 0; i < 6; ++i) GEN(store_torque)(tree + GEN_TV * i, 1, J + GEN_NV * i);\n"
     "    return 0;\n"
     "}\n";
@@ -300,7 +307,10 @@ static void put_api(FILE *f, const char *text, const char *prefix) {
     fputs(text, f);
 }
 
-static void put_file(FILE *f, const soa_model *m, const char *prefix) {
+static void put_file(FILE *f, const soa_model *m, const soai_view_double level, const char *prefix) {
+    const soai_view_double own = soai_model_view(m);
+    unsigned kinds = 0;
+    for (int i = 1; i <= m->nb; ++i) kinds |= 1u << own.body[i].kind | 1u << level.body[i].kind;
     fprintf(f,
             "/* %s.c  dynamics of the model \"%s\", generated by soa %s: self-contained C11 (GCC or Clang), no "
             "dependency.\n"
@@ -339,18 +349,18 @@ static void put_file(FILE *f, const soa_model *m, const char *prefix) {
     const char *unroll = m->nb <= MOST_UNROLLED ? "#define SOAI_UNROLL_BODIES SOAI_UNROLL_ALL\n" : "";
     fprintf(f,
             "\n/* ---- one state ---------------------------------------------------------------- */\n#define "
-            "SOAI_NUMBER SOAI_DOUBLE\n%s",
-            unroll);
+            "SOAI_NUMBER SOAI_DOUBLE\n#define SOAI_KINDS 0x%x\n%s",
+            kinds, unroll);
     put_kernels(f);
     fprintf(f, "\n/* ---- the model ---------------------------------------------------------------- */\n");
-    put_tables(f, m);
+    put_tables(f, m, own, level);
     fprintf(f, "#define GEN(name) gen_##name\n%s", wrappers);
     put_api(f, scalar_api, prefix);
     fprintf(f, "\n/* ---- four states in lanes: the same text under other names ------------------- */\n#undef "
                "GEN\n#undef GEN_WORK\n#undef GEN_AT\n#undef SOAI_NUMBER\n");
     each_name(f, 'm', put_undef);
     each_name(f, 'f', put_rename);
-    fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n%s", unroll);
+    fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n#define SOAI_KINDS 0x%x\n%s", kinds, unroll);
     put_kernels(f);
     fprintf(f, "#define GEN(name) gen_lanes_##name\n%s", wrappers);
     put_api(f, batch_api, prefix);
@@ -366,9 +376,21 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
                            "%d bodies: generated code keeps its work space on the stack and takes at most 1000",
                            soa_body_count(model));
-    FILE *f = fopen(path, "w");
+    soai_view_double level = soai_model_view(model);
+    const size_t B = (size_t)level.nb + 1;
+    soai_body_double *body = malloc(B * sizeof *body);
+    soai_dof_double *dof = malloc(((size_t)level.nv + 1) * sizeof *dof);
+    double *axes = malloc(9 * B * sizeof *axes);
+    FILE *f = body && dof && axes ? fopen(path, "w") : NULL;
+    if (f) {
+        soai_level(&level, body, dof, axes);
+        level.body = body, level.dof = dof;
+        put_file(f, model, level, prefix);
+    }
+    const int memory = body && dof && axes;
+    free(body), free(dof), free(axes);
+    if (!memory) return soai_report(report, SOA_E_MEMORY, -1, 0, "no memory");
     if (!f) return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(errno));
-    put_file(f, model, prefix);
     const int bad = ferror(f);
     if (fclose(f) || bad) {
         const int why = errno;

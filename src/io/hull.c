@@ -1,9 +1,9 @@
 /* hull.c  convex hulls for soa_shape: of points (qhull), of meshes in files (assimp).
  *
- * The hull comes with what the searches use: vertices without the inner points, the edges for hill climbing, the faces for
- * patches, all in one block that begins with the vertices.  Faces of more than three corners stay whole.
- * Input that qhull refuses is done here: points in a plane (a polygon with two sides), on a line (its ends), in one place.
- * "In a plane" is a thickness below 1e-12 of the extent.                                                             */
+ * The hull comes with what the searches use: vertices without the inner points, the edges for hill climbing, the faces
+ * for patches, all in one block that begins with the vertices.  Faces of more than three corners stay whole.
+ * Input that qhull refuses is done here: points in a plane (a polygon with two sides), on a line (its ends), in one
+ * place. "In a plane" is a thickness below 1e-12 of the extent.                                                      */
 #include "soa/io.h"
 #include "../base/base_internal.h"
 
@@ -21,7 +21,7 @@
 #define DOT(a, b) ((a)[0] * (b)[0] + (a)[1] * (b)[1] + (a)[2] * (b)[2])
 static const double FLAT = 1e-12;
 
-/* ---- one block ------------------------------------------------------------------------------------------------------ */
+/* ---- one block --------------------------------------------------------------------------------------------------- */
 /* Faces over the caller's points (corners: their numbers) become a shape; two corners: an edge alone. */
 typedef struct faces {
     int count, room, corner_count, corner_room;
@@ -86,7 +86,7 @@ static soa_status build(const double *points, int count, const faces *f, soa_sha
     return SOA_OK;
 }
 
-/* ---- points in a plane or on a line -------------------------------------------------------------------------------- */
+/* ---- points in a plane or on a line ------------------------------------------------------------------------------ */
 static int farthest(const double *points, int count, const double from[3], const double n[3], int mode, double *most) {
     int best = 0;
     *most = -1;
@@ -135,7 +135,7 @@ static int polygon(const double *points, int count, const double o[3], const dou
     return ok;
 }
 
-/* ---- qhull ---------------------------------------------------------------------------------------------------------- */
+/* ---- qhull ------------------------------------------------------------------------------------------------------- */
 /* Faces of the hull of the points; 0: qhull gave up, *code says why (0: no memory). */
 static int by_qhull(const double *points, int count, const double centre[3], faces *f, int *code) {
     *code = 0;

@@ -448,16 +448,7 @@ static void fill(const builder *b, soa_model *m) {
     soai_body_float *body_f = SECTION(soai_body_float, body_f);
     soai_dof_float *dof_f = SECTION(soai_dof_float, dof_f);
     soai_mimic_float *mimic_f = SECTION(soai_mimic_float, mimic_f);
-    for (int i = 0; i <= m->nb; ++i) {
-        memcpy(body_f + i, body + i, offsetof(soai_body_double, R0)); /* the integers */
-        const double *from = (const double *)(const void *)((const char *)(body + i) + offsetof(soai_body_double, R0));
-        float *to = (float *)(void *)((char *)(body_f + i) + offsetof(soai_body_float, R0));
-        for (size_t k = 0; k < (sizeof *body - offsetof(soai_body_double, R0)) / sizeof(double); ++k)
-            to[k] = (float)from[k];
-    }
-    for (int i = 0; i < m->tv; ++i)
-        for (size_t k = 0; k < sizeof *dof / sizeof(double); ++k)
-            ((float *)(dof_f + i))[k] = (float)((const double *)(dof + i))[k];
+    soai_round_tables(m->nb, body, m->tv, dof, body_f, dof_f);
     for (int i = 0; i < m->nm; ++i)
         mimic_f[i] = (soai_mimic_float){mimic[i].follower, mimic[i].leader, (float)mimic[i].ratio};
 #undef SECTION

@@ -68,6 +68,12 @@ soai_view_float soai_model_view_float(const soa_model *model);
 int soai_kind_of(soa_joint_type type, const double axis[3], int has_rotor);
 /* A rigid inertia in the layout of articulated ones in packs (src/spatial/algebra.h). */
 void soai_inertia_packs(const double M[10], double P[24]);
+/* The float tables of the double ones. */
+void soai_round_tables(int bodies, const soai_body_double *body, int dofs, const soai_dof_double *dof,
+                       soai_body_float *body_f, soai_dof_float *dof_f);
+/* Tables of the same machine in other body axes, level.c: nb + 1 rows, nv rows, and 9 (nb + 1) numbers, the axes chosen
+ * for each body, as columns in its own. */
+SOA_API void soai_level(const soai_view_double *view, soai_body_double *body, soai_dof_double *dof, double *axes);
 int soai_nq_of(soa_joint_type type);
 int soai_nv_of(soa_joint_type type);
 /* A right-handed rotation and a finite shift. */

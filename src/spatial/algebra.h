@@ -96,6 +96,33 @@ SOAI_INLINE void rot_quaternion(const real e[4], real R[9]) {
     R[3] = x * y2 + w * z2, R[4] = REAL(1) - (x * x2 + z * z2), R[5] = y * z2 - w * x2;
     R[6] = x * z2 - w * y2, R[7] = y * z2 + w * x2, R[8] = REAL(1) - (x * x2 + y * y2);
 }
+/* A turn about coordinate axis ax: out = R x, or R' x, with R's cosine and sine in turn.  Out may be x. */
+SOAI_INLINE void turn_mul(int ax, const real turn[2], const real x[3], real out[3]) {
+    const int n = (ax + 1) % 3, l = (ax + 2) % 3;
+    const real a = turn[0] * x[n] - turn[1] * x[l], b = turn[1] * x[n] + turn[0] * x[l];
+    out[ax] = x[ax], out[n] = a, out[l] = b;
+}
+SOAI_INLINE void turn_tmul(int ax, const real turn[2], const real x[3], real out[3]) {
+    const real back[2] = {turn[0], -turn[1]};
+    turn_mul(ax, back, x, out);
+}
+/* The products cc, ss, cs, cc - ss with which the same turns a matrix. */
+SOAI_INLINE void turn_squares(const real turn[2], real sq[4]) {
+    sq[0] = turn[0] * turn[0], sq[1] = turn[1] * turn[1], sq[2] = turn[0] * turn[1], sq[3] = sq[0] - sq[1];
+}
+/* R S R' for symmetric S: its 2 x 2 block across the axis; all of it. */
+SOAI_INLINE void turn_across(int ax, const real sq[4], const real S[6], real out[6]) {
+    const int n = (ax + 1) % 3, l = (ax + 2) % 3, off = SYM(n, l);
+    const real mixed = sq[2] * (S[off] + S[off]);
+    const real nn = sq[0] * S[n] + (sq[1] * S[l] - mixed), ll = sq[1] * S[n] + (sq[0] * S[l] + mixed);
+    const real nl = sq[2] * (S[n] - S[l]) + sq[3] * S[off];
+    out[n] = nn, out[l] = ll, out[off] = nl;
+}
+SOAI_INLINE void turn_sym(int ax, const real turn[2], const real sq[4], const real S[6], real out[6]) {
+    const int n = (ax + 1) % 3, l = (ax + 2) % 3, an = SYM(ax, n), al = SYM(ax, l);
+    turn_across(ax, sq, S, out);
+    out[ax] = S[ax], out[an] = turn[0] * S[an] - turn[1] * S[al], out[al] = turn[1] * S[an] + turn[0] * S[al];
+}
 /* R S R' for symmetric S */
 SOAI_INLINE void sym_rotate(const real R[9], const real S[6], real out[6]) {
     real T[9];
@@ -176,12 +203,9 @@ SOAI_INLINE void rigid_set(const konst *M, real out[10]) {
     SOAI_UNROLL for (int i = 0; i < 10; ++i) out[i] = REAL(M[i]);
 }
 /* out = sum + phi M phi*: a rigid inertia moved to the parent, R87 (32), (33).  out may be sum.
- * h' = R h + m p;  I' = R I R' + (terms of h and p), all symmetric by construction. */
-SOAI_INLINE void rigid_in_add(const real R[9], const real p[3], const real M[10], const real sum[10], real out[10]) {
-    real h[3], I[6];
-    rot_mul(R, M + 1, h);
-    sym_rotate(R, M + 4, I);
-    const real m = M[0];
+ * h' = R h + m p;  I' = R I R' + (terms of h and p), all symmetric by construction.  The first knows R h and R I R'. */
+SOAI_INLINE void rigid_translate_add(real m, const real h[3], const real I[6], const real p[3], const real sum[10],
+                                     real out[10]) {
     /* about the new origin: I' = I - [p][h] - [h][p] - m [p][p] = I - [p][g] - [g][p], g = h + m p / 2 */
     real g[3];
     SOAI_UNROLL for (int i = 0; i < 3; ++i) g[i] = h[i] + REAL(0.5) * (m * p[i]);
@@ -194,6 +218,20 @@ SOAI_INLINE void rigid_in_add(const real R[9], const real p[3], const real M[10]
     out[4 + XY] = sum[4 + XY] + (I[XY] - p[0] * g[1] - p[1] * g[0]);
     out[4 + XZ] = sum[4 + XZ] + (I[XZ] - p[0] * g[2] - p[2] * g[0]);
     out[4 + YZ] = sum[4 + YZ] + (I[YZ] - p[1] * g[2] - p[2] * g[1]);
+}
+SOAI_INLINE void rigid_in_add(const real R[9], const real p[3], const real M[10], const real sum[10], real out[10]) {
+    real h[3], I[6];
+    rot_mul(R, M + 1, h);
+    sym_rotate(R, M + 4, I);
+    rigid_translate_add(M[0], h, I, p, sum, out);
+}
+SOAI_INLINE void rigid_in_add_turn(int ax, const real turn[2], const real p[3], const real M[10], const real sum[10],
+                                   real out[10]) {
+    real h[3], I[6], sq[4];
+    turn_squares(turn, sq);
+    turn_mul(ax, turn, M + 1, h);
+    turn_sym(ax, turn, sq, M + 4, I);
+    rigid_translate_add(M[0], h, I, p, sum, out);
 }
 
 /* Articulated inertia from a rigid one. */
@@ -225,7 +263,8 @@ SOAI_INLINE void abi_column(const real *P, int c, real out[6]) {
 /* abi_subtract   out = P - U Y', where the product is symmetric (Y = U D^-1); out may be P
  * abi_in_add     out = sum + phi P phi*:  C' = RCR',  B' = RBR' + [p]C',  A' = RAR' + [p](RBR')' + B'[p]'.  R87 (37) with
  *                rotation; out may be sum
- * The second also in a form for P+ of a joint about coordinate axis `ax`, whose row and column are zero (not read). */
+ * The second also for P+ of a joint about coordinate axis `ax`, whose row and column are zero (not read): with any R,
+ * and with R no more than the turn about that axis. */
 #if SOAI_ABI_PACKED
 /* Entry (i, j) of the four blocks; below the diagonal B and B' change places. */
 SOAI_INLINE pack abi_get(const real *P, int i, int j) {
@@ -257,19 +296,9 @@ SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) 
         SOAI_UNROLL for (int j = i; j < 3; ++j) abi_put(abi_get(P, i, j) - left[i] * right[j], i, j, out);
     }
 }
-SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real *P, const real *sum, real *out) {
-    pack T[9], Q[9], Y[9];
-    SOAI_UNROLL for (int i = 0; i < 3; ++i) { /* T = R P */
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) T[3 * i + j] =
-            abi_get(P, 0, j) * R[3 * i] + abi_get(P, 1, j) * R[3 * i + 1] + abi_get(P, 2, j) * R[3 * i + 2];
-    }
-    SOAI_UNROLL for (int i = 0; i < 3; ++i) { /* Q = T R' */
-        SOAI_UNROLL for (int j = i; j < 3; ++j) {
-            const pack x = T[3 * i] * R[3 * j] + T[3 * i + 1] * R[3 * j + 1] + T[3 * i + 2] * R[3 * j + 2];
-            Q[3 * i + j] = x;
-            if (i < j) Q[3 * j + i] = __builtin_shufflevector(x, x, 0, 1, 3, 2);
-        }
-    }
+/* out = sum + Q moved by p; Q holds all nine entries, already in the parent's axes. */
+SOAI_INLINE void abi_translate_add(const pack Q[9], const real p[3], const real *sum, real *out) {
+    pack Y[9];
     const pack keep_ab = {1, 0, 1, 0}, keep_at = {1, 0, 0, 1};
     SOAI_UNROLL for (int i = 0; i < 3; ++i) { /* A += [p] B', B += [p] C */
         const int n = (i + 1) % 3, l = (i + 2) % 3;
@@ -291,9 +320,42 @@ SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real *P, con
         }
     }
 }
+/* Entry (i, j) of Q, i != j, and the one across the diagonal. */
+SOAI_INLINE void abi_pair(pack x, int i, int j, pack Q[9]) {
+    Q[3 * i + j] = x, Q[3 * j + i] = __builtin_shufflevector(x, x, 0, 1, 3, 2);
+}
+SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real *P, const real *sum, real *out) {
+    pack T[9], Q[9];
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) { /* T = R P */
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) T[3 * i + j] =
+            abi_get(P, 0, j) * R[3 * i] + abi_get(P, 1, j) * R[3 * i + 1] + abi_get(P, 2, j) * R[3 * i + 2];
+    }
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) { /* Q = T R' */
+        SOAI_UNROLL for (int j = i; j < 3; ++j) {
+            const pack x = T[3 * i] * R[3 * j] + T[3 * i + 1] * R[3 * j + 1] + T[3 * i + 2] * R[3 * j + 2];
+            Q[3 * i + j] = x;
+            if (i < j) abi_pair(x, i, j, Q);
+        }
+    }
+    abi_translate_add(Q, p, sum, out);
+}
 SOAI_INLINE void abi_in_add_axis(int ax, const real R[9], const real p[3], const real *P, const real *sum, real *out) {
     (void)ax;
     abi_in_add(R, p, P, sum, out);
+}
+SOAI_INLINE void abi_in_add_turn(int ax, const real turn[2], const real p[3], const real *P, const real *sum,
+                                 real *out) {
+    const int n = (ax + 1) % 3, l = (ax + 2) % 3;
+    const real c = turn[0], s = turn[1];
+    const pack nn = abi_get(P, n, n), nl = abi_get(P, n, l), ln = abi_get(P, l, n), ll = abi_get(P, l, l);
+    const pack an = abi_get(P, ax, n), al = abi_get(P, ax, l);
+    const pack Tnn = nn * c - ln * s, Tnl = nl * c - ll * s, Tln = nn * s + ln * c, Tll = nl * s + ll * c; /* R P */
+    pack Q[9];
+    Q[4 * ax] = abi_get(P, ax, ax);
+    Q[4 * n] = Tnn * c - Tnl * s, Q[4 * l] = Tln * s + Tll * c;
+    abi_pair(Tnn * s + Tnl * c, n, l, Q);
+    abi_pair(an * c - al * s, ax, n, Q), abi_pair(an * s + al * c, ax, l, Q);
+    abi_translate_add(Q, p, sum, out);
 }
 #else
 SOAI_INLINE void abi_subtract(const real U[6], const real Y[6], const real *P, real *out) {
@@ -374,6 +436,21 @@ SOAI_INLINE void abi_in_add_axis(int ax, const real R[9], const real p[3], const
     }
     sym_rotate(R, P + 6, C);
     rot_right(T, R, B);
+    abi_translate_add(A, B, C, p, sum, out);
+}
+SOAI_INLINE void abi_in_add_turn(int ax, const real turn[2], const real p[3], const real *P, const real *sum,
+                                 real *out) {
+    const int n = (ax + 1) % 3, l = (ax + 2) % 3;
+    const real *Bn = P + 12 + 3 * n, *Bl = P + 12 + 3 * l, c = turn[0], s = turn[1];
+    real A[6], B[9], C[6], sq[4];
+    turn_squares(turn, sq);
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) A[SYM(ax, i)] = B[3 * ax + i] = REAL(0);
+    turn_across(ax, sq, P, A);
+    turn_sym(ax, turn, sq, P + 6, C);
+    const real along = sq[2] * (Bn[l] + Bl[n]), across = sq[2] * (Bn[n] - Bl[l]);
+    B[3 * n + n] = sq[0] * Bn[n] + (sq[1] * Bl[l] - along), B[3 * l + l] = sq[1] * Bn[n] + (sq[0] * Bl[l] + along);
+    B[3 * n + l] = sq[0] * Bn[l] - (sq[1] * Bl[n] - across), B[3 * l + n] = sq[0] * Bl[n] - (sq[1] * Bn[l] - across);
+    B[3 * n + ax] = c * Bn[ax] - s * Bl[ax], B[3 * l + ax] = s * Bn[ax] + c * Bl[ax];
     abi_translate_add(A, B, C, p, sum, out);
 }
 #endif

@@ -53,14 +53,12 @@ typedef double real;
 typedef double konst;
 #define REAL(x) ((double)(x))
 #define SOAI_LANES 1
-#define SOAI_MASK long long
 
 #elif SOAI_NUMBER == SOAI_FLOAT
 typedef float real;
 typedef float konst;
 #define REAL(x) ((float)(x))
 #define SOAI_LANES 1
-#define SOAI_MASK int
 
 #elif SOAI_NUMBER == SOAI_DOUBLE_LANES
 typedef double real __attribute__((vector_size(32)));
@@ -68,7 +66,6 @@ typedef long long soai_mask __attribute__((vector_size(32)));
 typedef double konst;
 #define REAL(x) ((real){(x), (x), (x), (x)})
 #define SOAI_LANES 4
-#define SOAI_MASK soai_mask
 
 #elif SOAI_NUMBER == SOAI_FLOAT_LANES
 typedef float real __attribute__((vector_size(32)));
@@ -77,7 +74,6 @@ typedef float konst;
 #define SOAI_F_(x) ((float)(x))
 #define REAL(x) ((real){SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x)})
 #define SOAI_LANES 8
-#define SOAI_MASK soai_mask
 
 #elif SOAI_NUMBER == SOAI_COMPLEX
 #include <complex.h>
@@ -105,13 +101,39 @@ typedef double konst;
 #define SOAI_ABI_PACKED 0
 #endif
 
+/* Packs: the four states of one number in lanes (eight in float), or four numbers of one state. */
+#if SOAI_LANES > 1
+typedef real pack;
+typedef soai_mask pack_mask;
+#define SOAI_PACK SOAI_LANES
+#elif SOAI_NUMBER == SOAI_DOUBLE
+typedef double pack __attribute__((vector_size(32)));
+typedef long long pack_mask __attribute__((vector_size(32)));
+#define SOAI_PACK 4
+#elif SOAI_NUMBER == SOAI_FLOAT
+typedef float pack __attribute__((vector_size(16)));
+typedef int pack_mask __attribute__((vector_size(16)));
+#define SOAI_PACK 4
+#endif
+#ifdef SOAI_PACK
+/* All of a comparison's results hold. */
+SOAI_INLINE int pack_all(pack_mask m) {
+#if defined(__AVX2__) && (SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_DOUBLE_LANES)
+    return __builtin_ia32_movmskpd256((pack)m) == 15;
+#elif defined(__AVX2__) && SOAI_NUMBER == SOAI_FLOAT_LANES
+    return __builtin_ia32_movmskps256((pack)m) == 255;
+#else
+    int all = 1;
+    SOAI_UNROLL for (int l = 0; l < SOAI_PACK; ++l) all &= m[l] != 0;
+    return all;
+#endif
+}
+#endif
+
 /* x > bound in every lane; false for NaN. Complex numbers compare by their real part. */
 SOAI_INLINE int real_all_above(real x, real bound) {
 #if SOAI_LANES > 1
-    SOAI_MASK above = x > bound;
-    for (int l = 0; l < SOAI_LANES; ++l)
-        if (!above[l]) return 0;
-    return 1;
+    return pack_all(x > bound);
 #elif SOAI_NUMBER == SOAI_COMPLEX
     return creal(x) > creal(bound);
 #else
@@ -122,8 +144,8 @@ SOAI_INLINE int real_all_above(real x, real bound) {
 /* positive for x > 0, negative for x < 0, zero for 0. */
 SOAI_INLINE real real_sign(real x, konst positive, konst negative) {
 #if SOAI_LANES > 1
-    SOAI_MASK up = x > 0, down = x < 0;
-    return (real)(((SOAI_MASK)REAL(positive) & up) | ((SOAI_MASK)REAL(negative) & down));
+    const pack_mask up = x > 0, down = x < 0;
+    return (real)(((pack_mask)REAL(positive) & up) | ((pack_mask)REAL(negative) & down));
 #elif SOAI_NUMBER == SOAI_COMPLEX
     return creal(x) > 0 ? positive : creal(x) < 0 ? negative : 0;
 #else
@@ -146,19 +168,6 @@ SOAI_INLINE void real_sincos(real x, real *s, real *c) {
  * joint); for scalars it is four joints of one state, see real_sincos_all.  Cody-Waite reduction by pi/2 in three parts,
  * then the polynomials that are best on |r| <= pi/4 (the coefficients of the freely published fdlibm kernels; for float,
  * Chebyshev fits).  Errors stay below 1 ulp for |x| < SOAI_SINCOS_LIMIT; beyond it (or for NaN) libm is asked.      */
-#if SOAI_LANES > 1
-typedef real pack;
-typedef soai_mask pack_mask;
-#define SOAI_PACK SOAI_LANES
-#elif SOAI_NUMBER == SOAI_DOUBLE
-typedef double pack __attribute__((vector_size(32)));
-typedef long long pack_mask __attribute__((vector_size(32)));
-#define SOAI_PACK 4
-#else
-typedef float pack __attribute__((vector_size(16)));
-typedef int pack_mask __attribute__((vector_size(16)));
-#define SOAI_PACK 4
-#endif
 #if SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_DOUBLE_LANES
 #define SOAI_SINCOS_LIMIT 1.0e5
 #define SOAI_ROUND_MAGIC 6755399441055744.0 /* 1.5 * 2^52 */
@@ -182,9 +191,8 @@ SOAI_INLINE void pack_sincos(const pack *at, pack *s, pack *c) {
     const pack_mask bits = (pack_mask)shifted; /* the low bits of the rounded sum are the quadrant */
 #if SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_DOUBLE_LANES
     const pack t = x - n * 1.57079632673412561417e+00;
-    const pack w1 = n * 6.07710050630396597660e-11;
-    const pack r = t - w1;
-    const pack tail = (t - r) - w1 - n * 2.02226624879595063154e-21;
+    const pack r = t - n * 6.07710050630396597660e-11; /* the product is exact */
+    const pack tail = (t - r) - n * 6.07710050630396597660e-11 - n * 2.02226624879595063154e-21;
     const pack z = r * r;
     const pack sp =
         8.33333333332248946124e-03 +
@@ -208,14 +216,12 @@ SOAI_INLINE void pack_sincos(const pack *at, pack *s, pack *c) {
         1 - 0.5f * z + z * z * (4.166664568298827e-2f + z * (-1.388731625493765e-3f + z * 2.443315711809948e-5f));
 #endif
     const pack_mask swap = -(bits & 1); /* all ones in odd quadrants */
-    const pack_mask sbits = ((pack_mask)sine & ~swap) | ((pack_mask)cosine & swap);
-    const pack_mask cbits = ((pack_mask)cosine & ~swap) | ((pack_mask)sine & swap);
-    const int top = (int)(8 * sizeof(konst)) - 1;
-    *s = (pack)(sbits ^ ((bits >> 1 & 1) << top));
-    *c = (pack)(cbits ^ (((bits + 1) >> 1 & 1) << top));
-    int far = 0;
-    SOAI_UNROLL for (int l = 0; l < SOAI_PACK; ++l) far |= !near[l];
-    if (__builtin_expect(far, 0)) {
+    const pack_mask other = ((pack_mask)sine ^ (pack_mask)cosine) & swap;
+    const pack_mask sbits = (pack_mask)sine ^ other, cbits = (pack_mask)cosine ^ other;
+    const int up = (int)(8 * sizeof(konst)) - 2; /* from bit 1 to the sign */
+    *s = (pack)(sbits ^ ((bits & 2) << up));
+    *c = (pack)(cbits ^ (((bits + 1) & 2) << up));
+    if (__builtin_expect(!pack_all(near), 0)) {
         konst far_x[SOAI_PACK], far_s[SOAI_PACK], far_c[SOAI_PACK];
         memcpy(far_x, &x, sizeof x), memcpy(far_s, s, sizeof x), memcpy(far_c, c, sizeof x);
         pack_sincos_far(far_x, far_s, far_c);

@@ -13,11 +13,11 @@
 static int finite(double x) {
     return fabs(x) < INFINITY;
 }
-static soa_status check_number(const soa_scenario *sc, soa_mark mark, const char *of, const char *what, double x, int positive,
-                               soa_report *report) {
+static soa_status check_number(const soa_scenario *sc, soa_mark mark, const char *of, const char *what, double x,
+                               int positive, soa_report *report) {
     if (finite(x) && (positive ? x > 0 : x >= 0)) return SOA_OK;
-    return soai_scenario_fault(sc, mark, finite(x) ? SOA_E_ARGUMENT : SOA_E_NOT_FINITE, report, "%s: %s must be %s, not %g", of,
-                               what, positive ? "> 0" : ">= 0", x);
+    return soai_scenario_fault(sc, mark, finite(x) ? SOA_E_ARGUMENT : SOA_E_NOT_FINITE, report,
+                               "%s: %s must be %s, not %g", of, what, positive ? "> 0" : ">= 0", x);
 }
 
 static soa_status check_contact(const soa_scenario *sc, const soa_contact_pair *c, soa_report *report) {
@@ -56,8 +56,10 @@ static soa_status check_part(const soa_scenario *sc, const soa_part *p, soa_repo
     if (!p->name || !p->name[0]) return soai_scenario_fault(sc, p->mark, SOA_E_NAME, report, "a part has no name");
     if (p->position_count < 0 || p->rate_count < 0 || p->frame_count < 0)
         return soai_scenario_fault(sc, p->mark, SOA_E_ARGUMENT, report, "%s: a count is negative", of);
-    const double at_least_zero[] = {p->damping_scale, p->friction_scale, p->rotor_scale, p->effort, p->stop_stiffness, p->stop_damping};
-    static const char *const names[] = {"damping_scale", "friction_scale", "rotor_scale", "effort", "stop_stiffness", "stop_damping"};
+    const double at_least_zero[] = {p->damping_scale, p->friction_scale, p->rotor_scale,
+                                    p->effort,        p->stop_stiffness, p->stop_damping};
+    static const char *const names[] = {"damping_scale", "friction_scale", "rotor_scale",
+                                        "effort",        "stop_stiffness", "stop_damping"};
     soa_status s = check_number(sc, p->mark, of, "mass_scale", p->mass_scale, 1, report);
     if (!s) s = check_number(sc, p->mark, of, "inertia_scale", p->inertia_scale, 1, report);
     for (int k = 0; !s && k < 6; ++k) s = check_number(sc, p->mark, of, names[k], at_least_zero[k], 0, report);
@@ -67,7 +69,8 @@ static soa_status check_part(const soa_scenario *sc, const soa_part *p, soa_repo
     for (int k = 0; k < 3; ++k) sum += 0 * p->place.p[k] + 0 * p->com[k];
     for (int k = 0; k < 6; ++k) sum += 0 * p->twist[k] + 0 * p->inertia[k];
     if (!s && !(sum == 0))
-        s = soai_scenario_fault(sc, p->mark, SOA_E_NOT_FINITE, report, "%s: place, twist, com or inertia is not finite", of);
+        s = soai_scenario_fault(sc, p->mark, SOA_E_NOT_FINITE, report, "%s: place, twist, com or inertia is not finite",
+                                of);
     return s;
 }
 
@@ -76,14 +79,14 @@ static soa_status check_action(const soa_scenario *sc, const soa_phase *p, const
     snprintf(of, sizeof of, "phase '%.60s', action '%.60s'", p->name, a->name ? a->name : "");
     if ((int)a->kind < 0 || a->kind >= SOA_ACT_KIND_COUNT)
         return soai_scenario_fault(sc, a->mark, SOA_E_ARGUMENT, report, "%s: there is no such law", of);
-    const double list[] = {a->time,          a->stiffness[0],        a->stiffness[1],        a->damping[0],
-                           a->damping[1],    a->force_gain[0],       a->force_gain[1],       a->max_force,
-                           a->max_torque,    a->squeeze,             a->share,               a->follow_stiffness[0],
-                           a->follow_stiffness[1], a->follow_damping[0], a->follow_damping[1]};
-    static const char *const names[] = {"time",          "stiffness",        "stiffness",        "damping",
-                                        "damping",       "force_gain",       "force_gain",       "max_force",
-                                        "max_torque",    "squeeze",          "share",            "follow_stiffness",
-                                        "follow_stiffness", "follow_damping", "follow_damping"};
+    const double list[] = {
+        a->time,          a->stiffness[0],        a->stiffness[1],        a->damping[0],        a->damping[1],
+        a->force_gain[0], a->force_gain[1],       a->max_force,           a->max_torque,        a->squeeze,
+        a->share,         a->follow_stiffness[0], a->follow_stiffness[1], a->follow_damping[0], a->follow_damping[1]};
+    static const char *const names[] = {
+        "time",       "stiffness",        "stiffness",        "damping",        "damping",
+        "force_gain", "force_gain",       "max_force",        "max_torque",     "squeeze",
+        "share",      "follow_stiffness", "follow_stiffness", "follow_damping", "follow_damping"};
     soa_status s = SOA_OK;
     for (size_t k = 0; !s && k < sizeof list / sizeof *list; ++k)
         s = check_number(sc, a->mark, of, names[k], list[k], 0, report);
@@ -142,26 +145,30 @@ soa_status soai_scenario_check(const soa_scenario *sc, soa_report *report) {
     if (!s && !(rate <= 1e9))
         s = soai_scenario_fault(sc, none, SOA_E_ARGUMENT, report, "a rate of %g Hz is beyond 1e9 Hz", rate);
     if (!s && !(sc->duration * rate < 9007199254740992.0))
-        s = soai_scenario_fault(sc, none, SOA_E_ARGUMENT, report, "a duration of %g s is too long: more than 2^53 ticks of %g s",
-                                sc->duration, 1 / rate);
+        s = soai_scenario_fault(sc, none, SOA_E_ARGUMENT, report,
+                                "a duration of %g s is too long: more than 2^53 ticks of %g s", sc->duration, 1 / rate);
     if (!s && sc->has_gravity && !(finite(sc->gravity[0]) && finite(sc->gravity[1]) && finite(sc->gravity[2])))
         s = soai_scenario_fault(sc, none, SOA_E_NOT_FINITE, report, "gravity is not finite");
     for (int i = 0; !s && i < sc->part_count; ++i) s = check_part(sc, &sc->parts[i], report);
     for (int i = 0; !s && i < sc->contact_count; ++i) s = check_contact(sc, &sc->contacts[i], report);
     for (int i = 0; !s && i < sc->shape_count; ++i)
         if (!sc->shapes[i].name || !sc->shapes[i].frame)
-            s = soai_scenario_fault(sc, sc->shapes[i].mark, SOA_E_ARGUMENT, report, "a shape has no name or sits on no frame");
+            s = soai_scenario_fault(sc, sc->shapes[i].mark, SOA_E_ARGUMENT, report,
+                                    "a shape has no name or sits on no frame");
     for (int i = 0; !s && i < sc->disturbance_count; ++i) {
         const soa_disturbance *d = &sc->disturbances[i];
         double sum = 0;
         for (int k = 0; k < 6; ++k) sum += 0 * d->wrench[k];
         if (!d->frame || !(sum == 0) || !finite(d->start) || !finite(d->duration))
-            s = soai_scenario_fault(sc, d->mark, SOA_E_NOT_FINITE, report, "a disturbance has no frame or is not finite");
+            s = soai_scenario_fault(sc, d->mark, SOA_E_NOT_FINITE, report,
+                                    "a disturbance has no frame or is not finite");
     }
     for (int p = 0; !s && p < c->phase_count; ++p) {
-        if (!c->phases[p].name) return soai_scenario_fault(sc, c->phases[p].mark, SOA_E_NAME, report, "a phase has no name");
+        if (!c->phases[p].name)
+            return soai_scenario_fault(sc, c->phases[p].mark, SOA_E_NAME, report, "a phase has no name");
         s = check_number(sc, c->phases[p].mark, c->phases[p].name, "blend", c->phases[p].blend, 0, report);
-        for (int a = 0; !s && a < c->phases[p].action_count; ++a) s = check_action(sc, &c->phases[p], &c->phases[p].actions[a], report);
+        for (int a = 0; !s && a < c->phases[p].action_count; ++a)
+            s = check_action(sc, &c->phases[p], &c->phases[p].actions[a], report);
     }
     return s;
 }
@@ -196,14 +203,15 @@ uint64_t soai_fingerprint(const soa_world *w) {
         soa_body_info i;
         soa_body(w->model, b, &i);
         add_text(&h, i.link), add_text(&h, i.joint), add_int(&h, i.type), add_int(&h, i.parent);
-        const double numbers[] = {i.mass, i.damping, i.friction_positive, i.friction_negative, i.stiffness, i.rest,
-                                  i.lower, i.upper, i.max_effort, i.rotor_inertia, i.gear_ratio, i.pitch};
+        const double numbers[] = {i.mass,  i.damping, i.friction_positive, i.friction_negative, i.stiffness,  i.rest,
+                                  i.lower, i.upper,   i.max_effort,        i.rotor_inertia,     i.gear_ratio, i.pitch};
         add_doubles(&h, numbers, sizeof numbers / sizeof *numbers);
         add_doubles(&h, i.com, 3), add_doubles(&h, i.inertia, 6), add_doubles(&h, i.axis, 3);
         add_doubles(&h, i.placement.R, 9), add_doubles(&h, i.placement.p, 3);
     }
     for (int p = 0; p < sc->part_count; ++p) {
-        add_doubles(&h, sc->parts[p].twist, 6), add_doubles(&h, sc->parts[p].place.R, 9), add_doubles(&h, sc->parts[p].place.p, 3);
+        add_doubles(&h, sc->parts[p].twist, 6), add_doubles(&h, sc->parts[p].place.R, 9),
+            add_doubles(&h, sc->parts[p].place.p, 3);
         add_doubles(&h, &sc->parts[p].stop_stiffness, 1), add_doubles(&h, &sc->parts[p].stop_damping, 1);
     }
     for (int k = 0; k < w->solid_count; ++k) {
@@ -215,8 +223,9 @@ uint64_t soai_fingerprint(const soa_world *w) {
     }
     for (int k = 0; k < sc->contact_count; ++k) {
         const soa_contact_pair *c = &sc->contacts[k];
-        const double numbers[] = {c->margin, c->least_distance, c->stiffness, c->damping, c->exponent, c->loss,
-                                  c->friction, c->tangential_stiffness, c->tangential_damping};
+        const double numbers[] = {
+            c->margin,   c->least_distance,       c->stiffness,         c->damping, c->exponent, c->loss,
+            c->friction, c->tangential_stiffness, c->tangential_damping};
         add_text(&h, c->group1), add_text(&h, c->group2), add_int(&h, c->law), add_int(&h, c->patch);
         add_doubles(&h, numbers, sizeof numbers / sizeof *numbers);
     }
@@ -224,12 +233,23 @@ uint64_t soai_fingerprint(const soa_world *w) {
         const double numbers[] = {sc->disturbances[k].start, sc->disturbances[k].duration};
         add_doubles(&h, numbers, 2), add_doubles(&h, sc->disturbances[k].wrench, 6), add_int(&h, w->disturbed[k]);
     }
+    for (int k = 0; k < sc->constraint_count; ++k) {
+        const soa_constraint_def *c = &sc->constraints[k];
+        const double numbers[] = {c->pitch, c->damping, c->friction, c->value};
+        add_int(&h, c->kind), add_int(&h, c->joint), add_doubles(&h, numbers, 4), add_doubles(&h, c->axis, 3),
+            add_doubles(&h, c->axis2, 3);
+        add_doubles(&h, c->coefficient, SOA_RATIO_TERMS), add_int(&h, c->row_count),
+            add_doubles(&h, &c->rows[0][0], 36);
+        add_doubles(&h, c->place1.R, 9), add_doubles(&h, c->place1.p, 3), add_doubles(&h, c->place2.R, 9),
+            add_doubles(&h, c->place2.p, 3);
+    }
     const soa_integration *o = &sc->integration;
     const double steps[] = {o->relative_tolerance, o->absolute_tolerance, o->step, o->max_joint_step};
     add_int(&h, o->method), add_int(&h, o->order), add_int(&h, o->keep_momentum), add_doubles(&h, steps, 4);
     const soa_sensor_set *x = &sc->control.sensors;
-    const double noise[] = {x->position_noise, x->rate_noise, x->pose_noise[0], x->pose_noise[1], x->twist_noise[0], x->twist_noise[1],
-                            x->force_noise, x->torque_noise, x->imu_noise[0], x->imu_noise[1], x->delay};
+    const double noise[] = {x->position_noise, x->rate_noise,     x->pose_noise[0], x->pose_noise[1],
+                            x->twist_noise[0], x->twist_noise[1], x->force_noise,   x->torque_noise,
+                            x->imu_noise[0],   x->imu_noise[1],   x->delay};
     add_doubles(&h, noise, sizeof noise / sizeof *noise);
     const double estimate[] = {sc->control.mass_estimate, sc->control.inertia_estimate, sc->control.damping_estimate};
     add_doubles(&h, estimate, 3), add_int(&h, sc->control.saturate), add_int(&h, sc->control.external);
@@ -238,8 +258,9 @@ uint64_t soai_fingerprint(const soa_world *w) {
         add_text(&h, phase->name), add_doubles(&h, &phase->blend, 1);
         for (int a = 0; a < phase->action_count; ++a) {
             const soa_action *act = &phase->actions[a];
-            const double numbers[] = {act->time, act->stiffness[0], act->stiffness[1], act->damping[0], act->damping[1],
-                                      act->force_gain[0], act->force_gain[1], act->max_force, act->max_torque, act->squeeze, act->share};
+            const double numbers[] = {act->time,       act->stiffness[0],  act->stiffness[1],  act->damping[0],
+                                      act->damping[1], act->force_gain[0], act->force_gain[1], act->max_force,
+                                      act->max_torque, act->squeeze,       act->share};
             add_int(&h, act->kind), add_text(&h, act->part), add_text(&h, act->frame), add_text(&h, act->relative_to);
             add_doubles(&h, numbers, sizeof numbers / sizeof *numbers), add_doubles(&h, act->force, 6);
             add_int(&h, act->has_goal), add_doubles(&h, act->goal.R, 9), add_doubles(&h, act->goal.p, 3);
@@ -250,7 +271,8 @@ uint64_t soai_fingerprint(const soa_world *w) {
             add_text(&h, phase->transitions[t].to);
             for (int k = 0; k < phase->transitions[t].condition_count; ++k) {
                 const soa_condition *c = &phase->transitions[t].conditions[k];
-                add_text(&h, c->signal), add_int(&h, c->compare), add_doubles(&h, &c->value, 1), add_doubles(&h, &c->hold, 1);
+                add_text(&h, c->signal), add_int(&h, c->compare), add_doubles(&h, &c->value, 1),
+                    add_doubles(&h, &c->hold, 1);
             }
         }
     }

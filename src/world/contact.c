@@ -3,11 +3,18 @@
  * normal      WD89 section 2.5: f = Kp (e - d) / d - Kd d' for d < e, on the nearest points, equal and opposite; and the
  *             laws beside it (soa_contact_law).  The spring's energy is counted, so that what a contact gives can be held
  *             against what it took.
+ * patches     every point of a patch has the whole law, but points that come together share it: with K(x) = (1 - x^2)^2
+ *             and x their distance over 10 margins, weight_i = 1 / (1 + sum_j a_j K(x_ij)), a_j = how deep j is against i, at
+ *             most 1; a weight does not grow while the point presses.  A point that appears deeper than its motion can have
+ *             brought it (the features that meet have changed) presses only with what comes on top: depth is counted from
+ *             there.  So the force does not jump where clipping makes two corners out of one, and no energy comes from
+ *             nothing.  The paper's law is left as it is.
  * tangential  a spring s and a damper: f = -(k s + c v), cut to the bound friction * pressure (Coulomb).  s is part of
  *             the state (Dupont, Hayward, Armstrong & Altpeter 2002, an elasto-plastic friction law):
  *                 s' = v - phi(k |s| / bound) max(0, v . s/|s|) s/|s| + w x s,   phi from 0 below 0.9 to 1 at 1
  *             v is the sliding velocity of the material points, so rolling is not held back; w is the common spin about
- *             the normal, so that what is held may be carried about.  Below 0.9 the contact sticks: what is displaced comes
+ *             the normal, so that what is held may be carried about.  In fast sliding the first two terms are slowed by 2 bound / (c |v|) so
+ *             that no step is shortened for them.  Below 0.9 the contact sticks: what is displaced comes
  *             back and nothing creeps.  f . v + (k |s|^2 / 2)' <= 0 in every case: friction creates no energy.
  *             Friction against spinning about the normal is not modelled at a single point; patches resist it.
  * slots       touches that last keep their spring in a slot, known by the pair of shapes and the features that meet; where
@@ -173,7 +180,7 @@ void soai_contact_index(soa_world *w) {
 
 /* The slot of each point of a patch, -1: none.  Points keep the slot of their features; those whose features are new take the
  * nearest slot that is left over. */
-static void match_slots(const soa_world *w, int meeting, const soa_patch *patch, int slot[SOA_PATCH_MOST]) {
+static void match_slots(const soa_world *w, int meeting, const soa_patch *patch, double margin, int slot[SOA_PATCH_MOST]) {
     int left = 0;
     for (int p = 0; p < patch->count; ++p) {
         slot[p] = -1;
@@ -184,18 +191,19 @@ static void match_slots(const soa_world *w, int meeting, const soa_patch *patch,
         left += slot[p] < 0;
     }
     for (; left > 0; --left) {
-        double least = INFINITY;
+        double least = INFINITY, deepest = 0;
         int point = -1, best = -1;
+        for (int k = w->first_slot[meeting]; k >= 0; k = w->next_slot[k]) deepest = fmax(deepest, w->slots[k].depth);
         for (int k = w->first_slot[meeting]; k >= 0; k = w->next_slot[k]) {
             int taken = 0;
             for (int p = 0; p < patch->count; ++p) taken = taken || slot[p] == k;
             for (int p = 0; p < patch->count && !taken; ++p) {
-                double off = 0;
+                double off = deepest > 0 ? -margin * margin * w->slots[k].depth / deepest : 0; /* of two at a place the one that presses */
                 for (int j = 0; j < 3; ++j) off += pow(patch->points[p].point_a[j] - w->slots[k].point[j], 2);
                 if (slot[p] < 0 && off < least) least = off, point = p, best = k;
             }
         }
-        if (best < 0) return;
+        if (best < 0) break;
         slot[point] = best;
     }
 }
@@ -215,17 +223,16 @@ static void across_normal(const double spring[3], const double normal[3], double
         for (int j = 0; j < 3; ++j) out[j] *= sqrt(length / left);
 }
 
-/* One point of contact: its motion, its forces. */
-static soa_status touch_at(soa_world *w, int meeting, const double y[], const double normal[3], const double pa[3],
-                           const double pb[3], double distance, unsigned id, int slot) {
+/* One point of contact: where it is, how it moves, how deep it presses. */
+static soa_status place_touch(soa_world *w, int meeting, double time, const double normal[3], const soa_patch_point *p, int slot) {
     const soai_meeting *m = &w->meetings[meeting];
     const soa_contact_pair *law = &w->scenario->contacts[m->law];
     if (w->touch_count >= w->touch_most) return SOA_E_MEMORY;
-    soai_touch *t = &w->touch[w->touch_count];
-    *t = (soai_touch){.meeting = meeting, .id = id, .distance = distance, .slot = slot};
+    soai_touch *t = &w->touch[w->touch_count++];
+    *t = (soai_touch){.meeting = meeting, .id = p->id, .distance = p->distance, .slot = slot, .weight = 1};
     memcpy(t->normal, normal, sizeof t->normal);
-    double between[3], across[3];
-    for (int k = 0; k < 3; ++k) t->point[k] = 0.5 * (pa[k] + pb[k]);
+    double between[3];
+    for (int k = 0; k < 3; ++k) t->point[k] = 0.5 * (p->point_a[k] + p->point_b[k]);
     for (int side = 0; side < 2; ++side) { /* velocity of a's material there, less b's */
         const int i = side ? m->b : m->a;
         const double *V = w->twist + 6 * i, *o = w->pose[i].p;
@@ -236,30 +243,69 @@ static soa_status touch_at(soa_world *w, int meeting, const double y[], const do
     }
     t->rate = dot(normal, between);
     for (int k = 0; k < 3; ++k) t->velocity[k] = between[k] - t->rate * normal[k];
-    soa_status s = soai_contact_force(law, distance, t->rate, &t->pressure, &t->stored, &t->saved);
-    if (s) return s;
-    t->bound = law->friction * fmax(t->pressure, 0);
-    if (law->friction > 0) {
-        const double k = law->tangential_stiffness;
-        double spin = 0;
-        if (t->slot >= 0) across_normal(y + w->at_slots + 3 * t->slot, normal, across);
-        else across[0] = across[1] = across[2] = 0;
-        for (int j = 0; j < 3; ++j) {
-            t->tangential[j] = -k * across[j] - law->tangential_damping * t->velocity[j];
-            spin += 0.5 * normal[j] * (w->twist[6 * m->a + j] + w->twist[6 * m->b + j]);
+    const double deep = law->margin - p->distance;
+    if (law->law != SOA_CONTACT_PAPER && w->first_slot[meeting] >= 0) {
+        const soai_slot *kept = slot < 0 ? NULL : &w->slots[slot];
+        if (kept) t->offset = fmin(kept->offset, deep);
+        if (!kept || kept->id != p->id) { /* deeper than it can have come: that came from nothing */
+            const double come = (kept ? kept->depth : 0) + 1.5 * fmax(0, -t->rate) * (time - w->state->kept);
+            t->offset = fmax(t->offset, deep - come);
         }
-        const double size = sqrt(dot(t->tangential, t->tangential)), length = sqrt(dot(across, across));
-        t->sliding = size > t->bound;
-        if (t->sliding)
-            for (int j = 0; j < 3; ++j) t->tangential[j] *= t->bound / size;
-        if (k > 0) t->stored += 0.5 * pow(fmin(k * length, t->bound), 2) / k;
-        const double stretch = length > 0 ? dot(across, t->velocity) / length : 0;
-        const double slip = stretch > 0 ? soai_slip_part(t->bound > 0 ? k * length / t->bound : 1) * stretch / length : 0;
-        cross(normal, across, t->spring_rate);
-        for (int j = 0; j < 3; ++j) t->spring_rate[j] = t->velocity[j] - slip * across[j] + spin * t->spring_rate[j];
-        t->slip_rate = slip * length;
     }
-    ++w->touch_count;
+    t->depth = deep - t->offset;
+    return SOA_OK;
+}
+
+/* Share of a point, 1 unless others of its patch are close by; it does not grow while the point presses. */
+static double weight_of(const soa_world *w, int first, int i, double margin) {
+    const soai_touch *t = &w->touch[i];
+    double sum = 1;
+    for (int j = first; j < w->touch_count; ++j) {
+        const soai_touch *o = &w->touch[j];
+        double off = 0;
+        for (int k = 0; k < 3; ++k) off += pow(t->point[k] - o->point[k], 2);
+        off /= 100 * margin * margin;
+        if (j == i || !(off < 1) || !(o->depth > 0)) continue;
+        sum += (1 - off) * (1 - off) * (o->depth < t->depth ? o->depth / t->depth : 1);
+    }
+    const int pressed = t->slot >= 0 && w->slots[t->slot].depth > 0.01 * margin;
+    return pressed ? fmin(1 / sum, w->slots[t->slot].weight) : 1 / sum;
+}
+
+/* Its forces. */
+static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
+    const soai_meeting *m = &w->meetings[t->meeting];
+    const soa_contact_pair *law = &w->scenario->contacts[m->law];
+    double across[3];
+    soa_contact_pair softer = *law; /* a point that did not come by its motion has its damper with its depth, not at once */
+    if (t->offset > 0) softer.damping *= fmin(1, fmax(0, t->depth) / (0.1 * law->margin));
+    soa_status s = soai_contact_force(&softer, t->distance + t->offset, t->rate, &t->pressure, &t->stored, &t->saved);
+    if (s) return s;
+    t->pressure *= t->weight, t->stored *= t->weight;
+    t->bound = law->friction * fmax(t->pressure, 0);
+    if (!(law->friction > 0)) return SOA_OK;
+    const double k = t->weight * law->tangential_stiffness, c = t->weight * law->tangential_damping;
+    double spin = 0;
+    t->stiffness = k;
+    if (t->slot >= 0) across_normal(y + w->at_slots + 3 * t->slot, t->normal, across);
+    else across[0] = across[1] = across[2] = 0;
+    for (int j = 0; j < 3; ++j) {
+        t->tangential[j] = -k * across[j] - c * t->velocity[j];
+        spin += 0.5 * t->normal[j] * (w->twist[6 * m->a + j] + w->twist[6 * m->b + j]);
+    }
+    const double size = sqrt(dot(t->tangential, t->tangential)), length = sqrt(dot(across, across));
+    t->sliding = size > t->bound;
+    if (t->sliding)
+        for (int j = 0; j < 3; ++j) t->tangential[j] *= t->bound / size;
+    if (k > 0) t->stored += 0.5 * pow(fmin(k * length, t->bound), 2) / k;
+    const double stretch = length > 0 ? dot(across, t->velocity) / length : 0;
+    const double slip = stretch > 0 ? soai_slip_part(t->bound > 0 ? k * length / t->bound : 1) * stretch / length : 0;
+    cross(t->normal, across, t->spring_rate);
+    /* where the damper alone is beyond the bound, the spring may follow the motion slowly: 2 k / c instead of |v| / |s| */
+    const double speed = sqrt(dot(t->velocity, t->velocity)), pace = c * speed > 2 * t->bound ? 2 * t->bound / (c * speed) : 1;
+    for (int j = 0; j < 3; ++j)
+        t->spring_rate[j] = pace * (t->velocity[j] - slip * across[j]) + spin * t->spring_rate[j];
+    t->slip_rate = t->sliding ? fmax(slip * length, (1 - pace) * speed) : slip * length;
     return SOA_OK;
 }
 
@@ -293,7 +339,7 @@ soa_status soai_near_pairs(soa_world *w, const soa_bounds *bounds, int *found) {
 }
 
 /* All touches at the kinematics in the work space, into w->touch. */
-soa_status soai_contact_evaluate(soa_world *w, const double *y) {
+soa_status soai_contact_evaluate(soa_world *w, double time, const double *y) {
     soa_status s = SOA_OK;
     w->touch_count = 0;
     if (!w->meeting_count) return SOA_OK;
@@ -319,23 +365,31 @@ soa_status soai_contact_evaluate(soa_world *w, const double *y) {
         const soai_meeting *m = &w->meetings[meeting];
         const soa_contact_pair *law = &w->scenario->contacts[m->law];
         const soa_shape *a = &w->solids[m->a].shape, *b = &w->solids[m->b].shape;
-        if (law->patch) {
-            soa_patch patch;
+        soa_patch patch = {.count = 0};
+        int slot[SOA_PATCH_MOST];
+        if (law->patch)
             s = soa_shape_patch(a, &w->pose[m->a], b, &w->pose[m->b], law->margin, &w->caches[meeting], NULL, &patch);
-            int slot[SOA_PATCH_MOST], count_near = 0;
-            for (int k = 0; !s && k < patch.count; ++k)
-                if (patch.points[k].distance < law->margin) patch.points[count_near++] = patch.points[k];
-            patch.count = s ? 0 : count_near;
-            match_slots(w, meeting, &patch, slot);
-            for (int k = 0; !s && k < patch.count; ++k)
-                s = touch_at(w, meeting, y, patch.normal, patch.points[k].point_a, patch.points[k].point_b,
-                             patch.points[k].distance, patch.points[k].id, slot[k]);
-        } else {
+        else {
             soa_distance d;
             s = soa_shape_distance(a, &w->pose[m->a], b, &w->pose[m->b], &w->caches[meeting], &d);
-            if (!s && d.distance < law->margin)
-                s = touch_at(w, meeting, y, d.normal, d.point_a, d.point_b, d.distance, 0, w->first_slot[meeting]);
+            if (!s) {
+                memcpy(patch.normal, d.normal, sizeof d.normal);
+                patch.count = 1, patch.points[0] = (soa_patch_point){.distance = d.distance};
+                memcpy(patch.points[0].point_a, d.point_a, sizeof d.point_a);
+                memcpy(patch.points[0].point_b, d.point_b, sizeof d.point_b);
+            }
         }
+        if (s) return s;
+        const int first = w->touch_count, all = patch.count;
+        patch.count = 0;
+        for (int k = 0; k < all; ++k)
+            if (patch.points[k].distance < law->margin) patch.points[patch.count++] = patch.points[k];
+        match_slots(w, meeting, &patch, law->margin, slot);
+        for (int k = 0; !s && k < patch.count; ++k)
+            s = place_touch(w, meeting, time, patch.normal, &patch.points[k], slot[k]);
+        for (int i = first; law->law != SOA_CONTACT_PAPER && i < w->touch_count; ++i)
+            w->touch[i].weight = weight_of(w, first, i, law->margin);
+        for (int i = first; !s && i < w->touch_count; ++i) s = press(w, &w->touch[i], y);
     }
     return s;
 }
@@ -381,12 +435,13 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         }
         soai_slot *slot = &w->slots[now->slot];
         slot->id = now->id;
+        slot->depth = now->depth, slot->offset = now->offset, slot->weight = now->weight;
         memcpy(slot->point, now->point, sizeof slot->point);
         if (now->saved) ++stats->saves;
         if (!(law->friction > 0)) continue;
         double *spring = y + w->at_slots + 3 * now->slot, across[3];
         across_normal(spring, now->normal, across);
-        const double k = law->tangential_stiffness, length = sqrt(dot(across, across)), most = k > 0 ? now->bound / k : 0;
+        const double k = now->stiffness, length = sqrt(dot(across, across)), most = k > 0 ? now->bound / k : 0;
         const double part = length > most ? most / length : 1;
         for (int j = 0; j < 3; ++j) spring[j] = part * across[j];
         if (length > most) slot->slipped += length - most;
@@ -399,5 +454,6 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
             soai_event(w, t, sliding ? "slip" : "stick", "%s %s", w->solids[m->a].name, w->solids[m->b].name);
         }
     }
+    w->state->kept = t;
     soai_contact_index(w);
 }

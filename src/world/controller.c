@@ -92,7 +92,8 @@ static int is_of_group(const soai_solid *s, const char *name) {
     return !strcmp(s->name, name) || !strcmp(s->group, name);
 }
 
-static soa_status find(soa_world *w, const char *name, soa_mark mark, const char *what, int *frame, soa_report *report) {
+static soa_status find(soa_world *w, const char *name, soa_mark mark, const char *what, int *frame,
+                       soa_report *report) {
     *frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(w->model, name);
     if (*frame >= 0) return SOA_OK;
     return soai_scenario_fault(w->scenario, mark, SOA_E_NAME, report, "%s: there is no frame '%s'%s", what, name,
@@ -185,9 +186,8 @@ static int parse_signal(soa_world *w, const char *text, signal *out) {
     static const struct {
         const char *prefix;
         signal_kind kind;
-    } known[] = {{"touching.", TOUCHING}, {"force.", FORCE},
-                 {"distance.", DISTANCE}, {"slip.", SLIP},
-                 {"error.", ERROR},       {"angle_error.", ANGLE_ERROR},
+    } known[] = {{"touching.", TOUCHING}, {"force.", FORCE},        {"distance.", DISTANCE},
+                 {"slip.", SLIP},         {"error.", ERROR},        {"angle_error.", ANGLE_ERROR},
                  {"rate.", RATE},         {"turn_rate.", TURN_RATE}};
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
         const size_t n = strlen(known[k].prefix);
@@ -237,7 +237,8 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
         c->phases[p] = (soa_supervisor_phase){from->name, from->blend, from->transition_count, next};
         if (from->action_count > ACTIONS)
             return soai_scenario_fault(w->scenario, from->mark, SOA_E_ARGUMENT, report,
-                                       "phase '%s' has %d actions; %d are possible", from->name, from->action_count, ACTIONS);
+                                       "phase '%s' has %d actions; %d are possible", from->name, from->action_count,
+                                       ACTIONS);
         for (int a = 0; a < from->action_count; ++a)
             if ((s = open_law(w, &from->actions[a], &c->laws[p][a], report))) return s;
         for (int t = 0; t < from->transition_count; ++t, ++next) {
@@ -249,7 +250,8 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
                 return soai_scenario_fault(w->scenario, go->mark, SOA_E_NAME, report, "there is no phase '%s'", go->to);
             for (int k = 0; k < go->condition_count; ++k, ++when) {
                 const soa_condition *cond = &go->conditions[k];
-                *when = (soa_supervisor_condition){SOA_SIGNAL_PHASE_TIME, cond->compare == SOA_ABOVE, cond->value, cond->hold};
+                *when = (soa_supervisor_condition){SOA_SIGNAL_PHASE_TIME, cond->compare == SOA_ABOVE, cond->value,
+                                                   cond->hold};
                 if (!strcmp(cond->signal, "phase_time")) continue;
                 signal parsed;
                 if (!parse_signal(w, cond->signal, &parsed))
@@ -304,7 +306,8 @@ static soa_status relative_motion(soa_world *w, int frame, int relative_to, soa_
         (s = soa_velocity(c->model, soa_control_work(c->sight), relative_to, SOA_AXES_WORLD, B)))
         return s;
     for (int k = 0; k < 3; ++k) arm[k] = own.p[k] - base.p[k];
-    const double turn[3] = {B[1] * arm[2] - B[2] * arm[1], B[2] * arm[0] - B[0] * arm[2], B[0] * arm[1] - B[1] * arm[0]};
+    const double turn[3] = {B[1] * arm[2] - B[2] * arm[1], B[2] * arm[0] - B[0] * arm[2],
+                            B[0] * arm[1] - B[1] * arm[0]};
     for (int k = 0; k < 3; ++k) V[k] -= B[k], V[3 + k] -= B[3 + k] + turn[k];
     for (int k = 0; k < 3; ++k)
         for (int r = 0; r < 3; ++r)
@@ -368,7 +371,7 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
             m->final_goal = now->to, m->final_valid = 1;
     }
     const soa_success *success = &w->scenario->success;
-    if (success->from_phase && !strcmp(def->name, success->from_phase)) m->counting = 1;
+    if (!success->from_phase || !strcmp(def->name, success->from_phase)) m->counting = 1;
     if (success->object && m->counting && !m->final_valid) { /* nobody moves it: it should stay where it is */
         soa_motion now;
         const soa_status s = relative_motion(w, w->object, w->object_base, &now);
@@ -428,7 +431,8 @@ static soa_status wrist_wrench(soa_world *w, int frame, double out[6]) {
     const soa_status s = felt ? soa_pose(c->model, soa_control_work(c->sight), frame, &at) : SOA_E_NAME;
     for (int half = 0; !s && half < 6; half += 3)
         for (int k = 0; k < 3; ++k)
-            out[half + k] = at.R[3 * k] * felt[half] + at.R[3 * k + 1] * felt[half + 1] + at.R[3 * k + 2] * felt[half + 2];
+            out[half + k] =
+                at.R[3 * k] * felt[half] + at.R[3 * k + 1] * felt[half + 1] + at.R[3 * k + 2] * felt[half + 2];
     return s;
 }
 
@@ -507,8 +511,10 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
     default: s = coordination_action(w, index, l, &error); break;
     }
     if (s) return s;
-    m->error[0] = sqrt(error.error[3] * error.error[3] + error.error[4] * error.error[4] + error.error[5] * error.error[5]);
-    m->error[1] = sqrt(error.error[0] * error.error[0] + error.error[1] * error.error[1] + error.error[2] * error.error[2]);
+    m->error[0] =
+        sqrt(error.error[3] * error.error[3] + error.error[4] * error.error[4] + error.error[5] * error.error[5]);
+    m->error[1] =
+        sqrt(error.error[0] * error.error[0] + error.error[1] * error.error[1] + error.error[2] * error.error[2]);
     m->error[2] = sqrt(error.rate[3] * error.rate[3] + error.rate[4] * error.rate[4] + error.rate[5] * error.rate[5]);
     m->error[3] = sqrt(error.rate[0] * error.rate[0] + error.rate[1] * error.rate[1] + error.rate[2] * error.rate[2]);
     return SOA_OK;
@@ -522,8 +528,10 @@ static double signal_value(soa_world *w, const signal *s, int phase) {
                 return memory_of(w)->action[a].error[s->kind - ERROR];
         return NAN;
     }
-    static const int which[] = {[TOUCHING] = SOAI_SEEN_TOUCHING, [FORCE] = SOAI_SEEN_FORCE,
-                                [DISTANCE] = SOAI_SEEN_DISTANCE, [SLIP] = SOAI_SEEN_SLIP};
+    static const int which[] = {[TOUCHING] = SOAI_SEEN_TOUCHING,
+                                [FORCE] = SOAI_SEEN_FORCE,
+                                [DISTANCE] = SOAI_SEEN_DISTANCE,
+                                [SLIP] = SOAI_SEEN_SLIP};
     double total = 0, least = INFINITY, most = 0;
     for (int i = 0; i < w->solid_count; ++i) {
         if (!is_of_group(&w->solids[i], s->of)) continue;
@@ -553,7 +561,8 @@ static soa_status ask_caller(soa_world *w, soa_report *report) {
     memset(tau, 0, (size_t)w->nv * sizeof *tau);
     const soa_status s = w->torque_fn(w->torque_user, w, w->state->t, soai_seen_q(w), soai_seen_v(w), tau);
     if (s)
-        return soai_report(report, s, -1, 0, "the controller gave up at t = %.9g s: %s", w->state->t, soa_status_text(s));
+        return soai_report(report, s, -1, 0, "the controller gave up at t = %.9g s: %s", w->state->t,
+                           soa_status_text(s));
     return hold(w, tau, "the controller", report);
 }
 
@@ -588,8 +597,9 @@ soa_status soai_control(soa_world *w, soa_report *report) {
         s = l->action->kind <= SOA_ACT_DECOUPLED ? joint_action(w, a, l, m->supervisor.time)
                                                  : frame_action(w, a, l, m->supervisor.time);
         if (s)
-            return soai_report(report, s, -1, 0, "controller failed at t = %.9g s, phase '%s', action '%s': %s", w->state->t,
-                               def->name, def->actions[a].name ? def->actions[a].name : "", soa_status_text(s));
+            return soai_report(report, s, -1, 0, "controller failed at t = %.9g s, phase '%s', action '%s': %s",
+                               w->state->t, def->name, def->actions[a].name ? def->actions[a].name : "",
+                               soa_status_text(s));
         for (int i = 0; i < w->nv; ++i) c->tau[i] += c->part[i];
     }
     if (!s) s = soa_supervisor_blend(&c->supervisor, &m->supervisor, changed, w->nv, w->tau, offsets(w), c->tau);
@@ -605,7 +615,7 @@ int soai_controller_phase(const soa_world *w) {
     return w->controller ? memory_of(w)->supervisor.phase : -1;
 }
 int soai_controller_counting(const soa_world *w) {
-    return w->controller && memory_of(w)->counting;
+    return !w->controller || memory_of(w)->counting;
 }
 const soa_frame *soai_controller_goal(const soa_world *w) {
     return w->controller && memory_of(w)->final_valid ? &memory_of(w)->final_goal : NULL;

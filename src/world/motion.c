@@ -22,6 +22,9 @@
 
 static const double joint_give = 1e-4;  /* rad or m that a sticking joint gives at its full friction */
 static const double least_step = 1e-6;  /* s: a step that brings bodies together is not made shorter */
+static const double error_step = 1e-7;  /* s: nor one by the error control: where forces jump it would never end */
+static const double forced_most = 1e-5; /* s: such jumps are passed by steps without error control, at most so long */
+enum { STEPS_MOST = 1000000 };          /* within a tick: a run that gets nowhere ends */
 
 static void cross(const double a[3], const double b[3], double out[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
@@ -39,11 +42,10 @@ static void push(soa_world *w, int body, const double point[3], const double for
 
 /* Kinematics and touches at (t, y). */
 soa_status soai_look(soa_world *w, double t, const double *y) {
-    (void)t;
     memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
     soa_status s = soa_normalize(w->model, w->q);
     if (!s) s = soa_kinematics(w->model, w->work, w->q, y + w->at_v, NULL);
-    if (!s) s = soai_contact_evaluate(w, y);
+    if (!s) s = soai_contact_evaluate(w, t, y);
     return s;
 }
 
@@ -74,7 +76,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
     }
     for (int i = 0; i < w->scenario->disturbance_count; ++i) {
         const soa_disturbance *d = &w->scenario->disturbances[i];
-        if (!(t >= d->start && t < d->start + d->duration)) continue;
+        if (!(w->when >= d->start && w->when < d->start + d->duration)) continue; /* constant from edge to edge */
         soa_frame at, own;
         double V[6], moment[3];
         soa_frame_info info;
@@ -234,6 +236,7 @@ void soai_event(soa_world *w, double t, const char *kind, const char *format, ..
     soa_world_event *e = &w->events[w->event_count++];
     va_list list;
     e->t = t;
+    if (w->event_count == w->event_most) kind = "more", format = "later events of this tick are not kept";
     snprintf(e->kind, sizeof e->kind, "%s", kind);
     va_start(list, format);
     vsnprintf(e->text, sizeof e->text, format, list);
@@ -387,7 +390,8 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
               ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetCFLFraction(w->ark, 0.999) ||
               /* the state at the end of a tick is read off the interpolant: one that is exact there and asks for no forces */
               ARKStepSetInterpolantType(w->ark, ARK_INTERP_LAGRANGE) || ARKStepSetInterpolantDegree(w->ark, 1) ||
-              ARKStepSetMaxErrTestFails(w->ark, 30);
+              ARKStepSetMaxErrTestFails(w->ark, 30) ||
+              ARKStepSetMinStep(w->ark, o->method == SOA_INTEGRATE_FIXED ? 0 : error_step);
         if (!bad && (w->meeting_count || o->max_joint_step > 0)) bad = ARKStepSetStabilityFn(w->ark, bound_step, w);
         if (!bad && implicit)
             bad = ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) || ARKStepSetOrder(w->ark, o->order > 5 ? 5 : o->order < 2 ? 2 : o->order);
@@ -414,8 +418,14 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
     if (w->status && w->body > 0 && !soa_body(w->model, w->body, &info))
         return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t, info.link,
                            soa_status_text(s));
+    if (flag == ARK_TOO_MUCH_WORK)
+        return soai_report(report, s, -1, 0, "stopped at t = %.9g s: more than %d steps in one tick; too stiff for this method?", t, STEPS_MOST);
     return soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s%s%s", t, soa_status_text(s),
                        w->message[0] ? "; " : "", w->message);
+}
+
+static int restart(soa_world *w, double t) {
+    return ARKStepReInit(w->ark, w->matrix ? NULL : derivative, w->matrix ? derivative : NULL, t, w->vector);
 }
 
 /* Backward differences do not like their past to be touched: only where a touch begins or ends the state is kept anew. */
@@ -430,14 +440,26 @@ static double bounded(double step, double most) {
     return most > 0 ? fmin(step, most) : step < INFINITY ? step : 0; /* 0: SUNDIALS' word for no bound */
 }
 
+/* One step to `end` without error control, then on with it. */
+static int pass_jump(soa_world *w, double *t, double end) {
+    const double h = end - *t;
+    int flag = restart(w, *t);
+    if (flag >= 0) flag = ARKStepSetFixedStep(w->ark, h);
+    if (flag >= 0) flag = ARKStepEvolve(w->ark, end, w->vector, t, ARK_ONE_STEP);
+    ++w->state->stats.forced;
+    if (flag >= 0) flag = restart(w, *t);
+    if (flag >= 0) flag = ARKStepSetFixedStep(w->ark, 0);
+    return flag < 0 ? flag : ARKStepSetInitStep(w->ark, h);
+}
+
 /* From the time of the state to `end`, torques held.  The integrator starts anew, so that nothing but the state matters. */
-soa_status soai_advance(soa_world *w, double end, soa_report *report) {
+static soa_status advance_smoothly(soa_world *w, double end, soa_report *report) {
     const soa_integration *o = &w->scenario->integration;
     soai_state *state = w->state;
     const int fixed = o->method == SOA_INTEGRATE_FIXED;
     double t = state->t, h = fmin(state->step > 0 ? state->step : 0.1 * (end - t), longest(w, w->y));
     int flag = w->cvode ? CVodeReInit(w->cvode, t, w->vector)
-                        : ARKStepReInit(w->ark, w->matrix ? NULL : derivative, w->matrix ? derivative : NULL, t, w->vector);
+                        : restart(w, t);
     w->status = SOA_OK, w->body = -1, w->message[0] = 0;
     if (o->step > 0 && h > o->step) h = o->step;
     if (h > 0.5 * (end - t)) h = h < 0.999 * (end - t) ? 0.5 * (end - t) : end - t; /* no sliver at the end */
@@ -448,11 +470,20 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
                        (fixed ? ARKStepSetFixedStep(w->ark, o->step) : ARKStepSetInitStep(w->ark, h))
                    ? -1
                    : 0;
-    double longest_taken = 0, next = 0;
+    double longest_taken = 0, next = 0, forced = error_step, passed = -INFINITY;
+    long steps = 0, attempts = 0;
+    int taken = 0;
     while (flag >= 0 && end - t > 1e-13 * (1 + fabs(end))) {
         const double before = t;
         flag = w->cvode ? CVode(w->cvode, end, w->vector, &t, CV_ONE_STEP)
                         : ARKStepEvolve(w->ark, end, w->vector, &t, ARK_ONE_STEP);
+        if ((flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE) && !w->cvode && !fixed && !w->status) {
+            ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
+            state->stats.rejected += attempts - steps; /* counted anew after it */
+            forced = t - passed < 10 * forced ? fmin(4 * forced, forced_most) : error_step;
+            flag = pass_jump(w, &t, fmin(t + forced, end));
+            passed = t;
+        }
         longest_taken = fmax(longest_taken, t - before);
         ++state->stats.steps;
         if (flag >= 0 && w->cvode && (changed(w, t) || t >= end - 1e-13 * (1 + fabs(end)))) {
@@ -460,10 +491,10 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
             if (flag >= 0) flag = CVodeReInit(w->cvode, t, w->vector);
         }
         if (flag >= 0 && w->cvode) flag = CVodeSetMaxStep(w->cvode, bounded(longest(w, w->y), o->step));
+        if (flag >= 0 && ++taken > STEPS_MOST) flag = ARK_TOO_MUCH_WORK;
     }
     if (flag < 0) return explain(w, t, flag, report);
     if (!w->cvode && !fixed) {
-        long steps = 0, attempts = 0;
         ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
         ARKStepGetCurrentStep(w->ark, &next);
         state->stats.rejected += attempts - steps;
@@ -474,4 +505,22 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report) {
     state->t = end;
     soa_status s = soai_look(w, end, w->y); /* what is seen of the touches follows from the state alone */
     return s ? explain(w, t, 0, report) : SOA_OK;
+}
+
+/* From edge to edge of the disturbances. */
+soa_status soai_advance(soa_world *w, double end, soa_report *report) {
+    const double tiny = 1e-12 * (1 + fabs(end));
+    soa_status s = SOA_OK;
+    while (!s && end - w->state->t > tiny) {
+        double next = end;
+        for (int i = 0; i < w->scenario->disturbance_count; ++i) {
+            const soa_disturbance *d = &w->scenario->disturbances[i];
+            const double edge[2] = {d->start, d->start + d->duration};
+            for (int k = 0; k < 2; ++k)
+                if (edge[k] > w->state->t + tiny && edge[k] < next - tiny) next = edge[k];
+        }
+        w->when = 0.5 * (w->state->t + next);
+        s = advance_smoothly(w, next, report);
+    }
+    return s;
 }

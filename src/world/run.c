@@ -43,6 +43,7 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
     static const char *const wrench[6] = {"nx", "ny", "nz", "fx", "fy", "fz"};
     static const char *const inertial[6] = {"wx", "wy", "wz", "ax", "ay", "az"};
     if (!w->sensors) return;
+    const double unseen = soai_sensors_started(w) ? 0 : NAN; /* before the first tick nobody has looked */
     const soa_sensor_set *s = &w->scenario->control.sensors;
     const int differ = s->delay > 0 || s->position_noise > 0 || s->rate_noise > 0 || s->pose_noise[0] > 0 ||
                        s->pose_noise[1] > 0 || s->twist_noise[0] > 0 || s->twist_noise[1] > 0;
@@ -55,22 +56,26 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
                 const int linear = is_linear(&info, rates, k);
                 coordinate_name(&info, rates, k, name);
                 if (rates)
-                    put(user, linear ? "m/s" : "rad/s", soai_seen_v(w)[info.v_index + k], "sensor.v.%s%s", name, "");
+                    put(user, linear ? "m/s" : "rad/s", unseen + soai_seen_v(w)[info.v_index + k], "sensor.v.%s%s",
+                        name, "");
                 else
-                    put(user, linear ? "m" : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? "" : "rad",
-                        soai_seen_q(w)[info.q_index + k], "sensor.q.%s%s", name, "");
+                    put(user,
+                        linear                                                ? "m"
+                        : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? ""
+                                                                              : "rad",
+                        unseen + soai_seen_q(w)[info.q_index + k], "sensor.q.%s%s", name, "");
             }
         }
     const char *name;
     for (int i = 0; i < soai_wrist_count(w); ++i)
         for (int k = 0; k < 6; ++k) {
             const double *felt = soai_wrist(w, i, &name);
-            put(user, k < 3 ? "N m" : "N", felt[k], "sensor.wrist.%s.%s", name, wrench[k]);
+            put(user, k < 3 ? "N m" : "N", unseen + felt[k], "sensor.wrist.%s.%s", name, wrench[k]);
         }
     for (int i = 0; i < soai_imu_count(w); ++i)
         for (int k = 0; k < 6; ++k) {
             const double *felt = soai_imu(w, i, &name);
-            put(user, k < 3 ? "rad/s" : "m/s^2", felt[k], "sensor.imu.%s.%s", name, inertial[k]);
+            put(user, k < 3 ? "rad/s" : "m/s^2", unseen + felt[k], "sensor.imu.%s.%s", name, inertial[k]);
         }
     for (int i = 0; i < w->solid_count; ++i) {
         double touching = 0, force = 0;
@@ -78,8 +83,8 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
             if (!strcmp(w->solids[k].group, w->solids[i].group))
                 touching += soai_seen_solid(w, k, SOAI_SEEN_TOUCHING), force += soai_seen_solid(w, k, SOAI_SEEN_FORCE);
         if (!is_first_of_group(w, i)) continue;
-        put(user, "", touching, "sensor.contact.%s.%s", w->solids[i].group, "touching");
-        put(user, "N", force, "sensor.contact.%s.%s", w->solids[i].group, "force");
+        put(user, "", unseen + touching, "sensor.contact.%s.%s", w->solids[i].group, "touching");
+        put(user, "N", unseen + force, "sensor.contact.%s.%s", w->solids[i].group, "force");
     }
 }
 
@@ -95,7 +100,10 @@ static void walk(soa_world *w, put_fn *put, void *user) {
                 char full[300];
                 coordinate_name(&info, rates, k, full);
                 if (!rates)
-                    put(user, linear ? "m" : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? "" : "rad",
+                    put(user,
+                        linear                                                ? "m"
+                        : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? ""
+                                                                              : "rad",
                         q[info.q_index + k], "q.%s%s", full, "");
                 else if (rates == 1)
                     put(user, linear ? "m/s" : "rad/s", v[info.v_index + k], "v.%s%s", full, "");
@@ -220,7 +228,8 @@ static char *text_with_trailer(const soa_scenario *sc, size_t *size) {
 }
 
 /* The scenario as it was run, from a journal's text (which is changed). */
-static soa_status scenario_of_text(char *text, size_t size, const char *log, soa_scenario *scenario, soa_report *report) {
+static soa_status scenario_of_text(char *text, size_t size, const char *log, soa_scenario *scenario,
+                                   soa_report *report) {
     const size_t n = sizeof trailer_start - 1;
     char *trailer = NULL, *file = NULL;
     for (size_t i = size; i-- > 0 && !trailer;)
@@ -239,7 +248,8 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
         }
     }
     if (!size)
-        return soai_report(report, SOA_E_FORMAT, -1, 0, "%.100s: its scenario was made in C and cannot be read from the journal", log);
+        return soai_report(report, SOA_E_FORMAT, -1, 0,
+                           "%.100s: its scenario was made in C and cannot be read from the journal", log);
     soa_status s = soa_scenario_parse(text, size, file && *file ? file : log, scenario, report);
     if (s) return s;
     if (has_seed) scenario->seed = seed;
@@ -261,18 +271,22 @@ soa_status soa_world_record(soa_world *w, const char *path, soa_journal **journa
     size_t size = 0;
     char *text = text_with_trailer(w->scenario, &size);
     soa_signal *signals = malloc(((size_t)w->signal_count + 1) * sizeof *signals);
-    soa_status s = text && signals ? SOA_OK : soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
+    soa_status s =
+        text && signals ? SOA_OK : soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
     for (int i = 0; !s && i < w->signal_count; ++i) signals[i] = (soa_signal){w->signal_name[i], w->signal_unit[i]};
     if (!s) s = soa_journal_create(path, text, size, signals, w->signal_count, journal, report);
     free(signals), free(text);
     return s;
 }
 
-static soa_status take_state(soa_world *w, const char *path, double t, const void *blob, size_t size, soa_report *report) {
+static soa_status take_state(soa_world *w, const char *path, double t, const void *blob, size_t size,
+                             soa_report *report) {
     const soa_status s = soa_world_restore(w, blob, size);
     if (!s) return s;
-    return soai_report(report, s, -1, 0, "%.80s: the state at t = %.9g s is not of this scenario with these models and this "
-                       "version, or is damaged", path, t);
+    return soai_report(report, s, -1, 0,
+                       "%.80s: the state at t = %.9g s is not of this scenario with these models and this "
+                       "version, or is damaged",
+                       path, t);
 }
 
 soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world **world, soa_journal **journal,
@@ -309,14 +323,16 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
     int same = !s && info.signal_count == w->signal_count;
     for (int i = 0; same && i < w->signal_count; ++i) same = !strcmp(info.signals[i].name, w->signal_name[i]);
     if (!s && !same)
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%.100s: its signals are not those of its scenario; another version wrote it", path);
+        s = soai_report(report, SOA_E_FORMAT, -1, 0,
+                        "%.100s: its signals are not those of its scenario; another version wrote it", path);
     int tried = 0;
-    if (!s && !soa_log_checkpoint(log, &t, &blob, &size, NULL) && blob) s = take_state(w, path, t, blob, size, report), tried = 1;
+    if (!s && !soa_log_checkpoint(log, &t, &blob, &size, NULL) && blob)
+        s = take_state(w, path, t, blob, size, report), tried = 1;
     free(blob), blob = NULL;
     soa_log_close(log);
     if (!s) s = soa_journal_reopen(path, &j, &t, &blob, &size, NULL, NULL, report);
     if (!s && blob) s = take_state(w, path, t, blob, size, report); /* the one before, where the last was damaged */
-    if (!s && !blob && tried) { /* none was good: from the start */
+    if (!s && !blob && tried) {                                     /* none was good: from the start */
         soa_world_free(w), w = NULL;
         s = soa_world_create(&read, &w, report);
     }
@@ -380,7 +396,8 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
         const int kept = (keep && tick % keep == 0) || tick == last;
         if (journal && !s && !disk && kept) disk = record_state(w, journal, blob);
         if (options->progress) stop = options->progress(options->user, w);
-        if (stop && !kept && journal && !disk && !s) disk = record_state(w, journal, blob); /* between checkpoints: this very state */
+        if (stop && !kept && journal && !disk && !s)
+            disk = record_state(w, journal, blob); /* between checkpoints: this very state */
     }
     free(values), free(blob);
     if (disk && !s) {

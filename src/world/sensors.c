@@ -89,7 +89,8 @@ soa_status soai_sensors_open(soa_world *w, soa_report *report) {
         for (int b = 1; sc->parts[p].model && b <= w->bodies; ++b) {
             soa_body_info info;
             soa_body(w->model, b, &info);
-            if (info.parent || info.type != SOA_FREE || strncmp(info.joint, sc->parts[p].name, n) || info.joint[n] != '.')
+            if (info.parent || info.type != SOA_FREE || strncmp(info.joint, sc->parts[p].name, n) ||
+                info.joint[n] != '.')
                 continue;
             s->imu_body[s->imu_count] = b, s->imu_name[s->imu_count++] = sc->parts[p].name;
             break;
@@ -110,6 +111,9 @@ size_t soai_sensors_memory(const soa_world *w) {
 void soai_sensors_close(soa_world *w) {
     if (!w->sensors) return;
     free(w->sensors->imu_body), free(w->sensors->imu_name), free(w->sensors);
+}
+int soai_sensors_started(const soa_world *w) {
+    return memory_of(w)->started;
 }
 int soai_sensors_fit(const soa_world *w) {
     if (!w->sensors) return 1;
@@ -168,9 +172,9 @@ static void read_touches(soa_world *w, double *out) {
             if (t->pressure > 0) o[SOAI_SEEN_TOUCHING] = 1;
             o[SOAI_SEEN_FORCE] += t->pressure;
             if (t->sliding)
-                o[SOAI_SEEN_SLIP] = fmax(o[SOAI_SEEN_SLIP], sqrt(t->velocity[0] * t->velocity[0] +
-                                                                 t->velocity[1] * t->velocity[1] +
-                                                                 t->velocity[2] * t->velocity[2]));
+                o[SOAI_SEEN_SLIP] =
+                    fmax(o[SOAI_SEEN_SLIP], sqrt(t->velocity[0] * t->velocity[0] + t->velocity[1] * t->velocity[1] +
+                                                 t->velocity[2] * t->velocity[2]));
         }
     }
     for (int m = 0; w->sensors->wants_distance && m < w->meeting_count; ++m) {
@@ -178,7 +182,8 @@ static void read_touches(soa_world *w, double *out) {
         soa_distance d;
         soa_distance_cache cold = {0};
         if (soa_shape_distance(&w->solids[a].shape, &w->pose[a], &w->solids[b].shape, &w->pose[b], &cold, &d)) continue;
-        double *oa = out + SOAI_SEEN_COUNT * a + SOAI_SEEN_DISTANCE, *ob = out + SOAI_SEEN_COUNT * b + SOAI_SEEN_DISTANCE;
+        double *oa = out + SOAI_SEEN_COUNT * a + SOAI_SEEN_DISTANCE,
+               *ob = out + SOAI_SEEN_COUNT * b + SOAI_SEEN_DISTANCE;
         *oa = fmin(*oa, d.distance), *ob = fmin(*ob, d.distance);
     }
 }
@@ -210,7 +215,8 @@ static soa_status read_wrist(soa_world *w, int index, double out[6]) {
         for (int k = 0; k < 3; ++k) sum[3 + k] += f[k];
     }
     turn_back(at.R, sum, out), turn_back(at.R, sum + 3, out + 3);
-    for (int k = 0; k < 6; ++k) out[k] += noise(w, k < 3 ? sigma->torque_noise : sigma->force_noise, OF_WRISTS + 6 * index + k);
+    for (int k = 0; k < 6; ++k)
+        out[k] += noise(w, k < 3 ? sigma->torque_noise : sigma->force_noise, OF_WRISTS + 6 * index + k);
     return SOA_OK;
 }
 

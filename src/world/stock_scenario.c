@@ -36,9 +36,13 @@ soa_status soa_scenario_open(const char *spec, soa_scenario *scenario, soa_repor
     const char *text = soa_stock_scenario_text(spec), *other;
     if (text) return soa_scenario_parse(text, strlen(text), spec, scenario, report);
     if (strchr(spec, '/') || strchr(spec, '.')) return soa_scenario_read(spec, scenario, report); /* says why not */
-    char hint[SOAI_HINT];
+    enum { MOST = 32 };
+    char hint[SOAI_HINT], names[MOST][NAME];
     soai_nearest search = soai_nearest_to(spec);
-    for (int i = 0; (other = soa_stock_scenario_name(i)); ++i) soai_nearest_try(&search, soai_scenario_text[i].name);
+    for (int i = 0; i < MOST && (other = soa_stock_scenario_name(i)); ++i) {
+        snprintf(names[i], sizeof names[i], "%s", other);
+        soai_nearest_try(&search, names[i]);
+    }
     return soai_report(report, SOA_E_FILE, -1, 0, "'%.100s' is neither a file nor a shipped scenario%s", spec,
                        soai_nearest_hint(&search, hint));
 }

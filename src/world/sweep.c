@@ -49,7 +49,7 @@ typedef struct sweep {
     char *side;     /* this rank's side file */
     int fd;
     time_t synced;
-    soa_status status; /* first failure that ends the sweep */
+    _Atomic soa_status status; /* first failure that ends the sweep; all threads look */
     soa_report *report;
 } sweep;
 
@@ -265,7 +265,9 @@ static void run_case(sweep *w, int number) {
     }
     if (!s) {
 /* models are read by libraries that share tables */
+#ifdef _OPENMP
 #pragma omp critical(soa_sweep_open)
+#endif
         {
             s = soa_scenario_vary(w->scenario, (uint64_t)number, &varied, values, &report);
             if (!s) made = 1, s = soa_world_create(&varied, &world, &report);
@@ -284,7 +286,9 @@ static void run_case(sweep *w, int number) {
                                                !s               ? ""
                                                : report.text[0] ? report.text
                                                                 : soa_status_text(s));
+#ifdef _OPENMP
 #pragma omp critical(soa_sweep_done)
+#endif
         {
             soa_status ended = row ? append(w, row) : SOA_E_MEMORY;
             w->rows[number] = row;

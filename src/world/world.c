@@ -50,7 +50,8 @@ static void read_joints(soa_world *w) {
         const soa_part *part = NULL;
         for (int p = 0; p < w->scenario->part_count; ++p) {
             const size_t n = strlen(w->scenario->parts[p].name);
-            if (!strncmp(info.joint, w->scenario->parts[p].name, n) && info.joint[n] == '.') part = &w->scenario->parts[p];
+            if (!strncmp(info.joint, w->scenario->parts[p].name, n) && info.joint[n] == '.')
+                part = &w->scenario->parts[p];
         }
         for (int k = 0; k < info.nq; ++k) {
             const int q = info.q_index + k;
@@ -97,10 +98,11 @@ static soa_status named_values(soa_world *w, const soa_part *part, const soa_nam
         soa_body_info info;
         const int b = soa_find_joint(w->model, name);
         if (b < 0 || soa_body(w->model, b, &info) || index < 0 || index >= (rates ? info.nv : info.nq))
-            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NAME, report, "there is no joint '%s'%s", name,
-                                       soai_nearest_joint(w->model, name));
+            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NAME, report, "there is no joint '%s'%s",
+                                       name, soai_nearest_joint(w->model, name));
         if (!(fabs(values[k].value) < INFINITY))
-            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NOT_FINITE, report, "'%s' is not a number", name);
+            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NOT_FINITE, report, "'%s' is not a number",
+                                       name);
         out[(rates ? info.v_index : info.q_index) + index] = values[k].value;
     }
     return SOA_OK;
@@ -126,7 +128,8 @@ static soa_status initial_state(soa_world *w, soa_report *report) {
             const double *o = part->twist; /* world axes */
             if (!(fabs(cp) > 1e-6))
                 return soai_scenario_fault(w->scenario, part->mark, SOA_E_SINGULAR, report,
-                                           "part '%s': its three turns cannot tell yaw from roll at a pitch of 90 deg", part->name);
+                                           "part '%s': its three turns cannot tell yaw from roll at a pitch of 90 deg",
+                                           part->name);
             const double along = (cy * o[0] + sy * o[1]) / cp; /* roll rate */
             const double rate[6] = {o[3], o[4], o[5], o[2] + along * sp, -sy * o[0] + cy * o[1], along};
             for (int k = 0; k < 6; ++k) {
@@ -166,8 +169,8 @@ static soa_status open_constraints(soa_world *w, soa_report *report) {
             const char *name = sc->constraint_frames ? sc->constraint_frames[2 * i + side] : NULL;
             const int frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(w->model, name);
             if (frame < 0)
-                return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no frame '%s'%s", own, name,
-                                           soai_nearest_frame(w->model, name));
+                return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no frame '%s'%s",
+                                           own, name, soai_nearest_frame(w->model, name));
             *(side ? &def.frame2 : &def.frame1) = frame;
         }
         for (int k = 0; k < SOA_RATIO_TERMS && sc->constraint_joints; ++k) { /* of a RATIO */
@@ -175,8 +178,8 @@ static soa_status open_constraints(soa_world *w, soa_report *report) {
             if (!name) continue;
             const int body = soa_find_joint(w->model, name);
             if (body < 0)
-                return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no joint '%s'%s", own, name,
-                                           soai_nearest_joint(w->model, name));
+                return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no joint '%s'%s",
+                                           own, name, soai_nearest_joint(w->model, name));
             def.coordinate[k] = body;
         }
         s = soa_constraint_add(w->constraints, &def, NULL, &inner);
@@ -198,12 +201,14 @@ static soa_status open_success(soa_world *w, soa_report *report) {
         return soai_scenario_fault(sc, ask->mark, SOA_E_NAME, report, "success: there is no frame '%s'%s", missing,
                                    soai_nearest_frame(w->model, missing));
     if (!(ask->hold >= 0) || !(ask->position_error > 0) || !(ask->attitude_error > 0))
-        return soai_scenario_fault(sc, ask->mark, SOA_E_ARGUMENT, report, "success: hold must be >= 0, the bounds of errors > 0");
+        return soai_scenario_fault(sc, ask->mark, SOA_E_ARGUMENT, report,
+                                   "success: hold must be >= 0, the bounds of errors > 0");
     int known = !ask->from_phase;
     for (int p = 0; p < sc->control.phase_count; ++p)
         known = known || !strcmp(sc->control.phases[p].name, ask->from_phase);
     if (!known)
-        return soai_scenario_fault(sc, ask->mark, SOA_E_NAME, report, "success: there is no phase '%s'", ask->from_phase);
+        return soai_scenario_fault(sc, ask->mark, SOA_E_NAME, report, "success: there is no phase '%s'",
+                                   ask->from_phase);
     return SOA_OK;
 }
 
@@ -224,12 +229,13 @@ static soa_status open_memory(soa_world *w) {
         return SOA_E_MEMORY;
     w->event_most = EVENTS;
     w->v_of_q = w->body_frame + n, w->angle = w->actuated + nv;
-    double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower, &w->upper, &w->stop_k,
-                              &w->stop_c,      &w->effort,        &w->qdd,     &w->torque};
+    double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower, &w->upper,
+                              &w->stop_k,      &w->stop_c,        &w->effort,  &w->qdd,   &w->torque};
     for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k) *lists[k] = at, at += nv;
     w->q = at, at += nq;
     w->wrench = at;
-    const size_t caches = (size_t)w->meeting_count * sizeof *w->caches, slots = (size_t)w->slot_count * sizeof *w->slots;
+    const size_t caches = (size_t)w->meeting_count * sizeof *w->caches,
+                 slots = (size_t)w->slot_count * sizeof *w->slots;
     w->control_size = soai_controller_memory(w);
     size_t used = 0;
     for (int pass = 0; pass < 2; ++pass) { /* sizes, then places */
@@ -264,8 +270,8 @@ static soa_status find_overlap(soa_world *w, double allowed, soa_report *report)
     if (found < 0) return SOA_OK;
     const soai_meeting *m = &w->meetings[found];
     return soai_scenario_fault(w->scenario, w->scenario->shapes[m->a].mark, SOA_E_ARGUMENT, report,
-                               "shapes '%s' and '%s' overlap by %.3g m at the start; move them apart", w->solids[m->a].name,
-                               w->solids[m->b].name, -worst);
+                               "shapes '%s' and '%s' overlap by %.3g m at the start; move them apart",
+                               w->solids[m->a].name, w->solids[m->b].name, -worst);
 }
 
 /* Kinematics and touches at the state; the caches of the search are a copy, so nothing of the block changes and the same
@@ -287,9 +293,9 @@ static soa_status start(soa_world *w, soa_report *report) {
         soa_report inner = {.body = -1};
         if ((s = soa_closed_assemble(w->constraints, w->work, 0, w->y, &inner)) ||
             (s = soa_closed_project(w->constraints, w->work, 0, w->y, w->y + w->at_v, error)))
-            return soai_scenario_fault(w->scenario, w->scenario->constraint_marks ? w->scenario->constraint_marks[0] : (soa_mark){0},
-                                       s, report, "the loops do not close at the start: %s",
-                                       inner.text[0] ? inner.text : soa_status_text(s));
+            return soai_scenario_fault(
+                w->scenario, w->scenario->constraint_marks ? w->scenario->constraint_marks[0] : (soa_mark){0}, s,
+                report, "the loops do not close at the start: %s", inner.text[0] ? inner.text : soa_status_text(s));
     }
     soai_stats *stats = &w->state->stats;
     double kinetic, potential, com[3], mass, inertia[6];
@@ -305,7 +311,8 @@ static soa_status start(soa_world *w, soa_report *report) {
     }
     if (!s) s = find_overlap(w, 1, report); /* more than one margin deep is no resting contact */
     if (s == SOA_E_MEMORY)
-        return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "more than %d points touch at the start", w->touch_most);
+        return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "more than %d points touch at the start",
+                                   w->touch_most);
     if (s) return s;
     soai_contact_keep(w, 0, w->y);
     if ((s = soai_peek(w))) return s;
@@ -503,7 +510,8 @@ static soa_status watch(soa_world *w) {
         if (st->grasped && lost > st->fingers_lost) st->fingers_lost = lost;
         if (st->grasped && slipped > st->fingers_slipped) st->fingers_slipped = slipped;
     }
-    if (ask->object && w->state->t >= (double)soai_last_tick(w, w->scenario->duration) * w->tick_length - ask->hold - 1e-9) {
+    if (ask->object &&
+        w->state->t >= (double)soai_last_tick(w, w->scenario->duration) * w->tick_length - ask->hold - 1e-9) {
         double error[2];
         if ((s = object_error(w, error))) return s;
         const double f = squeeze(w, w->object);
@@ -699,10 +707,11 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
         out->internal_force_N = st->hold_samples ? st->squeeze_sum / (double)st->hold_samples : 0;
         out->internal_force_least = st->hold_samples ? st->squeeze_least : 0;
         out->internal_force_most = st->hold_samples ? st->squeeze_most : 0;
-        out->held = !w->failed && st->hold_samples > 0 && w->state->tick >= soai_last_tick(w, w->scenario->duration) && (st->grasped || !out->finger_count) &&
-                    out->position_error_m <= ask->position_error && st->attitude_worst <= ask->attitude_error &&
-                    !out->fingers_lost && !out->fingers_slipped &&
-                    (!(ask->force_high > 0) || (st->squeeze_least >= ask->force_low && st->squeeze_most <= ask->force_high));
+        out->held =
+            !w->failed && st->hold_samples > 0 && w->state->tick >= soai_last_tick(w, w->scenario->duration) &&
+            (st->grasped || !out->finger_count) && out->position_error_m <= ask->position_error &&
+            st->attitude_worst <= ask->attitude_error && !out->fingers_lost && !out->fingers_slipped &&
+            (!(ask->force_high > 0) || (st->squeeze_least >= ask->force_low && st->squeeze_most <= ask->force_high));
     }
     return s;
 }

@@ -52,6 +52,8 @@ typedef struct soai_touch {
     double pressure, stored;          /* normal force, N; energy of the normal and tangential springs, J */
     double velocity[3], tangential[3]; /* of a against b across the normal; force on a */
     double bound;                     /* friction * pressure */
+    double depth, offset, weight;     /* margin - distance - offset, what does not count of it, share of the law */
+    double stiffness;                 /* tangential */
     double spring_rate[3], slip_rate; /* of the tangential spring; m/s of slip */
     int sliding, saved;               /* saved: below the least distance */
 } soai_touch;
@@ -62,6 +64,7 @@ typedef struct soai_slot {
     int sliding, unused; /* no padding: states are compared as bytes */
     double slipped, before; /* m, since it began; up to when fingers began to count */
     double point[3], t;     /* where and when it was last seen */
+    double depth, offset, weight;
 } soai_slot;
 soa_status soai_contact_force(const soa_contact_pair *law, double distance, double rate, double *force, double *stored,
                               int *saved);
@@ -79,6 +82,7 @@ enum {
 
 typedef struct soai_stats {
     int64_t steps, rejected, evaluations, touches, releases, slips, saves;
+    int64_t forced; /* steps over a jump of forces, without error control */
     double wall; /* s */
     double energy_start, energy_scale, balance_worst;
     double momentum_start[6], momentum_scale[2], momentum_worst[2];
@@ -96,6 +100,7 @@ typedef struct soai_state {
     uint64_t scenario; /* a number of the scenario: states of others are refused */
     int64_t tick;
     double t, step; /* of the next step */
+    double kept;    /* when touches were last kept */
     double stored_start;
     soai_stats stats;
 } soai_state;
@@ -145,6 +150,7 @@ struct soa_world {
     size_t control_size;
 
     double tick_length;
+    double when; /* s, within the stretch between edges of disturbances that is being integrated */
     double *q, *qdd, *torque;
 
     SUNContext context;
@@ -183,7 +189,7 @@ soa_status soai_advance(soa_world *w, double end, soa_report *report);
 void soai_event(soa_world *w, double t, const char *kind, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* contact.c */
 soa_status soai_contact_open(soa_world *w, soa_report *report);
-soa_status soai_contact_evaluate(soa_world *w, const double *y);
+soa_status soai_contact_evaluate(soa_world *w, double t, const double *y);
 void soai_contact_keep(soa_world *w, double t, double *y);
 void soai_contact_index(soa_world *w);
 soa_status soai_near_pairs(soa_world *w, const soa_bounds *bounds, int *count);
@@ -195,6 +201,7 @@ soa_status soai_sensors_open(soa_world *w, soa_report *report); /* before the bl
 size_t soai_sensors_memory(const soa_world *w);
 void soai_sensors_close(soa_world *w);
 soa_status soai_sense(soa_world *w); /* at the start of a tick */
+int soai_sensors_started(const soa_world *w);
 int soai_sensors_fit(const soa_world *w); /* their part of the block indexes nothing outside */
 const double *soai_seen_q(const soa_world *w);
 const double *soai_seen_v(const soa_world *w);

@@ -1,0 +1,86 @@
+/* level.c  the same machine with its bodies' axes turned, for batches and generated code.
+ *
+ * A sweep that gives out joint numbers only may hold every body in axes of its own choice: x = S y, x in the body's
+ * axes, y in the chosen ones.  Then the joint's R(q) becomes S(parent)' R(q) S and inertias, placements and axes turn with it.
+ * S is chosen from base to tips.  Revolute joints without rotor:
+ *   level     the axis lies along a coordinate axis of the parent's chosen axes, in either sense: S makes the body's parallel to
+ *             those at q = 0, so R is a turn about that axis and nothing else (SOAI_KIND_LEVEL_...)
+ *   on axis   else S puts the axis along a coordinate axis (SOAI_KIND_REVOLUTE_X ...), if it does not lie there already
+ * All other joints keep the body's axes.  Quarter turns are taken as exact.  O(n).                                    */
+#include "../spatial/algebra.h"
+#include "model_internal.h"
+
+/* Rounding errors of 0 and +-1, as the roll, pitch and yaw of a quarter turn leave them. */
+static double clean(double x) {
+    const double whole = round(x);
+    return fabs(x - whole) < 1e-15 ? whole : x;
+}
+static void product(const double A[9], const double B[9], double out[9]) {
+    double x[9];
+    rot_rot(A, B, x);
+    for (int i = 0; i < 9; ++i) out[i] = clean(x[i]);
+}
+static void transpose(const double A[9], double out[9]) {
+    for (int i = 0; i < 9; ++i) out[i] = A[3 * (i % 3) + i / 3];
+}
+/* Axes of which number `ax` is u. */
+static void axes_along(const double u[3], int ax, double S[9]) {
+    const int n = (ax + 1) % 3, l = (ax + 2) % 3;
+    const double size = sqrt(1 - u[n] * u[n]);
+    double next[3];
+    for (int i = 0; i < 3; ++i) next[i] = ((i == n) - u[n] * u[i]) / size;
+    for (int i = 0; i < 3; ++i) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        S[3 * i + ax] = u[i], S[3 * i + n] = next[i], S[3 * i + l] = u[j] * next[k] - u[k] * next[j];
+    }
+    for (int i = 0; i < 9; ++i) S[i] = clean(S[i]);
+}
+
+/* Chooses S and the kind; T = S(parent)'R(0). */
+static void choose(soai_body_double *b, const double T[9], double S[9]) {
+    static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    memcpy(S, one, sizeof one);
+    if (b->type != SOA_REVOLUTE || b->rotor || b->armature != 0) return;
+    double d[3]; /* the axis in the parent's chosen axes */
+    rot_mul(T, b->axis, d);
+    for (int i = 0; i < 3; ++i) d[i] = clean(d[i]);
+    for (int ax = 0; ax < 3; ++ax)
+        if (fabs(d[ax]) == 1 && d[(ax + 1) % 3] == 0 && d[(ax + 2) % 3] == 0) {
+            transpose(T, S);
+            memcpy(b->axis, d, sizeof d);
+            b->kind = SOAI_KIND_LEVEL_X + ax;
+            return;
+        }
+    if (b->kind <= SOAI_KIND_REVOLUTE_Z) return;
+    int ax = 0;
+    for (int i = 1; i < 3; ++i)
+        if (fabs(b->axis[i]) > fabs(b->axis[ax])) ax = i;
+    axes_along(b->axis, ax, S);
+    for (int i = 0; i < 3; ++i) b->axis[i] = i == ax;
+    b->kind = SOAI_KIND_REVOLUTE_X + ax;
+}
+
+void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_double *dof, double *axes) {
+    static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    memcpy(body, v->body, ((size_t)v->nb + 1) * sizeof *body);
+    memcpy(dof, v->dof, (size_t)v->nv * sizeof *dof);
+    memcpy(axes, one, sizeof one);
+    for (int i = 1; i <= v->nb; ++i) {
+        soai_body_double *b = body + i;
+        const double *Sp = axes + 9 * b->parent;
+        double *S = axes + 9 * i, *part[3] = {b->R0, b->R1, b->R2}, back[9], T[9], I[6];
+        transpose(Sp, back);
+        for (int k = 0; k < 3; ++k) product(back, part[k], part[k]);
+        for (int k = 0; k < 9; ++k) T[k] = clean(b->R0[k] + b->R1[k]);
+        choose(b, T, S);
+        for (int k = 0; k < 3; ++k) product(part[k], S, part[k]);
+        rot_tmul(Sp, b->p, b->p);
+        rot_tmul(Sp, b->slide, b->slide);
+        for (int c = 0; c < b->nv; ++c) rot_tmul(Sp, dof[b->iv + c].rotor, dof[b->iv + c].rotor);
+        transpose(S, back); /* h = S'h, I = S'I S */
+        rot_mul(back, b->M + 1, b->M + 1);
+        sym_rotate(back, b->M + 4, I);
+        memcpy(b->M + 4, I, sizeof I);
+        soai_inertia_packs(b->M, b->P);
+    }
+}

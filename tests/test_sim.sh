@@ -1,0 +1,256 @@
+#!/usr/bin/env bash
+# test_sim.sh PROGRAM  soa sim as people and programs call it: runs, summaries, exit codes, what it says to bad input.
+set -u
+soa=$(cd "$(dirname "${1:?usage: test_sim.sh PROGRAM}")" && pwd)/$(basename "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export LC_ALL=C
+failures=0 tests=0
+python=$(command -v python3 || true)
+ok() { tests=$((tests + 1)); }
+bad() { tests=$((tests + 1)) failures=$((failures + 1)); printf 'FAILED %s\n' "$*"; }
+run() { "$soa" sim "$@" >out 2>err; code=$?; }
+expect() { if [ "$code" = "$2" ]; then ok; else bad "$1: exit $code, not $2: $(head -c 300 err)"; fi; }
+has() { if grep -qF -- "$3" "$2"; then ok; else bad "$1: '$3' is not in $2: $(head -c 400 "$2")"; fi; }
+# json WHAT FILE PYTHON-EXPRESSION: the summary d satisfies it
+json() {
+    [ -n "$python" ] || return
+    if "$python" -c "import json, sys; d = json.load(open('$2')); sys.exit(not ($3))" 2>json.err; then ok
+    else bad "$1: $3 in $2: $(cat json.err) $(head -c 600 "$2")"; fi
+}
+# refuse WHAT TEXT...: the scenario on standard input is refused with status 2, and all texts are in the message
+refuse() {
+    local what=$1
+    shift
+    cat >wrong.yaml
+    run wrong.yaml --summary wrong.json
+    expect "$what" 2
+    for text in "$@"; do has "$what" err "$text"; done
+}
+
+# --- a ball on the ground, a rod that is held -------------------------------------------------------------------------
+cat >drop.yaml <<'X'
+name: drop
+duration: 0.5
+parts:
+  - {name: ground, fixed: true, body: {}}
+  - {name: ball, body: {mass: 0.1, sphere: 20 mm}, place: [0, 0, 0.05]}
+shapes:
+  - {name: floor, on: ground, plane: {}}
+  - {name: skin, on: ball, sphere: 20 mm}
+contacts:
+  - {between: [skin, floor], law: hunt-crossley, stiffness: 1e6, friction: 0.4}
+X
+cat >held.yaml <<'X'
+duration: 0.4
+gravity: [0, 0, 0]
+parts:
+  - {name: ball, body: {mass: 1, sphere: 0.1}}
+  - {name: ground, fixed: true, body: {}}
+shapes:
+  - {name: a, group: finger, on: ground, at: [0.1505, 0, 0], sphere: 0.05}
+  - {name: b, group: finger, on: ground, at: [-0.1505, 0, 0], sphere: 0.05}
+  - {name: skin, on: ball, sphere: 0.1}
+contacts: [{between: [finger, skin]}]
+control:
+  rate: 100
+  phases: [{name: wait, next: [{to: hold, when: {signal: phase_time, above: 0.1}}]}, {name: hold}]
+success: {object: ball, fingers: finger, from_phase: hold, hold: 0.1}
+sweep: {ball.mass_scale: [0.5, 2]}
+X
+run drop.yaml -o drop.soalog --summary drop.json
+expect "drop" 0
+has "drop" out "drop: 0.5 s in "
+has "drop" out " touches, "
+json "drop" drop.json "d['completed'] and d['fault'] is None and d['touches'] >= 1 and d['energy_error_rel'] < 1e-6 and d['contact_created_J'] < 1e-9 and d['momentum_error_rel'] is None"
+"$soa" export drop.soalog -o - 2>err | head -1 >columns
+has "signals" columns "q.ball.root.z [m]"
+has "signals" columns "contact.skin.pressure [N]"
+keys="held position_error_m attitude_error_deg fingers_lost internal_force_N momentum_error_rel energy_error_rel real_time_factor"
+all_keys="all(k in d for k in '$keys'.split())"
+run held.yaml --summary held.json
+expect "held" 0
+has "held" out "HELD"
+json "held" held.json "$all_keys and d['held'] is True and d['fingers'] == 2 and d['fingers_lost'] == 0 and d['phase'] == 'hold'"
+run held.yaml -q --summary quiet.json
+expect "quiet" 0
+if [ -s out ] || [ -s err ]; then bad "--quiet is not: $(cat out err)"; else ok; fi
+
+# --- the grasp is lost: a push takes the ball away ------------------------------------------------------------------------
+{ cat held.yaml; echo "disturbances: [{frame: ball, start: 0.15, duration: 0.1, force: [0, 3000, 0]}]"; } >lost.yaml
+run lost.yaml --summary lost.json
+expect "lost" 1
+has "lost" out "NOT HELD"
+json "lost" lost.json "$all_keys and d['completed'] and d['held'] is False and d['fingers_lost'] == 2 and d['position_error_m'] > 0.005"
+# --- the run fails: shapes overlap under the paper's law ----------------------------------------------------------------
+sed -e 's/hunt-crossley, stiffness: 1e6/paper, stiffness: 1e-9, damping: 0/' -e 's/duration: 0.5/duration: 2/' drop.yaml >fails.yaml
+run fails.yaml --summary fails.json -o fails.soalog
+expect "fails" 2
+has "fails" err "stopped at t = "
+json "fails" fails.json "d['completed'] is False and 'stopped at t' in d['fault'] and 0 < d['simulated_s'] < 0.5"
+# --- a goal out of reach: it goes on, and says that it did not hold -------------------------------------------------------
+cat >far.yaml <<'X'
+duration: 1
+parts: [{name: arm, model: arm7, effort: 100, positions: {joint2: 0.7, joint4: -1.2}}]
+control:
+  phases:
+    - name: reach
+      actions: [{law: impedance, name: hand, frame: arm.link7, goal: {xyz: [9, 9, 9]}, time: 0.5, max_force: 50}]
+      next: [{to: rest, when: {signal: phase_time, above: 0.6}}]
+    - {name: rest, blend: 0.1, actions: [{law: joint-pd, part: arm, stiffness: 100, damping: 20}]}
+success: {object: arm.link7, hold: 0.2}
+X
+run far.yaml --summary far.json
+expect "out of reach" 1
+json "out of reach" far.json "d['completed'] and d['held'] is False and d['position_error_m'] > 1 and d['phase'] == 'rest'"
+
+# --- options ----------------------------------------------------------------------------------------------------------------
+run held.yaml --diagram phases.dot
+expect "--diagram" 0
+has "--diagram" phases.dot 'label="wait"'
+has "--diagram" phases.dot "phase_time > 0.1"
+run drop.yaml --diagram phases.dot
+expect "--diagram without phases" 2
+has "--diagram without phases" err "no phases to draw"
+run held.yaml --diagram /nonexistent/x.dot
+expect "--diagram nowhere" 2
+run drop.yaml --until 0.1 --summary until.json -q
+json "--until" until.json "abs(d['simulated_s'] - 0.1) < 1e-12"
+for wrong in 0 -1 x nan inf ""; do
+    run drop.yaml --until "$wrong"
+    expect "--until '$wrong'" 2
+done
+run held.yaml --case 4 --summary case4.json -q
+run held.yaml --case 4 --summary case4b.json -q
+run held.yaml --case 5 --summary case5.json -q
+json "--case" case4.json "d['seed'] == json.load(open('case4b.json'))['seed'] != json.load(open('case5.json'))['seed']"
+for wrong in -1 1.5 x 99999999999999999999999; do
+    for option in --case --seed; do
+        run held.yaml $option "$wrong"
+        expect "$option $wrong" 2
+        has "$option $wrong" err "$option wants a whole number"
+    done
+done
+run held.yaml --seed 18446744073709551615 --summary seed.json -q
+has "--seed" seed.json '"seed": 18446744073709551615'
+run grapple --until 0.01 --summary stock.json -q
+json "a shipped scenario" stock.json "d['scenario'] == 'grapple' and $all_keys"
+run grappel
+expect "a name that is none" 2
+has "a name that is none" err "did you mean 'grapple"
+run; expect "nothing" 2
+run drop.yaml held.yaml; expect "two scenarios" 2
+run drop.yaml --wrong; expect "an option that is none" 2
+run --help
+expect "--help" 0
+for text in --resume --summary --until --case --seed --diagram "Exit status"; do has "--help" out "$text"; done
+
+# --- files ------------------------------------------------------------------------------------------------------------------
+run drop.yaml -o /nonexistent/run.soalog
+expect "log nowhere" 2
+has "log nowhere" err "/nonexistent/run.soalog"
+run drop.yaml --summary /nonexistent/summary.json -q
+expect "summary nowhere" 2
+run nothing.yaml
+expect "no scenario" 2
+has "no scenario" err "nothing.yaml"
+cp drop.soalog kept.soalog # a run that does not start leaves an older log alone
+echo "parts: 3" >broken.yaml
+run broken.yaml -o kept.soalog
+expect "broken" 2
+has "broken" err "broken.yaml:1:8: "
+sed 's/0, 0, 0.05/0, 0, -0.05/' drop.yaml >deep.yaml
+run deep.yaml -o kept.soalog
+expect "overlap" 2
+has "overlap" err "deep.yaml:"
+has "overlap" err "'floor' and 'skin' overlap by 0.07 m at the start"
+if cmp -s drop.soalog kept.soalog; then ok; else bad "the older log was touched"; fi
+run drop.yaml -o kept.soalog -q
+if cmp -s drop.soalog kept.soalog; then ok; else bad "a new run does not replace the older log"; fi
+
+# --- a full disk: said, with how far all is safe; summary still written ---------------------------------------------------------
+sed -e 's/duration: 0.5/duration: 20/' drop.yaml >longer.yaml
+echo "recording: {rate: 200, checkpoint: 0.1}" >>longer.yaml
+(ulimit -f 100; "$soa" sim longer.yaml -o full.soalog --summary full.json -q >out 2>err)
+code=$?
+expect "a full disk" 2
+has "a full disk" err "File too large; safe up to the checkpoint at t = "
+json "a full disk" full.json "d['completed'] is False and 'safe up to' in d['fault']"
+(ulimit -f 0; "$soa" sim longer.yaml -o none.soalog -q >out 2>err)
+code=$?
+expect "no room at all" 2
+run --resume full.soalog --until 1 -q --summary resumed.json
+expect "and on" 0
+json "and on" resumed.json "d['completed'] and abs(d['simulated_s'] - json.load(open('full.json'))['simulated_s']) < 20"
+"$soa" sim drop.yaml --summary pipe.json 2>err | true # a reader that goes away does not cost the summary
+json "a broken pipe" pipe.json "d['completed']"
+if [ -w /dev/full ]; then
+    run longer.yaml -o /dev/full --summary full.json -q
+    expect "/dev/full" 2
+    has "/dev/full" err "No space left on device"
+    run drop.yaml --summary /dev/full -q
+    expect "summary to /dev/full" 2
+    "$soa" sim drop.yaml >/dev/full 2>err
+    code=$?
+    expect "text to /dev/full" 2
+fi
+
+# --- bad scenarios ------------------------------------------------------------------------------------------------------------
+body="parts: [{name: ball, body: {mass: 1, sphere: 0.1}}]"
+arm="parts: [{name: arm, model: arm7}]"
+refuse "zero mass" "wrong.yaml:1:" "mass" <<<"parts: [{name: ball, body: {mass: 0, sphere: 0.1}}]"
+refuse "NaN" "wrong.yaml:1:" <<<"parts: [{name: ball, body: {mass: .nan, sphere: 0.1}}]"
+refuse "infinite" "wrong.yaml:1:" <<<"parts: [{name: ball, body: {mass: .inf, sphere: 0.1}}]"
+refuse "negative stiffness" "wrong.yaml:9:" "stiffness" < <(sed 's/stiffness: 1e6/stiffness: -1e6/; 1d' drop.yaml; )
+refuse "no parts" "parts" <<<"duration: 1"
+refuse "endless" "too long" <<<"{duration: 1e200, $body}"
+refuse "late sensors" "sensors.delay" <<<"{$body, control: {sensors: {delay: 1e9}, phases: [{name: a}]}}"
+refuse "a joint that is none" "wrong.yaml:1:" "there is no joint 'arm.joint9'" "did you mean 'arm.joint" \
+    <<<"parts: [{name: arm, model: arm7, positions: {joint9: 1}}]"
+refuse "a frame that is none" "wrong.yaml:2:" "there is no frame 'arm.link77'; did you mean 'arm.link7'" <<X
+$arm
+control: {phases: [{name: a, actions: [{law: impedance, frame: arm.link77}]}]}
+X
+refuse "a part that is none" "wrong.yaml:2:" "did you mean 'arm'" <<X
+$arm
+control: {phases: [{name: a, actions: [{law: joint-pd, part: arn}]}]}
+X
+refuse "no such goal" "wrong.yaml:2:" "'arm.joint0'" <<X
+$arm
+control: {phases: [{name: a, actions: [{law: joint-pd, part: arm, goal: {joint0: 1}}]}]}
+X
+refuse "no such object" "wrong.yaml:2:" "there is no frame 'arm.linc7'; did you mean 'arm.link7'" <<X
+$arm
+success: {object: arm.linc7}
+X
+refuse "a disturbance of nothing" "wrong.yaml:2:" "there is no frame 'arm.linc7'" <<X
+$arm
+disturbances: [{frame: arm.linc7, duration: 1, force: [1, 0, 0]}]
+X
+refuse "a loop to nothing" "wrong.yaml:2:" "there is no frame 'arm.linc7'" <<X
+$arm
+constraints: [{kind: distance, frames: [world, arm.linc7], value: 1}]
+X
+refuse "a model that is none" "wrong.yaml:1:" "arm77" <<<"parts: [{name: arm, model: arm77}]"
+refuse "an order that is none" "order" <<<"{$body, integration: {method: explicit, order: 7}}"
+refuse "a chain that cannot reach" "do not close" <<X
+parts: [{name: a, model: "planar-chain:1"}]
+constraints: [{kind: distance, frames: [world, a.tip], value: 5}]
+X
+
+# --- rates that do not divide: samples fall on ticks, the nearest number of them; no phases: ticks are the record's --------------
+cat >rates.yaml <<X
+duration: 1
+$body
+control: {rate: 500, phases: [{name: a}]}
+recording: {rate: 300}
+X
+run rates.yaml -o rates.soalog -q
+expect "rates" 0
+"$soa" export rates.soalog -o - >rates.csv 2>err
+if [ "$(wc -l <rates.csv)" -eq 252 ]; then ok; else bad "300 Hz of 500: $(wc -l <rates.csv) lines, not 252"; fi
+
+echo "$tests checks, $failures failed"
+[ "$failures" -eq 0 ]
