@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MOST_PEERS = 2, MOST_POINTS = 160, MOST_CURVES = 40 };
+enum { MOST_PEERS = 2, MOST_POINTS = 160, MOST_CURVES = 16, MOST_VALUES = 24 };
 
 static const double PATIENCE = 10; /* s of processor time for one fall of the boxes */
 static double seconds(void) {
@@ -236,7 +236,7 @@ typedef struct peers {
 
 static int list_ours(const scene *s, point *p) {
     static const double tolerance[] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12};
-    static const double step[] = {5e-2, 2e-2, 1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4};
+    static const double step[] = {2e-1, 1e-1, 5e-2, 2e-2, 1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4};
     enum { TOLERANCES = sizeof tolerance / sizeof *tolerance, STEPS = sizeof step / sizeof *step };
     static const struct {
         const char *name;
@@ -286,26 +286,39 @@ static const point *best_of_ours(const point *p, int ours, double error, int fix
 }
 
 typedef struct picture {
-    char name[MOST_CURVES][80];
-    double error[MOST_CURVES][24], time[MOST_CURVES][24];
+    double error[MOST_CURVES][MOST_VALUES], time[MOST_CURVES][MOST_VALUES];
     soa_plot_curve curve[MOST_CURVES];
     int count;
 } picture;
 
+/* The curves worth a line, by short names. */
+static const char *short_name(const point *p) {
+    static const char *const name[][3] = {{"libsoa", "world, order 5", "libsoa 5"},
+                                          {"libsoa", "world, order 8", "libsoa 8"},
+                                          {"libsoa", "soa_simulate, order 8", "soa_simulate 8"},
+                                          {"libsoa", "world, fixed, order 4", "libsoa fixed 4"},
+                                          {"MuJoCo", "fixed, Euler", "MuJoCo Euler"},
+                                          {"MuJoCo", "fixed, RK4", "MuJoCo RK4"},
+                                          {"MuJoCo", "fixed, implicit", "MuJoCo implicit"},
+                                          {"Simbody", "Merson 4", "Simbody Merson"},
+                                          {"Simbody", "Feldberg 5", "Simbody Feldberg"},
+                                          {"Simbody", "CPodes Adams", "Simbody CPodes"},
+                                          {"Simbody", "fixed, Verlet", "Simbody Verlet"}};
+    for (size_t i = 0; i < sizeof name / sizeof *name; ++i)
+        if (!strcmp(p->who, name[i][0]) && !strcmp(p->how, name[i][1])) return name[i][2];
+    return NULL;
+}
 static void draw(const point *p, int count, picture *out) {
     out->count = 0;
-    for (int i = 0; i < count && out->count < MOST_CURVES;) {
+    for (int i = 0, next; i < count && out->count < MOST_CURVES; i = next) {
         const int c = out->count;
-        int n = 0, k = i;
-        for (; k < count && p[k].who == p[i].who && !strcmp(p[k].how, p[i].how); ++k) {
-            if (p[k].lost || !(p[k].error > 0 && p[k].error < 1e2) || n == 24) continue;
-            out->error[c][n] = p[k].error, out->time[c][n++] = p[k].time * 1e3;
+        int n = 0;
+        for (next = i; next < count && p[next].who == p[i].who && !strcmp(p[next].how, p[i].how); ++next) {
+            if (p[next].lost || !(p[next].error > 0 && p[next].error < 10) || n == MOST_VALUES) continue;
+            out->error[c][n] = p[next].error, out->time[c][n++] = p[next].time * 1e3;
         }
-        snprintf(out->name[c], sizeof out->name[c], "%s%s%s", p[i].peer ? p[i].who : "", p[i].peer ? " " : "",
-                 p[i].how);
-        out->curve[c] = (soa_plot_curve){out->name[c], out->time[c], out->error[c], n, 1};
-        if (n) ++out->count;
-        i = k;
+        if (!n || !short_name(&p[i])) continue;
+        out->curve[out->count++] = (soa_plot_curve){short_name(&p[i]), out->time[c], out->error[c], n, 1};
     }
 }
 
