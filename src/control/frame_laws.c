@@ -415,7 +415,7 @@ soa_status soa_control_hybrid(soa_control *c, const double *q, const double *v, 
     if (s == SOA_OK && (!h || !force || !measured || !state || !tau || !goal)) s = SOA_E_ARGUMENT;
     if (s || (s = check_law(c, &h->law))) return s;
     if (h->force_rows >= 64 || !(dt >= 0) || !(h->force_gain[0] >= 0) || !(h->force_gain[1] >= 0) ||
-        !(h->max_integral >= 0))
+        !(h->max_integral >= 0) || !(h->damping_of_lambda >= 0))
         return SOA_E_ARGUMENT;
     if (!soai_all_finite(force, 6) || !soai_all_finite(measured, 6) || !soai_all_finite(&dt, 1) ||
         !soai_all_finite(h->force_gain, 2) || !soai_all_finite(state->integral, 6))
@@ -455,7 +455,7 @@ soa_status soa_control_hybrid(soa_control *c, const double *q, const double *v, 
     soa_wrench back = {.frame = h->law.frame, .axes = SOA_AXES_WORLD};
     turn(hand.R, F, back.value);
     for (int j = 0; j < 6; ++j) back.value[j] = -back.value[j];
-    if ((s = soai_task_prepare(c, q, v, &hand, 1, 0, &space)) ||
+    if ((s = soai_task_prepare(c, q, v, &hand, 1, h->damping_of_lambda, &space)) ||
         (s = soai_task_solve(c, q, v, &space, a, &back, 1, NULL, torque, NULL)))
         return s;
     soai_write_own(c, torque, tau);

@@ -490,7 +490,7 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
     }
     case SOA_ACT_HYBRID: {
         double world[6], measured[6];
-        const soa_hybrid_law h = {f, a->force_rows, {a->force_gain[0], a->force_gain[1]}, 50};
+        const soa_hybrid_law h = {f, a->force_rows, {a->force_gain[0], a->force_gain[1]}, 50, 1e-6};
         if ((s = soa_control_frame_error(c->sight, c->q, c->v, l->frame, l->relative_to, &m->goal, &error))) return s;
         if ((s = wrist_wrench(w, l->frame, world))) return s;
         for (int half = 0; half < 2; ++half)
