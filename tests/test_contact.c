@@ -248,7 +248,7 @@ static stage crowd(long seed, int ground, int patch, int count, int law) {
         (size_t)snprintf(text + at, sizeof text - at,
                          "%scontacts:\n  - &how {between: [things, things], friction: %g, tangential_stiffness: 2e4, "
                          "tangential_damping: 5, patch: %s, %s}\n%s"
-                         "recording: {rate: 200}\nintegration: {relative_tolerance: 1e-7, absolute_tolerance: 1e-9}\n",
+                         "recording: {rate: 200}\nintegration: {relative_tolerance: 1e-8, absolute_tolerance: 1e-10}\n",
                          shapes, roll(&d, 0, 1), patch ? "true" : "false", laws[law],
                          ground ? "  - {<<: *how, between: [things, floor]}\n" : "");
     assert_true(at < sizeof text && to < sizeof shapes);
