@@ -561,7 +561,8 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
     if (out->judged) {
         double error[2];
         out->position_error_m = st->position_worst, out->attitude_error_deg = st->attitude_worst * 57.29577951308232;
-        if (!st->hold_samples && !soai_look(w, w->state->t, w->y) && !object_error(w, error))
+        /* kinematics alone: touches looked at anew would move the caches, and with them the last bits of what follows */
+        if (!st->hold_samples && !soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL) && !object_error(w, error))
             out->position_error_m = error[0], out->attitude_error_deg = error[1] * 57.29577951308232;
         out->fingers_lost = st->fingers_lost, out->fingers_slipped = st->fingers_slipped;
         int touching = 0, slipped = 0;
