@@ -110,7 +110,7 @@ static void bounce_against_reference(void **state) {
     for (int law = 0; law < 4; ++law) {
         const double g = 9.80665, m = 0.5, h0 = 0.102;
         stage s = ball_on_plane((soa_contact_law)law, losses[law], g, h0, 0, "");
-        const soa_contact_pair *p = &s.scenario.contacts[0];
+        const soa_contact_pair *p = &s.scenario->contacts[0];
         const double touch = sqrt(2 * (h0 - 2e-3) / g);
         double x = 2e-3, v = -g * touch, t = touch, dt = 1e-8, release = 0, least = x, seen = 0, gone = 0;
         while (t < touch + 0.2 && !release) {

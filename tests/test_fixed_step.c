@@ -17,7 +17,7 @@ static double run(int order, double step, const char *more, double *q, int *nq) 
     memcpy(q, soa_world_q(s.world), (size_t)*nq * sizeof *q);
     near("time", sum.t, 0.5, 1e-12);
     const double each = (double)sum.evaluations / (double)sum.steps;
-    soa_world_free(s.world), soa_scenario_free(&s.scenario);
+    closed(&s);
     return each;
 }
 
