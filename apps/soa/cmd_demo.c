@@ -20,10 +20,13 @@ const app_command app_demo = {
     .name = "demo",
     .words = "",
     .summary = "Two arms on a floating base catch a satellite; writes records, a table and a picture",
-    .text = "Walker and Dionise (1989) let two PUMA 560 arms grasp a floating satellite with one inverse-dynamics law: the\n"
-            "approach went well, the grasp was lost.  This runs their controller (scenario grapple-paper), then one with a\n"
-            "law for each phase and a supervisor that switches on what is measured (scenario grapple), which brings the\n"
-            "satellite to rest, moves it by 0.3 m, turns it by 30 degrees and holds it.  docs/grapple.md\n",
+    .text =
+        "Walker and Dionise (1989) let two PUMA 560 arms grasp a floating satellite with one inverse-dynamics law: "
+        "the\n"
+        "approach went well, the grasp was lost.  This runs their controller (scenario grapple-paper), then one with "
+        "a\n"
+        "law for each phase and a supervisor that switches on what is measured (scenario grapple), which brings the\n"
+        "satellite to rest, moves it by 0.3 m, turns it by 30 degrees and holds it.  docs/grapple.md\n",
     .options = options,
     .examples = "  soa demo\n  soa demo --out caught\n",
     .run = run,
@@ -129,7 +132,8 @@ static int draw(const job jobs[2], const char *path) {
         soa_plot_panel panels[4];
         for (int k = 0; k < 4; ++k) {
             for (int i = 0; i < 2; ++i)
-                curves[k][i] = (soa_plot_curve){.name = names[i], .y = data[i].y[k], .x = data[i].t, .count = data[i].count};
+                curves[k][i] =
+                    (soa_plot_curve){.name = names[i], .y = data[i].y[k], .x = data[i].t, .count = data[i].count};
             panels[k] = (soa_plot_panel){.y_label = shown[k].label, .curves = curves[k], .curve_count = 2};
         }
         const soa_plot plot = {.title = "Two arms and a satellite",

@@ -204,7 +204,8 @@ typedef struct soa_hybrid_law {
     unsigned force_rows;
     double force_gain[2]; /* kp, ki (1/s) */
     double max_integral;  /* bound of ki * integral in each row, N or N m */
-    double damping_of_lambda; /* as soa_operational_options.damping                                                    */
+    double
+        damping_of_lambda; /* as soa_operational_options.damping                                                    */
 } soa_hybrid_law;
 typedef struct soa_hybrid_state { /* plain: copy it to keep it */
     double integral[6];

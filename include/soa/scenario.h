@@ -37,22 +37,22 @@ typedef struct soa_part_frame {
  * single rigid body given here. */
 typedef struct soa_part {
     const char *name;
-    const char *model;       /* NULL: a body */
-    int floating;            /* its root link floats (free joint "part.root"); bodies float unless `fixed` */
-    int fixed;               /* a body that is part of the world: ground, walls                          */
-    int massless_links;      /* a body's six freedoms as WD89 has them: three slides, three turns (z, y, x) and five
+    const char *model;  /* NULL: a body */
+    int floating;       /* its root link floats (free joint "part.root"); bodies float unless `fixed` */
+    int fixed;          /* a body that is part of the world: ground, walls                          */
+    int massless_links; /* a body's six freedoms as WD89 has them: three slides, three turns (z, y, x) and five
                                 massless links between, instead of a free joint */
-    double mass, com[3], inertia[6]; /* of a body, as in soa_body_def; `box` in the file fills them too     */
+    double mass, com[3], inertia[6];  /* of a body, as in soa_body_def; `box` in the file fills them too     */
     double mass_scale, inertia_scale; /* of all links of the part; default 1                              */
-    double damping_scale;    /* of viscous joint friction; default 1                                         */
-    double friction_scale;   /* of Coulomb joint friction; default 1                                         */
-    double rotor_scale;      /* of rotor inertias; default 1                                                 */
-    double effort;           /* > 0: torque limit of joints whose model gives none                            */
+    double damping_scale;             /* of viscous joint friction; default 1                                         */
+    double friction_scale;            /* of Coulomb joint friction; default 1                                         */
+    double rotor_scale;               /* of rotor inertias; default 1                                                 */
+    double effort; /* > 0: torque limit of joints whose model gives none                            */
     double stop_stiffness, stop_damping; /* of joints beyond their limits, N m/rad, N m s/rad; 0: limits do not act  */
     int frame_count;
     const soa_part_frame *frames;
-    soa_frame place;         /* of the root in the world (floating: at the start)                             */
-    double twist[6];         /* at the start, [w; v] of a floating root at its origin, world axes             */
+    soa_frame place; /* of the root in the world (floating: at the start)                             */
+    double twist[6]; /* at the start, [w; v] of a floating root at its origin, world axes             */
     int position_count, rate_count;
     const soa_named_value *positions, *rates; /* of joints at the start; name without the part               */
     soa_mark mark;
@@ -70,8 +70,8 @@ typedef struct soa_scene_shape {
 } soa_scene_shape;
 
 typedef enum soa_contact_law {
-    SOA_CONTACT_PAPER,         /* WD89: f = Kp (margin - d) / d - Kd d', verbatim: it also pulls, and needs d > 0       */
-    SOA_CONTACT_SAFE,          /* the same, never pulling, continued linearly below least_distance                  */
+    SOA_CONTACT_PAPER, /* WD89: f = Kp (margin - d) / d - Kd d', verbatim: it also pulls, and needs d > 0       */
+    SOA_CONTACT_SAFE,  /* the same, never pulling, continued linearly below least_distance                  */
     SOA_CONTACT_HUNT_CROSSLEY, /* f = k x^exponent (1 + loss x'), x = margin - d                                      */
     SOA_CONTACT_LINEAR         /* f = k x + c x', never pulling                                                       */
 } soa_contact_law;
@@ -80,13 +80,13 @@ typedef enum soa_contact_law {
 typedef struct soa_contact_pair {
     const char *group1, *group2; /* names of groups or shapes                                                */
     soa_contact_law law;
-    double margin;               /* epsilon, m: bodies just touch at this distance                            */
-    double least_distance;       /* d_min, SAFE                                                              */
-    double stiffness, damping;   /* Kp (N; LINEAR: N/m; HUNT_CROSSLEY: N/m^exponent), Kd (N s/m)              */
-    double exponent, loss;       /* HUNT_CROSSLEY; loss: s/m                                                  */
-    double friction;             /* Coulomb's number, 0: none                                                */
+    double margin;             /* epsilon, m: bodies just touch at this distance                            */
+    double least_distance;     /* d_min, SAFE                                                              */
+    double stiffness, damping; /* Kp (N; LINEAR: N/m; HUNT_CROSSLEY: N/m^exponent), Kd (N s/m)              */
+    double exponent, loss;     /* HUNT_CROSSLEY; loss: s/m                                                  */
+    double friction;           /* Coulomb's number, 0: none                                                */
     double tangential_stiffness, tangential_damping; /* of a sticking contact, N/m, N s/m                    */
-    int patch;                   /* nonzero: several points where faces meet                                  */
+    int patch; /* nonzero: several points where faces meet                                  */
     soa_mark mark;
 } soa_contact_pair;
 
@@ -103,11 +103,11 @@ typedef enum soa_action_kind {
     SOA_ACT_INVERSE_DYNAMICS, /* WD89 section 3: accelerations K e + D e' + a_d through estimated dynamics            */
     SOA_ACT_PASSIVITY,        /* Slotine-Li / Wen-Bayard, through C(q, v) w                                          */
     SOA_ACT_DECOUPLED,        /* in innovations coordinates, RJK91 section 6                                          */
-    SOA_ACT_OPERATIONAL,      /* a frame's acceleration, through Lambda; floating bases by the generalized Jacobian    */
-    SOA_ACT_IMPEDANCE,        /* a frame held by a spring and damper, without shaping its inertia, plus `force`          */
-    SOA_ACT_HYBRID,           /* position in some directions, force in the others                                     */
-    SOA_ACT_BASE_HOLD,        /* a floating base's attitude held by the joints' momentum                               */
-    SOA_ACT_COORDINATION,     /* several hands move one object, internal forces regulated, load shared                   */
+    SOA_ACT_OPERATIONAL,  /* a frame's acceleration, through Lambda; floating bases by the generalized Jacobian    */
+    SOA_ACT_IMPEDANCE,    /* a frame held by a spring and damper, without shaping its inertia, plus `force`          */
+    SOA_ACT_HYBRID,       /* position in some directions, force in the others                                     */
+    SOA_ACT_BASE_HOLD,    /* a floating base's attitude held by the joints' momentum                               */
+    SOA_ACT_COORDINATION, /* several hands move one object, internal forces regulated, load shared                   */
     SOA_ACT_KIND_COUNT
 } soa_action_kind;
 
@@ -116,27 +116,29 @@ typedef enum soa_action_kind {
 typedef struct soa_action {
     const char *name; /* NULL: by its law                                                                          */
     soa_action_kind kind;
-    const char *part;  /* JOINT laws: the machine whose joints are moved                                            */
+    const char *part; /* JOINT laws: the machine whose joints are moved                                            */
     const char *joint_prefix; /* only joints whose names begin so; NULL: all                                        */
     int position_count;
     const soa_named_value *positions; /* goals of joints (with the part's names); others stay                       */
-    const char *frame;        /* frame laws: the hand.  COORDINATION: the object                                       */
-    const char *relative_to;  /* frame in which goal, error and force are expressed; "world"                         */
+    const char *frame;       /* frame laws: the hand.  COORDINATION: the object                                       */
+    const char *relative_to; /* frame in which goal, error and force are expressed; "world"                         */
     int has_goal;
     soa_frame goal;
-    int goal_is_offset;       /* nonzero: goal is meant from where the frame stands at the phase's beginning          */
-    double time;              /* s, 0: at once                                                                       */
+    int goal_is_offset; /* nonzero: goal is meant from where the frame stands at the phase's beginning          */
+    double time;        /* s, 0: at once                                                                       */
     double stiffness[2], damping[2]; /* angular, linear (frame laws, COORDINATION); joints: [0] of each               */
-    double force[6];          /* IMPEDANCE, HYBRID: [n; f] on the environment, goal's axes                             */
-    unsigned force_rows;      /* HYBRID: bits of the directions under force control                                   */
-    double force_gain[2];     /* HYBRID, COORDINATION: proportional, integral (1/s) on measured forces                  */
-    double max_force, max_torque; /* of what the law asks from a hand, 0: no bound                                     */
+    double force[6];      /* IMPEDANCE, HYBRID: [n; f] on the environment, goal's axes                             */
+    unsigned force_rows;  /* HYBRID: bits of the directions under force control                                   */
+    double force_gain[2]; /* HYBRID, COORDINATION: proportional, integral (1/s) on measured forces                  */
+    double max_force,
+        max_torque;           /* of what the law asks from a hand, 0: no bound                                     */
     int hand_count;           /* COORDINATION: hands that hold the object                                             */
     const char *const *hands; /* their frames                                                                        */
-    double squeeze;           /* N: internal force along the lines between hands                                       */
-    int passive;              /* COORDINATION: passivity-based, gains in N/m ...; else linearising, gains in 1/s^2, 1/s   */
-    double follow_stiffness[2], follow_damping[2]; /* COORDINATION: each hand stays with the object; angular, linear      */
-    double share;             /* part of the load that the first hand takes, 0 to 1; default 0.5                      */
+    double squeeze; /* N: internal force along the lines between hands                                       */
+    int passive;    /* COORDINATION: passivity-based, gains in N/m ...; else linearising, gains in 1/s^2, 1/s   */
+    double follow_stiffness[2],
+        follow_damping[2]; /* COORDINATION: each hand stays with the object; angular, linear      */
+    double share;          /* part of the load that the first hand takes, 0 to 1; default 0.5                      */
     soa_mark mark;
 } soa_action;
 
@@ -169,17 +171,18 @@ typedef struct soa_phase {
 typedef struct soa_sensor_set {
     double position_noise, rate_noise; /* standard deviation, of joints (rad, m)                                     */
     double pose_noise[2], twist_noise[2]; /* of floating roots: angular, linear                                     */
-    double force_noise, torque_noise;  /* N of contact forces and wrist forces, N m of wrist torques                  */
-    double imu_noise[2];               /* of floating machines: rad/s, m/s^2                                          */
-    double delay;                      /* s, of everything measured; the nearest whole number of ticks                */
+    double force_noise, torque_noise; /* N of contact forces and wrist forces, N m of wrist torques                  */
+    double imu_noise[2];              /* of floating machines: rad/s, m/s^2                                          */
+    double delay;                     /* s, of everything measured; the nearest whole number of ticks                */
 } soa_sensor_set;
 
 typedef struct soa_scene_control {
-    double rate; /* Hz; measured, computed, held                                                                    */
-    int saturate;                 /* nonzero: torques stay within max_effort                                          */
-    double mass_estimate, inertia_estimate, damping_estimate; /* the controller's model, times the true one; default 1 */
+    double rate;  /* Hz; measured, computed, held                                                                    */
+    int saturate; /* nonzero: torques stay within max_effort                                          */
+    double mass_estimate, inertia_estimate,
+        damping_estimate; /* the controller's model, times the true one; default 1 */
     soa_sensor_set sensors;
-    int external;    /* in C only: torques come from soa_world_set_torque, at `rate`; no phases then                   */
+    int external; /* in C only: torques come from soa_world_set_torque, at `rate`; no phases then                   */
     int phase_count; /* 0: no control; the first is the start                                                         */
     const soa_phase *phases;
 } soa_scene_control;
@@ -188,16 +191,17 @@ typedef struct soa_scene_control {
 typedef enum soa_integrator {
     SOA_INTEGRATE_EXPLICIT, /* ARKODE, explicit Runge-Kutta, error control                                            */
     SOA_INTEGRATE_IMPLICIT, /* ARKODE, diagonally implicit, error control: stiff contact                               */
-    SOA_INTEGRATE_CVODE,    /* backward differences: long, smooth, stiff                                               */
-    SOA_INTEGRATE_FIXED     /* explicit Runge-Kutta, `step` always: real-time loops                                    */
+    SOA_INTEGRATE_CVODE, /* backward differences: long, smooth, stiff                                               */
+    SOA_INTEGRATE_FIXED  /* explicit Runge-Kutta, `step` always: real-time loops                                    */
 } soa_integrator;
 typedef struct soa_integration {
     soa_integrator method;
     int order;
     double relative_tolerance, absolute_tolerance;
-    double step;           /* FIXED: s; else the largest step, 0: none                                                */
-    double max_joint_step; /* no joint moves more in one step, rad or m; 0: no bound                                   */
-    int keep_momentum;     /* default 1: total momentum of a free system is projected back after each step             */
+    double step; /* FIXED: s; else the largest step, 0: none                                                */
+    double
+        max_joint_step; /* no joint moves more in one step, rad or m; 0: no bound                                   */
+    int keep_momentum;  /* default 1: total momentum of a free system is projected back after each step             */
 } soa_integration;
 
 typedef struct soa_recording {
@@ -207,13 +211,13 @@ typedef struct soa_recording {
 
 /* What the summary asks of the end: the object within these bounds of the last goal counts as held. */
 typedef struct soa_success {
-    const char *object;     /* frame; NULL: nothing is asked                                                         */
+    const char *object; /* frame; NULL: nothing is asked                                                         */
     const char *relative_to;
-    const char *fingers;    /* group whose shapes must keep touching, and not slip, once `from_phase` has begun        */
-    int finger_count;       /* all such groups where the file names more than one; the first is `fingers`             */
+    const char *fingers; /* group whose shapes must keep touching, and not slip, once `from_phase` has begun        */
+    int finger_count;    /* all such groups where the file names more than one; the first is `fingers`             */
     const char *const *finger_groups;
     const char *from_phase;
-    double hold;            /* s at the end over which errors are the largest seen                                    */
+    double hold; /* s at the end over which errors are the largest seen                                    */
     double position_error, attitude_error; /* m, rad                                                                  */
     double force_low, force_high;          /* band of the internal force, N                                          */
     soa_mark mark;
@@ -221,7 +225,8 @@ typedef struct soa_success {
 
 /* One random quantity of a sweep: KIND of NAME is drawn for each case, uniformly between low and high. */
 typedef struct soa_variation {
-    const char *path; /* e.g. "satellite.mass_scale", "contact.friction", "satellite.twist[0]", "sensors.pose_noise"     */
+    const char
+        *path; /* e.g. "satellite.mass_scale", "contact.friction", "satellite.twist[0]", "sensors.pose_noise"     */
     double low, high;
     soa_mark mark;
 } soa_variation;
@@ -240,9 +245,10 @@ typedef struct soa_scenario {
     const soa_contact_pair *contacts;
     int constraint_count;
     const soa_constraint_def *constraints; /* frame1, frame2 unset; named by the two lists below                      */
-    const char *const *constraint_frames;  /* two for each constraint: "part.frame"; NULL: RATIO has none              */
-    const char *const *constraint_joints;  /* SOA_RATIO_TERMS for each: "part.joint" of its coefficients; NULL: none    */
-    const soa_mark *constraint_marks;      /* NULL: none                                                              */
+    const char *const *constraint_frames; /* two for each constraint: "part.frame"; NULL: RATIO has none              */
+    const char *const
+        *constraint_joints;           /* SOA_RATIO_TERMS for each: "part.joint" of its coefficients; NULL: none    */
+    const soa_mark *constraint_marks; /* NULL: none                                                              */
     int disturbance_count;
     const soa_disturbance *disturbances;
     soa_scene_control control;

@@ -282,14 +282,17 @@ SOA_API soa_status soa_world_restore(soa_world *world, const void *memory, size_
 typedef struct soa_world_summary {
     double t, wall_time, real_time_factor;
     long long ticks, steps, rejected, evaluations, touches, releases, slips;
-    long long saves;              /* evaluations at accepted states below a contact's least distance */
-    double kinetic, potential, stored, supplied, viscous, rubbed, stopped, contact, disturbed; /* J: energies; works since the start */
-    double energy_error_rel;      /* of the balance, largest, over the largest energy in play */
-    double contact_created;       /* J, most by which work of contacts and what they store together ever rose: 0 but for errors */
-    int is_free;                  /* momentum means something: no gravity, nothing touches the world */
-    double momentum_error_rel;    /* largest |h - h(0) - impulses| over the largest sum of |h_i|; worse of linear and angular */
-    double closure_error;         /* m or rad, of loops */
-    int judged, held;             /* success was asked for; and given */
+    long long saves; /* evaluations at accepted states below a contact's least distance */
+    double kinetic, potential, stored, supplied, viscous, rubbed, stopped, contact,
+        disturbed;           /* J: energies; works since the start */
+    double energy_error_rel; /* of the balance, largest, over the largest energy in play */
+    double
+        contact_created; /* J, most by which work of contacts and what they store together ever rose: 0 but for errors */
+    int is_free;         /* momentum means something: no gravity, nothing touches the world */
+    double
+        momentum_error_rel; /* largest |h - h(0) - impulses| over the largest sum of |h_i|; worse of linear and angular */
+    double closure_error;   /* m or rad, of loops */
+    int judged, held;       /* success was asked for; and given */
     double position_error_m, attitude_error_deg; /* largest over the time of holding */
     int fingers_lost, fingers_slipped, finger_count;
     double slip_worst_m;

@@ -76,7 +76,7 @@ static soa_status add_body(composer *c, const soa_part *part) {
         const char *name;
         soa_joint_type type;
         int axis;
-    } freedom[6] = {{"x", SOA_PRISMATIC, 0},  {"y", SOA_PRISMATIC, 1},  {"z", SOA_PRISMATIC, 2},
+    } freedom[6] = {{"x", SOA_PRISMATIC, 0},  {"y", SOA_PRISMATIC, 1},    {"z", SOA_PRISMATIC, 2},
                     {"yaw", SOA_REVOLUTE, 2}, {"pitch", SOA_REVOLUTE, 1}, {"", SOA_REVOLUTE, 0}};
     soa_body_def *body = NULL;
     if (part->massless_links)
@@ -134,8 +134,8 @@ static soa_status add_model(composer *c, const soa_part *part) {
         joint->friction_negative = info.friction_negative * part->friction_scale;
         joint->stiffness = info.stiffness, joint->rest = info.rest;
         joint->lower = info.lower, joint->upper = info.upper, joint->max_speed = info.max_speed;
-        joint->max_effort = !(info.max_effort < INFINITY) && part->effort > 0 && info.type != SOA_FREE ? part->effort
-                                                                                                      : info.max_effort;
+        joint->max_effort =
+            !(info.max_effort < INFINITY) && part->effort > 0 && info.type != SOA_FREE ? part->effort : info.max_effort;
         if (info.mimic >= 0)
             joint->mimic = first + info.mimic, joint->mimic_ratio = info.mimic_ratio,
             joint->mimic_offset = info.mimic_offset;
@@ -178,7 +178,7 @@ static soa_status add_frames(composer *c, const soa_part *part) {
 }
 
 soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
-                        soa_report *report) {
+                            soa_report *report) {
     static const soai_estimate truth = {1, 1, 1};
     composer c = {.scenario = scenario, .estimate = estimate ? estimate : &truth, .report = report};
     soa_status s = scenario->part_count > 0 ? SOA_OK

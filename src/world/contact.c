@@ -113,7 +113,8 @@ soa_status soai_contact_open(soa_world *w, soa_report *report) {
         char path[1024];
         const double k = from->mesh_scale;
         if (from->mesh)
-            status = soa_hull_from_mesh(mesh_path(sc, from->mesh, path, sizeof path), (double[3]){k, k, k}, &s->hull, &inner);
+            status = soa_hull_from_mesh(mesh_path(sc, from->mesh, path, sizeof path), (double[3]){k, k, k}, &s->hull,
+                                        &inner);
         else if (from->shape.type == SOA_SHAPE_POLYTOPE && !from->shape.neighbours)
             status = soa_hull_from_points(from->shape.vertices, from->shape.vertex_count, &s->hull, &inner);
         if (!status) {

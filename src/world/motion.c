@@ -391,13 +391,14 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
         w->ark = implicit ? ARKStepCreate(NULL, derivative, 0, w->vector, w->context)
                           : ARKStepCreate(derivative, NULL, 0, w->vector, w->context);
         if (!w->ark) return SOA_E_MEMORY;
-        bad = ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
-              ARKStepSetErrHandlerFn(w->ark, keep_message, w) || ARKStepSetMaxNumSteps(w->ark, -1) ||
-              ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetCFLFraction(w->ark, 0.999) ||
-              /* the state at the end of a tick is read off the interpolant: one that is exact there and asks for no forces */
-              ARKStepSetInterpolantType(w->ark, ARK_INTERP_LAGRANGE) || ARKStepSetInterpolantDegree(w->ark, 1) ||
-              ARKStepSetMaxErrTestFails(w->ark, 30) ||
-              ARKStepSetMinStep(w->ark, o->method == SOA_INTEGRATE_FIXED ? 0 : error_step);
+        bad =
+            ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
+            ARKStepSetErrHandlerFn(w->ark, keep_message, w) || ARKStepSetMaxNumSteps(w->ark, -1) ||
+            ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetCFLFraction(w->ark, 0.999) ||
+            /* the state at the end of a tick is read off the interpolant: one that is exact there and asks for no forces */
+            ARKStepSetInterpolantType(w->ark, ARK_INTERP_LAGRANGE) || ARKStepSetInterpolantDegree(w->ark, 1) ||
+            ARKStepSetMaxErrTestFails(w->ark, 30) ||
+            ARKStepSetMinStep(w->ark, o->method == SOA_INTEGRATE_FIXED ? 0 : error_step);
         if (!bad && (w->meeting_count || o->max_joint_step > 0)) bad = ARKStepSetStabilityFn(w->ark, bound_step, w);
         if (!bad && implicit)
             bad = ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) ||
@@ -409,8 +410,9 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
             if (table == ARKODE_ERK_NONE)
                 return soai_scenario_fault(w->scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
                                            "integration: order %d is not offered; 2, 3, 4, 5, 6 or 8 are", o->order);
-            bad = o->method == SOA_INTEGRATE_FIXED && o->order == 4 ? classical(w->ark)
-                                                                    : ARKStepSetTableNum(w->ark, ARKODE_DIRK_NONE, table);
+            bad = o->method == SOA_INTEGRATE_FIXED && o->order == 4
+                      ? classical(w->ark)
+                      : ARKStepSetTableNum(w->ark, ARKODE_DIRK_NONE, table);
         }
     }
     return bad ? SOA_E_MEMORY : SOA_OK;
@@ -430,7 +432,9 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
         return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t, info.link,
                            soa_status_text(s));
     if (flag == ARK_TOO_MUCH_WORK)
-        return soai_report(report, s, -1, 0, "stopped at t = %.9g s: more than %d steps in one tick; too stiff for this method?", t, STEPS_MOST);
+        return soai_report(report, s, -1, 0,
+                           "stopped at t = %.9g s: more than %d steps in one tick; too stiff for this method?", t,
+                           STEPS_MOST);
     return soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s%s%s", t, soa_status_text(s),
                        w->message[0] ? "; " : "", w->message);
 }

@@ -230,11 +230,10 @@ static bool read_twist(soai_reader *r, const soai_node *node, double twist[6]) {
 
 /* {name: left_hand, on: left_link6, at: {xyz: ...}} */
 static bool read_part_frame(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
-    static const soai_field fields[] = {
-        {.key = "name", .kind = SOAI_F_NAME, .offset = offsetof(soa_part_frame, name)},
-        {.key = "on", .kind = SOAI_F_TEXT, .offset = offsetof(soa_part_frame, on)},
-        {.key = "at", .kind = SOAI_F_PLACE, .offset = offsetof(soa_part_frame, place)},
-        {0}};
+    static const soai_field fields[] = {{.key = "name", .kind = SOAI_F_NAME, .offset = offsetof(soa_part_frame, name)},
+                                        {.key = "on", .kind = SOAI_F_TEXT, .offset = offsetof(soa_part_frame, on)},
+                                        {.key = "at", .kind = SOAI_F_PLACE, .offset = offsetof(soa_part_frame, place)},
+                                        {0}};
     soa_part_frame *f = one;
     const soa_part_frame *all = f - number;
     (void)context;

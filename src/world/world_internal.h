@@ -27,7 +27,7 @@ typedef struct soai_estimate {
 /* One model of all parts; Coulomb friction is left out of it (`friction`, two numbers per v coordinate, up and down; may be
  * NULL).  Frames and joints are named "part.name"; the frame of a body given in the scenario bears the part's name. */
 soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
-                        soa_report *report);
+                            soa_report *report);
 /* A report about something written at `mark` of the scenario's file. */
 soa_status soai_scenario_fault(const soa_scenario *scenario, soa_mark mark, soa_status status, soa_report *report,
                                const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -49,19 +49,19 @@ typedef struct soai_touch {
     unsigned id;
     double point[3], normal[3]; /* half way between the shapes; from b to a */
     double distance, rate;
-    double pressure, stored;          /* normal force, N; energy of the normal and tangential springs, J */
+    double pressure, stored;           /* normal force, N; energy of the normal and tangential springs, J */
     double velocity[3], tangential[3]; /* of a against b across the normal; force on a */
-    double bound;                     /* friction * pressure */
-    double depth, offset, weight;     /* margin - distance - offset, what does not count of it, share of the law */
-    double stiffness;                 /* tangential */
-    double spring_rate[3], slip_rate; /* of the tangential spring; m/s of slip */
-    int sliding, saved;               /* saved: below the least distance */
+    double bound;                      /* friction * pressure */
+    double depth, offset, weight;      /* margin - distance - offset, what does not count of it, share of the law */
+    double stiffness;                  /* tangential */
+    double spring_rate[3], slip_rate;  /* of the tangential spring; m/s of slip */
+    int sliding, saved;                /* saved: below the least distance */
 } soai_touch;
 /* A touch that lasts: kept from step to step with its tangential spring. */
 typedef struct soai_slot {
     int meeting; /* -1: free */
     unsigned id;
-    int sliding, unused; /* no padding: states are compared as bytes */
+    int sliding, unused;    /* no padding: states are compared as bytes */
     double slipped, before; /* m, since it began; up to when fingers began to count */
     double point[3], t;     /* where and when it was last seen */
     double depth, offset, weight;
@@ -70,26 +70,27 @@ soa_status soai_contact_force(const soa_contact_pair *law, double distance, doub
                               int *saved);
 
 enum {
-    SOAI_SUPPLIED,    /* by motors */
-    SOAI_VISCOUS,     /* taken by viscous friction of joints */
-    SOAI_RUBBED,      /* put in by Coulomb friction of joints (negative) */
-    SOAI_STOPPED,     /* by stops */
-    SOAI_CONTACT,     /* by contacts */
-    SOAI_DISTURBED,   /* by disturbances */
-    SOAI_IMPULSE,     /* six numbers: impulse of disturbances about the origin */
+    SOAI_SUPPLIED,  /* by motors */
+    SOAI_VISCOUS,   /* taken by viscous friction of joints */
+    SOAI_RUBBED,    /* put in by Coulomb friction of joints (negative) */
+    SOAI_STOPPED,   /* by stops */
+    SOAI_CONTACT,   /* by contacts */
+    SOAI_DISTURBED, /* by disturbances */
+    SOAI_IMPULSE,   /* six numbers: impulse of disturbances about the origin */
     SOAI_LEDGER = SOAI_IMPULSE + 6
 };
 
 typedef struct soai_stats {
     int64_t steps, rejected, evaluations, touches, releases, slips, saves;
     int64_t forced; /* steps over a jump of forces, without error control */
-    double wall; /* s */
+    double wall;    /* s */
     double energy_start, energy_scale, balance_worst;
     double momentum_start[6], momentum_scale[2], momentum_worst[2];
     double closure_worst;
-    double contact_least, created_worst; /* J: least of work of contacts and what they store; most it ever rose above that */
+    double contact_least,
+        created_worst; /* J: least of work of contacts and what they store; most it ever rose above that */
     int grasped, fingers_lost, fingers_slipped, unused; /* grasped: all fingers have touched at once */
-    double slip_worst;      /* m, of a finger since the phase that counts */
+    double slip_worst;                                  /* m, of a finger since the phase that counts */
     double squeeze_least, squeeze_most, squeeze_sum, position_worst, attitude_worst;
     int64_t hold_samples;
 } soai_stats;
@@ -115,7 +116,7 @@ struct soa_world {
     soa_constraints *constraints; /* NULL: none */
     int nq, nv, bodies;
     double *friction_up, *friction_down, *damping, *lower, *upper, *stop_k, *stop_c, *effort; /* nv each */
-    unsigned char *actuated, *angle;                                                    /* nv; nq: it turns */
+    unsigned char *actuated, *angle;                                                          /* nv; nq: it turns */
     int *v_of_q;
     int *body_frame; /* bodies + 1 */
 
@@ -126,22 +127,22 @@ struct soa_world {
     int *order, (*pairs)[2];
     soa_bounds *bounds;
     soa_frame *pose;
-    double *twist;          /* of solids, 6 each, world axes at their frame's origin */
-    soai_touch *touch;      /* of the last evaluation */
+    double *twist;     /* of solids, 6 each, world axes at their frame's origin */
+    soai_touch *touch; /* of the last evaluation */
     int touch_count, touch_most;
     int slot_count;
     int *first_slot, *next_slot; /* of each meeting, -1: none; of each slot.  Follow from the slots */
     unsigned char *met;          /* meetings, zero between calls */
     soa_bounds *reach;           /* boxes of what solids can reach within a tick */
-    double *wrench;         /* 6 for each body, world axes, at its origin */
+    double *wrench;              /* 6 for each body, world axes, at its origin */
     soa_wrench *wrenches;
-    int *disturbed;         /* frames */
-    int is_free;            /* nothing outside acts but disturbances */
+    int *disturbed; /* frames */
+    int is_free;    /* nothing outside acts but disturbances */
 
     /* the state: one block */
     soai_state *state;
     size_t state_size;
-    double *y;              /* q, v, ledger, tangential springs, joint springs: in the block */
+    double *y; /* q, v, ledger, tangential springs, joint springs: in the block */
     int y_count, at_v, at_ledger, at_slots, at_joints;
     soai_slot *slots;
     soa_distance_cache *caches, *spare_caches; /* spare: outside the block, for looks that must not change it */
@@ -162,13 +163,13 @@ struct soa_world {
     int body;
     char message[200];
     soai_controller *controller;
-    soai_sensors *sensors;  /* NULL: nobody measures */
+    soai_sensors *sensors; /* NULL: nobody measures */
     soa_world_torque_fn *torque_fn;
     void *torque_user;
-    soa_status failed;      /* a tick failed: the state is that of a part of a tick */
+    soa_status failed; /* a tick failed: the state is that of a part of a tick */
     char failed_text[200];
     int object, object_base; /* frames of the success; -1: none */
-    double *numbers; /* memory of the arrays */
+    double *numbers;         /* memory of the arrays */
     void *block;
     soa_world_event *events; /* since the last look */
     int event_count, event_most;
@@ -181,12 +182,13 @@ struct soa_world {
 
 /* motion.c */
 soa_status soai_motion(soa_world *w, double t, const double *y, double *rate);
-soa_status soai_look(soa_world *w, double t, const double *y);        /* touches at (t, y), into w->touch */
+soa_status soai_look(soa_world *w, double t, const double *y); /* touches at (t, y), into w->touch */
 soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[3], double *mass, double inertia[6],
                          double sums[2]);
 soa_status soai_solver_open(soa_world *w, soa_report *report);
 soa_status soai_advance(soa_world *w, double end, soa_report *report);
-void soai_event(soa_world *w, double t, const char *kind, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void soai_event(soa_world *w, double t, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* contact.c */
 soa_status soai_contact_open(soa_world *w, soa_report *report);
 soa_status soai_contact_evaluate(soa_world *w, double t, const double *y);
