@@ -20,7 +20,7 @@ find_program(SOA_CXX NAMES ${CMAKE_CXX_COMPILER} $ENV{CXX} c++ g++ clang++)
 # them, and they need not be fast but to compile.
 add_library(soa_oracles STATIC tests/oracle_complex.c tests/oracle_quad.c)
 target_include_directories(soa_oracles PUBLIC include src PRIVATE src/dynamics)
-target_compile_options(soa_oracles PRIVATE $<IF:$<C_COMPILER_ID:Clang>,-O0,-O1> -Wno-psabi)
+target_compile_options(soa_oracles PRIVATE -O0 -Wno-psabi)
 if(SOA_SANITIZE)
   target_compile_options(soa_oracles PRIVATE -fno-sanitize=all)
 endif()

@@ -113,7 +113,7 @@ static void bounce_against_reference(void **state) {
         const soa_contact_pair *p = &s.scenario->contacts[0];
         const double touch = sqrt(2 * (h0 - 2e-3) / g);
         double x = 2e-3, v = -g * touch, t = touch, dt = 1e-8, release = 0, least = x, seen = 0, gone = 0;
-        while (t < touch + 0.2 && !release) {
+        while (t < touch + 0.2 && release == 0) {
             double k[4][2];
             for (int i = 0; i < 4; ++i) {
                 const double c = i == 0   ? 0
@@ -135,12 +135,12 @@ static void bounce_against_reference(void **state) {
         while (soa_world_time(s.world) < up + 0.01) {
             OK(tick(&s));
             const soa_world_event *e = event_of(&s, "touch");
-            if (e && !seen) seen = e->t;
+            if (e && seen == 0) seen = e->t;
             e = event_of(&s, "release");
-            if (e && !gone) gone = e->t;
+            if (e && gone == 0) gone = e->t;
             const double z = q_of(&s, "ball.root")[2] - 0.05;
             low = fmin(low, z);
-            if (gone && fabs(soa_world_time(s.world) - up) < 6e-4) /* from the parabola at this sample */
+            if (gone != 0 && fabs(soa_world_time(s.world) - up) < 6e-4) /* from the parabola at this sample */
                 z_top = z + 0.5 * v_of(&s, "ball.root")[5] * v_of(&s, "ball.root")[5] / g;
         }
         const soa_world_summary sum = summary_of(&s);
@@ -188,7 +188,7 @@ static void linear_contact_time(void **state) {
     (void)state;
     stage s = ball_on_plane(SOA_CONTACT_LINEAR, 0, 0, 0.012, -0.1, "");
     double touch = 0, release = 0;
-    while (!release && soa_world_time(s.world) < 1) {
+    while (release == 0 && soa_world_time(s.world) < 1) {
         OK(tick(&s));
         if (event_of(&s, "touch")) touch = event_of(&s, "touch")->t;
         if (event_of(&s, "release")) release = event_of(&s, "release")->t;

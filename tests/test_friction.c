@@ -118,7 +118,7 @@ static void ball_comes_to_roll(void **state) {
         velocity_of(&s, "ball.root", v);
         /* turns about y alone: body and world axes share it */
         const double slip = v[0] - v_of(&s, "ball.root")[1] * r;
-        if (!when && slip < 1e-3 * v0) when = soa_world_time(s.world);
+        if (when == 0 && slip < 1e-3 * v0) when = soa_world_time(s.world);
     }
     printf("  rolls after %.5f s, closed form %.5f; speed %.7f, closed form %.7f\n", when, 2 * v0 / (7 * mu * g), v[0],
            5. / 7 * v0);
