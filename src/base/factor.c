@@ -35,7 +35,8 @@ int soai_qr(int m, int n, double *A, double *beta, int *pivot, double tolerance)
         beta[j] = 0;
         if (!(size > 0)) continue;
         const double head = A[n * j + j], alpha = head > 0 ? -size : size, v0 = head - alpha;
-        for (int r = j + 1; r < m; ++r) A[n * r + j] /= v0; /* v = (1, ...) */
+        const double by = 1 / v0;
+        for (int r = j + 1; r < m; ++r) A[n * r + j] *= by; /* v = (1, ...) */
         beta[j] = -v0 / alpha;
         A[n * j + j] = alpha;
         for (int c = j + 1; c < n; ++c) {

@@ -398,25 +398,39 @@ static soa_status by_kkt(const input *in, gram *s) {
     return SOA_OK;
 }
 
+/* M = C C' in place, lower triangle, the diagonal of C as its reciprocals.  0: M is not positive definite. */
+static int cholesky(int n, double *C) {
+    for (int j = 0; j < n; ++j) {
+        const double d = C[n * j + j] - dot(j, C + n * j, C + n * j);
+        if (!(d > 0)) return 0;
+        C[n * j + j] = 1 / sqrt(d);
+        for (int i = j + 1; i < n; ++i) C[n * i + j] = (C[n * i + j] - dot(j, C + n * i, C + n * j)) * C[n * j + j];
+    }
+    return 1;
+}
+/* x = C^-1 x, from the first number on that is not zero: a row of G begins with the joints of its loop; and C^-' x */
+static void solve_lower(int n, const double *C, double *x) {
+    int first = 0;
+    while (first < n && x[first] == 0) ++first;
+    for (int i = first; i < n; ++i) x[i] = (x[i] - dot(i - first, C + n * i + first, x + first)) * C[n * i + i];
+}
+static void solve_upper(int n, const double *C, double *x) {
+    for (int i = n - 1; i >= 0; --i) { /* by rows of C */
+        const double *row = C + n * i, xi = x[i] *= row[i];
+        for (int k = 0; k < i; ++k) x[k] -= row[k] * xi;
+    }
+}
 /* method 3 */
 static soa_status by_null_space(const input *in, gram *s) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv, rows = in->rows;
     soa_status bad = dense_start(in);
     if (bad) return bad;
-    double *C = c->M; /* M = C C', in place, lower triangle */
-    for (int j = 0; j < nv; ++j) {
-        const double d = C[nv * j + j] - dot(j, C + nv * j, C + nv * j);
-        if (!(d > 0)) return SOA_E_HINGE_SINGULAR;
-        C[nv * j + j] = sqrt(d);
-        for (int i = j + 1; i < nv; ++i)
-            C[nv * i + j] = (C[nv * i + j] - dot(j, C + nv * i, C + nv * j)) / C[nv * j + j];
-    }
+    if (!cholesky(nv, c->M)) return SOA_E_HINGE_SINGULAR;
+    const double *C = c->M;
+    solve_lower(nv, C, c->torque); /* C^-1 (tau - bias), C^-1 G' */
     memcpy(c->Y, c->G, (size_t)rows * (size_t)nv * sizeof *c->Y);
-    for (int r = -1; r < rows; ++r) { /* C^-1 (tau - bias), C^-1 G' */
-        double *x = r < 0 ? c->torque : c->Y + (size_t)r * (size_t)nv;
-        for (int i = 0; i < nv; ++i) x[i] = (x[i] - dot(i, C + nv * i, x)) / C[nv * i + i];
-    }
+    for (int r = 0; r < rows; ++r) solve_lower(nv, C, c->Y + (size_t)r * (size_t)nv);
     qr_factor(c, rows, c->Y, in->options, s);
     double *x = c->torque, *y = c->right;
     soai_qr_apply(nv, rows, c->K, c->beta, 1, x); /* Q'x0: the first rank numbers are held, the rest is free */
@@ -431,10 +445,7 @@ static soa_status by_null_space(const input *in, gram *s) {
     unscale(c, s, c->part, c->lambda);
     if (in->least) soai_gram_least(c, s, c->lambda);
     soai_qr_apply(nv, rows, c->K, c->beta, 0, x);
-    for (int i = nv - 1; i >= 0; --i) { /* vdot = C^-' x */
-        for (int k = i + 1; k < nv; ++k) x[i] -= C[nv * k + i] * x[k];
-        x[i] /= C[nv * i + i];
-    }
+    solve_upper(nv, C, x); /* vdot = C^-' x */
     memcpy(c->vdot, x, (size_t)nv * sizeof *x);
     return SOA_OK;
 }
@@ -528,14 +539,12 @@ soa_status soa_closed_response(soa_constraints *c, soa_work *w, const double *fo
         x = c->x;
     } else { /* C^-' Z Z' C^-1 */
         const double *C = c->M;
-        for (int i = 0; i < nv; ++i) x[i] = (force[i] - dot(i, C + nv * i, x)) / C[nv * i + i];
+        memcpy(x, force, (size_t)nv * sizeof *x);
+        solve_lower(nv, C, x);
         soai_qr_apply(nv, rows, c->K, c->beta, 1, x);
         for (int k = 0; k < s->rank; ++k) x[k] = 0;
         soai_qr_apply(nv, rows, c->K, c->beta, 0, x);
-        for (int i = nv - 1; i >= 0; --i) {
-            for (int k = i + 1; k < nv; ++k) x[i] -= C[nv * k + i] * x[k];
-            x[i] /= C[nv * i + i];
-        }
+        solve_upper(nv, C, x);
     }
     memcpy(qdd, x, (size_t)nv * sizeof *qdd);
     return SOA_OK;

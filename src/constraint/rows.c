@@ -11,23 +11,38 @@
 #include "constraint_internal.h"
 #include "../spatial/algebra.h"
 
+/* Where a frame's origin is in the world. */
+static void origin_of(const soa_model *m, const soa_work *w, int frame, double p[3]) {
+    const soai_frame_row *f = SOAI_AT(m, soai_frame_row, frame) + frame;
+    memcpy(p, f->p, sizeof f->p);
+    if (!f->body) return;
+    rot_mul(w->w.Rw + 9 * f->body, f->p, p);
+    for (int j = 0; j < 3; ++j) p[j] += w->w.pw[3 * f->body + j];
+}
 soa_status soai_place_of(const soa_model *m, soa_work *work, int frame, const soa_frame *in, place *out) {
-    soa_frame X;
-    double V[6], A[6], t[3];
-    soa_status s = soa_pose(m, work, frame, &X);
-    if (s || (s = soa_velocity(m, work, frame, SOA_AXES_WORLD, V)) ||
-        (s = soa_acceleration_classical(m, work, frame, SOA_AXES_WORLD, A)))
-        return s;
-    rot_rot(X.R, in->R, out->R);
-    rot_mul(X.R, in->p, out->arm);
-    for (int j = 0; j < 3; ++j) {
-        out->p[j] = X.p[j] + out->arm[j];
-        out->w[j] = V[j], out->v[j] = V[3 + j], out->wd[j] = A[j], out->vd[j] = A[3 + j];
+    if (work->model != m || !work->has_kinematics || frame < 0 || frame >= m->frames) return SOA_E_ARGUMENT;
+    const soai_frame_row *f = SOAI_AT(m, soai_frame_row, frame) + frame;
+    double R[9], local[3];
+    if (!f->body) { /* the world: at rest */
+        memset(out, 0, sizeof *out);
+        rot_rot(f->R, in->R, out->R);
+        rot_mul(f->R, in->p, out->arm);
+        for (int j = 0; j < 3; ++j) out->p[j] = f->p[j] + out->arm[j];
+        return SOA_OK;
     }
-    v3_cross_add(V, out->arm, out->v);
-    v3_cross_add(A, out->arm, out->vd);
-    v3_cross(V, out->arm, t);
-    v3_cross_add(V, t, out->vd);
+    const double *const Rw = work->w.Rw + 9 * f->body, *const V = work->w.b[f->body].V, *const A = work->w.b[f->body].A;
+    rot_rot(Rw, f->R, R);
+    rot_rot(R, in->R, out->R);
+    rot_mul(R, in->p, out->arm);
+    origin_of(m, work, frame, out->p);
+    rot_mul(f->R, in->p, local);
+    double v[3], vd[3]; /* of the place's point, body axes; spatial so far */
+    for (int j = 0; j < 3; ++j) out->p[j] += out->arm[j], local[j] += f->p[j], v[j] = V[3 + j], vd[j] = A[3 + j];
+    v3_cross_add(V, local, v);
+    v3_cross_add(A, local, vd);
+    v3_cross_add(V, v, vd); /* classical = spatial + w x v */
+    rot_mul(Rw, V, out->w), rot_mul(Rw, v, out->v);
+    rot_mul(Rw, A, out->wd), rot_mul(Rw, vd, out->vd);
     return SOA_OK;
 }
 
@@ -500,21 +515,22 @@ static reach reach_of(const soa_model *m, const soa_work *w, const soa_constrain
         const int i = meet[0] < meet[1];
         meet[i] = w->view.body[meet[i]].parent;
     }
-    reach x = {{0, 0}, 0, 4, {0, 0}};
+    reach x = {{0, 0}, 0, 4, {0, 0}}; /* squares, to the end */
     for (int i = 0; i < 2; ++i) {
-        soa_frame X;
+        double at[3];
         int own = 1;
-        if (soa_pose(m, w, frame[i], &X)) continue;
-        x.all = fmax(x.all, sqrt(v3_dot(X.p, X.p)));
+        origin_of(m, w, frame[i], at);
+        x.all = fmax(x.all, v3_dot(at, at));
         for (int b = body[i]; b; b = w->view.body[b].parent, ++x.depth) {
             double arm[3];
-            for (int j = 0; j < 3; ++j) arm[j] = X.p[j] - w->w.pw[3 * b + j];
-            const double far = sqrt(v3_dot(arm, arm));
+            for (int j = 0; j < 3; ++j) arm[j] = at[j] - w->w.pw[3 * b + j];
+            const double far = v3_dot(arm, arm);
             if (b == meet[0]) own = 0;
             if (own) x.own[i] = fmax(x.own[i], far), x.moved[i] = 1;
             x.all = fmax(x.all, far);
         }
     }
+    x.own[0] = sqrt(x.own[0]), x.own[1] = sqrt(x.own[1]), x.all = sqrt(x.all);
     return x;
 }
 
@@ -524,12 +540,17 @@ static reach reach_of(const soa_model *m, const soa_work *w, const soa_constrain
 static void walk(const soa_model *m, const soa_work *w, int body, int stop, const double point[3], int side, int rows,
                  const constraint_row *row, double *G, double *sum, double *bound) {
     const soai_map *map = SOAI_AT(m, soai_map, map_v);
+    double size[6];
+    for (int r = 0; r < rows; ++r) {
+        const double *f = side ? row[r].force2 : row[r].force1;
+        size[r] = v6_dot(f, f);
+    }
     for (int i = body; i != stop; i = w->view.body[i].parent) {
         const soai_body_double *b = w->view.body + i;
         const int varies = b->type == SOA_UNIVERSAL || b->type == SOA_PLANAR;
         double arm[3];
         for (int j = 0; j < 3; ++j) arm[j] = point[j] - w->w.pw[3 * i + j];
-        const double far = sqrt(v3_dot(arm, arm));
+        const double far = v3_dot(arm, arm);
         for (int c = 0; c < b->nv; ++c) {
             const double *H = varies ? w->w.H + 6 * (b->iv + c) : w->view.dof[b->iv + c].H;
             const int to = m->nm ? map[b->iv + c].user : b->iv + c;
@@ -537,13 +558,13 @@ static void walk(const soa_model *m, const soa_work *w, int body, int stop, cons
             double turn[3], shift[3];
             rot_mul(w->w.Rw + 9 * i, H, turn);
             rot_mul(w->w.Rw + 9 * i, H + 3, shift);
-            const double turning = v3_dot(turn, turn) * (1 + far * far) + v3_dot(shift, shift);
+            const double turning = ratio * ratio * (v3_dot(turn, turn) * (1 + far) + v3_dot(shift, shift));
             v3_cross_add(turn, arm, shift);
             for (int r = 0; r < rows; ++r) {
                 const double *f = side ? row[r].force2 : row[r].force1;
                 const double x = ratio * (v3_dot(turn, f) + v3_dot(shift, f + 3));
                 G[(size_t)r * (size_t)m->nv + (size_t)to] += x;
-                sum[r] += x * x, bound[r] += ratio * ratio * turning * v6_dot(f, f);
+                sum[r] += x * x, bound[r] += turning * size[r];
             }
         }
     }
@@ -560,9 +581,10 @@ static void form(const soa_model *m, soa_work *w, const soa_constraint_def *def,
     }
     if (row->absolute) stop[0] = 0, stop[1] = body[1];
     for (int side = 0; side < 2; ++side) {
-        soa_frame X;
-        if (body[side] != stop[side] && !soa_pose(m, w, frame[side], &X))
-            walk(m, w, body[side], stop[side], X.p, side, count, row, out, sum, bound);
+        double at[3];
+        if (body[side] == stop[side]) continue;
+        origin_of(m, w, frame[side], at);
+        walk(m, w, body[side], stop[side], at, side, count, row, out, sum, bound);
     }
 }
 soa_status soa_constraint_free_row(soa_constraints *c, soa_work *w, int number, int coordinate, double *row,

@@ -12,7 +12,7 @@
 static const double break_margin = 1e-7;
 /* Speeds (rad/s, m/s) of a pinned coordinate that show that nothing holds it. */
 static const double pinned_speed = 1e-8;
-/* Loops make J N J' singular: this much of its largest diagonal entry is added, and taken back by iteration. */
+/* Loops make J N J' singular: this much of its largest diagonal entry is added where stuck ones are told from others. */
 static const double softness = 1e-10;
 
 static double dot(int n, const double *a, const double *b) {
@@ -95,7 +95,15 @@ const char *soai_rubbing_name(const soai_rubbing *r, int number) {
     return "?";
 }
 
-soa_status soai_rubbing_at(soai_rubbing *r, const double *q, const double *v) {
+/* What responses are measured by: that of the tree without its loops.  At a dead point the machine's own is rounding. */
+static void measure(soai_rubbing *r, const double *q) {
+    for (int i = 0; i < r->count; ++i) {
+        const double *row = r->list[i].row;
+        if (soa_minv_mul(r->model, r->work, q, row, r->N)) return; /* a massless link that only the loop holds */
+        r->largest = fmax(r->largest, dot(r->nv, row, r->N));
+    }
+}
+static soa_status rates(soai_rubbing *r, const double *q, const double *v) {
     soa_status s = r->cut ? soa_kinematics(r->model, r->work, q, v, NULL) : SOA_OK;
     for (int i = 0; i < r->count && !s; ++i) {
         soai_rub *k = r->list + i;
@@ -104,6 +112,12 @@ soa_status soai_rubbing_at(soai_rubbing *r, const double *q, const double *v) {
         k->rate = k->dof < 0 ? dot(r->nv, k->row, v) : v[k->dof];
     }
     return s;
+}
+soa_status soai_rubbing_at(soai_rubbing *r, const double *q, const double *v) {
+    const soa_status s = rates(r, q, v);
+    if (s || r->largest > 0 || !r->count) return s;
+    measure(r, q);
+    return rates(r, q, v); /* what stands in the work space is the kinematics again */
 }
 static double torque_of(const soai_rub *k) {
     return k->mode > 0 ? -k->up : k->mode < 0 ? k->down : 0;
@@ -148,17 +162,47 @@ static soa_status responses(soai_rubbing *r, double *most) {
     *most = r->largest;
     return SOA_OK;
 }
-/* x of least norm with A x = b, as far as there is one: proximal steps, each with a softer A. */
+/* A = L L' with the largest pivots first, L n x rank row by row in place of A, rows in A's own order; `diagonal`: room.
+ * Pivots below `least` count as nothing: there the stuck ones hold each other. */
+static int halves(int n, double least, double *A, double *L, double *diagonal) {
+    int rank = 0;
+    for (int i = 0; i < n; ++i) diagonal[i] = A[i * n + i];
+    for (; rank < n; ++rank) {
+        int p = 0;
+        for (int i = 1; i < n; ++i)
+            if (diagonal[i] > diagonal[p]) p = i;
+        if (!(diagonal[p] > least)) break;
+        const double root = sqrt(diagonal[p]);
+        for (int i = 0; i < n; ++i) {
+            const double rest = (A[i * n + p] + A[p * n + i]) / 2 - dot(rank, L + i * n, L + p * n);
+            L[i * n + rank] = rest / root;
+            diagonal[i] -= L[i * n + rank] * L[i * n + rank];
+        }
+        diagonal[p] = 0;
+    }
+    return rank;
+}
+/* x of least norm with A x = b, as far as there is one: with A = L L', x = L (L'L)^-2 L' b; once more with what is left. */
 static soa_status least_norm(soai_rubbing *r, double most, const double *b, double *x) {
     const int n = r->stuck_count;
-    double *S = r->scratch, *left = S + n * n;
+    double *const L = r->scratch, *const B = L + n * n, *const y = B + n * n;
     for (int k = 0; k < n; ++k) x[k] = 0;
-    for (int pass = 0; pass < 3 && most > 0; ++pass) {
-        for (int k = 0; k < n; ++k) left[k] = b[k] - dot(n, r->A + k * n, x);
-        for (int k = 0; k < n * n; ++k) S[k] = r->A[k];
-        for (int k = 0; k < n; ++k) S[k * n + k] += softness * most;
-        if (!soai_cholesky_solve(n, S, left)) return SOA_E_HINGE_SINGULAR;
-        for (int k = 0; k < n; ++k) x[k] += left[k];
+    const int rank = halves(n, 10 * softness * most, r->A, L, y);
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int k = 0; k < rank; ++k) y[k] = 0;
+        for (int i = 0; i < n; ++i) {
+            const double left = b[i] - dot(n, r->A + i * n, x);
+            for (int k = 0; k < rank; ++k) y[k] += L[i * n + k] * left;
+        }
+        for (int twice = 0; twice < 2; ++twice) {
+            for (int k = 0; k < rank; ++k)
+                for (int l = 0; l <= k; ++l) {
+                    B[k * rank + l] = 0;
+                    for (int i = 0; i < n; ++i) B[k * rank + l] += L[i * n + k] * L[i * n + l];
+                }
+            if (!soai_cholesky_solve(rank, B, y)) return SOA_E_HINGE_SINGULAR;
+        }
+        for (int i = 0; i < n; ++i) x[i] += dot(rank, L + i * n, y);
     }
     return SOA_OK;
 }
