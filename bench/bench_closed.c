@@ -260,7 +260,6 @@ static int compare(const char *name, const closed_peer *const *peers, int peer_c
            "ms per s", "closure, m", "at 10 s", "energy, rel.", "at 10 s");
     for (int i = 0; i < WAYS; ++i) ours(&m, way[i].order, way[i].tolerance, &own[i]), print_run(&own[i]);
     double *qdd = calloc(3 * (size_t)m.nq, sizeof *qdd);
-    const double time = our_evaluation(&m);
     double evaluation[MOST_PEERS], beside[MOST_PEERS], apart[MOST_PEERS];
     for (int n = 0; n < peer_count; ++n) {
         char why[300] = "";
@@ -276,11 +275,10 @@ static int compare(const char *name, const closed_peer *const *peers, int peer_c
             theirs(&m, peers[n], peer, s, &other[others]), print_run(&other[others++]);
         peers[n]->close(peer);
     }
-    printf("  accelerations, one evaluation: libsoa %.2f us", time * 1e6);
     for (int n = 0; n < peer_count; ++n)
-        printf("; %s %.2f us (%.1f times; differs by %.0e from rest)", peers[n]->name, evaluation[n] * 1e6,
-               evaluation[n] / beside[n], apart[n]);
-    printf("\n");
+        printf("  accelerations, one evaluation, in turn: libsoa %.2f us, %s %.2f us: %.2f times (differs by %.0e from "
+               "rest)\n",
+               beside[n] * 1e6, peers[n]->name, evaluation[n] * 1e6, evaluation[n] / beside[n], apart[n]);
     for (int n = 0; n < peer_count; ++n)
         printf("  goal, evaluation faster than %s: %s\n", peers[n]->name,
                beside[n] < evaluation[n] ? "met" : "NOT MET");
