@@ -289,12 +289,12 @@ static void crowds(int ground, int patch, int cases, const char *name, double cr
 static void free_crowds(void **state) {
     (void)state;
     crowds(0, 0, 50, "free, one point for each pair", 1e-6);
-    crowds(0, 1, 12, "free, patches", 1e-2);
+    crowds(0, 1, 12, "free, patches", 1e-6);
 }
 static void crowds_on_ground(void **state) {
     (void)state;
     crowds(1, 0, 20, "on the ground, one point", 1e-5);
-    crowds(1, 1, 12, "on the ground, patches", 1e-2);
+    crowds(1, 1, 12, "on the ground, patches", 1e-6);
 }
 
 int main(void) {

@@ -7,8 +7,9 @@
  *             and x their distance over 10 margins, weight_i = 1 / (1 + sum_j a_j K(x_ij)), a_j = how deep j is against i, at
  *             most 1; a weight does not grow while the point presses.  A point that appears deeper than its motion can have
  *             brought it (the features that meet have changed) presses only with what comes on top: depth is counted from
- *             there.  So the force does not jump where clipping makes two corners out of one, and no energy comes from
- *             nothing.  The paper's law is left as it is.
+ *             there.  So the force does not jump where clipping makes two corners out of one.  What each point's spring
+ *             has taken is integrated with the motion, and it gives back no more: no energy comes from nothing, wherever
+ *             the points wander.  The paper's law is left as it is.
  * tangential  a spring s and a damper: f = -(k s + c v), cut to the bound friction * pressure (Coulomb).  s is part of
  *             the state (Dupont, Hayward, Armstrong & Altpeter 2002, an elasto-plastic friction law):
  *                 s' = v - phi(k |s| / bound) max(0, v . s/|s|) s/|s| + w x s,   phi from 0 below 0.9 to 1 at 1
@@ -277,6 +278,25 @@ static double weight_of(const soa_world *w, int first, int i, double margin) {
     return pressed ? fmin(1 / sum, w->slots[t->slot].weight) : 1 / sum;
 }
 
+/* A point of a patch may move along the bodies without work and be deeper then: its spring gives back no more than it
+ * took.  What it holds is in the state; where that is less than half of what its depth says, it springs back with less.
+ * Going up, what the damper takes is left in it until the step ends: rates without corners. */
+static int has_tank(const soa_contact_pair *law) {
+    return law->patch && law->law != SOA_CONTACT_PAPER;
+}
+static soa_status give_back(const soa_world *w, soai_touch *t, const soa_contact_pair *law, const double y[]) {
+    const double held = y[w->at_slots + SOAI_SLOT_NUMBERS * t->slot + SOAI_TANK];
+    const double least = 1e-9 * w->state->stats.energy_scale, said = t->stored;
+    double spring, unused;
+    int saved;
+    const soa_status s = soai_contact_force(law, t->distance + t->offset, 0, &spring, &unused, &saved);
+    const double part = t->rate > 0 && said > 0 ? fmin(1, fmax(0, 2 * (held + least) / (said + least))) : 1;
+    t->pressure *= part;
+    t->said = said, t->stored = held;
+    t->tank_rate = t->rate > 0 ? -t->pressure * t->rate : -t->weight * spring * t->rate;
+    return s;
+}
+
 /* Its forces. */
 static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     const soai_meeting *m = &w->meetings[t->meeting];
@@ -288,13 +308,14 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     soa_status s = soai_contact_force(&softer, t->distance + t->offset, t->rate, &t->pressure, &t->stored, &t->saved);
     if (s) return s;
     t->pressure *= t->weight, t->stored *= t->weight;
+    if (has_tank(law) && t->slot >= 0 && (s = give_back(w, t, law, y))) return s;
     t->bound = law->friction * fmax(t->pressure, 0);
     if (!(law->friction > 0)) return SOA_OK;
     const double k = t->weight * law->tangential_stiffness, c = t->weight * law->tangential_damping;
     double spin = 0;
     t->stiffness = k;
     if (t->slot >= 0)
-        across_normal(y + w->at_slots + 3 * t->slot, t->normal, across);
+        across_normal(y + w->at_slots + SOAI_SLOT_NUMBERS * t->slot, t->normal, across);
     else
         across[0] = across[1] = across[2] = 0;
     for (int j = 0; j < 3; ++j) {
@@ -422,7 +443,7 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
             soai_event(w, t, "release", "%s %s", w->solids[m->a].name, w->solids[m->b].name);
         }
         *slot = (soai_slot){.meeting = -1};
-        for (int j = 0; j < 3; ++j) y[w->at_slots + 3 * k + j] = 0;
+        memset(y + w->at_slots + SOAI_SLOT_NUMBERS * k, 0, SOAI_SLOT_NUMBERS * sizeof *y);
     }
     int free_slot = 0;
     for (int i = 0; i < w->touch_count; ++i) {
@@ -435,7 +456,9 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
             if (free_slot == w->slot_count) continue; /* touch_at refuses more points than slots */
             now->slot = free_slot;
             w->slots[now->slot] = (soai_slot){.meeting = now->meeting, .t = t};
-            for (int j = 0; j < 3; ++j) y[w->at_slots + 3 * now->slot + j] = 0;
+            double *const kept = y + w->at_slots + SOAI_SLOT_NUMBERS * now->slot;
+            memset(kept, 0, SOAI_SLOT_NUMBERS * sizeof *kept);
+            if (has_tank(law)) kept[SOAI_TANK] = now->said = now->stored;
             if (w->first_slot[now->meeting] < 0) {
                 w->first_slot[now->meeting] = now->slot;
                 ++stats->touches;
@@ -444,11 +467,16 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         }
         soai_slot *slot = &w->slots[now->slot];
         slot->id = now->id;
+        if (has_tank(law)) { /* what the damper took, and what was lost on the way up */
+            double *const tank = y + w->at_slots + SOAI_SLOT_NUMBERS * now->slot + SOAI_TANK;
+            now->stored += fmin(*tank, now->said) - *tank;
+            *tank = fmin(*tank, now->said);
+        }
         slot->depth = now->depth, slot->offset = now->offset, slot->weight = now->weight;
         memcpy(slot->point, now->point, sizeof slot->point);
         if (now->saved) ++stats->saves;
         if (!(law->friction > 0)) continue;
-        double *spring = y + w->at_slots + 3 * now->slot, across[3];
+        double *spring = y + w->at_slots + SOAI_SLOT_NUMBERS * now->slot, across[3];
         across_normal(spring, now->normal, across);
         const double k = now->stiffness, length = sqrt(dot(across, across)), most = k > 0 ? now->bound / k : 0;
         const double part = length > most ? most / length : 1;

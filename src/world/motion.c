@@ -72,7 +72,10 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         push(w, w->solids[m->b].body, touch->point, force, -1);
         ledger[SOAI_CONTACT] += touch->pressure * touch->rate;
         for (int k = 0; k < 3; ++k) ledger[SOAI_CONTACT] += touch->tangential[k] * touch->velocity[k];
-        for (int k = 0; k < 3 && touch->slot >= 0; ++k) rate[w->at_slots + 3 * touch->slot + k] = touch->spring_rate[k];
+        if (touch->slot < 0) continue;
+        double *const kept = rate + w->at_slots + SOAI_SLOT_NUMBERS * touch->slot;
+        memcpy(kept, touch->spring_rate, sizeof touch->spring_rate);
+        kept[SOAI_TANK] = touch->tank_rate;
     }
     for (int i = 0; i < w->scenario->disturbance_count; ++i) {
         const soa_disturbance *d = &w->scenario->disturbances[i];
@@ -282,8 +285,11 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
     for (int i = 0; i < w->y_count; ++i) {
         double size = fabs(y[i]), absolute = o->absolute_tolerance;
         if (i < w->nq && w->angle[i] && size > 1) size = 1;
-        if (i >= w->at_ledger && i < w->at_slots) size = fmax(size, w->state->stats.energy_scale), absolute *= 10;
-        if (i >= w->at_slots) absolute = fmax(absolute, 1e-7); /* springs of friction: their rates have corners */
+        const int tank = i >= w->at_slots && i < w->at_joints && (i - w->at_slots) % SOAI_SLOT_NUMBERS == SOAI_TANK;
+        if ((i >= w->at_ledger && i < w->at_slots) || tank)
+            size = fmax(size, w->state->stats.energy_scale), absolute *= 10;
+        else if (i >= w->at_slots)
+            absolute = fmax(absolute, 1e-7); /* springs of friction: their rates have corners */
         out[i] = 1 / (o->relative_tolerance * size + absolute + 1e-15 * fabs(y[i]));
         if (!(out[i] > 0)) return -1;
     }

@@ -216,7 +216,7 @@ static soa_status open_success(soa_world *w, soa_report *report) {
 static soa_status open_memory(soa_world *w) {
     const size_t nv = (size_t)w->nv, nq = (size_t)w->nq, n = (size_t)w->bodies + 1;
     w->at_v = w->nq, w->at_ledger = w->nq + w->nv, w->at_slots = w->at_ledger + SOAI_LEDGER;
-    w->at_joints = w->at_slots + 3 * w->slot_count, w->y_count = w->at_joints + w->nv;
+    w->at_joints = w->at_slots + SOAI_SLOT_NUMBERS * w->slot_count, w->y_count = w->at_joints + w->nv;
     const size_t y = (size_t)w->y_count;
     double *at = w->numbers = calloc(10 * nv + nq + 3 * y + 6 * n + 1, sizeof *at);
     w->wrenches = calloc(n + 1, sizeof *w->wrenches);

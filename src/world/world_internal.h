@@ -55,9 +55,11 @@ typedef struct soai_touch {
     double depth, offset, weight;      /* margin - distance - offset, what does not count of it, share of the law */
     double stiffness;                  /* tangential */
     double spring_rate[3], slip_rate;  /* of the tangential spring; m/s of slip */
+    double tank_rate, said;            /* W into the normal spring; what its depth says it holds, J */
     int sliding, saved;                /* saved: below the least distance */
 } soai_touch;
-/* A touch that lasts: kept from step to step with its tangential spring. */
+/* A touch that lasts: kept from step to step.  In y: its tangential spring (3) and what its normal spring took (J). */
+enum { SOAI_TANK = 3, SOAI_SLOT_NUMBERS };
 typedef struct soai_slot {
     int meeting; /* -1: free */
     unsigned id;
