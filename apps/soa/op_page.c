@@ -22,7 +22,8 @@ enum {
     MOST_NUMBERS = 64,   /* rows of a result                */
     MOST_COUNTED = 1000, /* bodies for which operations are counted; the time grows with their square */
     MOST_PAGE = 1500000, /* bytes; then no more patterns  */
-    MOST_BODIES = 64,    /* named                           */
+    MOST_BODIES = 64,    /* named, all of them;             */
+    FEW_BODIES = 12,     /* the first, of more              */
     MOST_PROOF = 2000    /* characters of what is compared with FD1 */
 };
 
@@ -237,7 +238,8 @@ static int put_sweeps(writing *w) {
     app_out *out = w->out;
     sweep_list l = {NULL, 0, 0, 0};
     soa_plan_steps(w->plan, keep_step, &l);
-    out_text(out, "<h2>Its sweeps along the bodies</h2>\n");
+    out_text(out, "<h2 id=\"sweeps\">Its sweeps along the bodies</h2>\n");
+    svg_tree_define(out, w->tree);
     svg_tree_put(out, w->tree, &(svg_sweep){.way = SOA_MEMORYLESS},
                  "the bodies, from the base at the left to the tips");
     if (svg_tree_hidden(w->tree))
@@ -245,15 +247,15 @@ static int put_sweeps(writing *w) {
                    soa_body_count(w->page->model), svg_tree_hidden(w->tree));
     out_text(out, "<ul class=\"key\">");
     soa_body_info info;
-    for (int b = 1; b <= soa_body_count(w->page->model) && b <= MOST_BODIES; ++b)
+    const int bodies = soa_body_count(w->page->model), named = bodies > MOST_BODIES ? FEW_BODIES : bodies;
+    for (int b = 1; b <= named; ++b)
         if (soa_body(w->page->model, b, &info) == SOA_OK) {
             out_format(out, "<li><b>%d</b>", b);
             out_html(out, info.link);
             out_format(out, " <span class=\"note\">%s</span></li>", soa_joint_type_name(info.type));
         }
     out_text(out, "</ul>\n");
-    if (soa_body_count(w->page->model) > MOST_BODIES)
-        out_format(out, "<p class=\"note\">and %d more.</p>\n", soa_body_count(w->page->model) - MOST_BODIES);
+    if (bodies > named) out_format(out, "<p class=\"note\">and %d more.</p>\n", bodies - named);
     out_text(
         out,
         "<p class=\"note\">Base at the left, tips at the right; ◀ at a body: a frame of tip space. Arrows: a step that "
@@ -414,7 +416,7 @@ static void collect(writing *w, const soa_expr *e, int in_product) {
 }
 static void put_factors(writing *w) {
     app_out *out = w->out;
-    out_text(out, "<h2>Its factors as matrices</h2>\n");
+    out_text(out, "<h2 id=\"factors\">Its factors as matrices</h2>\n");
     if (soa_body_count(w->page->model) > OP_MATRIX_BODIES) {
         out_format(
             out,
@@ -575,11 +577,11 @@ int op_page_put(app_out *out, const op_page *page, char *message, size_t room) {
         bad = soa_plan_create(page->machine, w.better, &w.plan, message, room) != SOA_OK;
     }
     if (!bad) {
-        svg_tree_define(out, w.tree);
         bad = put_sweeps(&w);
         put_count(&w), put_result(&w), put_factors(&w);
         if (op_filter_in(w.given) || op_filter_in(w.better)) {
-            out_format(out, "<h2>The filter and the smoother in it</h2>\n<p>%s</p>\n", forward_dynamics(&w));
+            out_format(out, "<h2 id=\"filter\">The filter and the smoother in it</h2>\n<p>%s</p>\n",
+                       forward_dynamics(&w));
             op_filter_put(out);
         }
         out_format(out,

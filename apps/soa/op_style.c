@@ -21,6 +21,7 @@ const char *const op_style[] = {
     "    --s6:#0b3c6f;--edge:#888}\n",
     "  .s1,.s2,.s3,.s4,.s5,.s6{print-color-adjust:exact;-webkit-print-color-adjust:exact}\n",
     "  section.sweep,figure,tr,.flow{break-inside:avoid}\n",
+    "  pre{max-height:none}\n",
     "  h2,h3{break-after:avoid}\n",
     "}\n",
     "*{box-sizing:border-box}\n",

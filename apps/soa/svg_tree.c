@@ -180,10 +180,10 @@ void svg_tree_define(app_out *out, const svg_tree *t) {
         const node *n = t->nodes + i;
         if (n->tips) out_format(out, "<path class=\"tip\" d=\"M%g %gl11 -6v12z\"/>", x_of(n) + RADIUS - 1, n->y);
         if (n->body)
-            out_format(
-                out,
-                "<circle class=\"body\" cx=\"%g\" cy=\"%g\" r=\"%d\"/><text class=\"n\" x=\"%g\" y=\"%g\">%d</text>\n",
-                x_of(n), n->y, RADIUS, x_of(n), n->y + 4, n->body);
+            out_format(out,
+                       "<circle class=\"body\" cx=\"%g\" cy=\"%g\" r=\"%d\"/>"
+                       "<text class=\"%s\" x=\"%g\" y=\"%g\">%d</text>\n",
+                       x_of(n), n->y, RADIUS, n->body < 100 ? "n" : "n small", x_of(n), n->y + 4, n->body);
         else
             out_format(out,
                        "<rect class=\"more\" x=\"%g\" y=\"%g\" width=\"40\" height=\"24\" rx=\"8\"/>"
