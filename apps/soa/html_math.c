@@ -1,5 +1,5 @@
-/* html_math.c  expressions and recursions as HTML in the papers' letters: phi' becomes a Greek letter with a star, inv(D) a
- * power, z12 a letter with an index.  Names that are not the algebra's stay as they are, escaped. */
+/* html_math.c  expressions and recursions as HTML in the papers' letters: phi' becomes a Greek letter with a star,
+ * inv(D) a power, z12 a letter with an index. Names that are not the algebra's stay as they are, escaped. */
 #include "op_page.h"
 
 #include <ctype.h>

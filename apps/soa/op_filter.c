@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* ---- is it in there? ------------------------------------------------------------------------------------------------- */
+/* ---- is it in there? --------------------------------------------------------------------------------------------- */
 enum { INVERSE_OF_MASS = 1, INVERSE_OF_D = 2, FILTER = 4, SMOOTHER = 8 };
 static int seen(const soa_expr *e, int turned) {
     soa_expr_info info, inner;
@@ -27,7 +27,7 @@ int op_filter_in(const soa_expr *e) {
     return (found & INVERSE_OF_MASS) || (found & all) == all;
 }
 
-/* ---- the diagram: pieces of SVG, two halves of 500 by 320 ------------------------------------------------------------ */
+/* ---- the diagram: pieces of SVG, two halves of 500 by 320 -------------------------------------------------------- */
 static const char *const filter_svg[] = {
     "<svg class=\"flow\" viewBox=\"0 0 500 320\" role=\"img\" aria-label=\"Kalman filter, tips to base: prediction, "
     "innovations, gain, update\">\n"

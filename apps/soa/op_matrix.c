@@ -1,8 +1,9 @@
 /* op_matrix.c  the pattern of an operator's matrix, from the dense oracle at the machine's state.
  *
- * Rows and columns are grouped by bodies (by tips in tip space).  A block with any entry above ZERO times the largest of the
- * matrix is drawn, with data-row and data-column its numbers; its shade is the largest entry's decade.  Small matrices show
- * their entries too.  The words below a picture ("upper block triangular") are read off the pattern, not off the name. */
+ * Rows and columns are grouped by bodies (by tips in tip space). A block with any entry above ZERO times the
+ * largest of the matrix is drawn, with data-row and data-column its numbers; its shade is the largest entry's decade.
+ * Small matrices show their entries too. The words below a picture ("upper block triangular") are read off the
+ * pattern, not off the name. */
 #include "op_page.h"
 
 #include <math.h>
@@ -78,7 +79,7 @@ static int shade(double y, double most) {
     return down >= SHADES ? 1 : SHADES - (down < 0 ? 0 : down);
 }
 
-/* ---- the picture --------------------------------------------------------------------------------------------------- */
+/* ---- the picture ------------------------------------------------------------------------------------------------- */
 typedef struct frame {
     double unit, left, top;
     int fine;

@@ -1,8 +1,9 @@
 /* op_page.c  the teaching page of an operator expression.
  *
- * In order: the expression with its types, how it was rewritten, its sweeps along the bodies, what it costs and gives, the
- * patterns of its factors, and for forward dynamics R87's filter and smoother.  An operator is shown applied to a vector of
- * its space.  The page stays below MOST_* whatever is asked: sweeps and lines beyond are counted, not shown. */
+ * In order: the expression with its types, how it was rewritten, its sweeps along the bodies, what it costs and
+ * gives, the patterns of its factors, and for forward dynamics R87's filter and smoother. An operator is shown
+ * applied to a vector of its space. The page stays below MOST_* whatever is asked: sweeps and lines beyond are
+ * counted, not shown. */
 #include "op_page.h"
 
 #include <errno.h>
@@ -38,13 +39,13 @@ typedef struct writing {
     soa_plan *plan;
     svg_tree *tree;
     char *text; /* MOST_TEXT */
-    int nodes, forms, lines;
+    int nodes, forms;
     const soa_expr *factors[MOST_FACTORS];
     char *factor_text[MOST_FACTORS];
     int factor_count, factors_left;
 } writing;
 
-/* ---- the expression with its types ------------------------------------------------------------------------------------- */
+/* ---- the expression with its types ------------------------------------------------------------------------------- */
 static void put_typed(writing *w, const soa_expr *e, int boxed);
 /* from and to of e, or of its adjoint. */
 static void put_type(app_out *out, const soa_expr *e, int turned) {
@@ -107,7 +108,7 @@ static void put_typed(writing *w, const soa_expr *e, int boxed) {
     }
 }
 
-/* ---- the derivation ---------------------------------------------------------------------------------------------------- */
+/* ---- the derivation ---------------------------------------------------------------------------------------------- */
 static void put_form(void *user, const char *rule, const char *result) {
     writing *w = user;
     if (++w->forms > MOST_FORMS) return;
@@ -146,7 +147,7 @@ static void put_derivation(writing *w) {
                            "identity that led to it.</p>\n");
 }
 
-/* ---- the sweeps -------------------------------------------------------------------------------------------------------- */
+/* ---- the sweeps -------------------------------------------------------------------------------------------------- */
 typedef struct sweep_list {
     soa_plan_step *step;
     size_t count, room;
@@ -282,7 +283,7 @@ static int put_sweeps(writing *w) {
     return l.failed ? -1 : 0;
 }
 
-/* ---- what it costs and gives ------------------------------------------------------------------------------------------ */
+/* ---- what it costs and gives ------------------------------------------------------------------------------------- */
 static void put_fact(app_out *out, long number, const char *what) {
     out_format(out, "<div><b>%ld</b>%s</div>\n", number, what);
 }
@@ -382,7 +383,7 @@ static int put_result(writing *w) {
     return 0;
 }
 
-/* ---- the factors ------------------------------------------------------------------------------------------------------- */
+/* ---- the factors ------------------------------------------------------------------------------------------------- */
 static void keep_factor(writing *w, const soa_expr *e) {
     soa_expr_print(e, w->text, MOST_TEXT);
     for (int i = 0; i < w->factor_count; ++i)
@@ -392,7 +393,7 @@ static void keep_factor(writing *w, const soa_expr *e) {
         ++w->factors_left;
         return;
     }
-    strcpy(name, w->text);
+    memcpy(name, w->text, strlen(w->text) + 1);
     w->factors[w->factor_count] = e, w->factor_text[w->factor_count++] = name;
 }
 /* Operators of an expression, from left to right: leaves, their adjoints, inverses, sums inside products. */
@@ -446,7 +447,7 @@ static void put_factors(writing *w) {
     if (w->factors_left) out_format(out, "<p class=\"note\">%d factors more are not drawn.</p>\n", w->factors_left);
 }
 
-/* ---- forward dynamics --------------------------------------------------------------------------------------------------- */
+/* ---- forward dynamics -------------------------------------------------------------------------------------------- */
 static const char *forward_dynamics(writing *w) {
     static const char *const forms[] = {"inv(Mass) (T - H phi (M phi' a + b + B f0))",
                                         "inv(Mass) (T - H phi (M phi' a + b))", "inv(Mass) T",
@@ -468,7 +469,7 @@ static const char *forward_dynamics(writing *w) {
     return "It has the inverse of the mass matrix in it, and so a filter and a smoother.";
 }
 
-/* ---- the page ------------------------------------------------------------------------------------------------------------ */
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
 static void put_head(writing *w) {
     app_out *out = w->out;
     const op_page *p = w->page;

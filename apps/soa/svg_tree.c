@@ -1,8 +1,8 @@
 /* svg_tree.c  the bodies of a model as a drawing, and sweeps along them.
  *
- * Bodies stand in columns by depth, the base at the left, and in rows by branch.  A run without branches longer than LONG
- * shows its ends only, and of a large tree only the first MOST nodes, level by level, are drawn; a node with three dots
- * stands for the rest.  Cost O(n). */
+ * Bodies stand in columns by depth, the base at the left, and in rows by branch. A run without branches longer than
+ * LONG shows its ends only, and of a large tree only the first MOST nodes, level by level, are drawn; a node with
+ * three dots stands for the rest. Cost O(n). */
 #include "op_page.h"
 
 #include <stdio.h>
@@ -138,7 +138,7 @@ int svg_tree_hidden(const svg_tree *t) {
     return t->hidden;
 }
 
-/* ---- drawing ------------------------------------------------------------------------------------------------------- */
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
 static double x_of(const node *n) {
     return LEFT + COLUMN * (n->depth + 1);
 }

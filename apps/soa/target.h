@@ -1,4 +1,5 @@
-/* target.h  a file a command writes: a temporary name beside it, renamed when it is whole; an older file stays until then. */
+/* target.h  a file a command writes: a temporary name beside it, renamed when it is whole; an older file stays until
+ * then. */
 #ifndef SOA_APP_TARGET_H
 #define SOA_APP_TARGET_H
 
@@ -7,7 +8,8 @@ typedef struct app_target {
     int fd;
 } app_target;
 
-/* path NULL or "-": standard output.  0, or -1 with errno.  One at a time; a signal that ends us removes the temporary. */
+/* path NULL or "-": standard output.  0, or -1 with errno.  One at a time; a signal that ends us removes the
+ * temporary. */
 int app_target_open(app_target *t, const char *path);
 /* Ends the output; the file takes its name only if all was well.  0, or -1 with errno. */
 int app_target_close(app_target *t, int good);
