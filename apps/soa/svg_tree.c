@@ -1,15 +1,15 @@
 /* svg_tree.c  the bodies of a model as a drawing, and sweeps along them.
  *
  * Bodies stand in columns by depth, the base at the left, and in rows by branch. A run without branches longer than
- * LONG shows its ends only, and of a large tree only the first MOST nodes, level by level, are drawn; a node with
- * three dots stands for the rest. Cost O(n). */
+ * LONG shows its ends only, a body with many children WIDE of them, and of a large tree only the first MOST nodes,
+ * level by level, are drawn; a node with three dots stands for the rest. Cost O(n). */
 #include "op_page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG = 9, ENDS = 3, MOST = 72, COLUMN = 54, ROW = 50, LEFT = 34, TOP = 26, RADIUS = 13 };
+enum { LONG = 9, ENDS = 3, MOST = 48, WIDE = 8, COLUMN = 58, ELBOW = 22, ROW = 50, LEFT = 34, TOP = 26, RADIUS = 13 };
 
 typedef struct node {
     int body;   /* 0: stands for others */
@@ -36,10 +36,20 @@ static int add(svg_tree *t, int parent, int body, int hidden, int tips) {
     t->nodes[t->count] = (node){.body = body, .hidden = hidden, .parent = parent, .depth = depth, .tips = tips};
     return t->count++;
 }
+/* The children of a body join the queue; of very many the first WIDE, the others as one node. */
+static void push(svg_tree *t, const bodies *b, int body, int at, int *queue, int *hang, int *tail) {
+    int count = 0, left = 0;
+    for (int c = b->first[body]; c; c = b->next[c])
+        if (b->children[body] <= WIDE + 1 || count++ < WIDE)
+            queue[*tail] = c, hang[(*tail)++] = at;
+        else
+            left += b->size[c];
+    if (left) add(t, at, 0, left, 0);
+}
 /* The nodes level by level; a queue of bodies, each with the node it hangs on. */
 static void choose(svg_tree *t, const bodies *b, int *queue, int *hang) {
     int head = 0, tail = 0;
-    for (int c = b->first[0]; c; c = b->next[c]) queue[tail] = c, hang[tail++] = -1;
+    push(t, b, 0, -1, queue, hang, &tail);
     while (head < tail) {
         int body = queue[head], at = hang[head], run = 1, end = body;
         ++head;
@@ -65,7 +75,7 @@ static void choose(svg_tree *t, const bodies *b, int *queue, int *hang) {
             at = add(t, at, body, 0, b->tips[body]);
             end = body;
         }
-        for (int c = b->first[end]; c; c = b->next[c]) queue[tail] = c, hang[tail++] = at;
+        push(t, b, end, at, queue, hang, &tail);
     }
 }
 /* Rows: leaves one below the other in the order of the tree, a parent in the middle of its children. */
@@ -85,10 +95,11 @@ static int arrange(svg_tree *t) {
     double row = 0, low = TOP, high = TOP;
     if (first && next) {
         for (int i = 0; i < t->count; ++i) first[i] = next[i] = -1;
-        for (int i = t->count - 1; i >= 0; --i) {
-            int *list = t->nodes[i].parent < 0 ? &root : first + t->nodes[i].parent;
-            next[i] = *list, *list = i;
-        }
+        for (int bodies = 0; bodies < 2; ++bodies) /* what stands for others comes last */
+            for (int i = t->count - 1; i >= 0; --i) {
+                int *list = t->nodes[i].parent < 0 ? &root : first + t->nodes[i].parent;
+                if ((t->nodes[i].body > 0) == bodies) next[i] = *list, *list = i;
+            }
         for (int r = root, k = 0; r >= 0; r = next[r], ++k) {
             high = place(t, r, first, next, &row);
             if (!k) low = high;
@@ -142,25 +153,24 @@ int svg_tree_hidden(const svg_tree *t) {
 static double x_of(const node *n) {
     return LEFT + COLUMN * (n->depth + 1);
 }
+/* An edge leaves its parent, turns up or down, and comes to the child from the left. */
+static void put_edge(app_out *out, double x, double y, const node *c) {
+    if (y == c->y)
+        out_format(out, "M%g %gH%g", x, y, x_of(c));
+    else
+        out_format(out, "M%g %gh%dV%gH%g", x, y, ELBOW, c->y, x_of(c));
+}
 /* Shafts and heads of arrows along all edges, one way. */
 static void put_edges(app_out *out, const svg_tree *t, int inward) {
     out_format(out, "<g id=\"%s\"><path class=\"shaft\" d=\"", inward ? "inward" : "outward");
     for (int i = 0; i < t->count; ++i)
-        if (t->nodes[i].parent >= 0) {
-            const node *c = t->nodes + i, *p = t->nodes + c->parent;
-            out_format(out, "M%g %gL%g %g", x_of(p), p->y, x_of(c), c->y);
-        }
+        if (t->nodes[i].parent >= 0)
+            put_edge(out, x_of(t->nodes + t->nodes[i].parent), t->nodes[t->nodes[i].parent].y, t->nodes + i);
     out_text(out, "\"/><path class=\"head\" d=\"");
     for (int i = 0; i < t->count; ++i)
-        if (t->nodes[i].parent >= 0) {
-            const node *c = t->nodes + i, *p = t->nodes + c->parent;
-            const double dx = x_of(c) - x_of(p), dy = c->y - p->y, s = inward ? -1 : 1;
-            const double scale = 1 / (dx > (dy < 0 ? -dy : dy) ? dx : dy < 0 ? -dy : dy);
-            const double ux = s * dx * scale, uy = s * dy * scale, mx = (x_of(c) + x_of(p)) / 2 + 4 * ux,
-                         my = (c->y + p->y) / 2 + 4 * uy;
-            out_format(out, "M%.4g %.4gL%.4g %.4gL%.4g %.4gZ", mx, my, mx - 8 * ux - 4 * uy, my - 8 * uy + 4 * ux,
-                       mx - 8 * ux + 4 * uy, my - 8 * uy - 4 * ux);
-        }
+        if (t->nodes[i].parent >= 0)
+            out_format(out, inward ? "M%g %gl8 -4v8z" : "M%g %gl-8 -4v8z",
+                       x_of(t->nodes + i) - COLUMN + ELBOW + (inward ? 5 : 16), t->nodes[i].y);
     out_text(out, "\"/></g>\n");
 }
 void svg_tree_define(app_out *out, const svg_tree *t) {
@@ -169,8 +179,10 @@ void svg_tree_define(app_out *out, const svg_tree *t) {
     out_text(out, "<path id=\"edges\" class=\"thin\" d=\"");
     for (int i = 0; i < t->count; ++i) {
         const node *c = t->nodes + i;
-        out_format(out, "M%d %gL%g %g", c->parent < 0 ? LEFT - 14 : (int)x_of(t->nodes + c->parent),
-                   c->parent < 0 ? t->base_y : t->nodes[c->parent].y, x_of(c), c->y);
+        if (c->parent < 0)
+            put_edge(out, LEFT - 14, t->base_y, c);
+        else
+            put_edge(out, x_of(t->nodes + c->parent), t->nodes[c->parent].y, c);
     }
     out_format(out, "\"/>\n<g id=\"bodies\"><path class=\"base\" d=\"M%d %gv40\"/>", LEFT - 16, t->base_y - 20);
     out_text(out, "<path class=\"ground\" d=\"");
@@ -186,9 +198,9 @@ void svg_tree_define(app_out *out, const svg_tree *t) {
                        x_of(n), n->y, RADIUS, n->body < 100 ? "n" : "n small", x_of(n), n->y + 4, n->body);
         else
             out_format(out,
-                       "<rect class=\"more\" x=\"%g\" y=\"%g\" width=\"40\" height=\"24\" rx=\"8\"/>"
+                       "<rect class=\"more\" x=\"%g\" y=\"%g\" width=\"38\" height=\"24\" rx=\"8\"/>"
                        "<text class=\"n small\" x=\"%g\" y=\"%g\">⋯%d</text>\n",
-                       x_of(n) - 20, n->y - 12, x_of(n), n->y + 4, n->hidden);
+                       x_of(n) - 19, n->y - 12, x_of(n), n->y + 4, n->hidden);
     }
     out_text(out, "</g></defs></svg>\n");
 }
@@ -201,9 +213,9 @@ void svg_tree_put(app_out *out, const svg_tree *t, const svg_sweep *s, const cha
     out_text(out, "\"><use href=\"#edges\"/>");
     const int lanes = s->lanes > SVG_LANES ? SVG_LANES : s->lanes;
     for (int i = 0; i < lanes; ++i)
-        out_format(out, "<g class=\"%s lane-%c\" transform=\"translate(0 %g)\"><use href=\"#%s\"/></g>",
-                   s->way == SOA_CAUSAL ? "causal" : "anticausal", s->lane[i], 7 * (i - (lanes - 1) / 2.0),
-                   s->way == SOA_CAUSAL ? "inward" : "outward");
+        out_format(out, "<g class=\"%s lane-%c\" transform=\"translate(%g %g)\"><use href=\"#%s\"/></g>",
+                   s->way == SOA_CAUSAL ? "causal" : "anticausal", s->lane[i], 3 * (i - (lanes - 1) / 2.0),
+                   7 * (i - (lanes - 1) / 2.0), s->way == SOA_CAUSAL ? "inward" : "outward");
     out_text(out, "<use href=\"#bodies\"/>");
     const int dots = s->dots > 6 ? 6 : s->dots;
     if (dots) {
