@@ -95,10 +95,10 @@ static int arrange(svg_tree *t) {
     double row = 0, low = TOP, high = TOP;
     if (first && next) {
         for (int i = 0; i < t->count; ++i) first[i] = next[i] = -1;
-        for (int bodies = 0; bodies < 2; ++bodies) /* what stands for others comes last */
+        for (int real = 0; real < 2; ++real) /* what stands for others comes last */
             for (int i = t->count - 1; i >= 0; --i) {
                 int *list = t->nodes[i].parent < 0 ? &root : first + t->nodes[i].parent;
-                if ((t->nodes[i].body > 0) == bodies) next[i] = *list, *list = i;
+                if ((t->nodes[i].body > 0) == real) next[i] = *list, *list = i;
             }
         for (int r = root, k = 0; r >= 0; r = next[r], ++k) {
             high = place(t, r, first, next, &row);
