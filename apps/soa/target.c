@@ -30,6 +30,13 @@ static int open_in_place(app_target *t, const char *path) {
     return t->fd < 0 ? -1 : 0;
 }
 
+static int give_up(app_target *t, int reason) {
+    free(t->path);
+    *t = (app_target){NULL, -1};
+    errno = reason;
+    return -1;
+}
+
 int app_target_open(app_target *t, const char *path) {
     struct stat old;
     *t = (app_target){NULL, STDOUT_FILENO};
@@ -43,7 +50,7 @@ int app_target_open(app_target *t, const char *path) {
     t->path = exists ? realpath(path, NULL) : strdup(path); /* a link stays a link */
     size_t room = t->path ? strlen(t->path) + sizeof ".XXXXXX" : 0;
     temporary = t->path ? malloc(room) : NULL;
-    if (!temporary) return -1;
+    if (!temporary) return give_up(t, errno);
     snprintf(temporary, room, "%s.XXXXXX", t->path);
     static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i)
@@ -51,11 +58,11 @@ int app_target_open(app_target *t, const char *path) {
     mode_t mask = umask(0);
     umask(mask);
     t->fd = mkstemp(temporary);
-    if (t->fd < 0) {
-        forget_temporary();
-        return -1;
-    }
-    return fchmod(t->fd, exists ? old.st_mode & 07777 : 0666 & ~mask);
+    if (t->fd >= 0 && fchmod(t->fd, exists ? old.st_mode & 07777 : 0666 & ~mask) == 0) return 0;
+    const int reason = errno;
+    if (t->fd >= 0) close(t->fd), unlink(temporary);
+    forget_temporary();
+    return give_up(t, reason);
 }
 
 int app_target_close(app_target *t, int good) {
