@@ -437,6 +437,90 @@ static void printed_and_read_again(void **state) {
     }
 }
 
+/* Taken apart and put together again by calls. */
+static const soa_expr *rebuilt(const soa_expr *e) {
+    soa_expr_info info;
+    assert_int_equal(soa_expr_look(e, &info), SOA_OK);
+    assert_null(soa_expr_part(e, info.count));
+    if (info.kind == SOA_EXPR_LEAF) {
+        assert_int_equal(info.count, 0);
+        assert_non_null(info.what);
+        if (!strcmp(info.name, "I")) return soa_expr_identity(soa_expr_to(e));
+        if (strcmp(info.name, "inv(D)") != 0) return soa_expr_leaf(info.name);
+        const soa_expr *d = parsed("D"), *inverse = soa_expr_inverse(d);
+        soa_expr_free(d);
+        return inverse;
+    }
+    const soa_expr *all = rebuilt(soa_expr_part(e, 0));
+    if (info.kind == SOA_EXPR_SUM || info.kind == SOA_EXPR_PRODUCT) {
+        for (int i = 1; i < info.count; ++i) {
+            const soa_expr *next = rebuilt(soa_expr_part(e, i)), *old = all;
+            all = info.kind == SOA_EXPR_SUM ? soa_expr_sum(old, next) : soa_expr_product(old, next);
+            soa_expr_free(old), soa_expr_free(next);
+        }
+        return all;
+    }
+    assert_int_equal(info.count, 1);
+    const soa_expr *out = info.kind == SOA_EXPR_SCALE     ? soa_expr_scale(info.factor, all)
+                          : info.kind == SOA_EXPR_ADJOINT ? soa_expr_adjoint(all)
+                                                          : soa_expr_inverse(all);
+    soa_expr_free(all);
+    return out;
+}
+/* The steps of a plan make the lines of its explanation. */
+typedef struct lines {
+    const char *at;
+    int count, recursions, sweeps;
+} lines;
+static void next_line(void *user, const soa_plan_step *step) {
+    lines *l = user;
+    char line[300];
+    snprintf(line, sizeof line, "    %-8s = %s\n", step->left, step->right);
+    const char *found = strstr(l->at, line);
+    if (!found) fail_msg("not in the explanation, or too early: %s", line);
+    l->at = found + strlen(line);
+    ++l->count;
+    if (step->sweep > 0) l->recursions += step->recursion;
+    assert_true(step->sweep >= l->sweeps || l->sweeps <= 0);
+    l->sweeps = step->sweep;
+    assert_true(step->runs == SOA_MEMORYLESS || step->runs == step->way);
+    assert_non_null(step->factor);
+}
+static void looked_into(void **state) {
+    (void)state;
+    soa_expr_info info;
+    assert_int_equal(soa_expr_look(NULL, &info), SOA_E_ARGUMENT);
+    assert_null(soa_expr_part(NULL, 0));
+    const soa_model *model = NULL;
+    assert_int_equal(soa_model_open("arm7", NULL, &model, NULL), SOA_OK);
+    soa_machine *machine = NULL;
+    const int tip = soa_frame_count(model) - 1;
+    assert_int_equal(soa_machine_create(model, &tip, 1, &machine, NULL), SOA_OK);
+    const char *form;
+    for (int i = 0; soa_form_name(i, &form, NULL); ++i) {
+        const soa_expr *e = parsed(form), *again = rebuilt(e);
+        char text[600], twice[600], *explained = malloc(1 << 16);
+        assert_non_null(again);
+        assert_non_null(explained);
+        soa_expr_print(e, text, sizeof text);
+        soa_expr_print(again, twice, sizeof twice);
+        assert_string_equal(text, twice);
+        assert_null(soa_expr_part(e, -1));
+        soa_plan *plan = NULL;
+        assert_int_equal(soa_plan_create(machine, e, &plan, NULL, 0), SOA_OK);
+        soa_plan_explain(plan, explained, 1 << 16);
+        lines l = {explained, 0, 0, -3};
+        soa_plan_steps(plan, next_line, &l);
+        int wanted = 0;
+        for (const char *c = explained; (c = strstr(c, "\n    ")); ++c) ++wanted;
+        assert_int_equal(l.count, wanted);
+        assert_int_equal(l.recursions, soa_plan_recursions(plan));
+        soa_plan_free(plan), soa_expr_free(e), soa_expr_free(again), free(explained);
+    }
+    soa_plan_steps(NULL, next_line, NULL);
+    soa_machine_free(machine), soa_model_free(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(papers_identities),
@@ -448,6 +532,7 @@ int main(void) {
         cmocka_unit_test(base_space),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(printed_and_read_again),
+        cmocka_unit_test(looked_into),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* cmd_compute.c  soa compute: states in, one JSON object per line; quantities out, in the same order. */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _POSIX_C_SOURCE 200809L
 #include "app.h"
 #include "compute.h"
+#include "target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,77 +24,6 @@ static const app_option options[] = {
     {"--out", NULL, "FILE", "write to FILE instead of standard output; it appears when all is done"},
     APP_OPTION_END,
 };
-
-/* --- the output file: a temporary name beside it, renamed when complete ------------------------------------------ */
-static char *volatile temporary; /* to be removed if a signal ends us */
-
-static void remove_temporary(int number) {
-    if (temporary) unlink(temporary);
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-static void forget_temporary(void) {
-    char *name = temporary;
-    temporary = NULL;
-    free(name);
-}
-
-typedef struct target {
-    char *path; /* NULL: written in place (standard output, device, pipe) */
-    int fd;
-} target;
-
-static int open_in_place(target *t, const char *path) {
-    t->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    return t->fd < 0 ? -1 : 0;
-}
-
-static int target_open(target *t, const char *path) {
-    struct stat old;
-    *t = (target){NULL, STDOUT_FILENO};
-    if (!path || strcmp(path, "-") == 0) return 0;
-    int exists = stat(path, &old) == 0;
-    if (exists && S_ISDIR(old.st_mode)) {
-        errno = EISDIR;
-        return -1;
-    }
-    if (exists && !S_ISREG(old.st_mode)) return open_in_place(t, path);
-    t->path = exists ? realpath(path, NULL) : strdup(path); /* a link stays a link */
-    size_t room = t->path ? strlen(t->path) + sizeof ".XXXXXX" : 0;
-    temporary = t->path ? malloc(room) : NULL;
-    if (!temporary) return -1;
-    snprintf(temporary, room, "%s.XXXXXX", t->path);
-    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i)
-        if (signal(signals[i], remove_temporary) == SIG_IGN) signal(signals[i], SIG_IGN);
-    mode_t mask = umask(0);
-    umask(mask);
-    t->fd = mkstemp(temporary);
-    if (t->fd < 0) {
-        forget_temporary();
-        return -1;
-    }
-    return fchmod(t->fd, exists ? old.st_mode & 07777 : 0666 & ~mask);
-}
-
-/* Ends the output; the file takes its name only if all was well. */
-static int target_close(target *t, int good) {
-    int failed = 0;
-    if (t->fd >= 0 && t->fd != STDOUT_FILENO) failed = close(t->fd);
-    if (temporary) {
-        if (good && failed == 0) failed = rename(temporary, t->path);
-        if (!good || failed != 0) {
-            int reason = errno;
-            unlink(temporary);
-            errno = reason;
-        }
-        forget_temporary();
-    }
-    free(t->path);
-    t->path = NULL;
-    return failed;
-}
 
 /* --- the stream ------------------------------------------------------------------------------------------------- */
 typedef struct stream {
@@ -175,11 +105,11 @@ static int stream_all(compute *c, const app_args *args) {
         in_fd = open(in_path, O_RDONLY);
         if (in_fd < 0) return app_fail(&app_compute, "--in %s: %s", in_path, strerror(errno));
     }
-    target file;
+    app_target file;
     app_out out;
     tally t = {0, 0, 0, ""};
     int code = APP_OK;
-    if (target_open(&file, out_path) != 0) {
+    if (app_target_open(&file, out_path) != 0) {
         code = app_fail(&app_compute, "--out %s: %s", out_path, strerror(errno));
     } else {
         out_start(&out, file.fd);
@@ -190,7 +120,7 @@ static int stream_all(compute *c, const app_args *args) {
                 app_fail(&app_compute, "cannot write %s: %s", out_path ? out_path : "the output", strerror(out.error));
         out_free(&out);
     }
-    if (target_close(&file, code == APP_OK) != 0 && code == APP_OK)
+    if (app_target_close(&file, code == APP_OK) != 0 && code == APP_OK)
         code = app_fail(&app_compute, "cannot write %s: %s", out_path, strerror(errno));
     if (in_fd != STDIN_FILENO) close(in_fd);
     if (code == APP_OK && t.bad > 0) {

@@ -1,6 +1,8 @@
 /* cmd_op.c  soa op: an operator expression, run at states read line by line, formed, explained or derived. */
 #define _POSIX_C_SOURCE 200809L
 #include "app.h"
+#include "op_page.h"
+#include "target.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -22,7 +24,8 @@ enum {
     AXES,
     BY_MATRIX,
     GENERIC,
-    PARTS
+    PARTS,
+    HTML
 };
 enum { MESSAGE = 600, MOST_VARS = 32, MOST_TIPS = 64 };
 
@@ -40,6 +43,7 @@ static const app_option options[] = {
     {"--by-matrix", NULL, NULL, "count or print inv(Mass) x by forming, factoring and solving the mass matrix"},
     {"--generic", NULL, NULL, "lengths and masses that happen to be 1 count as any number"},
     {"--parts", NULL, "LINK|all", "count by parts of the work (rows of R87's tables), of one link or of all"},
+    {"--html", NULL, "FILE", "with --explain: write a page with pictures to FILE, at the first state of --in"},
     APP_OPTION_END,
 };
 
@@ -334,7 +338,7 @@ static int explain(op *o, const app_args *args, app_out *out) {
         const int code = scalars(o, args, out);
         if (code != APP_OK) return code;
     }
-    if (args->value[EXPLAIN]) {
+    if (args->value[EXPLAIN] && !args->value[HTML]) {
         if (prepare(o) || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
             return app_fail(&app_op, "%s", o->error);
         char *text = malloc(1 << 20);
@@ -346,6 +350,44 @@ static int explain(op *o, const app_args *args, app_out *out) {
         free(text);
     }
     return APP_OK;
+}
+
+/* The state of the page: the first line of --in that is not blank; *line stays NULL where no file was named. */
+static int first_state(op *o, const char *path, char **line) {
+    if (!path) return 0;
+    FILE *in = strcmp(path, "-") ? fopen(path, "r") : stdin;
+    if (!in) return app_fail(&app_op, "--in %s: %s", path, strerror(errno));
+    size_t room = 0;
+    ssize_t n;
+    while ((n = getline(line, &room, in)) >= 0 && strspn(*line, " \t\r\n") == (size_t)n) continue;
+    if (in != stdin) fclose(in);
+    if (n < 0) return app_fail(&app_op, "--in %s: there is no state in it", path);
+    json_error_t where;
+    json_t *state = json_loads(*line, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &where);
+    const int bad = state ? read_state(o, state) : say(o, "not JSON: %.200s", where.text);
+    json_decref(state);
+    return bad ? app_fail(&app_op, "--in %s: %s", path, o->error) : 0;
+}
+static int write_page(op *o, const app_args *args, const int *tips, int tip_count) {
+    char *line = NULL;
+    const char *path = args->value[HTML];
+    app_target file;
+    app_out out;
+    int code = first_state(o, args->value[IN], &line);
+    out_start(&out, -1); /* in memory until it is whole */
+    const op_page page = {args->word[1], o->text,  o->vars, o->var_count, o->as_written,
+                          o->machine,    o->model, tips,    tip_count,    line};
+    if (!code && op_page_put(&out, &page, o->error, sizeof o->error)) code = app_fail(&app_op, "%s", o->error);
+    if (!code && out.error) code = app_fail(&app_op, "%s", strerror(out.error));
+    if (!code && app_target_open(&file, path)) {
+        code = app_fail(&app_op, "%s: %s", path, strerror(errno));
+    } else if (!code) {
+        out.fd = file.fd;
+        if (out_flush(&out)) code = app_fail(&app_op, "%s: %s", path, strerror(out.error));
+        if (app_target_close(&file, !code) && !code) code = app_fail(&app_op, "%s: %s", path, strerror(errno));
+    }
+    out_free(&out), free(line);
+    return code;
 }
 
 static int find_tips(const soa_model *model, const char *list, int *tips) {
@@ -410,6 +452,8 @@ static int run(int argc, char **argv) {
         else if (args.value[DERIVE] || args.value[EXPLAIN] || args.value[COUNT] || args.value[EMIT] ||
                  args.value[PARTS])
             code = explain(&o, &args, &out);
+        else if (args.value[HTML])
+            code = APP_OK;
         else if (args.value[IN] && strcmp(args.value[IN], "-") && !(in = fopen(args.value[IN], "r")))
             app_fail(&app_op, "--in %s: %s", args.value[IN], strerror(errno));
         else if (prepare(&o) && !strstr(o.error, "nor a vector"))
@@ -417,6 +461,7 @@ static int run(int argc, char **argv) {
         else
             code = answer_all(&o, in, &out);
     }
+    if (args.value[HTML] && o.machine && code == APP_OK) code = write_page(&o, &args, tips, tip_count);
     if (in && in != stdin) fclose(in);
     soa_plan_free(o.plan), soa_expr_free(o.expr), soa_machine_free(o.machine);
     free(o.q), free(o.v), free(o.a), free(o.tau), free(o.f0), free(o.result);
@@ -449,6 +494,7 @@ const app_command app_op = {
                 "  soa op arm7 FD3 --explain\n"
                 "  soa op arm7 --derive \"J inv(Mass) J' f0\"\n"
                 "  soa op arm7 --explain \"inv(Mass) (T - H phi (M phi' a + b + B f0))\"\n"
+                "  soa op arm7 FD3 --explain --html fd3.html\n"
                 "  echo '{}' | soa op arm7 --dense \"J inv(Mass) J'\"\n",
     .run = run,
 };

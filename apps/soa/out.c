@@ -114,6 +114,26 @@ void out_string(app_out *out, const char *text) {
     out_char(out, '"');
 }
 
+void out_html(app_out *out, const char *text) {
+    const unsigned char *s = (const unsigned char *)text;
+    while (*s) {
+        size_t n = utf8_length(s);
+        const char *instead = *s == '&'                               ? "&amp;"
+                              : *s == '<'                             ? "&lt;"
+                              : *s == '>'                             ? "&gt;"
+                              : *s == '"'                             ? "&quot;"
+                              : *s == '\''                            ? "&#39;"
+                              : n == 0 || *s == 0x7f                  ? "\xef\xbf\xbd"
+                              : *s < 0x20 && *s != '\n' && *s != '\t' ? "\xef\xbf\xbd"
+                                                                      : NULL;
+        if (instead)
+            out_text(out, instead), n = 1;
+        else
+            out_bytes(out, (const char *)s, n);
+        s += n;
+    }
+}
+
 void out_number(app_out *out, double x) {
     if (!isfinite(x)) {
         out_text(out, "null");

@@ -1,4 +1,4 @@
-/* out.h  a growing output buffer with a file behind it, and JSON's numbers and strings. */
+/* out.h  a growing output buffer with a file behind it; JSON's numbers and strings, HTML's text. */
 #ifndef SOA_OUT_H
 #define SOA_OUT_H
 
@@ -27,6 +27,8 @@ void out_format(app_out *out, const char *format, ...)
 
 /* A JSON string; bytes that are not UTF-8 become U+FFFD. */
 void out_string(app_out *out, const char *text);
+/* Text for HTML and SVG, between tags or inside a quoted attribute; bytes that are no text become U+FFFD. */
+void out_html(app_out *out, const char *text);
 /* A JSON number of 17 digits, null if it is not finite. */
 void out_number(app_out *out, double x);
 /* [x, y, ...]; returns the place of the first number that is not finite, or -1. */

@@ -63,6 +63,25 @@ SOA_API soa_space soa_expr_to(const soa_expr *expr);
 SOA_API soa_causality soa_expr_causality(const soa_expr *expr);
 /* As text that parses to the same expression; returns the length (as snprintf does). */
 SOA_API size_t soa_expr_print(const soa_expr *expr, char *text, size_t room);
+/* Looking inside, for those who draw or print: what kind of node it is, and its parts (the expression's own). */
+typedef enum soa_expr_kind {
+    SOA_EXPR_LEAF,
+    SOA_EXPR_SUM,
+    SOA_EXPR_PRODUCT,
+    SOA_EXPR_SCALE,
+    SOA_EXPR_ADJOINT,
+    SOA_EXPR_INVERSE
+} soa_expr_kind;
+typedef struct soa_expr_info {
+    soa_expr_kind kind;
+    int count;              /* parts: none of a leaf, one of a multiple, an adjoint, an inverse */
+    double factor;          /* of a multiple                                                     */
+    const char *name;       /* of a leaf; else NULL                                              */
+    const char *what;       /* of a leaf of the algebra: its meaning; NULL: the caller's         */
+    const char *definition; /* of a leaf: in terms of others; NULL: primitive                    */
+} soa_expr_info;
+SOA_API soa_status soa_expr_look(const soa_expr *expr, soa_expr_info *info);
+SOA_API const soa_expr *soa_expr_part(const soa_expr *expr, int index);
 /* Names of all leaves, NULL past the end, with what they are. */
 SOA_API const char *soa_leaf_name(int index, const char **what);
 
@@ -107,6 +126,21 @@ SOA_API int soa_plan_sweeps(const soa_plan *plan);
 SOA_API int soa_plan_recursions(const soa_plan *plan);
 /* The sweeps as recursions, as the papers print them. */
 SOA_API size_t soa_plan_explain(const soa_plan *plan, char *text, size_t room);
+/* The same one line at a time, in order. */
+typedef struct soa_plan_step {
+    int sweep;         /* from 1; 0 before the first; -2 the recursion of P, D and G, -1 that of Mc, which come first */
+    soa_causality way; /* of its loop: causal tips to base, anticausal base to tips; memoryless: no loop, dense       */
+    soa_causality
+        runs;        /* the step itself: along the tree one way or the other, or at each body                       */
+    soa_space space; /* of the value it makes                                                                       */
+    int recursion;   /* nonzero: needs its own value at the neighbours                                              */
+    const char
+        *factor;     /* the operator applied, as in expressions; "+" a sum or multiple                              */
+    char left[48];   /* "z2(k)"                                                                                     */
+    char right[200]; /* "z1(k) + sum psi(k,c) z2(c)"; a remark may follow after spaces                              */
+} soa_plan_step;
+typedef void soa_plan_step_fn(void *user, const soa_plan_step *step);
+SOA_API void soa_plan_steps(const soa_plan *plan, soa_plan_step_fn *fn, void *user);
 
 /* ---- a vector expression as scalar operations for one model ------------------------------------------------------ */
 /* Every product and sum that is left when known zeros and constants have been removed and equal results are computed

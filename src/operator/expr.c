@@ -270,6 +270,23 @@ soa_causality soa_expr_causality(const soa_expr *e) {
     return c;
 }
 
+/* ---- looking inside ---------------------------------------------------------------------------------------------- */
+soa_status soa_expr_look(const soa_expr *e, soa_expr_info *info) {
+    static const soa_expr_kind kinds[] = {
+        [EXPR_LEAF] = SOA_EXPR_LEAF,   [EXPR_SUM] = SOA_EXPR_SUM,         [EXPR_PRODUCT] = SOA_EXPR_PRODUCT,
+        [EXPR_SCALE] = SOA_EXPR_SCALE, [EXPR_ADJOINT] = SOA_EXPR_ADJOINT, [EXPR_INVERSE] = SOA_EXPR_INVERSE};
+    if (!e || !info) return SOA_E_ARGUMENT;
+    *info = (soa_expr_info){.kind = kinds[e->kind], .count = e->count, .factor = e->kind == EXPR_SCALE ? e->factor : 1};
+    if (e->kind != EXPR_LEAF) return SOA_OK;
+    info->name = soai_callers(e) ? e->name : soai_leaves[e->leaf].name;
+    info->what = soai_callers(e) ? NULL : soai_leaves[e->leaf].what;
+    info->definition = soai_callers(e) ? NULL : soai_leaves[e->leaf].definition;
+    return SOA_OK;
+}
+const soa_expr *soa_expr_part(const soa_expr *e, int index) {
+    return e && index >= 0 && index < e->count ? e->arg[index] : NULL;
+}
+
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 typedef struct writer {
     char *text;

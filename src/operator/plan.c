@@ -444,12 +444,110 @@ static void value_name(const builder *b, int i, char name[32]) {
     else
         snprintf(name, 32, "%s%d", (const char *const[]){"", "e", "z", "y", "t", "c"}[b->v[i].space], i);
 }
-size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
+/* One value's line: what stands left of the equals sign and what right. */
+static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
+    static const char *const factors[] = {
+        [OP_PHI] = "phi",     [OP_PSI] = "psi",    [OP_PHI_T] = "phi'",  [OP_PSI_T] = "psi'",
+        [OP_SHIFT] = "S",     [OP_SHIFT_T] = "S'", [OP_X] = "Delta_phi", [OP_X_T] = "Delta_phi'",
+        [OP_H] = "H",         [OP_H_T] = "H'",     [OP_G] = "G",         [OP_G_T] = "G'",
+        [OP_P] = "P",         [OP_M] = "M",        [OP_MC] = "Mc",       [OP_D] = "D",
+        [OP_DINV] = "inv(D)", [OP_JR] = "Jr",      [OP_B] = "B",         [OP_B_T] = "B'",
+        [OP_E] = "E",         [OP_E_T] = "E'",     [OP_BIAS] = "a",      [OP_FORCE] = "b",
+        [OP_SUM] = "+",       [OP_SOLVE] = "inv",  [OP_MATRIX] = "",     [OP_INPUT] = ""};
+    const builder *b = p->values;
+    const value *v = b->v + i;
+    char out[32], x[32], y[32];
+    value_name(b, i, out), value_name(b, v->a, x), value_name(b, v->b, y);
+    t->space = (soa_space)v->space;
+    t->factor = v->code == OP_MATRIX ? v->leaf->name : factors[v->code];
+    t->runs = op_row[v->code].way > 0 ? SOA_CAUSAL : op_row[v->code].way < 0 ? SOA_ANTICAUSAL : SOA_MEMORYLESS;
+    t->recursion = recursion(v->code);
+    snprintf(t->left, sizeof t->left, dense_op(v->code) ? "%s" : "%s(k)", out);
     size_t at = 0;
+#define SAY(...) at += (size_t)snprintf(t->right + at, at < sizeof t->right ? sizeof t->right - at : 0, __VA_ARGS__)
+    switch (v->code) {
+    case OP_PHI: SAY("%s(k) + sum phi(k,c) %s(c)", x, out); break;
+    case OP_PSI: SAY("%s(k) + sum psi(k,c) %s(c)", x, out); break;
+    case OP_PHI_T: SAY("%s(k) + phi'(p,k) %s(p)", x, out); break;
+    case OP_PSI_T: SAY("%s(k) + psi'(p,k) %s(p)", x, out); break;
+    case OP_SHIFT: SAY("sum %s(c)", x); break;
+    case OP_SHIFT_T: SAY("%s(p)", x); break;
+    case OP_X: SAY("phi(p,k) %s(k)", x); break;
+    case OP_X_T: SAY("phi'(p,k) %s(k)", x); break;
+    case OP_B: SAY("sum phi(k,tip) %s(tip)", x); break;
+    case OP_B_T: SAY("phi'(k,tip) %s(k)          for the tips of k", x); break;
+    case OP_E: SAY("phi'(0,k) %s               root links only", x); break;
+    case OP_E_T: SAY("sum phi(0,k) %s(k)         root links only", x); break;
+    case OP_BIAS: SAY("%s(k) x H'(k) thd(k)       and the apparent rate of H'", x); break;
+    case OP_FORCE: SAY("%s(k) x* M(k) %s(k) - external wrench", x, x); break;
+    case OP_SOLVE: SAY("inv(.) %s, a dense solve %s", x, runs ? "after the sweep" : "between sweeps"); break;
+    case OP_MATRIX:
+        SAY("%s%s %s, a matrix %s", v->leaf->name, v->b ? "'" : "", x, runs ? "after the sweep" : "between sweeps");
+        break;
+    case OP_SUM:
+        if (v->x == 1)
+            SAY("%s(k)", x);
+        else if (v->x == -1)
+            SAY("-%s(k)", x);
+        else
+            SAY("%g %s(k)", v->x, x);
+        if (v->b >= 0 && (v->y == 1 || v->y == -1))
+            SAY(" %s %s(k)", v->y < 0 ? "-" : "+", y);
+        else if (v->b >= 0)
+            SAY(" + %g %s(k)", v->y, y);
+        break;
+    default: SAY("%s(k) %s(k)", t->factor, x);
+    }
+#undef SAY
+}
+void soa_plan_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
+    static const soa_plan_step inertias[] = {
+        {-2, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "P", "P(k)",
+         "M(k) + sum phi(k,c) P+(c) phi'(k,c)      P at a tip: M"},
+        {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_JOINT, 0, "D", "D(k)", "H(k) P(k) H'(k)"},
+        {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "G", "G(k)", "P(k) H'(k) inv(D(k))"},
+        {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "P", "P+(k)", "P(k) - G(k) H(k) P(k)"},
+        {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "psi", "psi(p,k)", "phi(p,k) (I - G(k) H(k))"},
+        {-1, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "Mc", "Mc(k)",
+         "M(k) + sum phi(k,c) Mc(c) phi'(k,c)      Mc at a tip: M"}};
+    if (!p || !fn) return;
+    for (size_t i = 0; i < sizeof inertias / sizeof *inertias; ++i)
+        if (inertias[i].sweep == -2 ? p->articulates : p->composes) fn(user, inertias + i);
+    for (int level = -1; level < p->sweeps; ++level) {
+        const int inward = (level % 2 == 0 ? p->first : -p->first) > 0,
+                  runs = level >= 0 && p->start[level] != p->start[level + 1];
+        for (int i = 0; i < p->values->count; ++i) {
+            const value *v = p->values->v + i;
+            if (v->level != level || v->code == OP_INPUT) continue;
+            soa_plan_step t = {.sweep = level + 1,
+                               .way = dense_op(v->code) ? SOA_MEMORYLESS
+                                      : inward          ? SOA_CAUSAL
+                                                        : SOA_ANTICAUSAL};
+            say_step(p, i, runs, &t);
+            fn(user, &t);
+        }
+    }
+}
+typedef struct explaining {
+    char *text;
+    size_t at, room;
+    int sweep;
+} explaining;
+#define SAY(...) \
+    w->at +=     \
+        (size_t)snprintf(w->at < w->room ? w->text + w->at : NULL, w->at < w->room ? w->room - w->at : 0, __VA_ARGS__)
+static void explain_step(void *user, const soa_plan_step *t) {
+    explaining *w = user;
+    if (t->sweep != w->sweep && t->way != SOA_MEMORYLESS) {
+        SAY("\nfor k = %s\n", t->way == SOA_CAUSAL ? "n ... 1   (tips to base)" : "1 ... n   (base to tips)");
+        w->sweep = t->sweep;
+    }
+    SAY("    %-8s = %s\n", t->left, t->right);
+}
+size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
+    explaining all = {text, 0, room, 0}, *w = &all;
     if (room) text[0] = 0;
     if (!p) return 0;
-    const builder *b = p->values;
-#define SAY(...) at += (size_t)snprintf(at < room ? text + at : NULL, at < room ? room - at : 0, __VA_ARGS__)
     SAY("%d sweep%s, %d recursion%s%s\n", p->sweeps, p->sweeps == 1 ? "" : "s", p->recursions,
         p->recursions == 1 ? "" : "s",
         p->articulates ? p->composes ? ", after the inward recursions of P, D, G and Mc"
@@ -458,72 +556,10 @@ size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
                        : "");
     if (p->fused) SAY("(run as one filter and one smoother, the library's forward dynamics)\n");
     SAY("k a body, p its parent, c its children; phi(p,k) with the rotation; world: all zero\n");
-    if (p->articulates)
-        SAY("\nfor k = n ... 1   (tips to base)\n"
-            "    P(k)     = M(k) + sum phi(k,c) P+(c) phi'(k,c)      P at a tip: M\n"
-            "    D(k)     = H(k) P(k) H'(k)\n"
-            "    G(k)     = P(k) H'(k) inv(D(k))\n"
-            "    P+(k)    = P(k) - G(k) H(k) P(k)\n"
-            "    psi(p,k) = phi(p,k) (I - G(k) H(k))\n");
-    if (p->composes)
-        SAY("\nfor k = n ... 1   (tips to base)\n"
-            "    Mc(k)    = M(k) + sum phi(k,c) Mc(c) phi'(k,c)      Mc at a tip: M\n");
-    for (int level = -1; level < p->sweeps; ++level) {
-        const int inward = (level % 2 == 0 ? p->first : -p->first) > 0,
-                  runs = level >= 0 && p->start[level] != p->start[level + 1];
-        if (runs) SAY("\nfor k = %s\n", inward ? "n ... 1   (tips to base)" : "1 ... n   (base to tips)");
-        for (int i = 0; i < b->count; ++i) {
-            const value *v = b->v + i;
-            if (v->level != level || v->code == OP_INPUT) continue;
-            char out[32], x[32], y[32], left[48];
-            value_name(b, i, out), value_name(b, v->a, x), value_name(b, v->b, y);
-            snprintf(left, sizeof left, dense_op(v->code) ? "%s" : "%s(k)", out);
-            SAY("    %-8s = ", left);
-            switch (v->code) {
-            case OP_PHI: SAY("%s(k) + sum phi(k,c) %s(c)\n", x, out); break;
-            case OP_PSI: SAY("%s(k) + sum psi(k,c) %s(c)\n", x, out); break;
-            case OP_PHI_T: SAY("%s(k) + phi'(p,k) %s(p)\n", x, out); break;
-            case OP_PSI_T: SAY("%s(k) + psi'(p,k) %s(p)\n", x, out); break;
-            case OP_SHIFT: SAY("sum %s(c)\n", x); break;
-            case OP_SHIFT_T: SAY("%s(p)\n", x); break;
-            case OP_X: SAY("phi(p,k) %s(k)\n", x); break;
-            case OP_X_T: SAY("phi'(p,k) %s(k)\n", x); break;
-            case OP_B: SAY("sum phi(k,tip) %s(tip)\n", x); break;
-            case OP_B_T: SAY("phi'(k,tip) %s(k)          for the tips of k\n", x); break;
-            case OP_E: SAY("phi'(0,k) %s               root links only\n", x); break;
-            case OP_E_T: SAY("sum phi(0,k) %s(k)         root links only\n", x); break;
-            case OP_BIAS: SAY("%s(k) x H'(k) thd(k)       and the apparent rate of H'\n", x); break;
-            case OP_FORCE: SAY("%s(k) x* M(k) %s(k) - external wrench\n", x, x); break;
-            case OP_SOLVE: SAY("inv(.) %s, a dense solve %s\n", x, runs ? "after the sweep" : "between sweeps"); break;
-            case OP_MATRIX:
-                SAY("%s%s %s, a matrix %s\n", v->leaf->name, v->b ? "'" : "", x,
-                    runs ? "after the sweep" : "between sweeps");
-                break;
-            case OP_SUM:
-                if (v->x == 1)
-                    SAY("%s(k)", x);
-                else if (v->x == -1)
-                    SAY("-%s(k)", x);
-                else
-                    SAY("%g %s(k)", v->x, x);
-                if (v->b >= 0 && (v->y == 1 || v->y == -1))
-                    SAY(" %s %s(k)", v->y < 0 ? "-" : "+", y);
-                else if (v->b >= 0)
-                    SAY(" + %g %s(k)", v->y, y);
-                SAY("\n");
-                break;
-            default: {
-                static const char *const names[] = {
-                    [OP_H] = "H", [OP_H_T] = "H'", [OP_G] = "G", [OP_G_T] = "G'",      [OP_P] = "P",
-                    [OP_M] = "M", [OP_MC] = "Mc",  [OP_D] = "D", [OP_DINV] = "inv(D)", [OP_JR] = "Jr"};
-                SAY("%s(k) %s(k)\n", names[v->code], x);
-            }
-            }
-        }
-    }
+    soa_plan_steps(p, explain_step, w);
     char out[32];
-    value_name(b, p->last, out);
+    value_name(p->values, p->last, out);
     SAY("\nresult: %s\n", out);
-#undef SAY
-    return at;
+    return w->at;
 }
+#undef SAY

@@ -47,13 +47,13 @@ _soa() {
     fi
     for ((i = 2; i < ${#words[@]} - 1; ++i)); do
         case ${words[i]} in
-        --in | --out | --output | -o | --summary | --resume | --diagram | --fn | --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --until | --seed | --case | --cases | -n | --jobs | -j | --from | --to | --signals | --seconds | --q) ((++i)) ;;
+        --in | --out | --html | --output | -o | --summary | --resume | --diagram | --fn | --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --until | --seed | --case | --cases | -n | --jobs | -j | --from | --to | --signals | --seconds | --q) ((++i)) ;;
         -*) ;;
         *) model=${model:-${words[i]}} ;;
         esac
     done
     case $prev in
-    --in | --out | --output | -o | --summary | --resume | --diagram) _soa_files; return ;;
+    --in | --out | --html | --output | -o | --summary | --resume | --diagram) _soa_files; return ;;
     --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv closed assemble closed_id; return ;;
     --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --until | --seed | --case | --cases | -n | --jobs | -j | --from | --to | --signals | --seconds | --q) return ;;
     esac
@@ -71,7 +71,7 @@ _soa() {
         options=(--floating --ideal --gravity --in --tip --tolerance --steps --no-limits)
         [[ $cur != -* && -z $model ]] && _soa_models ;;
     op)
-        options=(--floating --ideal --gravity --in --tip --dense --explain --derive --as-written --count --emit-c --axes --by-matrix --generic --parts) ;;
+        options=(--floating --ideal --gravity --in --tip --dense --explain --derive --as-written --count --emit-c --axes --by-matrix --generic --parts --html) ;;
     identity)
         options=(--json --trials --proof) ;;
     gen)

@@ -76,6 +76,7 @@ complete -c soa -n '__fish_seen_subcommand_from op' -l axes -x -d 'axes the coun
 complete -c soa -n '__fish_seen_subcommand_from op' -l by-matrix -d 'count or print inv(Mass) x by forming, factoring and solving the mass matrix'
 complete -c soa -n '__fish_seen_subcommand_from op' -l generic -d 'lengths and masses that happen to be 1 count as any number'
 complete -c soa -n '__fish_seen_subcommand_from op' -l parts -x -d 'count by parts of the work (rows of R87\'s tables), of one link or of all'
+complete -c soa -n '__fish_seen_subcommand_from op' -l html -r -F -d 'with --explain: write a page with pictures to FILE, at the first state of --in'
 complete -c soa -n '__fish_seen_subcommand_from op' 
 complete -c soa -n '__fish_seen_subcommand_from identity' -l json -d 'the answer as a JSON object'
 complete -c soa -n '__fish_seen_subcommand_from identity' -l trials -x -d 'random machines to try (default 20)'
