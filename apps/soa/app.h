@@ -45,7 +45,7 @@ enum { APP_FLOATING, APP_IDEAL, APP_GRAVITY, APP_MODEL_OPTION_COUNT };
 #define APP_OPTION_END \
     { NULL, NULL, NULL, NULL }
 
-#define APP_OPTIONS_MAX 16
+#define APP_OPTIONS_MAX 20
 #define APP_WORDS_MAX 2
 typedef struct app_args {
     const char *value[APP_OPTIONS_MAX]; /* by row of the option table; a flag that was given holds "" */
