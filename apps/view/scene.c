@@ -55,6 +55,9 @@ void view_note(view_scene *scene, const char *format, ...) {
     scene->notes = more;
     if ((more[scene->note_count] = copy_text(text))) ++scene->note_count;
 }
+void view_scene_add_note(view_scene *scene, const char *text) {
+    view_note(scene, "%s", text);
+}
 const char *view_scene_note(const view_scene *scene, int index) {
     return index >= 0 && index < scene->note_count ? scene->notes[index] : NULL;
 }
@@ -133,7 +136,7 @@ static soa_status choose_recorded(view_scene *s, int *partner, int *shown) {
     int taking_part = 0;
     for (int i = 0; i < n; ++i) taking_part += shown[i];
     if (taking_part > VIEW_RECORDED) memset(shown, 0, (size_t)n * sizeof *shown); /* so many are not recorded */
-    for (int done = 0; done < n && taking_part <= VIEW_RECORDED; ++done) { /* from the one with most pairs on */
+    for (int done = 0; done < n && taking_part <= VIEW_RECORDED; ++done) {        /* from the one with most pairs on */
         int most = -1;
         for (int i = 0; i < n; ++i)
             if (degree[i] > 0 && (most < 0 || degree[i] > degree[most])) most = i;
