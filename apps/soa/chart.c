@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 20000, COLUMNS = 2000, TICKS = 16, PHASES = 100 };
-static const double LEFT = 52, GAP = 16, TOP = 12, BOTTOM = 34, PANEL = 130, SMALL = 7.5, NORMAL = 8.5, LARGE = 11;
+enum { MOST = 20000, COLUMNS = 1000, TICKS = 16, PHASES = 100 };
+static const double LEFT = 52, GAP = 16, TOP = 12, BOTTOM = 34, PANEL = 130, SMALL = 7.5, NORMAL = 8.5, LARGE = 11,
+                    THIN = 0.9;
 static const double COLOURS[7][3] = {{0, 0.447, 0.698},    {0.835, 0.369, 0},     {0, 0.620, 0.451},
                                      {0.8, 0.475, 0.655},  {0.337, 0.706, 0.914}, {0.902, 0.624, 0},
                                      {0.133, 0.133, 0.133}};
@@ -313,13 +314,18 @@ static void draw_curve(sketch *s, const panel *p, int k, box b) {
         }
         int end = from;
         while (end < COLUMNS && isfinite(low[end]) && isfinite(high[end])) ++end;
-        for (int i = from; i < end; ++i) line_to(c, i > from, b.x + step * (i + 0.5), at_y(p, b, high[i]));
-        for (int i = end - 1; i >= from; --i) cairo_line_to(c, b.x + step * (i + 0.5), at_y(p, b, low[i]));
+        for (int pass = 0; pass < 2; ++pass)
+            for (int turn = 0; turn < end - from; ++turn) {
+                const int i = pass ? end - 1 - turn : from + turn;
+                const double top = at_y(p, b, high[i]), bottom = at_y(p, b, low[i]),
+                             more = fmax(0, 0.5 * (THIN - (bottom - top))); /* as thick as a line at least */
+                line_to(c, pass || turn > 0, b.x + step * (i + 0.5), pass ? bottom + more : top - more);
+            }
         cairo_close_path(c);
         from = end;
     }
-    cairo_set_dash(c, NULL, 0, 0), cairo_set_line_width(c, 0.7);
-    cairo_fill_preserve(c), cairo_stroke(c);
+    cairo_set_source_rgba(c, COLOURS[k % 7][0], COLOURS[k % 7][1], COLOURS[k % 7][2], 0.7); /* those behind show */
+    cairo_fill(c);
 }
 
 static void draw_legend(sketch *s, const panel *p, box b) {
@@ -356,7 +362,7 @@ static void draw_all(sketch *s, double width, double height) {
     cairo_t *c = s->c;
     const int columns = s->what->columns;
     cairo_set_source_rgb(c, 1, 1, 1);
-    cairo_rectangle(c, 0, 0, width, height), cairo_fill(c);
+    cairo_rectangle(c, 0, 0, width + 2, height + 2), cairo_fill(c); /* over the last part of a pixel too */
     cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_line_join(c, CAIRO_LINE_JOIN_ROUND);
     if (s->what->title) {
