@@ -365,7 +365,7 @@ static void every_scenario(void **unused) {
         view_replay replay;
         if (view_replay_open(path, &replay, &report)) fail_msg("%s", report.text);
         assert_int_equal(view_body_count(replay.scene), soa_body_count(soa_world_model(s.world)) + 1);
-        OK(view_summarise(&replay, &report));
+        OK(view_summarise(replay.scene, replay.log, &replay.scenario, replay.world, &report));
         json_decref(checked_scene(replay.scene, soa_world_model(s.world)));
         for (int k = 0; k < KEPT; ++k) { /* a moment later the last sample before is still the one */
             OK(view_frame_of_log(replay.scene, 5, kept[k].t + 1e-5, &out, &report));
@@ -490,7 +490,7 @@ static void reports(void **unused) {
         if (view_replay_open(path, &replay, &report)) fail_msg("%s", report.text);
         assert_int_equal(view_body_count(replay.scene), 0);
         assert_true(replay.why[0]);
-        OK(view_summarise(&replay, &report));
+        OK(view_summarise(replay.scene, replay.log, &replay.scenario, replay.world, &report));
         if (view_report_build(&replay, page, sizeof page - 1, NULL, NULL, &out, &result, &report))
             fail_msg("case %zu: %s", i, report.text);
         assert_true(result.bytes == out.size && out.size < VIEW_REPORT_MOST);

@@ -76,7 +76,7 @@ int app_write_report(const app_command *command, const char *log, const char *pa
     bar progress = {.tty = !quiet && isatty(2)};
     clock_gettime(CLOCK_MONOTONIC, &progress.begun);
     out_start(&out, -1);
-    s = view_summarise(&replay, &report);
+    s = view_summarise(replay.scene, replay.log, &replay.scenario, replay.world, &report);
     if (!s)
         s = view_report_build(&replay, (const char *)view_page, view_page_size, show, &progress, &out, &result,
                               &report);

@@ -17,6 +17,8 @@ typedef struct view_replay {
 soa_status view_replay_open(const char *path, view_replay *replay, soa_report *report);
 void view_replay_close(view_replay *replay);
 
-/* The rows of the summary, from the log and from the state at its last checkpoint; into the scene. */
-soa_status view_summarise(view_replay *replay, soa_report *report);
+/* The rows of the summary, from the log and from the state at its last checkpoint, which the world (NULL: none) is set to;
+ * into the scene. */
+soa_status view_summarise(view_scene *scene, soa_log *log, const soa_scenario *scenario, soa_world *world,
+                          soa_report *report);
 #endif

@@ -97,10 +97,11 @@ static void from_events(table *t, soa_log *log, const soa_log_info *info) {
     row(t, "events", "%s", all);
 }
 
-soa_status view_summarise(view_replay *r, soa_report *report) {
-    table t = {r->scene, SOA_OK};
+soa_status view_summarise(view_scene *scene, soa_log *log, const soa_scenario *scenario, soa_world *world,
+                          soa_report *report) {
+    table t = {scene, SOA_OK};
     soa_log_info info;
-    soa_log_get(r->log, &info);
+    soa_log_get(log, &info);
     const double last = info.samples ? info.last : 0;
     row(&t, "record", "%.6g s to %.6g s, %lld samples of %d signals%s", info.samples ? info.first : 0, last,
         (long long)info.samples, info.signal_count, info.complete ? "" : "; the run was not finished");
@@ -109,21 +110,21 @@ soa_status view_summarise(view_replay *r, soa_report *report) {
     double at = 0;
     int told = 0;
     soa_world_summary s;
-    if (r->world && !soa_log_checkpoint(r->log, &at, &blob, &size, NULL) && blob &&
-        !soa_world_restore(r->world, blob, size) && !soa_world_summarise(r->world, &s)) {
+    if (world && scenario && !soa_log_checkpoint(log, &at, &blob, &size, NULL) && blob &&
+        !soa_world_restore(world, blob, size) && !soa_world_summarise(world, &s)) {
         if (at < last - 1e-9) row(&t, "figures below", "up to the last checkpoint, %.6g s", at);
-        from_world(&t, &r->scenario, &s), told = 1;
+        from_world(&t, scenario, &s), told = 1;
     }
     free(blob);
     if (!told) {
-        from_signal(&t, r->log, &info, "object.position_error", "position error", 1e3, "mm");
-        from_signal(&t, r->log, &info, "object.attitude_error", "attitude error", 57.29577951308232, "deg");
-        from_signal(&t, r->log, &info, "object.internal_force", "internal force", 1, "N");
-        from_signal(&t, r->log, &info, "energy.kinetic", "kinetic energy", 1, "J");
-        from_signal(&t, r->log, &info, "momentum.linear_error", "linear momentum off by", 1, "N s");
-        from_signal(&t, r->log, &info, "momentum.angular_error", "angular momentum off by", 1, "N m s");
+        from_signal(&t, log, &info, "object.position_error", "position error", 1e3, "mm");
+        from_signal(&t, log, &info, "object.attitude_error", "attitude error", 57.29577951308232, "deg");
+        from_signal(&t, log, &info, "object.internal_force", "internal force", 1, "N");
+        from_signal(&t, log, &info, "energy.kinetic", "kinetic energy", 1, "J");
+        from_signal(&t, log, &info, "momentum.linear_error", "linear momentum off by", 1, "N s");
+        from_signal(&t, log, &info, "momentum.angular_error", "angular momentum off by", 1, "N m s");
     }
-    from_events(&t, r->log, &info);
+    from_events(&t, log, &info);
     row(&t, "written by", "soa %s", info.program_version);
     if (t.status && report) {
         *report = (soa_report){.status = t.status, .body = -1};
