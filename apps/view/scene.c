@@ -560,7 +560,9 @@ static void put_events(const view_scene *s, app_out *out) {
         const int slip = slips && (!strcmp(e.kind, "slip") || !strcmp(e.kind, "stick"));
         if (slip || (count >= EVENTS_MOST && strcmp(e.kind, "phase")) || count >= 2 * EVENTS_MOST) continue;
         out_text(out, count++ ? ",\n  {\"t\": " : "\n  {\"t\": "), out_number(out, e.t);
-        put_text(out, "kind", e.kind), put_text(out, "text", e.text);
+        char text[300]; /* a record may hold 65 kB of it */
+        snprintf(text, sizeof text, "%s", e.text);
+        put_text(out, "kind", e.kind), put_text(out, "text", text);
         out_char(out, '}');
     }
 }
