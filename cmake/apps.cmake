@@ -6,6 +6,7 @@ pkg_check_modules(FYAML REQUIRED IMPORTED_TARGET libfyaml)
 pkg_search_module(HDF5 REQUIRED IMPORTED_TARGET hdf5-serial hdf5)
 pkg_check_modules(QHULL REQUIRED IMPORTED_TARGET qhull_r)
 pkg_check_modules(ASSIMP REQUIRED IMPORTED_TARGET assimp)
+pkg_check_modules(CAIRO REQUIRED IMPORTED_TARGET cairo cairo-svg cairo-pdf cairo-png)
 find_package(SUNDIALS REQUIRED COMPONENTS arkode cvode nvecserial)
 find_package(OpenMP QUIET COMPONENTS C) # without it the executor of soa/world.h runs on one core
 
@@ -57,13 +58,16 @@ if(SOA_SHARED)
   target_link_libraries(soa_sim PUBLIC soa_io)
 endif()
 
+# The pages that the program shows (web/), for apps/view/page.c.
+include(cmake/web.cmake)
+
 # The program: main.c and a library of the rest, which the fuzzers use too.
-file(GLOB SOA_APP CONFIGURE_DEPENDS apps/soa/*.c)
+file(GLOB SOA_APP CONFIGURE_DEPENDS apps/soa/*.c apps/view/*.c)
 list(FILTER SOA_APP EXCLUDE REGEX "/main.c$")
 add_library(soa_app STATIC ${SOA_APP})
-target_include_directories(soa_app PUBLIC apps/soa)
+target_include_directories(soa_app PUBLIC apps/soa apps/view)
 target_compile_definitions(soa_app PRIVATE _POSIX_C_SOURCE=200809L)
-target_link_libraries(soa_app PRIVATE soa_warnings PUBLIC soa_io_static soa_sim_static PkgConfig::JANSSON m)
+target_link_libraries(soa_app PRIVATE soa_warnings PUBLIC soa_io_static soa_sim_static PkgConfig::JANSSON PkgConfig::CAIRO m)
 add_executable(soa_program apps/soa/main.c)
 set_target_properties(soa_program PROPERTIES OUTPUT_NAME soa)
 target_compile_definitions(soa_program PRIVATE _POSIX_C_SOURCE=200809L)

@@ -22,6 +22,7 @@ libfyaml-dev    header:libfyaml.h
 libhdf5-dev     header:hdf5/serial/hdf5.h
 libqhull-dev    header:libqhull_r/libqhull_r.h
 libassimp-dev   header:assimp/cimport.h
+libcairo2-dev   header:cairo/cairo.h
 '
 test='
 g++             command:g++

@@ -88,6 +88,32 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
     }
 }
 
+/* Where each shape is touched and with what force, both seen from outside: world axes. */
+static void walk_shapes(soa_world *w, put_fn *put, void *user) {
+    static const char *const names[6] = {"x", "y", "z", "fx", "fy", "fz"};
+    for (int i = 0; i < w->recorded_count; ++i) {
+        const int solid = w->recorded[i];
+        double at[2][3] = {{0}}, force[3] = {0}, weight = 0; /* at: by pressure; plainly, where nothing presses */
+        int touches = 0;
+        for (int k = 0; k < w->touch_count; ++k) {
+            const soai_touch *t = &w->touch[k];
+            const soai_meeting *m = &w->meetings[t->meeting];
+            if (m->a != solid && m->b != solid) continue;
+            const double share = fabs(t->pressure), sign = m->a == solid ? 1 : -1;
+            ++touches, weight += share;
+            for (int j = 0; j < 3; ++j) {
+                at[0][j] += share * t->point[j], at[1][j] += t->point[j];
+                force[j] += sign * (t->pressure * t->normal[j] + t->tangential[j]);
+            }
+        }
+        for (int k = 0; k < 6; ++k) {
+            const double place = !touches ? NAN : weight > 0 ? at[0][k % 3] / weight : at[1][k % 3] / touches;
+            put(user, k < 3 ? "m" : "N", k < 3 ? place : force[k - 3], "contact.%s.%s", w->solids[solid].name,
+                names[k]);
+        }
+    }
+}
+
 static void walk(soa_world *w, put_fn *put, void *user) {
     const double *q = w->y, *v = w->y + w->at_v, *ledger = w->y + w->at_ledger;
     for (int rates = 0; rates < 3; ++rates)
@@ -144,6 +170,7 @@ static void walk(soa_world *w, put_fn *put, void *user) {
         put(user, "N", pressure, "contact.%s.%s", w->solids[i].group, "pressure");
         put(user, "N", rub, "contact.%s.%s", w->solids[i].group, "friction");
     }
+    walk_shapes(w, put, user);
     walk_sensors(w, put, user);
     if (w->controller) {
         put(user, "", soai_controller_phase(w), "control.%s%s", "phase", "");
@@ -266,6 +293,18 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
     return SOA_OK;
 }
 
+soa_status soa_scenario_of_log(const soa_log *log, const char *name, soa_scenario *scenario, soa_report *report) {
+    soa_log_info info;
+    if (!log || !scenario) return SOA_E_ARGUMENT;
+    soa_log_get(log, &info);
+    char *text = malloc(info.scenario_size + 1);
+    if (!text) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
+    memcpy(text, info.scenario, info.scenario_size + 1);
+    const soa_status s = scenario_of_text(text, info.scenario_size, name ? name : "journal", scenario, report);
+    free(text);
+    return s;
+}
+
 soa_status soa_world_record(soa_world *w, const char *path, soa_journal **journal, soa_report *report) {
     if (!w || !path || !journal) return SOA_E_ARGUMENT;
     size_t size = 0;
@@ -301,21 +340,13 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
     soa_scenario read;
     soa_world *w = NULL;
     soa_journal *j = NULL;
-    char *text = NULL;
     void *blob = NULL;
     size_t size = 0;
     double t = 0;
     soa_status s = soa_log_open(path, &log, report);
     if (s) return s;
     soa_log_get(log, &info);
-    if (!(text = malloc(info.scenario_size + 1))) {
-        soa_log_close(log);
-        return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
-    }
-    memcpy(text, info.scenario, info.scenario_size + 1);
-    s = scenario_of_text(text, info.scenario_size, path, &read, report);
-    free(text);
-    if (s) {
+    if ((s = soa_scenario_of_log(log, path, &read, report))) {
         soa_log_close(log);
         return s;
     }
