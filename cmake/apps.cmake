@@ -87,3 +87,5 @@ target_link_libraries(soa_counts PRIVATE soa_warnings soa_io_static soa_sim_stat
 # The pictures of docs/grapple.md; `make grapple-figures` runs it.
 add_executable(soa_grapple_figures apps/grapple/figures.c)
 target_link_libraries(soa_grapple_figures PRIVATE soa_warnings soa_sim_static m)
+
+include(cmake/wasm.cmake)
