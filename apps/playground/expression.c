@@ -19,6 +19,21 @@ void play_expression_drop(play *p) {
     p->plan = NULL, p->expr = p->applied = p->planned = NULL;
 }
 
+/* A plan of the same expression for a machine that was made anew; a plan wants its vectors to have values. */
+int play_expression_plan(play *p, char *why, size_t room) {
+    soa_plan_free(p->plan), p->plan = NULL;
+    if (!p->planned || !p->machine) return 0;
+    if (p->from != SOA_SPACE_ONE) {
+        double *zero = calloc((size_t)soa_machine_size(p->machine, p->from) + 1, sizeof *zero);
+        const soa_status s = zero ? soa_machine_set(p->machine, "x", p->from, zero) : SOA_E_MEMORY;
+        free(zero);
+        if (s != SOA_OK) return play_status(s);
+    }
+    why[0] = 0;
+    if (soa_plan_create(p->machine, p->planned, &p->plan, why, room) != SOA_OK) p->plan = NULL;
+    return 0;
+}
+
 static void show_step(void *user, const char *rule, const char *result) {
     app_out *out = user;
     out_text(out, out->data[out->size - 1] == '[' ? "" : ", ");
@@ -89,21 +104,15 @@ const char *play_expression(play *p, const char *text, int as_written) {
                ", \"from\": \"%s\", \"to\": \"%s\", \"causality\": \"%s\", \"rows\": %d, \"columns\": %d, \"steps\": [",
                soa_space_name(p->from), soa_space_name(p->to), causality[soa_expr_causality(p->expr)], rows, columns);
     const soa_expr *x = p->from == SOA_SPACE_ONE ? NULL : soa_expr_variable("x", p->from);
-    soa_status s = SOA_OK;
-    if (x) { /* a plan wants its vectors to have values */
-        double *zero = calloc((size_t)columns + 1, sizeof *zero);
-        s = zero ? soa_machine_set(p->machine, "x", p->from, zero) : SOA_E_MEMORY;
-        free(zero);
-    }
-    if (s == SOA_OK) p->applied = make_applied(p, x, as_written, out);
+    p->applied = make_applied(p, x, as_written, out);
     soa_expr_free(x);
     p->planned = p->applied ? p->applied : p->expr;
     if (soa_expr_from(p->planned) != SOA_SPACE_ONE) {
         play_fail("out of memory");
+        play_expression_drop(p);
         return NULL;
     }
-    why[0] = 0;
-    if (soa_plan_create(p->machine, p->planned, &p->plan, why, sizeof why) != SOA_OK) p->plan = NULL;
+    if (play_expression_plan(p, why, sizeof why)) return NULL;
     const size_t shown = soa_expr_print(p->planned, NULL, 0), told = p->plan ? soa_plan_explain(p->plan, NULL, 0) : 0;
     char *room = malloc((shown > told ? shown : told) + 1);
     if (!room) {
@@ -124,7 +133,7 @@ const char *play_expression(play *p, const char *text, int as_written) {
 }
 
 static int begin(play *p, double **numbers, size_t *room, int *rows, int *columns) {
-    if (!p->expr) return play_fail("no expression");
+    if (!p->expr || !p->machine) return play_fail("no expression");
     if (play_status(soa_machine_state(p->machine, p->q, p->v, p->a, p->tau, p->f0, &p->push, p->pushes))) return -1;
     *rows = soa_machine_size(p->machine, p->to), *columns = soa_machine_size(p->machine, p->from);
     return play_room(numbers, room, (size_t)*rows * (size_t)*columns) ? 0 : -1;

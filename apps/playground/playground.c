@@ -54,7 +54,7 @@ static double *zeros(int count) {
 /* Operators for the model and tips at hand; a machine that has none (mimic joints, exact rotors) is no mistake. */
 static void make_machine(play *p) {
     soa_report report = {SOA_OK, -1, 0, ""};
-    play_expression_drop(p);
+    soa_plan_free(p->plan), p->plan = NULL;
     soa_machine_free(p->machine);
     p->machine = NULL;
     const soa_status s = soa_machine_create(p->model, p->tips, p->tip_count, &p->machine, &report);
@@ -63,6 +63,8 @@ static void make_machine(play *p) {
         p->machine = NULL;
         snprintf(p->refused, sizeof p->refused, "%s", report.text[0] ? report.text : soa_status_text(s));
     }
+    char why[256];
+    play_expression_plan(p, why, sizeof why);
 }
 static int take_gravity(play *p, const double gravity[3]) {
     const soa_model *model = NULL;
@@ -73,7 +75,7 @@ static int take_gravity(play *p, const double gravity[3]) {
         soa_model_free(model);
         return play_status(s);
     }
-    play_expression_drop(p);
+    soa_plan_free(p->plan), p->plan = NULL;
     soa_machine_free(p->machine), p->machine = NULL;
     soa_work_free(p->work), soa_model_free(p->model);
     p->model = model, p->work = work;
@@ -156,6 +158,7 @@ int play_tips(play *p, const int *frames, int count) {
         if (frames[i] < 0 || frames[i] >= soa_frame_count(p->given)) return play_fail("tip %d: no such frame", i + 1);
     for (int i = 0; i < count; ++i) p->tips[i] = frames[i];
     p->tip_count = count;
+    play_expression_drop(p);
     make_machine(p);
     return 0;
 }

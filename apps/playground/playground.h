@@ -65,7 +65,7 @@ PLAY_API const char *play_scene(play *p);
 /* q v a tau f0: where they are kept; NULL for other names. */
 PLAY_API double *play_vector(play *p, const char *name);
 PLAY_API int play_frame(const play *p, const char *name);
-/* Another gravity; the state stays, an expression has to be given again.  So it is with other tips. */
+/* Another gravity; state and expression stay.  Other tips: an expression has to be given again. */
 PLAY_API int play_gravity(play *p, double x, double y, double z);
 PLAY_API int play_tips(play *p, const int *frames, int count);
 /* An external wrench in world axes at a frame, part of rnea and aba; frame -1: none. */
@@ -96,6 +96,7 @@ PLAY_API double play_difference(const play *p);
 PLAY_API double *play_dense_numbers(play *p);
 PLAY_API const char *play_forms(play *p);
 void play_expression_drop(play *p);
+int play_expression_plan(play *p, char *why, size_t room);
 
 /* ---- shared ---------------------------------------------------------------------------------------------------------- */
 int play_fail(const char *format, ...)
