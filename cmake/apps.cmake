@@ -57,7 +57,8 @@ if(SOA_SHARED)
   target_link_libraries(soa_sim PUBLIC soa_io)
 endif()
 
-# The pages that the program shows (web/), for apps/view/page.c.
+# The pages that the program shows (web/, the playground's with libsoa inside), for apps/view/page.c.
+include(cmake/wasm.cmake)
 include(cmake/web.cmake)
 
 # The program: main.c and a library of the rest, which the fuzzers use too.
@@ -90,5 +91,3 @@ target_link_libraries(soa_counts PRIVATE soa_warnings soa_io_static soa_sim_stat
 # The pictures of docs/grapple.md; `make grapple-figures` runs it.
 add_executable(soa_grapple_figures apps/grapple/figures.c)
 target_link_libraries(soa_grapple_figures PRIVATE soa_warnings soa_sim_static m)
-
-include(cmake/wasm.cmake)

@@ -31,4 +31,4 @@ add_custom_command(OUTPUT ${SOA_WASM_MODELS}
   COMMAND ${CMAKE_COMMAND} -E make_directory ${SOA_WASM_DIR}
   COMMAND soa_playground_models ${SOA_WASM_MODELS}
   DEPENDS soa_playground_models VERBATIM)
-add_custom_target(soa_wasm ALL DEPENDS ${SOA_WASM_MODULE} ${SOA_WASM_MODELS})
+add_custom_target(soa_wasm DEPENDS ${SOA_WASM_MODULE} ${SOA_WASM_MODELS})

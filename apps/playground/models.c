@@ -10,16 +10,19 @@
 #include <string.h>
 
 static const struct {
-    const char *spec, *name, *text;
+    const char *spec, *name, *text, *q; /* q: where it begins, nothing for neutral */
 } chosen[] = {
-    {"puma560", "PUMA 560", "industrial arm, 6 joints"},
-    {"arm7", "7-joint arm", "the numbers of the KUKA iiwa"},
-    {"two-puma", "two PUMA 560", "on one base, 12 joints"},
-    {"satellite", "satellite", "free-flying, two 7-joint arms"},
-    {"quadruped", "quadruped", "on a free base, 12 joints"},
-    {"humanoid", "humanoid", "on a free base, 24 joints"},
-    {"planar-chain:8", "planar chain", "8 equal rods, R87 section XII"},
-    {"random-ideal:330", "random tree", "10 joints of six kinds"},
+    {"puma560", "PUMA 560", "industrial arm, 6 joints", "0.4, 0.9, -1.8, 0, 0.6, 0"},
+    {"arm7", "7-joint arm", "the numbers of the KUKA iiwa", "0.3, 0.6, 0, -1.3, 0.4, 0.9, 0"},
+    {"two-puma", "two PUMA 560", "on one base, 12 joints", "0.4, 0.9, -1.8, 0, 0.6, 0, -0.4, 0.9, -1.8, 0, 0.6, 0"},
+    {"satellite", "satellite", "free-flying, two 7-joint arms",
+     "0, 0, 0, 1, 0, 0, 0, 0.4, -0.6, 0, 1.3, -0.4, 0, 0, -0.4, -0.6, 0, 1.3, -0.4, 0, 0"},
+    {"quadruped", "quadruped", "on a free base, 12 joints", ""},
+    {"humanoid", "humanoid", "on a free base, 24 joints",
+     "0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0.3, 0.15, 0, -0.8, 0.3, -0.15, 0, -0.8, 0, 0, -0.3, 0.6, -0.3, 0, 0, 0, -0.3, "
+     "0.6, -0.3, 0"},
+    {"planar-chain:8", "planar chain", "8 equal rods, R87 section XII", ""},
+    {"random-ideal:330", "random tree", "10 joints of six kinds", ""},
 };
 
 static void base64(app_out *out, const unsigned char *bytes, size_t size) {
@@ -55,7 +58,8 @@ int main(int argc, char **argv) {
         }
         out_text(&out, i ? ",\n{\"spec\": " : "{\"spec\": "), out_string(&out, chosen[i].spec);
         out_text(&out, ", \"name\": "), out_string(&out, chosen[i].name);
-        out_text(&out, ", \"text\": "), out_string(&out, chosen[i].text), out_text(&out, ", \"bytes\": \"");
+        out_text(&out, ", \"text\": "), out_string(&out, chosen[i].text);
+        out_format(&out, ", \"q\": [%s], \"bytes\": \"", chosen[i].q);
         base64(&out, (const unsigned char *)model, soa_model_bytes(model));
         out_text(&out, "\"}");
         soa_model_free(model);

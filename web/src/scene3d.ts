@@ -131,6 +131,8 @@ export class Scene3D {
   private forces: Arrows;
   private momentum: Arrows;
   private angular: Arrows;
+  private flow: Arrows;
+  private flowing: [number, number][] = [];
   private dots: InstancedMesh;
   private nearest: LineSegments;
   private com: Mesh;
@@ -145,6 +147,8 @@ export class Scene3D {
   private followedAt = new Vector3();
   private selected: number | null = null;
   private queued = false;
+  private gone = false;
+  private watch: ResizeObserver;
   private forceReference = 0;
   private momentumReference = [0, 0];
   private held: { body: number; at: [number, number, number]; plane: Plane; to: Vector3; active: boolean; x: number; y: number } | null = null;
@@ -197,11 +201,12 @@ export class Scene3D {
     this.three.add(this.camera);
 
     this.edges = new LineBasicMaterial({ transparent: true, opacity: 0.55 });
-    for (const key of ['force', 'contact', 'momentum', 'angular', 'joint', 'com', 'pull', 'rod'])
+    for (const key of ['force', 'contact', 'momentum', 'angular', 'joint', 'com', 'pull', 'rod', 'flow'])
       this.basics[key] = new MeshBasicMaterial({ depthTest: key === 'joint', transparent: true });
     this.forces = new Arrows(this.basics.force, 20);
     this.momentum = new Arrows(this.basics.momentum, 18);
     this.angular = new Arrows(this.basics.angular, 18);
+    this.flow = new Arrows(this.basics.flow, 24);
     this.dots = this.makeDots(64);
     this.nearest = new LineSegments(new BufferGeometry(), new LineBasicMaterial({ depthTest: false, transparent: true }));
     this.com = new Mesh(new SphereGeometry(1, 20, 14), this.basics.com);
@@ -213,10 +218,11 @@ export class Scene3D {
       o.visible = false;
       this.three.add(o);
     }
-    this.three.add(this.forces.group, this.momentum.group, this.angular.group);
+    this.three.add(this.forces.group, this.momentum.group, this.angular.group, this.flow.group);
     this.build();
     this.setTheme(theme());
-    new ResizeObserver(() => this.resize()).observe(host);
+    this.watch = new ResizeObserver(() => this.resize());
+    this.watch.observe(host);
     this.resize();
   }
 
@@ -477,7 +483,27 @@ export class Scene3D {
     this.setMomentum(pose);
     this.setNearest(pose);
     for (const t of this.trails.values()) this.extendTrail(t, pose);
+    this.drawFlow();
     this.invalidate();
+  }
+
+  /** Arrows from body to body, until the next call: which way a recursion runs. */
+  setFlow(pairs: [number, number][], colour: string): void {
+    this.flowing = pairs;
+    this.basics.flow.color.set(colour);
+    this.drawFlow();
+    this.invalidate();
+  }
+  private drawFlow(): void {
+    const p = this.pose?.places;
+    const at = (body: number) => new Vector3(p![7 * body], p![7 * body + 1], p![7 * body + 2]);
+    this.flow.begin(this.flowing.length);
+    for (const [from, to] of this.flowing) {
+      if (!p || 7 * Math.max(from, to) + 7 > p.length) continue;
+      const start = at(from), by = at(to).sub(start);
+      if (by.length() > 0.01 * this.size) this.flow.add(start.addScaledVector(by, 0.08), by.multiplyScalar(0.84), 0.007 * this.size);
+    }
+    this.flow.end();
   }
 
   /** Arrow lengths: a reference force, 1, 2 or 5 times a power of ten, is drawn a sixth of the model's size long. */
@@ -669,9 +695,24 @@ export class Scene3D {
   }
   private draw(): void {
     this.queued = false;
+    if (this.gone) return;
     this.renderer.render(this.three, this.camera);
     ++this.frames;
     this.captions();
+  }
+  /** Gives back what the view holds, to make room for another. */
+  dispose(): void {
+    cancelAnimationFrame(this.tween);
+    this.gone = true;
+    this.watch.disconnect();
+    this.controls.dispose();
+    this.three.traverse((o) => {
+      if (o instanceof Mesh || o instanceof Line) o.geometry.dispose();
+      if (o instanceof InstancedMesh) o.dispose();
+    });
+    this.renderer.dispose();
+    this.renderer.forceContextLoss();
+    for (const e of [this.canvas, this.legend, this.label, this.name]) e.remove();
   }
   /** The picture as a PNG. */
   picture(): Promise<Blob | null> {
