@@ -3,7 +3,7 @@
 set(SOA_WASM_MODULE)
 set(SOA_WASM_MODELS)
 option(SOA_PLAYGROUND "build the playground, where emcc is installed" ON)
-if(NOT SOA_PLAYGROUND OR SOA_SANITIZE)
+if(NOT SOA_PLAYGROUND OR SOA_SANITIZE OR SOA_WEB_DIR OR (DEFINED SOA_WEB AND NOT SOA_WEB)) # cmake/web.cmake
   return()
 endif()
 find_program(SOA_EMCC emcc)
