@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    MOST_DENSE = 1200,
+    MOST_DENSE = 360,
     MOST_COUNTED = 64
 }; /* size of link space; joints of a machine whose operations are counted */
 

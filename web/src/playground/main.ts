@@ -57,6 +57,7 @@ class Playground {
   private timer = 0;
   private lastTime = 0;
   private denseAt = 0;
+  private denseCost = 0; // ms
   private slowAt = 0;
   private stale = true; // something moved since the last picture
   private queued = false;
@@ -551,8 +552,9 @@ class Playground {
       if (this.expression.planned) {
         this.shown.set(this.session.run());
         say('');
-        if (slow) {
-          const { difference } = this.session.runDense();
+        if (slow && !(this.denseCost > 20 && (this.running || this.pulling))) {
+          const start = performance.now(), { difference } = this.session.runDense();
+          this.denseCost = performance.now() - start;
           const good = difference <= 1e-9;
           verdict.textContent = good ? `✓ dense matrices agree to ${difference < 1e-16 ? '1e−16' : difference.toExponential(0).replace('-', '−')}` : `✗ dense matrices differ by ${pretty(difference)}${/inv\(/.test(this.expression.given) ? ': singular here?' : ''}`;
           verdict.className = `badge verdict ${good ? 'good' : 'bad'}`;
