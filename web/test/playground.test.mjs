@@ -156,7 +156,7 @@ try {
   soa(['save', 'planar-chain:3', '-o', join(own, 'mine.soam')]);
   await p.setInputFiles('#file', join(own, 'mine.soam'));
   await p.waitForFunction(() => /mine\.soam · 3 degrees/.test(document.querySelector('#text').textContent), null, { timeout: 5000 });
-  check((await p.locator('.joint').count()) === 3, 'a saved model is opened');
+  check((await p.locator('.joint').count()) === 3 && (await p.inputValue('#machine')) === 'own', 'a saved model is opened');
   const bytes = readFileSync(join(own, 'mine.soam'));
   bytes[300] ^= 4;
   writeFileSync(join(own, 'bad.soam'), bytes);

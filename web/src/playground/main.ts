@@ -86,12 +86,14 @@ class Playground {
     byId<HTMLSelectElement>('machine').value = m.spec;
     this.load(bytesOf(m.bytes), m.text, m.q);
   }
-  private load(bytes: Uint8Array, text: string, q: number[]): void {
+  private own = (): boolean => false; // the file opened last, again
+  private load(bytes: Uint8Array, text: string, q: number[]): boolean {
     let session: Session;
     try {
       session = this.core.open(bytes);
     } catch (e) {
-      return toast(words(e));
+      toast(words(e));
+      return false;
     }
     this.session?.close();
     this.session = session;
@@ -118,6 +120,7 @@ class Playground {
     this.showRunning();
     this.give();
     this.changed();
+    return true;
   }
   private setGravity(): void {
     const own: number[] = this.session.scene.gravity;
@@ -250,14 +253,19 @@ class Playground {
     const machine = byId<HTMLSelectElement>('machine');
     for (const m of models) machine.append(el('option', { value: m.spec, title: m.text }, m.name));
     machine.addEventListener('change', () => {
+      if (machine.value === 'own') return void this.own();
       history.replaceState(null, '', `#${encodeURIComponent(machine.value)}`);
       this.pick(machine.value);
     });
     const file = byId<HTMLInputElement>('file');
     const take = async (f: File | undefined) => {
       if (!f) return;
-      machine.querySelector('[data-own]')?.remove();
-      this.load(new Uint8Array(await f.arrayBuffer()), f.name, []);
+      const bytes = new Uint8Array(await f.arrayBuffer());
+      if (!this.load(bytes, f.name, [])) return;
+      machine.querySelector('[value=own]')?.remove();
+      machine.append(el('option', { value: 'own' }, f.name));
+      machine.value = 'own';
+      this.own = () => this.load(bytes, f.name, []);
     };
     byId('open').title = 'a model saved by: soa save robot.urdf -o robot.soam';
     byId('open').addEventListener('click', () => file.click());
