@@ -289,12 +289,8 @@ class App {
       return this.seek(this.source.stepTime(this.last, by), true);
     }
     this.playing = false;
-    this.seek(this.source.stepTime(this.frame && Math.abs(this.frame.t - this.t) < 1 ? this.stepBase() : this.t, by), true);
+    this.seek(this.source.stepTime(this.t, by), true);
     this.showTransport();
-  }
-  /** Steps go from frame to frame: from the one shown, unless the wish is newer than the answer. */
-  private stepBase(): number {
-    return this.t;
   }
   private ends(last: boolean): void {
     this.touched = true;
@@ -369,10 +365,6 @@ class App {
       box.checked = view.layers[layer];
       return el('label', {}, box, name, colour ? el('i', { style: `background:${colour}` }) : null);
     }));
-    document.addEventListener('pointerdown', (e) => {
-      const pop = byId<HTMLDetailsElement>('layers');
-      if (pop.open && !pop.contains(e.target as Node)) pop.open = false;
-    });
     byId('presets').append(...(['iso', 'front', 'side', 'top', 'fit'] as Preset[]).map((p, i) =>
       el('button', { type: 'button', title: `${p === 'fit' ? 'fit into view' : `view: ${p}`} (${i + 1})`, click: () => view.preset(p) }, p[0].toUpperCase() + p.slice(1))));
     const follow = byId<HTMLSelectElement>('follow');
@@ -686,6 +678,9 @@ class App {
   private keys(): void {
     setIcon(byId('theme'), 'theme', 'dark or light (T)');
     setIcon(byId('help'), 'help', 'help (?)');
+    document.addEventListener('pointerdown', (e) => {
+      for (const pop of document.querySelectorAll<HTMLDetailsElement>('details.pop[open]')) if (!pop.contains(e.target as Node)) pop.open = false;
+    });
     byId('theme').addEventListener('click', toggleTheme);
     byId('help').addEventListener('click', () => this.help());
     document.addEventListener('keydown', (e) => {
@@ -697,7 +692,12 @@ class App {
         e.preventDefault();
         f();
       };
-      if (e.key === 'Escape') return this.select(null);
+      if (e.key === 'Escape') {
+        const pop = document.querySelector<HTMLDetailsElement>('details.pop[open]');
+        if (!pop) return this.select(null);
+        pop.open = false;
+        return pop.querySelector('summary')?.focus();
+      }
       if (writing && !(on.matches('input[type=range]') && e.key === ' ')) return;
       switch (e.key) {
         case ' ': return button ? undefined : run(() => this.toggle());

@@ -4,7 +4,7 @@ import {
   AmbientLight, Box3, BoxGeometry, BufferAttribute, BufferGeometry, CapsuleGeometry, Color, ConeGeometry, CylinderGeometry,
   DirectionalLight, DoubleSide, EdgesGeometry, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial, LineSegments,
   Material, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, Object3D, PerspectiveCamera, Plane, Quaternion, Raycaster,
-  Scene as ThreeScene, Sphere, SphereGeometry, Vector2, Vector3, WebGLRenderer,
+  Scene as ThreeScene, SphereGeometry, Vector2, Vector3, WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { mergeGeometries } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
@@ -85,11 +85,11 @@ class Arrows {
     const length = by.length();
     if (!(length > 1e-9)) return;
     const q = new Quaternion().setFromUnitVectors(Z, by.clone().divideScalar(length));
-    const tip = Math.min(4.5 * thick, 0.6 * length);
+    const tip = Math.min(8 * thick, 0.6 * length);
     const m = new Matrix4();
     this.shaft.setMatrixAt(this.count, m.compose(from, q, new Vector3(thick, thick, length - tip)));
     const at = from.clone().addScaledVector(by, (length - tip) / length);
-    this.head.setMatrixAt(this.count++, m.compose(at, q, new Vector3(2.2 * thick, 2.2 * thick, tip)));
+    this.head.setMatrixAt(this.count++, m.compose(at, q, new Vector3(2.8 * thick, 2.8 * thick, tip)));
   }
   end(): void {
     this.shaft.count = this.head.count = this.count;
@@ -188,14 +188,14 @@ export class Scene3D {
     this.controls.addEventListener('change', () => this.invalidate());
     this.controls.zoomToCursor = true;
 
-    this.three.add(new AmbientLight('#ffffff', 0.55));
-    const sky = new HemisphereLight('#ffffff', '#8d93a0', 1.5);
+    this.three.add(new AmbientLight('#ffffff', 0.35));
+    const sky = new HemisphereLight('#ffffff', '#7d8492', 1.05);
     sky.position.copy(Z);
     this.three.add(sky);
-    const sun = new DirectionalLight('#ffffff', 1.6);
+    const sun = new DirectionalLight('#ffffff', 1.35);
     sun.position.set(2, -3, 5);
     this.three.add(sun);
-    const head = new DirectionalLight('#ffffff', 0.9); // with the camera, so that nothing seen is dark
+    const head = new DirectionalLight('#ffffff', 0.7); // with the camera, so that nothing seen is dark
     head.position.set(-0.6, 0.8, 1);
     this.camera.add(head);
     this.three.add(this.camera);
@@ -636,28 +636,39 @@ export class Scene3D {
   private bounds(): Box3 {
     const all = new Box3();
     this.bodies.forEach((g, i) => {
-      if (this.hidden.has(i) || this.boxes[i].isEmpty() || (i === 0 && this.bodies.length > 1)) return;
+      if (i === 0 || this.hidden.has(i) || this.boxes[i].isEmpty()) return;
       all.union(this.boxes[i].clone().applyMatrix4(g.matrix));
     });
+    const world = this.boxes[0]; // what stands on the world counts too, unless it is ground
+    if (world && !world.isEmpty() && !this.hidden.has(0)) {
+      const wide = (b: Box3) => b.getSize(new Vector3()).length();
+      if (all.isEmpty() || wide(world) < 1.5 * wide(all)) all.union(world);
+    }
     if (all.isEmpty()) all.set(new Vector3(-0.5, -0.5, 0), new Vector3(0.5, 0.5, 1));
     return all;
   }
 
   preset(name: Preset, atOnce = false): void {
     const box = this.bounds();
-    const sphere = box.getBoundingSphere(new Sphere());
+    const centre = box.getCenter(new Vector3());
     const direction = { iso: new Vector3(1, -1.25, 0.8), front: new Vector3(1, 0, 0.02), side: new Vector3(0, -1, 0.02), top: new Vector3(0, -0.001, 1),
       fit: this.camera.position.clone().sub(this.controls.target) }[name].normalize();
-    const half = Math.min((this.camera.fov * Math.PI) / 360, Math.atan(Math.tan((this.camera.fov * Math.PI) / 360) * this.camera.aspect));
-    const distance = (1.02 * Math.max(sphere.radius, 1e-3)) / Math.sin(half);
-    const to = sphere.center.clone().addScaledVector(direction, distance);
+    // the nearest place from which all corners of the box are in sight
+    const back = direction.clone(), right = new Vector3().crossVectors(Z, back).normalize(), up = new Vector3().crossVectors(back, right);
+    const ty = 0.92 * Math.tan((this.camera.fov * Math.PI) / 360), tx = ty * this.camera.aspect;
+    let distance = 1e-3;
+    for (let k = 0; k < 8; ++k) {
+      const d = new Vector3(k & 1 ? box.max.x : box.min.x, k & 2 ? box.max.y : box.min.y, k & 4 ? box.max.z : box.min.z).sub(centre);
+      distance = Math.max(distance, d.dot(back) + Math.abs(d.dot(right)) / tx, d.dot(back) + Math.abs(d.dot(up)) / ty);
+    }
+    const to = centre.clone().addScaledVector(direction, distance);
     this.camera.near = distance / 200;
     this.camera.far = distance * 60;
     this.camera.updateProjectionMatrix();
     const from = this.camera.position.clone(), target = this.controls.target.clone();
     cancelAnimationFrame(this.tween);
     const set = (u: number) => {
-      this.controls.target.lerpVectors(target, sphere.center, u);
+      this.controls.target.lerpVectors(target, centre, u);
       this.camera.position.lerpVectors(from, to, u);
       this.controls.update();
       this.invalidate();
@@ -729,12 +740,12 @@ export class Scene3D {
       if (px > 2 && px < 600) rows.push(`<span><i style="width:${Math.min(px, 160)}px;background:${colour}"></i>${px > 160 ? '(cut) ' : ''}${text}</span>`);
     };
     const c = colours3[theme()];
-    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) row(c.force, this.size / 7, `${pretty(this.forceReference)} N`);
+    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) row(c.force, this.size / 7, `${+this.forceReference.toPrecision(2)} N`);
     if (this.layers.momentum && this.pose) {
-      if (this.momentumReference[0]) row(c.momentum, this.size / 6, `${pretty(this.momentumReference[0])} N s`);
-      if (this.momentumReference[1]) row(c.angular, this.size / 6, `${pretty(this.momentumReference[1])} N m s`);
+      if (this.momentumReference[0]) row(c.momentum, this.size / 6, `${+this.momentumReference[0].toPrecision(2)} N s`);
+      if (this.momentumReference[1]) row(c.angular, this.size / 6, `${+this.momentumReference[1].toPrecision(2)} N m s`);
     }
-    if (this.layers.grid && this.grid) row(c.gridStrong, this.grid.userData.step as number, `${pretty(this.grid.userData.step as number)} m`);
+    if (this.layers.grid && this.grid) row(c.gridStrong, this.grid.userData.step as number, `${+(this.grid.userData.step as number).toPrecision(2)} m`);
     const html = rows.join('');
     if (this.legend.innerHTML !== html) this.legend.innerHTML = html;
 
