@@ -163,17 +163,19 @@ try {
   await p.setInputFiles('#file', join(own, 'bad.soam'));
   await p.waitForSelector('.toast');
   check(/checksum|damaged/.test(await p.textContent('.toast')), `a damaged one is refused: ${await p.textContent('.toast')}`);
-  await p.close();
 
   /* ---- other machines, sizes and colours ---- */
   for (const [machine, width, height, scheme] of [['humanoid', 1280, 800, 'light'], ['satellite', 390, 844, 'dark'], ['random-ideal:330', 390, 844, 'light']]) {
-    const other = await open(machine, width, height, scheme);
-    await other.waitForTimeout(150);
-    const sight = await pixels(await picture(other));
-    const wide = await other.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    await p.setViewportSize({ width, height });
+    await p.emulateMedia({ colorScheme: scheme });
+    await p.click('#tab-expression');
+    await p.selectOption('#machine', machine);
+    await p.waitForFunction(() => !/Looking/.test(document.querySelector('#outcome').textContent) && document.querySelector('.verdict.good'), null, { timeout: 10000 });
+    check((await results(p)).some((x) => number(x) !== 0), `${machine}: its result is not nothing`);
+    const sight = await pixels(await picture(p));
+    const wide = await p.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     check(sight.seen > 0.004 && wide <= 0, `${machine} at ${width} x ${height}, ${scheme}: ${(100 * sight.seen).toFixed(1)} % of the picture`);
-    await other.screenshot({ path: join(screens, `playground-${width}-${scheme}.png`) });
-    await other.close();
+    await p.screenshot({ path: join(screens, `playground-${width}-${scheme}.png`) });
   }
   check(!complaints.length, `nothing on the console, nothing asked of the network ${complaints.slice(0, 3).join(' | ')}`);
 } catch (error) {

@@ -22,6 +22,8 @@ const examples: [string, string][] = [
   ["phi' H' thd", 'link velocities'], ['phi', 'the composition operator'], ['psi', 'the same for articulated bodies'],
 ];
 
+const usual = () => ({ T: 'unit', thdd: '1', f0: '0' });
+
 function toast(text: string): void {
   const e = el('div', { class: 'toast' }, text);
   const all = byId('toasts');
@@ -61,7 +63,7 @@ class Playground {
   private slowAt = 0;
   private stale = true; // something moved since the last picture
   private queued = false;
-  private vectors = { T: 'unit', thdd: '1', f0: '0' };
+  private vectors = usual();
   private text!: HTMLTextAreaElement;
   private asWritten!: HTMLInputElement;
   private panels: Record<string, HTMLElement> = {};
@@ -113,10 +115,11 @@ class Playground {
     this.setGravity();
     byId('text').textContent = byId('text').title = `${text} · ${session.nv} degrees of freedom, ${this.scene.bodies.length - 1} bodies, ${pretty(session.scene.mass)} kg`;
     document.title = `${this.scene.title} – soa playground`;
+    if (this.setVectors()) this.vectors = usual(); // lists for another machine
+    this.setVectors();
     this.makeView();
     this.makeState();
     this.makeMachine();
-    this.setVectors();
     this.showRunning();
     this.give();
     this.changed();
