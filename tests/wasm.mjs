@@ -49,7 +49,7 @@ function vectorFile(path) {
   let comparisons = 0;
   const compare = (what, ours, theirs) => {
     const error = apart(ours, theirs, 1e-3);
-    if (!(error <= (errors.get(what) ?? 0))) errors.set(what, error);
+    if (!(error <= (errors.get(what) ?? -1))) errors.set(what, error);
     ++comparisons;
   };
   for (const theirs of data.joints) {

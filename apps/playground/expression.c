@@ -9,10 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MOST_DENSE = 360,
-    MOST_COUNTED = 64
-}; /* size of link space; joints of a machine whose operations are counted */
+enum { MOST_DENSE = 360, MOST_COUNTED = 64 }; /* size of link space; joints of a machine whose operations are counted */
 
 void play_expression_drop(play *p) {
     soa_plan_free(p->plan), soa_expr_free(p->expr), soa_expr_free(p->applied);
