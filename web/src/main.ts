@@ -123,9 +123,12 @@ class App {
         if (best[1] > best[0]) start = c.x[Math.floor((best[0] + best[1]) / 2)];
       }
     }
-    if (!this.touched) this.seek(this.source.stepTime(start, 0));
+    if (this.touched) return;
+    this.refit = true;
+    this.seek(this.source.stepTime(start, 0));
   }
   private touched = false;
+  private refit = false;
 
   private onFrame(f: Frame): void {
     if (this.source.served && this.scene.live) {
@@ -135,6 +138,10 @@ class App {
     }
     this.frame = f;
     this.view?.setFrame(f);
+    if (this.refit && Math.abs(f.t - this.t) < 1) {
+      this.refit = false;
+      this.view?.refit();
+    }
     this.showTime();
   }
 
@@ -308,7 +315,7 @@ class App {
   }
 
   private showTime(): void {
-    this.clock.textContent = `${this.t.toFixed(3)} / ${this.last.toFixed(this.last < 100 ? 2 : 0)} s`;
+    this.clock.textContent = `${this.t.toFixed(3)} / ${Math.max(this.t, this.last).toFixed(this.last < 100 ? 2 : 0)} s`;
     this.line.setTime(this.t);
     this.plots.setTime(this.t);
     this.showPhase();
