@@ -333,7 +333,7 @@ export class Scene3D {
         if (j && j.type !== 'free' && j.type !== 'fixed') {
           const axis = j.axis ? new Vector3(...j.axis).normalize() : Z;
           const g = j.type === 'prismatic' ? new BoxGeometry(2.4 * rod, 2.4 * rod, 3 * rod)
-            : j.type === 'revolute' || j.type === 'helical' || j.type === 'cylindrical' ? upright(new CylinderGeometry(1.5 * rod, 1.5 * rod, 3.4 * rod, 28))
+            : j.type === 'revolute' || j.type === 'helical' || j.type === 'cylindrical' ? upright(new CylinderGeometry(1.4 * rod, 1.4 * rod, 3 * rod, 28))
             : new SphereGeometry(1.6 * rod, 24, 16);
           add(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, axis)), '#5c6470', 0);
         } else if (!own.length) add(new SphereGeometry(1.6 * rod, 24, 16), this.partColour(i), shade);
@@ -661,6 +661,17 @@ export class Scene3D {
     this.bodies.forEach((g, i) => {
       if (!this.hidden.has(i) && !this.boxes[i].isEmpty() && (i > 0 || box.containsBox(this.boxes[0]))) add(this.boxes[i], g.matrix);
     });
+    if (this.scene.source === 'model') { // a machine that will move: its reach, in part
+      const reach = this.scene.bodies.map(() => 0), root = this.scene.bodies.map((_, i) => i);
+      this.scene.bodies.forEach((b, i) => {
+        if (!i || b.joint?.type === 'free') return;
+        root[i] = b.parent > 0 ? root[b.parent] : i;
+        reach[i] = (b.parent > 0 ? reach[b.parent] + Math.hypot(b.place[0], b.place[1], b.place[2]) : 0);
+        const r = 0.7 * (reach[i] + this.boxes[i].getSize(new Vector3()).length() / 2);
+        const at = new Vector3().setFromMatrixPosition(this.bodies[root[i]].matrix);
+        for (const d of [[r, 0, 0], [-r, 0, 0], [0, r, 0], [0, -r, 0], [0, 0, r], [0, 0, -r]]) out.push(at.clone().add(new Vector3(...d)));
+      });
+    }
     if (!out.length) add(box, new Matrix4());
     return out;
   }

@@ -78,7 +78,7 @@ export function pretty(x: number): string {
   const a = Math.abs(x);
   if (a === 0) return '0';
   const text = a >= 1e5 || a < 1e-3 ? x.toExponential(2) : a >= 1000 ? x.toFixed(0) : x.toPrecision(4);
-  return text.replace('-', '−').replace(/e\+?(−?)(\d+)/, 'e$1$2');
+  return text.replace(/-/g, '−').replace('e+', 'e');
 }
 /** 1, 2 or 5 times a power of ten, not above x. */
 export function roundDown(x: number): number {
