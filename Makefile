@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo test bench counts gjk-campaign kill-campaign grapple-figures install fuzz format format-check setup clean help
+.PHONY: all demo test bench counts gjk-campaign kill-campaign grapple-figures playground install fuzz format format-check setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; }
 build = cmake --build build -j $(JOBS)
@@ -57,6 +57,12 @@ kill-campaign: ## kill runs at KILLS (1,000) random instants and take them up ag
 	@$(call configure)
 	@$(build) --target soa_program >build/kill-campaign.log || { cat build/kill-campaign.log; exit 1; }
 	@scripts/kill-campaign.sh build/soa $(or $(KILLS),1000)
+
+playground: ## libsoa in a page, for a browser: build/web/playground.html
+	@scripts/setup.sh build playground
+	@$(call configure,-DSOA_PLAYGROUND=ON)
+	@$(build) --target soa_web
+	@echo "open build/web/playground.html in a browser"
 
 install: all ## install below PREFIX (/usr/local); DESTDIR is honoured
 	@cmake --install build --prefix '$(PREFIX)'

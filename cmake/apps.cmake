@@ -58,7 +58,8 @@ if(SOA_SHARED)
   target_link_libraries(soa_sim PUBLIC soa_io)
 endif()
 
-# The pages that the program shows (web/), for apps/view/page.c.
+# The pages that the program shows (web/, the playground's with libsoa inside), for apps/view/page.c.
+include(cmake/wasm.cmake)
 include(cmake/web.cmake)
 
 # The program: main.c and a library of the rest, which the fuzzers use too.

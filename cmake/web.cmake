@@ -11,6 +11,9 @@ set(SOA_WEB_PAGES ${CMAKE_CURRENT_BINARY_DIR}/web)
 set(web ${CMAKE_CURRENT_SOURCE_DIR}/web)
 set(have_pages OFF)
 file(GLOB pages CONFIGURE_DEPENDS ${web}/*.html)
+if(NOT SOA_WASM_MODULE AND NOT SOA_WEB_DIR) # cmake/wasm.cmake says why
+  list(FILTER pages EXCLUDE REGEX "/playground.html$")
+endif()
 set(built)
 set(made)
 foreach(page ${pages})
@@ -55,10 +58,10 @@ else()
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${work}/src ${work}/test
     COMMAND ${CMAKE_COMMAND} -E copy_directory ${web}/src ${work}/src
     COMMAND ${CMAKE_COMMAND} -E copy_directory ${web}/test ${work}/test
-    COMMAND ${CMAKE_COMMAND} -E chdir ${work} ${SOA_NODE} build.mjs --outDir ${work}/dist
+    COMMAND ${CMAKE_COMMAND} -E chdir ${work} ${CMAKE_COMMAND} -E env SOA_WASM_DIR=${SOA_WASM_DIR} ${SOA_NODE} build.mjs --outDir ${work}/dist
     COMMAND ${CMAKE_COMMAND} -E copy ${made} ${SOA_WEB_PAGES}
     COMMAND ${CMAKE_COMMAND} -E touch ${built}
-    DEPENDS ${work}/packages.stamp ${pages} ${list} ${sources}
+    DEPENDS ${work}/packages.stamp ${pages} ${list} ${sources} ${SOA_WASM_MODULE} ${SOA_WASM_MODELS}
     COMMENT "the pages of web/" VERBATIM)
   set(have_pages ON)
 endif()

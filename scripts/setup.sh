@@ -2,6 +2,7 @@
 # setup.sh [--check] PURPOSE...  installs through apt what is missing for a purpose, and only that.
 #   build    compiler, cmake, and the libraries of the soa program
 #   test     what the tests need beyond it: clang, cmocka, LAPACKE, MuJoCo, Open MPI
+#   playground  libsoa as WebAssembly in a page: emscripten, node, npm
 #   bench    the peers of the benchmark
 #   fuzz     libFuzzer
 #   format   clang-format
@@ -35,6 +36,12 @@ openmpi-bin     command:mpirun
 '
 [ -z "${SOA_REFERENCE_DIR:-}" ] || test+='python3 command:python3
 '
+playground='
+emscripten      command:emcc
+nodejs          command:node
+npm             command:npm
+'
+test+=$playground
 bench='
 g++                  command:g++
 binutils             command:objdump
@@ -72,7 +79,7 @@ check=
 missing=()
 for purpose in "$@"; do
     case $purpose in
-    build | test | bench | fuzz | format) ;;
+    build | test | playground | bench | fuzz | format) ;;
     *) echo "setup.sh: unknown purpose '$purpose'" >&2; exit 2 ;;
     esac
     while read -r package probe; do

@@ -45,10 +45,27 @@ function oneFile(): Plugin {
   };
 }
 
+/** What cmake/wasm.cmake made, as modules: libsoa in WebAssembly, and the machines of the playground. */
+function core(): Plugin {
+  const files: Record<string, (text: string) => string> = {
+    'playground.js': (text) => `${text}\nexport default soaPlayground;`,
+    'models.json': (text) => text, // vite knows JSON
+  };
+  const own = '\0soa-core/';
+  return {
+    name: 'soa-core',
+    resolveId: (id) => (id.startsWith('soa-core/') ? `\0${id}` : null),
+    load(id) {
+      const name = id.startsWith(own) ? id.slice(own.length) : '';
+      return files[name] ? files[name](readFileSync(resolve(process.env.SOA_WASM_DIR ?? resolve(here, '../build/wasm'), name), 'utf8')) : null;
+    },
+  };
+}
+
 export default defineConfig({
   root: here,
   base: './',
-  plugins: [oneFile()],
+  plugins: [core(), oneFile()],
   build: {
     target: 'es2020',
     emptyOutDir: false,

@@ -9,6 +9,7 @@ import { EmbeddedSource, SocketSource, type Source } from './source';
 import { colours3, css, onTheme, palette, pretty, theme, toggleTheme } from './theme';
 import { eventColour, Timeline } from './timeline';
 
+const digits = (x: number) => (Math.abs(x) < 5e-5 ? 0 : x).toFixed(4).replace('-', '−');
 const clamp = (x: number, a: number, b: number) => Math.max(a, Math.min(b, x));
 
 function toast(text: string): void {
@@ -106,8 +107,9 @@ class App {
     }
     let start = this.first + 0.35 * (this.last - this.first);
     const points = this.scene.signals.map((s, i) => ({ s, i })).filter(({ s }) => /^contact\..*\.points$/.test(s.name)).slice(0, 8).map(({ i }) => i);
-    this.seek(start);
-    await this.findPhases();
+    if (points.length) window.setTimeout(() => !this.frame && this.seek(start), 700); // should the answer take long
+    else this.seek(start);
+    void this.findPhases();
     if (points.length && this.last > this.first) {
       const c = await this.source.curves('start', points, this.first, this.last, 400);
       if (c && c.x.length) {
@@ -123,9 +125,12 @@ class App {
         if (best[1] > best[0]) start = c.x[Math.floor((best[0] + best[1]) / 2)];
       }
     }
-    if (!this.touched) this.seek(this.source.stepTime(start, 0));
+    if (this.touched) return;
+    this.refit = true;
+    this.seek(this.source.stepTime(start, 0));
   }
   private touched = false;
+  private refit = false;
 
   private onFrame(f: Frame): void {
     if (this.source.served && this.scene.live) {
@@ -135,6 +140,10 @@ class App {
     }
     this.frame = f;
     this.view?.setFrame(f);
+    if (this.refit && Math.abs(f.t - this.t) < 1) {
+      this.refit = false;
+      this.view?.refit();
+    }
     this.showTime();
   }
 
@@ -289,12 +298,8 @@ class App {
       return this.seek(this.source.stepTime(this.last, by), true);
     }
     this.playing = false;
-    this.seek(this.source.stepTime(this.frame && Math.abs(this.frame.t - this.t) < 1 ? this.stepBase() : this.t, by), true);
+    this.seek(this.source.stepTime(this.t, by), true);
     this.showTransport();
-  }
-  /** Steps go from frame to frame: from the one shown, unless the wish is newer than the answer. */
-  private stepBase(): number {
-    return this.t;
   }
   private ends(last: boolean): void {
     this.touched = true;
@@ -312,7 +317,7 @@ class App {
   }
 
   private showTime(): void {
-    this.clock.textContent = `${this.t.toFixed(3)} / ${this.last.toFixed(this.last < 100 ? 2 : 0)} s`;
+    this.clock.textContent = `${this.t.toFixed(3)} / ${Math.max(this.t, this.last).toFixed(this.last < 100 ? 2 : 0)} s`;
     this.line.setTime(this.t);
     this.plots.setTime(this.t);
     this.showPhase();
@@ -369,10 +374,6 @@ class App {
       box.checked = view.layers[layer];
       return el('label', {}, box, name, colour ? el('i', { style: `background:${colour}` }) : null);
     }));
-    document.addEventListener('pointerdown', (e) => {
-      const pop = byId<HTMLDetailsElement>('layers');
-      if (pop.open && !pop.contains(e.target as Node)) pop.open = false;
-    });
     byId('presets').append(...(['iso', 'front', 'side', 'top', 'fit'] as Preset[]).map((p, i) =>
       el('button', { type: 'button', title: `${p === 'fit' ? 'fit into view' : `view: ${p}`} (${i + 1})`, click: () => view.preset(p) }, p[0].toUpperCase() + p.slice(1))));
     const follow = byId<HTMLSelectElement>('follow');
@@ -594,7 +595,7 @@ class App {
       const lower = j.lower ?? Math.min(-wide, q - wide / 2), upper = j.upper ?? Math.max(wide, q + wide / 2);
       const unit = j.unit || (j.type === 'prismatic' ? 'm' : 'rad');
       const input = el('input', { type: 'range', min: lower, max: upper, step: 'any', 'aria-label': `${j.name} in ${unit}`, disabled: !scene.live });
-      const out = el('output', {}, `${pretty(q)} ${unit}`);
+      const out = el('output', {}, `${digits(q)} ${unit}`);
       input.value = String(q);
       const s = { body: i, input, out, held: false, timer: 0 };
       let sent = 0;
@@ -606,7 +607,7 @@ class App {
       };
       input.addEventListener('input', () => {
         s.held = true;
-        out.textContent = `${pretty(Number(input.value))} ${unit}`;
+        out.textContent = `${digits(Number(input.value))} ${unit}`;
         const now = performance.now();
         if (now - sent > 25) {
           sent = now;
@@ -637,7 +638,7 @@ class App {
       if (value === null || s.held) continue;
       const j = this.scene.bodies[s.body].joint!;
       s.input.value = String(value);
-      const text = `${pretty(value)} ${j.unit || (j.type === 'prismatic' ? 'm' : 'rad')}`;
+      const text = `${digits(value)} ${j.unit || (j.type === 'prismatic' ? 'm' : 'rad')}`;
       if (s.out.textContent !== text) s.out.textContent = text;
     }
   }
@@ -686,6 +687,9 @@ class App {
   private keys(): void {
     setIcon(byId('theme'), 'theme', 'dark or light (T)');
     setIcon(byId('help'), 'help', 'help (?)');
+    document.addEventListener('pointerdown', (e) => {
+      for (const pop of document.querySelectorAll<HTMLDetailsElement>('details.pop[open]')) if (!pop.contains(e.target as Node)) pop.open = false;
+    });
     byId('theme').addEventListener('click', toggleTheme);
     byId('help').addEventListener('click', () => this.help());
     document.addEventListener('keydown', (e) => {
@@ -697,7 +701,12 @@ class App {
         e.preventDefault();
         f();
       };
-      if (e.key === 'Escape') return this.select(null);
+      if (e.key === 'Escape') {
+        const pop = document.querySelector<HTMLDetailsElement>('details.pop[open]');
+        if (!pop) return this.select(null);
+        pop.open = false;
+        return pop.querySelector('summary')?.focus();
+      }
       if (writing && !(on.matches('input[type=range]') && e.key === ' ')) return;
       switch (e.key) {
         case ' ': return button ? undefined : run(() => this.toggle());

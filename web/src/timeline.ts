@@ -22,6 +22,7 @@ export class Timeline {
   private tip = el('div', { class: 'linetip', hidden: true });
   private first = 0;
   private last = 1;
+  private given = [NaN, NaN];
   private time = 0;
   private range: [number, number] | null = null;
   private bands: PhaseBand[] = [];
@@ -64,9 +65,10 @@ export class Timeline {
   }
 
   setSpan(first: number, last: number): void {
-    if (first === this.first && last === this.last) return;
+    if (first === this.given[0] && last === this.given[1]) return;
+    this.given = [first, last];
     this.first = first;
-    this.last = last > first ? last : first + 1e-9;
+    this.last = last > first + 1e-6 ? last : first + 1; // a run that has not begun: an empty second
     this.host.setAttribute('aria-valuemin', first.toFixed(3));
     this.host.setAttribute('aria-valuemax', last.toFixed(3));
     this.invalidate();

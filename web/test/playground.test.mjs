@@ -1,0 +1,192 @@
+// node playground.test.mjs PAGE PROGRAM SCREENS  the playground in headless Chromium, opened from disk: what it shows is
+// looked at (pixels), its numbers are laid beside the program's, and it is used by mouse, keyboard and finger-sized screen.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const [page, program, screens] = process.argv.slice(2).map((x) => resolve(x));
+mkdirSync(screens, { recursive: true });
+const own = mkdtempSync(join(tmpdir(), 'playground-'));
+let failures = 0;
+const begun = Date.now();
+const check = (good, what) => {
+  if (!good) ++failures;
+  console.log(`${good ? 'ok  ' : 'FAIL'} ${((Date.now() - begun) / 1000).toFixed(1).padStart(5)} s  ${what}`);
+};
+const soa = (words, input = '') => execFileSync(program, words, { input, encoding: 'utf8' });
+
+const browser = await chromium.launch({
+  executablePath: process.env.SOA_CHROMIUM || '/usr/bin/chromium',
+  args: ['--no-sandbox', '--use-gl=swiftshader', '--enable-unsafe-swiftshader', '--allow-file-access-from-files'],
+});
+const eye = await browser.newPage(); // reads pictures
+const pixels = (png) =>
+  eye.evaluate(async (data) => {
+    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob());
+    const pen = new OffscreenCanvas(image.width, image.height).getContext('2d');
+    pen.drawImage(image, 0, 0);
+    const { data: rgba } = pen.getImageData(0, 0, image.width, image.height);
+    let seen = 0, arrows = 0, x = 0, y = 0;
+    for (let i = 0; i < rgba.length; i += 4) {
+      const [r, g, b] = [rgba[i], rgba[i + 1], rgba[i + 2]];
+      if (b > 150 && b - r > 60) ++seen, (x += (i / 4) % image.width), (y += Math.floor(i / 4 / image.width)); // links are blue
+      if (r > 200 && g > 110 && g < 200 && b < 90) ++arrows; // outward arrows are orange
+    }
+    let at = [0, 0, Infinity]; // a point on a link, well inside, near the middle of all
+    const blue = (i) => rgba[i + 2] > 150 && rgba[i + 2] - rgba[i] > 60;
+    for (let i = 0; i < rgba.length; i += 4) {
+      const px = (i / 4) % image.width, py = Math.floor(i / 4 / image.width), d = Math.hypot(px - x / seen, py - y / seen);
+      if (d < at[2] && blue(i) && blue(i - 8) && blue(i + 8) && blue(i - 8 * image.width) && blue(i + 8 * image.width)) at = [px, py, d];
+    }
+    return { seen: seen / (rgba.length / 4), arrows, x: at[0], y: at[1] };
+  }, png.toString('base64'));
+const apart = (a, b) =>
+  eye.evaluate(async (two) => {
+    const [p, q] = await Promise.all(two.map(async (data) => {
+      const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob());
+      const pen = new OffscreenCanvas(image.width, image.height).getContext('2d');
+      pen.drawImage(image, 0, 0);
+      return pen.getImageData(0, 0, image.width, image.height).data;
+    }));
+    let n = 0;
+    for (let i = 0; i < p.length; i += 4) if (Math.abs(p[i] - q[i]) + Math.abs(p[i + 1] - q[i + 1]) + Math.abs(p[i + 2] - q[i + 2]) > 60) ++n;
+    return n / (p.length / 4);
+  }, [a.toString('base64'), b.toString('base64')]);
+
+const complaints = [];
+async function open(machine, width, height, colorScheme) {
+  const p = await browser.newPage({ viewport: { width, height }, colorScheme });
+  p.on('console', (m) => m.type() === 'error' && complaints.push(m.text()));
+  p.on('pageerror', (e) => complaints.push(String(e)));
+  p.on('request', (r) => /^(file|data|blob):/.test(r.url()) || complaints.push(`asked for ${r.url()}`));
+  await p.goto(`${pathToFileURL(page)}#${encodeURIComponent(machine)}`);
+  await p.waitForSelector('.verdict.good', { timeout: 20000 });
+  return p;
+}
+const picture = (p) => p.locator('#view3').screenshot();
+const give = async (p, text) => {
+  await p.fill('#expression', text);
+  await p.press('#expression', 'Enter');
+};
+const results = (p) => p.locator('.bars output').allTextContents();
+const number = (text) => Number(text.replace(/−/g, '-'));
+
+try {
+  /* ---- a machine and an expression ---- */
+  const p = await open('arm7', 960, 600, 'dark');
+  const before = await picture(p);
+  const seen = await pixels(before);
+  check(seen.seen > 0.003, `the arm is visible: ${(100 * seen.seen).toFixed(1)} % of the picture`);
+  check((await p.locator('.sweepcard').count()) === 4 && (await p.locator('svg.sweep').count()) === 4, 'FD3 is drawn as four sweeps');
+
+  await p.click('#tab-state');
+  await p.fill('#vector-T', '1 2 3 4 5 6 7');
+  const q = (await p.locator('.joint output').allTextContents()).map(number);
+  await p.click('#tab-expression');
+  await give(p, 'inv(Mass) T');
+  await p.waitForFunction(() => document.querySelectorAll('.sweepcard').length === 3 && /psi K/.test(document.querySelector('.planned')?.textContent ?? ''), null, { timeout: 10000 });
+  await p.waitForSelector('.verdict.good');
+  const told = JSON.parse(soa(['op', 'arm7', '--ideal', 'inv(Mass) T'], JSON.stringify({ q, tau: [1, 2, 3, 4, 5, 6, 7] }))).result;
+  const shown = (await results(p)).map(number);
+  check(shown.length === 7 && shown.every((x, i) => Math.abs(x - told[i]) <= 2e-3 * Math.abs(told[i])), `inv(Mass) T as the program gives it: ${shown.join(' ')}`);
+  check(/= .*psi/.test((await p.locator('.recursion').allTextContents()).join(' ')), 'its recursion is written out');
+  check(/additions/.test(await p.locator('.factline').first().textContent()), 'its operations are counted');
+
+  await give(p, "J inv(Mass) J'");
+  await p.waitForSelector('#outcome .matrix td', { timeout: 10000 });
+  check((await p.locator('#outcome .matrix td').count()) === 36, 'an operator is shown as a matrix');
+  await give(p, 'inv(D) H psi T');
+  await p.waitForSelector('#mistake:not([hidden])');
+  const lines = (await p.textContent('#mistake')).split('\n');
+  check(lines.length === 3 && lines[2].indexOf('^') === lines[1].lastIndexOf('T') && /takes link/.test(lines[0]), `a wrong one: ${lines[0]}`);
+  await p.screenshot({ path: join(screens, 'playground-mistake.png') });
+  await p.click('.examples >> text=FD4');
+  await p.waitForSelector('.verdict.good', { timeout: 10000 });
+  check(await p.locator('#mistake').isHidden(), 'a right one takes the message away');
+
+  /* ---- sweeps on the arm ---- */
+  await p.waitForFunction(() => !/Looking/.test(document.querySelector('#outcome').textContent), null, { timeout: 10000 });
+  await p.click('[data-sweep="1"]');
+  let swept = { arrows: 0 };
+  for (let k = 0; k < 10 && swept.arrows <= 300; ++k) {
+    await p.waitForTimeout(300);
+    swept = await pixels(await picture(p));
+  }
+  check(swept.arrows > 300, `arrows along the arm: ${swept.arrows} pixels`);
+  await p.screenshot({ path: join(screens, 'playground-dark.png') });
+  await p.click('[data-sweep="1"]');
+
+  /* ---- moved by slider, by mouse, let go ---- */
+  await p.click('#tab-state');
+  const slider = p.locator('.joint input').nth(1);
+  await slider.focus();
+  for (let k = 0; k < 3; ++k) await p.keyboard.press('PageUp');
+  await p.waitForTimeout(150);
+  const moved = await picture(p);
+  const by = await apart(before, moved);
+  check(by > 0.004 && number(await p.locator('.joint output').nth(1).textContent()) !== q[1], `a slider moves the arm: ${(100 * by).toFixed(1)} % of the picture differ`);
+
+  const at = await pixels(moved), box = await p.locator('#view3 canvas').boundingBox();
+  const values = async () => (await p.locator('.joint output').allTextContents()).map(number);
+  const rested = await values();
+  const held = [box.x + at.x, box.y + at.y];
+  await p.mouse.move(held[0], held[1]);
+  await p.waitForTimeout(100);
+  const hand = await p.locator('#view3 canvas').evaluate((c) => c.style.cursor);
+  await p.mouse.down();
+  for (let k = 1; k <= 8; ++k) await p.mouse.move(held[0] + 10 * k, held[1] + 8 * k), await p.waitForTimeout(40);
+  await p.waitForTimeout(300);
+  await p.mouse.up();
+  const pulled = await values();
+  check(hand === 'grab' && Math.max(...pulled.map((x, i) => Math.abs(x - rested[i]))) > 0.02, 'a body comes along with the mouse');
+  await p.click('#reset');
+  await p.waitForTimeout(100);
+  check((await apart(before, await picture(p))) < 0.002, 'reset puts it back');
+  await p.click('#view3 canvas', { position: { x: 20, y: 300 } });
+  await p.keyboard.press('Space');
+  await p.waitForTimeout(700);
+  const t = Number.parseFloat(await p.textContent('#clock'));
+  const fallen = Math.max(...(await values()).map((x, i) => Math.abs(x - q[i])));
+  await p.keyboard.press('Space');
+  const stopped = await p.textContent('#clock');
+  await p.waitForTimeout(150);
+  check(t > 0.1 && fallen > 0.05 && (await p.textContent('#clock')) === stopped, `let go, it falls (${fallen.toFixed(2)} rad in ${t} s), and stops`);
+
+  /* ---- models of one's own ---- */
+  soa(['save', 'planar-chain:3', '-o', join(own, 'mine.soam')]);
+  await p.setInputFiles('#file', join(own, 'mine.soam'));
+  await p.waitForFunction(() => /mine\.soam · 3 degrees/.test(document.querySelector('#text').textContent), null, { timeout: 5000 });
+  check((await p.locator('.joint').count()) === 3 && (await p.inputValue('#machine')) === 'own', 'a saved model is opened');
+  const bytes = readFileSync(join(own, 'mine.soam'));
+  bytes[300] ^= 4;
+  writeFileSync(join(own, 'bad.soam'), bytes);
+  await p.setInputFiles('#file', join(own, 'bad.soam'));
+  await p.waitForSelector('.toast');
+  check(/checksum|damaged/.test(await p.textContent('.toast')), `a damaged one is refused: ${await p.textContent('.toast')}`);
+
+  /* ---- other machines, sizes and colours ---- */
+  for (const [machine, width, height, scheme] of [['humanoid', 1280, 800, 'light'], ['satellite', 390, 844, 'dark'], ['random-ideal:330', 390, 844, 'light']]) {
+    await p.setViewportSize({ width, height });
+    await p.emulateMedia({ colorScheme: scheme });
+    await p.click('#tab-expression');
+    await p.selectOption('#machine', machine);
+    await p.waitForFunction(() => !/Looking/.test(document.querySelector('#outcome').textContent) && document.querySelector('.verdict.good'), null, { timeout: 10000 });
+    check((await results(p)).some((x) => number(x) !== 0), `${machine}: its result is not nothing`);
+    const sight = await pixels(await picture(p));
+    const wide = await p.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    check(sight.seen > 0.002 && wide <= 0, `${machine} at ${width} x ${height}, ${scheme}: ${(100 * sight.seen).toFixed(1)} % of the picture`);
+    await p.screenshot({ path: join(screens, `playground-${width}-${scheme}.png`) });
+  }
+  check(!complaints.length, `nothing on the console, nothing asked of the network ${complaints.slice(0, 3).join(' | ')}`);
+} catch (error) {
+  check(false, String(error).split('\n').slice(0, 4).join(' '));
+  console.log(complaints.join('\n'));
+} finally {
+  await browser.close();
+  rmSync(own, { recursive: true, force: true });
+}
+console.log(`pictures: ${screens}`);
+process.exit(failures ? 1 : 0);
