@@ -27,15 +27,16 @@ if(NOT SOA_WEB)
 elseif(SOA_WEB_DIR)
   get_filename_component(shared "${SOA_WEB_DIR}" ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
   if(NOT EXISTS ${shared}/view.html)
-    message(FATAL_ERROR "SOA_WEB_DIR: there is no ${shared}/view.html")
-  endif()
-  if(NOT shared STREQUAL SOA_WEB_PAGES)
-    if(NOT IS_SYMLINK ${SOA_WEB_PAGES})
-      file(REMOVE_RECURSE ${SOA_WEB_PAGES})
+    message(WARNING "SOA_WEB_DIR: there is no ${shared}/view.html: soa is built without its pages")
+  else()
+    if(NOT shared STREQUAL SOA_WEB_PAGES)
+      if(NOT IS_SYMLINK ${SOA_WEB_PAGES})
+        file(REMOVE_RECURSE ${SOA_WEB_PAGES})
+      endif()
+      file(CREATE_LINK ${shared} ${SOA_WEB_PAGES} SYMBOLIC)
     endif()
-    file(CREATE_LINK ${shared} ${SOA_WEB_PAGES} SYMBOLIC)
+    set(have_pages ON)
   endif()
-  set(have_pages ON)
 elseif(NOT SOA_NODE OR NOT SOA_NPM)
   message(WARNING "node or npm is not installed: soa is built without the pages of `soa view` and `soa report`")
 else()
@@ -43,14 +44,32 @@ else()
     file(REMOVE ${SOA_WEB_PAGES})
   endif()
   set(work ${SOA_WEB_PAGES}/work)
-  add_custom_command(OUTPUT ${work}/packages.stamp
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${work}
-    COMMAND ${CMAKE_COMMAND} -E copy ${web}/package.json ${web}/package-lock.json ${web}/.npmrc ${work}
-    COMMAND ${CMAKE_COMMAND} -E chdir ${work} ${SOA_NPM} ci --ignore-scripts --prefer-offline --silent
-            || (echo "npm could not fetch the packages of web/: with -DSOA_WEB=OFF soa is built without its pages" && false)
-    COMMAND ${CMAKE_COMMAND} -E touch ${work}/packages.stamp
-    DEPENDS ${web}/package.json ${web}/package-lock.json ${web}/.npmrc
-    COMMENT "npm packages of the pages")
+  set(stamp ${work}/packages.stamp)
+  set(wanted ${web}/package.json ${web}/package-lock.json ${web}/.npmrc)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${wanted})
+  set(fetched 0)
+  foreach(file ${wanted})
+    if(${file} IS_NEWER_THAN ${stamp})
+      set(fetched missing)
+    endif()
+  endforeach()
+  if(NOT fetched EQUAL 0) # now and not while building: what cannot be fetched must not keep the rest from being built
+    message(STATUS "fetching the npm packages of web/")
+    file(COPY ${wanted} DESTINATION ${work})
+    execute_process(COMMAND ${SOA_NPM} ci --ignore-scripts --prefer-offline --silent WORKING_DIRECTORY ${work}
+                    RESULT_VARIABLE fetched OUTPUT_QUIET)
+    if(fetched EQUAL 0)
+      file(TOUCH ${stamp})
+    endif()
+  endif()
+  if(fetched EQUAL 0)
+    set(have_pages ON)
+  else()
+    message(WARNING "npm could not fetch the packages of web/ (${fetched}): soa is built without the pages of `soa view` and `soa report`")
+  endif()
+endif()
+
+if(have_pages AND NOT SOA_WEB_DIR)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${web}/src/* ${web}/test/*)
   set(list ${web}/build.mjs ${web}/vite.config.ts ${web}/tsconfig.json)
   add_custom_command(OUTPUT ${built}
@@ -61,9 +80,8 @@ else()
     COMMAND ${CMAKE_COMMAND} -E chdir ${work} ${CMAKE_COMMAND} -E env SOA_WASM_DIR=${SOA_WASM_DIR} ${SOA_NODE} build.mjs --outDir ${work}/dist
     COMMAND ${CMAKE_COMMAND} -E copy ${made} ${SOA_WEB_PAGES}
     COMMAND ${CMAKE_COMMAND} -E touch ${built}
-    DEPENDS ${work}/packages.stamp ${pages} ${list} ${sources} ${SOA_WASM_MODULE} ${SOA_WASM_MODELS}
+    DEPENDS ${stamp} ${pages} ${list} ${sources} ${SOA_WASM_MODULE} ${SOA_WASM_MODELS}
     COMMENT "the pages of web/" VERBATIM)
-  set(have_pages ON)
 endif()
 
 if(have_pages)
