@@ -58,10 +58,10 @@ if(SOA_SHARED)
 endif()
 
 # The program: main.c and a library of the rest, which the fuzzers use too.
-file(GLOB SOA_APP CONFIGURE_DEPENDS apps/soa/*.c)
+file(GLOB SOA_APP CONFIGURE_DEPENDS apps/soa/*.c apps/view/*.c)
 list(FILTER SOA_APP EXCLUDE REGEX "/main.c$")
 add_library(soa_app STATIC ${SOA_APP})
-target_include_directories(soa_app PUBLIC apps/soa)
+target_include_directories(soa_app PUBLIC apps/soa apps/view)
 target_compile_definitions(soa_app PRIVATE _POSIX_C_SOURCE=200809L)
 target_link_libraries(soa_app PRIVATE soa_warnings PUBLIC soa_io_static soa_sim_static PkgConfig::JANSSON m)
 add_executable(soa_program apps/soa/main.c)

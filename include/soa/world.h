@@ -298,6 +298,22 @@ typedef struct soa_world_contact {
 } soa_world_contact;
 SOA_API int soa_world_contacts(const soa_world *world, soa_world_contact *contacts, int most);
 
+/* The scenario's shapes, hulls made, each where it sits on its body; and which two may touch. */
+typedef struct soa_world_shape {
+    const char *name, *group;
+    int body;        /* of the world's model, 0: the world */
+    soa_frame place; /* in the body's frame                */
+    const soa_shape *shape;
+} soa_world_shape;
+typedef struct soa_world_pair {
+    int a, b;
+    double margin; /* m: nearer than this they touch */
+} soa_world_pair;
+SOA_API int soa_world_shape_count(const soa_world *world);
+SOA_API soa_status soa_world_shape_get(const soa_world *world, int index, soa_world_shape *shape);
+SOA_API int soa_world_pair_count(const soa_world *world);
+SOA_API soa_status soa_world_pair_get(const soa_world *world, int index, soa_world_pair *pair);
+
 /* Everything measured, by name, for the record. */
 SOA_API int soa_world_signal_count(const soa_world *world);
 SOA_API const char *soa_world_signal(const soa_world *world, int index, const char **unit);
@@ -332,6 +348,10 @@ typedef struct soa_world_summary {
 SOA_API soa_status soa_world_summarise(soa_world *world, soa_world_summary *summary);
 /* A new journal with the world's signals and its scenario's text, file, seed and case. */
 SOA_API soa_status soa_world_record(soa_world *world, const char *path, soa_journal **journal, soa_report *report);
+/* The scenario of a journal as it was run, its file, seed and case included; `name` is for messages.  Refused
+ * (SOA_E_FORMAT) where the journal holds none or its text can no longer be read.  Release with soa_scenario_free. */
+SOA_API soa_status soa_scenario_of_log(const soa_log *log, const char *name, soa_scenario *scenario,
+                                       soa_report *report);
 /* Goes on with a journal whose run was stopped or killed: its scenario as it was run (file, seed and case are in the journal;
  * models and meshes are opened again and must not have changed), a world at the journal's last checkpoint (at the start if it
  * has none), and the journal, cut back to there.  What soa_world_run then writes is what a run that was never

@@ -266,6 +266,18 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
     return SOA_OK;
 }
 
+soa_status soa_scenario_of_log(const soa_log *log, const char *name, soa_scenario *scenario, soa_report *report) {
+    soa_log_info info;
+    if (!log || !scenario) return SOA_E_ARGUMENT;
+    soa_log_get(log, &info);
+    char *text = malloc(info.scenario_size + 1);
+    if (!text) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
+    memcpy(text, info.scenario, info.scenario_size + 1);
+    const soa_status s = scenario_of_text(text, info.scenario_size, name ? name : "journal", scenario, report);
+    free(text);
+    return s;
+}
+
 soa_status soa_world_record(soa_world *w, const char *path, soa_journal **journal, soa_report *report) {
     if (!w || !path || !journal) return SOA_E_ARGUMENT;
     size_t size = 0;
@@ -301,21 +313,13 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
     soa_scenario read;
     soa_world *w = NULL;
     soa_journal *j = NULL;
-    char *text = NULL;
     void *blob = NULL;
     size_t size = 0;
     double t = 0;
     soa_status s = soa_log_open(path, &log, report);
     if (s) return s;
     soa_log_get(log, &info);
-    if (!(text = malloc(info.scenario_size + 1))) {
-        soa_log_close(log);
-        return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
-    }
-    memcpy(text, info.scenario, info.scenario_size + 1);
-    s = scenario_of_text(text, info.scenario_size, path, &read, report);
-    free(text);
-    if (s) {
+    if ((s = soa_scenario_of_log(log, path, &read, report))) {
         soa_log_close(log);
         return s;
     }

@@ -607,6 +607,27 @@ int soa_world_contacts(const soa_world *w, soa_world_contact *out, int most) {
     }
     return w->touch_count;
 }
+int soa_world_shape_count(const soa_world *w) {
+    return w->solid_count;
+}
+soa_status soa_world_shape_get(const soa_world *w, int index, soa_world_shape *out) {
+    if (!w || !out || index < 0 || index >= w->solid_count) return SOA_E_ARGUMENT;
+    const soai_solid *s = &w->solids[index];
+    soa_frame_info info;
+    const soa_status status = soa_frame_get(w->model, s->frame, &info);
+    if (status) return status;
+    *out = (soa_world_shape){s->name, s->group, s->body, soa_frame_compose(&info.placement, &s->place), &s->shape};
+    return SOA_OK;
+}
+int soa_world_pair_count(const soa_world *w) {
+    return w->meeting_count;
+}
+soa_status soa_world_pair_get(const soa_world *w, int index, soa_world_pair *out) {
+    if (!w || !out || index < 0 || index >= w->meeting_count) return SOA_E_ARGUMENT;
+    const soai_meeting *m = &w->meetings[index];
+    *out = (soa_world_pair){m->a, m->b, w->scenario->contacts[m->law].margin};
+    return SOA_OK;
+}
 soa_status soa_world_diagram(const soa_world *w, char *text, size_t size, size_t *length) {
     const soa_supervisor *supervisor = w ? soai_controller_supervisor(w) : NULL;
     return supervisor ? soa_supervisor_diagram(supervisor, text, size, length) : SOA_E_ARGUMENT;

@@ -1,0 +1,522 @@
+/* scene.c  the scene: opened from a world, a machine alone or a log, and written as JSON (docs/view-protocol.md).
+ *
+ * Bodies are those of the model, 0 the world.  The first shapes are the world's own, with its numbers, so that contacts and
+ * pairs name them.  Coordinates are found in the record by their names, as src/world/run.c writes them:
+ * q.JOINT, or q.JOINT.PART where a joint has several.                                                                  */
+#include "scene_internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVENTS_MOST = 4000, NOTES_MOST = 64 };
+
+static soa_status fail(soa_report *report, soa_status status, const char *text) {
+    if (report) {
+        *report = (soa_report){.status = status, .body = -1};
+        snprintf(report->text, sizeof report->text, "%s", text);
+    }
+    return status;
+}
+static soa_status no_memory(soa_report *report) {
+    return fail(report, SOA_E_MEMORY, "out of memory");
+}
+static char *copy_text(const char *text) {
+    char *copy = malloc(strlen(text) + 1);
+    if (copy) strcpy(copy, text);
+    return copy;
+}
+
+/* The quaternion w x y z of a rotation, by its largest component (Shepperd 1978). */
+void view_quaternion(const double R[9], double q[4]) {
+    const double square[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
+                              1 - R[0] - R[4] + R[8]};
+    int k = 0;
+    for (int i = 1; i < 4; ++i)
+        if (square[i] > square[k]) k = i;
+    const double twice = sqrt(square[k]), s = 0.5 / twice; /* 2 |q_k| */
+    const double a = s * (R[7] - R[5]), b = s * (R[2] - R[6]), c = s * (R[3] - R[1]);
+    const double xy = s * (R[1] + R[3]), xz = s * (R[2] + R[6]), yz = s * (R[5] + R[7]), half = 0.5 * twice;
+    const double each[4][4] = {{half, a, b, c}, {a, half, xy, xz}, {b, xy, half, yz}, {c, xz, yz, half}};
+    memcpy(q, each[k], sizeof each[k]);
+}
+
+void view_note(view_scene *scene, const char *format, ...) {
+    char text[400];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (scene->note_count >= NOTES_MOST) return;
+    char **more = realloc(scene->notes, ((size_t)scene->note_count + 1) * sizeof *more);
+    if (!more) return;
+    scene->notes = more;
+    if ((more[scene->note_count] = copy_text(text))) ++scene->note_count;
+}
+const char *view_scene_note(const view_scene *scene, int index) {
+    return index >= 0 && index < scene->note_count ? scene->notes[index] : NULL;
+}
+
+soa_status view_scene_add_summary(view_scene *scene, const char *name, const char *value) {
+    view_summary_row *more = realloc(scene->summary, ((size_t)scene->summary_count + 1) * sizeof *more);
+    if (!more) return SOA_E_MEMORY;
+    scene->summary = more;
+    view_summary_row row = {copy_text(name), copy_text(value)};
+    if (!row.name || !row.value) {
+        free(row.name), free(row.value);
+        return SOA_E_MEMORY;
+    }
+    more[scene->summary_count++] = row;
+    return SOA_OK;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+static soa_status open_shapes(view_scene *s) {
+    const soa_world *w = s->from.world;
+    const int count = w ? soa_world_shape_count(w) : 0;
+    s->shapes = calloc((size_t)count + 1, sizeof *s->shapes);
+    if (!s->shapes) return SOA_E_MEMORY;
+    s->shape_most = count + 1;
+    for (int i = 0; i < count; ++i) {
+        soa_world_shape from;
+        soa_status status = soa_world_shape_get(w, i, &from);
+        if (status) return status;
+        view_shape *to = &s->shapes[s->shape_count++];
+        *to = (view_shape){.body = from.body, .place = from.place, .shape = from.shape};
+        to->name = copy_text(from.name), to->group = copy_text(from.group);
+        if (!to->name || !to->group) return SOA_E_MEMORY;
+    }
+    s->contact_shapes = count;
+    s->pair_count = w ? soa_world_pair_count(w) : 0;
+    s->pairs = calloc((size_t)s->pair_count + 1, sizeof *s->pairs);
+    s->near = calloc((size_t)s->pair_count + 1, sizeof *s->near);
+    s->bounds = calloc((size_t)count + 1, sizeof *s->bounds);
+    s->pose = calloc((size_t)s->bodies + 1 + (size_t)count, sizeof *s->pose);
+    if (!s->pairs || !s->near || !s->bounds || !s->pose) return SOA_E_MEMORY;
+    for (int i = 0; i < s->pair_count; ++i) {
+        soa_world_pair pair;
+        soa_status status = soa_world_pair_get(w, i, &pair);
+        if (status) return status;
+        s->pairs[i] = (view_pair){.a = pair.a, .b = pair.b, .margin = pair.margin};
+    }
+    return SOA_OK;
+}
+
+static void coordinate_name(const soa_body_info *info, int rates, int k, char name[600]) {
+    static const char *const places[7] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
+    static const char *const speeds[6] = {"wx", "wy", "wz", "vx", "vy", "vz"};
+    const int n = rates ? info->nv : info->nq;
+    const char *group = rates ? "v" : "q";
+    if (n == 1)
+        snprintf(name, 600, "%s.%s", group, info->joint);
+    else if (info->type == SOA_FREE)
+        snprintf(name, 600, "%s.%s.%s", group, info->joint, rates ? speeds[k] : places[k]);
+    else
+        snprintf(name, 600, "%s.%s.%d", group, info->joint, k);
+}
+
+/* Which shapes' recorded forces are drawn.  Each contact is felt by two shapes, so one of each pair is enough: shapes that
+ * meet many others (the hull that fingers touch) are left out where all of those are shown. */
+static soa_status choose_recorded(view_scene *s, int *partner, int *shown) {
+    const int n = s->contact_shapes;
+    int *degree = calloc((size_t)n + 1, sizeof *degree);
+    if (!degree) return SOA_E_MEMORY;
+    for (int i = 0; i < n; ++i) partner[i] = -1, shown[i] = 0;
+    for (int i = 0; i < s->pair_count; ++i) {
+        const int a = s->pairs[i].a, b = s->pairs[i].b;
+        ++degree[a], ++degree[b];
+        partner[a] = b, partner[b] = a;
+        shown[a] = shown[b] = 1;
+    }
+    int taking_part = 0;
+    for (int i = 0; i < n; ++i) taking_part += shown[i];
+    if (taking_part > VIEW_RECORDED) memset(shown, 0, (size_t)n * sizeof *shown); /* so many are not recorded */
+    for (int done = 0; done < n && taking_part <= VIEW_RECORDED; ++done) { /* from the one with most pairs on */
+        int most = -1;
+        for (int i = 0; i < n; ++i)
+            if (degree[i] > 0 && (most < 0 || degree[i] > degree[most])) most = i;
+        if (most < 0) break;
+        int covered = 1;
+        for (int i = 0; i < s->pair_count && covered; ++i) {
+            const int a = s->pairs[i].a, b = s->pairs[i].b;
+            if (a == most || b == most) covered = shown[a == most ? b : a];
+        }
+        shown[most] = !covered;
+        if (degree[most] != 1) partner[most] = -1;
+        degree[most] = 0;
+    }
+    free(degree);
+    return SOA_OK;
+}
+
+static soa_status open_columns(view_scene *s) {
+    static const char *const parts[6] = {"x", "y", "z", "fx", "fy", "fz"};
+    const size_t n = (size_t)s->contact_shapes, most = (size_t)s->nq + (size_t)s->nv + 1 + 6 * (n + 1);
+    s->column = malloc(most * sizeof *s->column), s->row = calloc(most, sizeof *s->row);
+    s->recorded_of = malloc((2 * n + 2) * sizeof *s->recorded_of);
+    int *partner = malloc((2 * n + 2) * sizeof *partner), *shown = partner + n + 1;
+    soa_status status =
+        s->column && s->row && s->recorded_of && partner ? choose_recorded(s, partner, shown) : SOA_E_MEMORY;
+    char name[600];
+    const char *missing = NULL;
+    int count = 0;
+    s->has_v = 1, s->phase_column = -1;
+    for (int rates = 0; !status && rates < 2 && !missing; ++rates)
+        for (int b = 1; b <= s->bodies && !missing; ++b) {
+            soa_body_info info;
+            soa_body(s->model, b, &info);
+            for (int k = 0; k < (rates ? info.nv : info.nq) && !missing; ++k) {
+                coordinate_name(&info, rates, k, name);
+                const int at = soa_log_find_signal(s->from.log, name);
+                if (at < 0 && !rates) missing = name;
+                if (at < 0 && rates) s->has_v = 0;
+                /* bodies' coordinates may stand in another order than the bodies */
+                s->column[rates ? s->nq + info.v_index + k : info.q_index + k] = at < 0 ? 0 : at;
+            }
+        }
+    count = s->nq + s->nv;
+    if (!status && missing) {
+        view_note(s, "the record has no signal '%s', so that its machine cannot be drawn", missing);
+    } else if (!status) {
+        s->phase_column = soa_log_find_signal(s->from.log, "control.phase");
+        if (s->phase_column >= 0) s->column[count] = s->phase_column, s->phase_column = count++;
+        s->first_recorded = count;
+        for (int i = 0; i < s->contact_shapes; ++i) {
+            int at[6], all = shown[i];
+            for (int k = 0; k < 6 && all; ++k) {
+                snprintf(name, sizeof name, "contact.%s.%s", s->shapes[i].name, parts[k]);
+                all = (at[k] = soa_log_find_signal(s->from.log, name)) >= 0;
+            }
+            if (!all) continue;
+            for (int k = 0; k < 6; ++k) s->column[count++] = at[k];
+            s->recorded_of[2 * s->recorded] = i, s->recorded_of[2 * s->recorded + 1] = partner[i];
+            ++s->recorded;
+        }
+        s->column_count = count;
+    }
+    free(partner);
+    return status;
+}
+
+soa_status view_scene_create(const view_source *source, view_scene **scene, soa_report *report) {
+    if (!source || !scene || (source->world && !source->scenario))
+        return fail(report, SOA_E_ARGUMENT, "a scene needs a world with its scenario, a model or a log");
+    view_scene *s = calloc(1, sizeof *s);
+    if (!s) return no_memory(report);
+    s->from = *source;
+    s->model = source->world ? soa_world_model(source->world) : source->model;
+    soa_status status = SOA_OK;
+    if (s->model) {
+        s->nq = soa_nq(s->model), s->nv = soa_nv(s->model), s->bodies = soa_body_count(s->model);
+        status = soa_work_create(s->model, &s->work);
+        s->q = calloc((size_t)s->nq + 1, sizeof *s->q), s->v = calloc((size_t)s->nv + 1, sizeof *s->v);
+        s->q_now = calloc((size_t)s->nq + 1, sizeof *s->q_now);
+        if (!s->q || !s->v || !s->q_now) status = SOA_E_MEMORY;
+        if (!status && source->world)
+            memcpy(s->q, soa_world_q(source->world), (size_t)s->nq * sizeof *s->q);
+        else if (!status)
+            soa_neutral(s->model, s->q);
+        if (!status) status = open_shapes(s);
+        if (!status && source->log) status = open_columns(s);
+    }
+    if (!status && source->scenario) {
+        const soa_scene_control *control = &source->scenario->control;
+        s->phases = calloc((size_t)control->phase_count + 1, sizeof *s->phases);
+        if (!s->phases) status = SOA_E_MEMORY;
+        for (int i = 0; !status && i < control->phase_count; ++i) s->phases[s->phase_count++] = control->phases[i].name;
+    }
+    if (status) {
+        view_scene_free(s);
+        return fail(report, status, soa_status_text(status));
+    }
+    *scene = s;
+    return SOA_OK;
+}
+
+void view_scene_free(view_scene *s) {
+    if (!s) return;
+    for (int i = 0; i < s->shape_count; ++i) free(s->shapes[i].name), free(s->shapes[i].group);
+    for (int i = 0; i < s->note_count; ++i) free(s->notes[i]);
+    for (int i = 0; i < s->summary_count; ++i) free(s->summary[i].name), free(s->summary[i].value);
+    soa_work_free(s->work);
+    free(s->shapes), free(s->notes), free(s->summary), free(s->phases), free(s->pairs), free(s->near), free(s->bounds);
+    free(s->pose), free(s->column), free(s->row), free(s->recorded_of), free(s->q), free(s->v), free(s->q_now);
+    free(s);
+}
+
+int view_shape_of(const view_scene *s, const char *name) {
+    for (int i = 0; i < s->contact_shapes; ++i)
+        if (!strcmp(s->shapes[i].name, name)) return i;
+    return -1;
+}
+int view_phase_of(const view_scene *s, const char *name) {
+    for (int i = 0; i < s->phase_count; ++i)
+        if (!strcmp(s->phases[i], name)) return i;
+    return -1;
+}
+int view_body_count(const view_scene *s) {
+    return s->model && (!s->from.log || s->from.live || s->column_count) ? s->bodies + 1 : 0;
+}
+
+/* --- JSON --------------------------------------------------------------------------------------------------------- */
+static void put_key(app_out *out, const char *key) {
+    out_format(out, ", \"%s\": ", key);
+}
+static void put_text(app_out *out, const char *key, const char *text) {
+    put_key(out, key), out_string(out, text ? text : "");
+}
+static void put_number(app_out *out, const char *key, double x) {
+    put_key(out, key), out_number(out, x);
+}
+static void put_place(app_out *out, const char *key, const soa_frame *f) {
+    double place[7];
+    memcpy(place, f->p, sizeof f->p);
+    view_quaternion(f->R, place + 3);
+    put_key(out, key), out_vector(out, place, 7);
+}
+
+/* The part of the scenario that a name "part.thing" belongs to. */
+static void put_part(const view_scene *s, app_out *out, const char *name) {
+    const soa_scenario *sc = s->from.scenario;
+    const char *part = "";
+    size_t longest = 0;
+    for (int p = 0; sc && p < sc->part_count; ++p) {
+        const size_t n = strlen(sc->parts[p].name);
+        if (n >= longest && !strncmp(name, sc->parts[p].name, n) && (name[n] == '.' || !name[n]))
+            part = sc->parts[p].name, longest = n;
+    }
+    put_text(out, "part", sc ? part : soa_model_name(s->model));
+}
+
+static void put_body(const view_scene *s, app_out *out, int b) {
+    soa_body_info info;
+    soa_body(s->model, b, &info);
+    out_text(out, "{\"name\": "), out_string(out, info.link);
+    put_part(s, out, info.link);
+    put_key(out, "parent"), out_format(out, "%d", info.parent);
+    put_place(out, "place", &info.placement);
+    put_number(out, "mass", info.mass);
+    put_key(out, "com"), out_vector(out, info.com, 3);
+    put_key(out, "inertia"), out_vector(out, info.inertia, 6);
+    out_text(out, ", \"joint\": {\"name\": "), out_string(out, info.joint);
+    put_text(out, "type", soa_joint_type_name(info.type));
+    if (info.type != SOA_FIXED && info.type != SOA_SPHERICAL && info.type != SOA_FREE)
+        put_key(out, "axis"), out_vector(out, info.axis, 3);
+    out_format(out, ", \"q\": %d, \"nq\": %d, \"v\": %d, \"nv\": %d", info.q_index, info.nq, info.v_index, info.nv);
+    if (isfinite(info.lower)) put_number(out, "lower", info.lower);
+    if (isfinite(info.upper)) put_number(out, "upper", info.upper);
+    put_text(out, "unit",
+             info.type == SOA_PRISMATIC                              ? "m"
+             : info.type == SOA_REVOLUTE || info.type == SOA_HELICAL ? "rad"
+                                                                     : "");
+    out_text(out, "}}");
+}
+
+/* How far anything is from the origin at the start: half spaces are drawn a little larger. */
+static double reach_of(view_scene *s) {
+    double reach = 1;
+    if (soa_kinematics(s->model, s->work, s->q, NULL, NULL)) return 10;
+    for (int i = 0; i < s->contact_shapes; ++i) {
+        const view_shape *shape = &s->shapes[i];
+        soa_frame at = soa_frame_identity();
+        soa_body_info info;
+        soa_bounds box;
+        if (shape->shape->type == SOA_SHAPE_PLANE) continue;
+        if (shape->body && (soa_body(s->model, shape->body, &info) || soa_pose(s->model, s->work, info.frame, &at)))
+            continue;
+        at = soa_frame_compose(&at, &shape->place);
+        if (soa_shape_bounds(shape->shape, &at, 0, &box)) continue;
+        for (int k = 0; k < 3; ++k) reach = fmax(reach, fmax(fabs(box.low[k]), fabs(box.high[k])));
+    }
+    return fmin(reach, 1000);
+}
+
+static void put_polytope(app_out *out, const soa_shape *shape) {
+    put_key(out, "vertices"), out_matrix(out, shape->vertices, (size_t)shape->vertex_count, 3);
+    put_key(out, "faces"), out_char(out, '[');
+    for (int f = 0; f < shape->face_count; ++f) {
+        out_text(out, f ? ", [" : "[");
+        for (int k = shape->face_start[f]; k < shape->face_start[f + 1]; ++k)
+            out_format(out, k > shape->face_start[f] ? ", %d" : "%d", shape->faces[k]);
+        out_char(out, ']');
+    }
+    out_char(out, ']');
+}
+
+static void put_shape(view_scene *s, app_out *out, int index) {
+    static const char *const types[SOA_SHAPE_TYPE_COUNT] = {"sphere", "capsule", "box", "cylinder", "hull", "box"};
+    const view_shape *shape = &s->shapes[index];
+    const soa_shape *core = shape->shape;
+    const double grown = core->radius;
+    double half[3] = {core->half[0], core->half[1], core->half[2]}, radius = grown;
+    soa_frame place = shape->place;
+    switch (core->type) {
+    case SOA_SHAPE_BOX: /* grown ones without their round edges */
+        for (int k = 0; k < 3; ++k) half[k] += grown;
+        radius = 0;
+        break;
+    case SOA_SHAPE_CYLINDER: radius = half[0] + grown, half[2] += grown, half[0] = half[1] = radius; break;
+    case SOA_SHAPE_PLANE: { /* the top of a flat box */
+        const double reach = 2 * reach_of(s), thin = 0.002 * reach;
+        half[0] = half[1] = reach, half[2] = thin, radius = 0;
+        for (int k = 0; k < 3; ++k) place.p[k] -= thin * place.R[3 * k + 2];
+        break;
+    }
+    default: break;
+    }
+    out_text(out, "{\"name\": "), out_string(out, shape->name);
+    put_text(out, "group", shape->group);
+    put_key(out, "body"), out_format(out, "%d", shape->body);
+    put_place(out, "place", &place);
+    put_text(out, "role", shape->is_visual ? "visual" : "contact");
+    put_text(out, "type", types[core->type]);
+    put_key(out, "half"), out_vector(out, half, 3);
+    put_number(out, "radius", radius);
+    if (shape->has_colour) put_key(out, "colour"), out_vector(out, shape->colour, 3);
+    if (core->type == SOA_SHAPE_POLYTOPE) put_polytope(out, core);
+    out_char(out, '}');
+}
+
+static void put_frames(const view_scene *s, app_out *out) {
+    int count = 0;
+    for (int f = 1; f < soa_frame_count(s->model); ++f) {
+        soa_frame_info frame;
+        soa_body_info info;
+        soa_frame_get(s->model, f, &frame);
+        if (frame.body && !soa_body(s->model, frame.body, &info) && info.frame == f) continue; /* the body itself */
+        out_text(out, count++ ? ",\n  {\"name\": " : "\n  {\"name\": "), out_string(out, frame.name);
+        put_key(out, "body"), out_format(out, "%d", frame.body);
+        put_place(out, "place", &frame.placement);
+        out_char(out, '}');
+    }
+}
+
+static int body_of_frame(const soa_model *model, int frame) {
+    soa_frame_info info;
+    return soa_frame_get(model, frame, &info) ? 0 : info.body;
+}
+static void put_constraint(app_out *out, int index, const char *name, int a, int b) {
+    char made[32];
+    snprintf(made, sizeof made, "constraint %d", index + 1);
+    out_text(out, index ? ",\n  {\"name\": " : "\n  {\"name\": "), out_string(out, name && *name ? name : made);
+    out_format(out, ", \"body_a\": %d, \"body_b\": %d}", a, b);
+}
+static void put_constraints(const view_scene *s, app_out *out) {
+    const soa_scenario *sc = s->from.scenario;
+    const soa_constraint_list *list = s->from.constraints;
+    for (int i = 0; sc && i < sc->constraint_count; ++i) {
+        int body[2] = {0, 0};
+        for (int side = 0; side < 2; ++side) {
+            const char *name = sc->constraint_frames ? sc->constraint_frames[2 * i + side] : NULL;
+            const int frame = name && strcmp(name, "world") ? soa_find_frame(s->model, name) : 0;
+            if (frame > 0) body[side] = body_of_frame(s->model, frame);
+        }
+        put_constraint(out, i, sc->constraints[i].name, body[0], body[1]);
+    }
+    for (int i = 0; !sc && list && i < list->count; ++i)
+        put_constraint(out, i, list->defs[i].name, body_of_frame(s->model, list->defs[i].frame1),
+                       body_of_frame(s->model, list->defs[i].frame2));
+}
+
+static void put_signals(const view_scene *s, app_out *out) {
+    soa_log_info info;
+    if (s->from.log) soa_log_get(s->from.log, &info);
+    const int count = s->from.log ? info.signal_count : s->from.world ? soa_world_signal_count(s->from.world) : 0;
+    for (int i = 0; i < count; ++i) {
+        const char *unit = "", *name;
+        if (s->from.log)
+            name = info.signals[i].name, unit = info.signals[i].unit;
+        else
+            name = soa_world_signal(s->from.world, i, &unit);
+        out_text(out, i ? ", {\"name\": " : "{\"name\": "), out_string(out, name);
+        put_text(out, "unit", unit);
+        out_char(out, '}');
+    }
+}
+
+/* Every event, if they are few enough; else without slips and sticks, and then the first ones and all phases. */
+static void put_events(const view_scene *s, app_out *out) {
+    soa_log_info info;
+    if (!s->from.log) return;
+    soa_log_get(s->from.log, &info);
+    int64_t slips = 0, count = 0;
+    soa_log_event_info e;
+    for (int64_t i = 0; info.events > EVENTS_MOST && i < info.events; ++i)
+        if (!soa_log_event(s->from.log, i, &e, NULL)) slips += !strcmp(e.kind, "slip") || !strcmp(e.kind, "stick");
+    for (int64_t i = 0; i < info.events; ++i) {
+        if (soa_log_event(s->from.log, i, &e, NULL)) break;
+        const int slip = slips && (!strcmp(e.kind, "slip") || !strcmp(e.kind, "stick"));
+        if (slip || (count >= EVENTS_MOST && strcmp(e.kind, "phase")) || count >= 2 * EVENTS_MOST) continue;
+        out_text(out, count++ ? ",\n  {\"t\": " : "\n  {\"t\": "), out_number(out, e.t);
+        put_text(out, "kind", e.kind), put_text(out, "text", e.text);
+        out_char(out, '}');
+    }
+}
+
+static void put_scenario_text(const view_scene *s, app_out *out) {
+    const soa_scenario *sc = s->from.scenario;
+    const char *text = "";
+    size_t size = 0;
+    soa_log_info info;
+    if (sc && sc->source)
+        text = sc->source, size = sc->source_size;
+    else if (s->from.log)
+        soa_log_get(s->from.log, &info), text = info.scenario, size = info.scenario_size;
+    if (size > 1 << 20) size = 1 << 20;
+    char *copy = malloc(size + 1);
+    if (copy) memcpy(copy, text, size), copy[size] = 0;
+    put_text(out, "scenario", copy ? copy : "");
+    free(copy);
+}
+
+soa_status view_scene_json(view_scene *s, app_out *out) {
+    const soa_scenario *sc = s->from.scenario;
+    const int drawn = view_body_count(s);
+    const size_t before = out->size;
+    soa_log_info info = {.first = 0, .last = 0};
+    if (s->from.log) soa_log_get(s->from.log, &info);
+    if (!info.samples) info.first = info.last = s->from.world ? soa_world_time(s->from.world) : 0;
+    const char *title = s->from.title    ? s->from.title
+                        : sc && sc->name ? sc->name
+                        : s->model       ? soa_model_name(s->model)
+                                         : "";
+    out_text(out, "{\"kind\": \"scene\", \"version\": 1"), put_text(out, "title", title);
+    put_text(out, "text", s->from.text ? s->from.text : sc && sc->text ? sc->text : "");
+    put_text(out, "source", s->from.kind), put_key(out, "live"), out_text(out, s->from.live ? "true" : "false");
+    out_text(out, ",\n \"bodies\": [");
+    if (drawn)
+        out_text(out, "\n  {\"name\": \"world\", \"part\": \"\", \"parent\": -1, \"place\": [0, 0, 0, 1, 0, 0, 0], "
+                      "\"mass\": 0, \"com\": [0, 0, 0], \"inertia\": [0, 0, 0, 0, 0, 0]}");
+    for (int b = 1; b < drawn; ++b) out_text(out, ",\n  "), put_body(s, out, b);
+    out_text(out, "],\n \"shapes\": [");
+    for (int i = 0; drawn && i < s->shape_count; ++i) out_text(out, i ? ",\n  " : "\n  "), put_shape(s, out, i);
+    out_text(out, "],\n \"frames\": [");
+    if (drawn) put_frames(s, out);
+    out_text(out, "],\n \"constraints\": [");
+    if (drawn) put_constraints(s, out);
+    out_text(out, "],\n \"signals\": [");
+    put_signals(s, out);
+    out_text(out, "],\n \"phases\": [");
+    for (int i = 0; i < s->phase_count; ++i) out_text(out, i ? ", " : ""), out_string(out, s->phases[i]);
+    out_text(out, "],\n \"time\": {\"first\": "), out_number(out, info.first), put_number(out, "last", info.last);
+    out_format(out, ", \"samples\": %lld", (long long)info.samples);
+    put_number(out, "tick", s->from.world ? soa_world_tick_length(s->from.world) : 0);
+    out_text(out, "},\n \"events\": [");
+    put_events(s, out);
+    out_text(out, "],\n \"summary\": [");
+    for (int i = 0; i < s->summary_count; ++i) {
+        out_text(out, i ? ",\n  [" : "\n  ["), out_string(out, s->summary[i].name), out_text(out, ", ");
+        out_string(out, s->summary[i].value), out_char(out, ']');
+    }
+    out_text(out, "],\n \"notes\": [");
+    for (int i = 0; i < s->note_count; ++i) out_text(out, i ? ", " : ""), out_string(out, s->notes[i]);
+    out_char(out, ']');
+    put_scenario_text(s, out);
+    put_key(out, "q"), out_vector(out, s->q ? s->q : &(double){0}, drawn ? (size_t)s->nq : 0);
+    out_text(out, "}\n");
+    if (!out->error) return SOA_OK;
+    out->size = before;
+    return SOA_E_MEMORY;
+}
