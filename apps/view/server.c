@@ -410,13 +410,16 @@ static void look(view_server *s) {
     view_session_look(s->session, &s->state);
     const view_session_state *x = &s->state, *y = &s->before;
     const int changed = x->done != y->done || x->playing != y->playing || x->ended != y->ended ||
-                        x->record != y->record || x->speed != y->speed;
+                        x->record != y->record || x->speed != y->speed || (!x->playing && x->tick != y->tick);
     const double t = now();
     if (x->live && s->clients) {
         uint64_t serial = s->frame_serial;
-        start_message(&s->frame);
-        const int made = view_session_frame(s->session, 0, &serial, &s->frame);
-        if (made == 1) s->frame_serial = serial;
+        start_message(&s->out);
+        if (view_session_frame(s->session, 0, &serial, &s->out) == 1) {
+            const app_out older = s->frame;
+            s->frame = s->out, s->out = older;
+            s->frame_serial = serial;
+        }
     }
     for (view_client *c = s->clients; c; c = c->next) {
         if (!c->has_scene) continue;
