@@ -57,6 +57,9 @@ if(SOA_SHARED)
   target_link_libraries(soa_sim PUBLIC soa_io)
 endif()
 
+# The pages that the program shows (web/), for apps/view/page.c.
+include(cmake/web.cmake)
+
 # The program: main.c and a library of the rest, which the fuzzers use too.
 file(GLOB SOA_APP CONFIGURE_DEPENDS apps/soa/*.c apps/view/*.c)
 list(FILTER SOA_APP EXCLUDE REGEX "/main.c$")

@@ -1,0 +1,7 @@
+/* page.h  the page and the playground, built from web/ into the program. */
+#ifndef VIEW_PAGE_H
+#define VIEW_PAGE_H
+#include <stddef.h>
+extern const unsigned char view_page[], view_playground[];
+extern const size_t view_page_size, view_playground_size; /* 0: not built in */
+#endif

@@ -1,0 +1,73 @@
+# The pages of web/, built by npm and vite, each one HTML file that needs nothing else: ${SOA_WEB_PAGES}/view.html, taken into
+# the program by apps/view/page.c.  Nothing is written into the source tree: web/work below the build directory holds a copy
+# and the npm packages, which are fetched again only when the lock file changed.
+#   SOA_WEB=OFF         no pages: `soa view` and `soa report` say so
+#   SOA_WEB_DIR=DIR     take the pages of DIR (web in another build directory) as they are
+option(SOA_WEB "build the pages of soa view and soa report (needs node and npm)" ON)
+set(SOA_WEB_DIR "" CACHE PATH "directory with pages that are built already, for example build/web of another build")
+find_program(SOA_NODE node)
+find_program(SOA_NPM npm)
+set(SOA_WEB_PAGES ${CMAKE_CURRENT_BINARY_DIR}/web)
+set(web ${CMAKE_CURRENT_SOURCE_DIR}/web)
+set(have_pages OFF)
+file(GLOB pages CONFIGURE_DEPENDS ${web}/*.html)
+set(built)
+set(made)
+foreach(page ${pages})
+  get_filename_component(name ${page} NAME)
+  list(APPEND built ${SOA_WEB_PAGES}/${name})
+  list(APPEND made ${SOA_WEB_PAGES}/work/dist/${name})
+endforeach()
+
+if(NOT SOA_WEB)
+  message(STATUS "SOA_WEB is off: soa is built without its pages")
+elseif(SOA_WEB_DIR)
+  get_filename_component(shared "${SOA_WEB_DIR}" ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
+  if(NOT EXISTS ${shared}/view.html)
+    message(FATAL_ERROR "SOA_WEB_DIR: there is no ${shared}/view.html")
+  endif()
+  if(NOT shared STREQUAL SOA_WEB_PAGES)
+    if(NOT IS_SYMLINK ${SOA_WEB_PAGES})
+      file(REMOVE_RECURSE ${SOA_WEB_PAGES})
+    endif()
+    file(CREATE_LINK ${shared} ${SOA_WEB_PAGES} SYMBOLIC)
+  endif()
+  set(have_pages ON)
+elseif(NOT SOA_NODE OR NOT SOA_NPM)
+  message(WARNING "node or npm is not installed: soa is built without the pages of `soa view` and `soa report`")
+else()
+  if(IS_SYMLINK ${SOA_WEB_PAGES})
+    file(REMOVE ${SOA_WEB_PAGES})
+  endif()
+  set(work ${SOA_WEB_PAGES}/work)
+  add_custom_command(OUTPUT ${work}/packages.stamp
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${work}
+    COMMAND ${CMAKE_COMMAND} -E copy ${web}/package.json ${web}/package-lock.json ${web}/.npmrc ${work}
+    COMMAND ${CMAKE_COMMAND} -E chdir ${work} ${SOA_NPM} ci --ignore-scripts --prefer-offline --silent
+            || (echo "npm could not fetch the packages of web/: with -DSOA_WEB=OFF soa is built without its pages" && false)
+    COMMAND ${CMAKE_COMMAND} -E touch ${work}/packages.stamp
+    DEPENDS ${web}/package.json ${web}/package-lock.json ${web}/.npmrc
+    COMMENT "npm packages of the pages")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${web}/src/* ${web}/test/*)
+  set(list ${web}/build.mjs ${web}/vite.config.ts ${web}/tsconfig.json)
+  add_custom_command(OUTPUT ${built}
+    COMMAND ${CMAKE_COMMAND} -E copy ${pages} ${list} ${work}
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${work}/src ${work}/test
+    COMMAND ${CMAKE_COMMAND} -E copy_directory ${web}/src ${work}/src
+    COMMAND ${CMAKE_COMMAND} -E copy_directory ${web}/test ${work}/test
+    COMMAND ${CMAKE_COMMAND} -E chdir ${work} ${SOA_NODE} build.mjs --outDir ${work}/dist
+    COMMAND ${CMAKE_COMMAND} -E copy ${made} ${SOA_WEB_PAGES}
+    COMMAND ${CMAKE_COMMAND} -E touch ${built}
+    DEPENDS ${work}/packages.stamp ${pages} ${list} ${sources}
+    COMMENT "the pages of web/" VERBATIM)
+  set(have_pages ON)
+endif()
+
+if(have_pages)
+  add_custom_target(soa_web DEPENDS ${built})
+  set(definitions "VIEW_PAGE_FILE=\"${SOA_WEB_PAGES}/view.html\"")
+  if(${SOA_WEB_PAGES}/playground.html IN_LIST built AND (NOT SOA_WEB_DIR OR EXISTS ${SOA_WEB_PAGES}/playground.html))
+    list(APPEND definitions "VIEW_PLAYGROUND_FILE=\"${SOA_WEB_PAGES}/playground.html\"")
+  endif()
+  set_source_files_properties(apps/view/page.c PROPERTIES COMPILE_DEFINITIONS "${definitions}" OBJECT_DEPENDS "${built}")
+endif()

@@ -1,0 +1,816 @@
+// The 3-D view: bodies from their shapes (or as skeletons), what acts on them, and a camera.  Draws only when something
+// changed.  z is up.  It knows nothing of where frames come from; the playground uses it too.
+import {
+  AmbientLight, Box3, BoxGeometry, BufferAttribute, BufferGeometry, CapsuleGeometry, Color, ConeGeometry, CylinderGeometry,
+  DirectionalLight, DoubleSide, EdgesGeometry, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial, LineSegments,
+  Material, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, Object3D, PerspectiveCamera, Plane, Quaternion, Raycaster,
+  Scene as ThreeScene, Sphere, SphereGeometry, Vector2, Vector3, WebGLRenderer,
+} from 'three';
+import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { mergeGeometries } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
+import type { Frame, Place, Scene, Shape } from './protocol';
+import { rotate } from './source';
+import { axisColours, calm, colours3, partColours, pretty, roundDown, theme, type ThemeName } from './theme';
+
+export type Layer = 'links' | 'collision' | 'skeleton' | 'frames' | 'bodyframes' | 'axes' | 'contacts' | 'nearest' | 'com' | 'momentum' | 'trails' | 'grid';
+export type Preset = 'iso' | 'front' | 'side' | 'top' | 'fit';
+export interface Hooks {
+  select(body: number | null): void;
+  /** True if bodies may be pulled now. */
+  pullable(): boolean;
+  /** at: the point held, in the body; to: in the world. */
+  pull(body: number, at: [number, number, number], to: [number, number, number]): void;
+  release(): void;
+}
+type Pose = Pick<Frame, 't' | 'places' | 'com' | 'contacts' | 'lines'>;
+
+const Z = new Vector3(0, 0, 1), Y = new Vector3(0, 1, 0);
+const placed = (o: Object3D, p: Place): Object3D => {
+  o.position.set(p[0], p[1], p[2]);
+  o.quaternion.set(p[4], p[5], p[6], p[3]).normalize();
+  return o;
+};
+const upright = (g: BufferGeometry): BufferGeometry => g.rotateX(Math.PI / 2); // three's y to our z
+
+function polygons(s: Shape): BufferGeometry {
+  const corners: number[] = [];
+  for (const f of s.faces)
+    for (let k = 2; k < f.length; ++k) for (const i of [f[0], f[k - 1], f[k]]) corners.push(...s.vertices[i]);
+  const g = new BufferGeometry();
+  g.setAttribute('position', new BufferAttribute(Float32Array.from(corners), 3));
+  g.computeVertexNormals();
+  return g;
+}
+function geometryOf(s: Shape): BufferGeometry | null {
+  const r = Math.max(s.radius, 1e-6);
+  switch (s.type) {
+    case 'box': return new BoxGeometry(2 * s.half[0], 2 * s.half[1], 2 * s.half[2]);
+    case 'sphere': return upright(new SphereGeometry(r, 32, 20));
+    case 'capsule': return upright(new CapsuleGeometry(r, 2 * s.half[2], 8, 24));
+    case 'cylinder': return upright(new CylinderGeometry(r, r, 2 * s.half[2], 36));
+    case 'hull':
+    case 'mesh': return s.faces.length ? polygons(s) : null;
+    default: return null;
+  }
+}
+
+/** Arrows drawn by two instanced meshes; as many as are set. */
+class Arrows {
+  readonly group = new Group();
+  private shaft!: InstancedMesh;
+  private head!: InstancedMesh;
+  private room = 0;
+  private count = 0;
+  constructor(private material: Material, private order: number) {
+    this.grow(16);
+  }
+  private grow(room: number): void {
+    this.room = room;
+    this.group.clear();
+    this.shaft?.dispose();
+    this.head?.dispose();
+    this.shaft = new InstancedMesh(upright(new CylinderGeometry(1, 1, 1, 10)).translate(0, 0, 0.5), this.material, room);
+    this.head = new InstancedMesh(upright(new ConeGeometry(1, 1, 14)).translate(0, 0, 0.5), this.material, room);
+    for (const m of [this.shaft, this.head]) {
+      m.frustumCulled = false;
+      m.renderOrder = this.order;
+      this.group.add(m);
+    }
+  }
+  begin(count: number): void {
+    if (count > this.room) this.grow(2 * count);
+    this.count = 0;
+  }
+  add(from: Vector3, by: Vector3, thick: number): void {
+    const length = by.length();
+    if (!(length > 1e-9)) return;
+    const q = new Quaternion().setFromUnitVectors(Z, by.clone().divideScalar(length));
+    const tip = Math.min(4.5 * thick, 0.6 * length);
+    const m = new Matrix4();
+    this.shaft.setMatrixAt(this.count, m.compose(from, q, new Vector3(thick, thick, length - tip)));
+    const at = from.clone().addScaledVector(by, (length - tip) / length);
+    this.head.setMatrixAt(this.count++, m.compose(at, q, new Vector3(2.2 * thick, 2.2 * thick, tip)));
+  }
+  end(): void {
+    this.shaft.count = this.head.count = this.count;
+    this.shaft.instanceMatrix.needsUpdate = this.head.instanceMatrix.needsUpdate = true;
+  }
+}
+
+interface Trail {
+  body: number;
+  data: Float64Array; // t x y z, by time
+  count: number;
+  past: Line;
+  future: Line;
+  complete: boolean;
+}
+
+export class Scene3D {
+  readonly canvas: HTMLCanvasElement;
+  readonly layers: Record<Layer, boolean> = {
+    links: true, collision: false, skeleton: false, frames: false, bodyframes: false, axes: false, contacts: true, nearest: true, com: false,
+    momentum: false, trails: true, grid: true,
+  };
+  private renderer: WebGLRenderer;
+  private three = new ThreeScene();
+  private camera = new PerspectiveCamera(38, 1, 0.01, 100);
+  private controls: OrbitControls;
+  private bodies: Group[] = [];
+  private linkParts: Object3D[][] = [];
+  private collisionParts: Object3D[][] = [];
+  private skeletonParts: Object3D[][] = [];
+  private hasLinks: boolean[] = [];
+  private boxes: Box3[] = [];
+  private hidden = new Set<number>();
+  private frameMarks: Object3D[] = [];
+  private bodyMarks: Object3D[] = [];
+  private axisMarks: Object3D[] = [];
+  private edges: LineBasicMaterial;
+  private basics: Record<string, MeshBasicMaterial> = {};
+  private forces: Arrows;
+  private momentum: Arrows;
+  private angular: Arrows;
+  private dots: InstancedMesh;
+  private nearest: LineSegments;
+  private com: Mesh;
+  private pullLine: Line;
+  private pullBall: Mesh;
+  private grid: LineSegments | null = null;
+  private trails = new Map<number, Trail>();
+  private pose: Pose | null = null;
+  private size = 1; // of the model
+  private fitted = false;
+  private followed: number | null = null;
+  private followedAt = new Vector3();
+  private selected: number | null = null;
+  private queued = false;
+  private forceReference = 0;
+  private momentumReference = [0, 0];
+  private held: { body: number; at: [number, number, number]; plane: Plane; to: Vector3; active: boolean; x: number; y: number } | null = null;
+  private legend: HTMLElement;
+  private label: HTMLElement;
+  private name: HTMLElement;
+  private lastPull = 0;
+  private tween = 0;
+  private materials = new Map<string, MeshStandardMaterial>();
+  frames = 0; // pictures drawn
+
+  constructor(private host: HTMLElement, private scene: Scene, private hooks: Hooks) {
+    this.renderer = new WebGLRenderer({ antialias: true, powerPreference: 'low-power' }); // throws without WebGL
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
+    this.canvas = this.renderer.domElement;
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute('role', 'img');
+    this.canvas.setAttribute('aria-label', `3-D view of ${scene.title}; drag to turn, wheel to zoom, keys 1 to 5 for views`);
+    host.prepend(this.canvas);
+    const overlay = (className: string) => {
+      const e = document.createElement('div');
+      e.className = className;
+      host.append(e);
+      return e;
+    };
+    this.legend = overlay('legend3');
+    this.label = overlay('label3');
+    this.name = overlay('label3 name3');
+    this.camera.up.copy(Z);
+    this.camera.position.set(2.4, -2.8, 1.9);
+
+    this.canvas.addEventListener('pointerdown', this.down);
+    this.canvas.addEventListener('pointermove', this.move);
+    this.canvas.addEventListener('pointerup', this.up);
+    this.canvas.addEventListener('pointercancel', this.up);
+    this.controls = new OrbitControls(this.camera, this.canvas);
+    this.controls.addEventListener('change', () => this.invalidate());
+    this.controls.zoomToCursor = true;
+
+    this.three.add(new AmbientLight('#ffffff', 0.55));
+    const sky = new HemisphereLight('#ffffff', '#8d93a0', 1.5);
+    sky.position.copy(Z);
+    this.three.add(sky);
+    const sun = new DirectionalLight('#ffffff', 1.6);
+    sun.position.set(2, -3, 5);
+    this.three.add(sun);
+    const head = new DirectionalLight('#ffffff', 0.9); // with the camera, so that nothing seen is dark
+    head.position.set(-0.6, 0.8, 1);
+    this.camera.add(head);
+    this.three.add(this.camera);
+
+    this.edges = new LineBasicMaterial({ transparent: true, opacity: 0.55 });
+    for (const key of ['force', 'contact', 'momentum', 'angular', 'joint', 'com', 'pull', 'rod'])
+      this.basics[key] = new MeshBasicMaterial({ depthTest: key === 'joint', transparent: true });
+    this.forces = new Arrows(this.basics.force, 20);
+    this.momentum = new Arrows(this.basics.momentum, 18);
+    this.angular = new Arrows(this.basics.angular, 18);
+    this.dots = this.makeDots(64);
+    this.nearest = new LineSegments(new BufferGeometry(), new LineBasicMaterial({ depthTest: false, transparent: true }));
+    this.com = new Mesh(new SphereGeometry(1, 20, 14), this.basics.com);
+    this.pullLine = new Line(new BufferGeometry().setFromPoints([Z, Z]), new LineBasicMaterial({ depthTest: false, transparent: true }));
+    this.pullBall = new Mesh(new SphereGeometry(1, 16, 12), this.basics.pull);
+    for (const [o, order] of [[this.nearest, 16], [this.com, 17], [this.pullLine, 30], [this.pullBall, 30]] as [Object3D, number][]) {
+      o.renderOrder = order;
+      o.frustumCulled = false;
+      o.visible = false;
+      this.three.add(o);
+    }
+    this.three.add(this.forces.group, this.momentum.group, this.angular.group);
+    this.build();
+    this.setTheme(theme());
+    new ResizeObserver(() => this.resize()).observe(host);
+    this.resize();
+  }
+
+  /* ---- what is drawn ---- */
+  private makeDots(room: number): InstancedMesh {
+    const m = new InstancedMesh(new SphereGeometry(1, 14, 10), this.basics.contact, room);
+    m.frustumCulled = false;
+    m.renderOrder = 21;
+    m.count = 0;
+    this.three.add(m);
+    return m;
+  }
+
+  private material(colour: string, shade: number): MeshStandardMaterial {
+    const key = `${colour}/${shade}`;
+    let m = this.materials.get(key);
+    if (!m) {
+      const c = new Color(colour).offsetHSL(0, 0, shade);
+      this.materials.set(key, (m = new MeshStandardMaterial({
+        color: c, roughness: 0.62, metalness: 0.08, side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1,
+      })));
+    }
+    return m;
+  }
+
+  partColour(body: number): string {
+    if (!body) return '#8a909a';
+    const parts = [...new Set(this.scene.bodies.slice(1).map((b) => b.part))];
+    return partColours[Math.max(0, parts.indexOf(this.scene.bodies[body].part)) % partColours.length];
+  }
+
+  private build(): void {
+    const { bodies, shapes } = this.scene;
+    const lengths = bodies.slice(1).map((b) => Math.hypot(b.place[0], b.place[1], b.place[2])).filter((x) => x > 1e-6).sort((a, b) => a - b);
+    const typical = lengths.length ? lengths[lengths.length >> 1] : 0.3;
+    const smallest = shapes.filter((s) => s.body).map((s) => Math.max(...s.half) + s.radius).filter((x) => x > 0);
+    const rod = Math.min(typical * 0.09, ...(smallest.length ? [Math.max(...smallest) * 0.35] : [1])) || 0.02;
+    const parity = bodies.map(() => 0);
+    for (const [i, b] of bodies.entries()) {
+      const group = new Group();
+      group.matrixAutoUpdate = false;
+      group.userData.body = i;
+      this.three.add(group);
+      this.bodies.push(group);
+      if (i) parity[i] = parity[b.parent] ^ 1;
+      const shade = parity[i] ? -0.035 : 0.035;
+      const own = shapes.filter((s) => s.body === i);
+      const visual = own.some((s) => s.role === 'visual');
+      const links: Object3D[] = [], collision: Object3D[] = [], skeleton: Object3D[] = [];
+      const box = new Box3();
+      for (const s of own) {
+        const g = geometryOf(s);
+        if (!g) continue;
+        const second = visual && s.role !== 'visual'; // a contact shape of a body that has better looks
+        const colour = s.colour ? `#${new Color(...(s.colour.map((c) => (c > 1 ? c / 255 : c)) as [number, number, number])).getHexString()}` : this.partColour(i);
+        const mesh = new Mesh(g, this.material(colour, s.colour ? 0 : shade));
+        placed(mesh, s.place);
+        mesh.userData.body = i;
+        mesh.userData.shape = s.name;
+        const lines = new LineSegments(new EdgesGeometry(g, s.type === 'mesh' ? 40 : 25), this.edges);
+        if (s.type !== 'sphere' && s.type !== 'capsule') mesh.add(lines);
+        (second ? collision : links).push(mesh);
+        group.add(mesh);
+        g.computeBoundingBox();
+        mesh.updateMatrix();
+        box.union(g.boundingBox!.clone().applyMatrix4(mesh.matrix));
+      }
+      if (i) {
+        const add = (g: BufferGeometry, colour: string, light: number, order = 0) => {
+          const mesh = new Mesh(g, this.material(colour, light));
+          mesh.userData.body = i;
+          mesh.renderOrder = order;
+          skeleton.push(mesh);
+          group.add(mesh);
+        };
+        const bone = (to: number[], thick: number) => {
+          const v = new Vector3(...to), length = v.length();
+          box.expandByPoint(v);
+          if (length < 1.2 * thick) return;
+          const g = upright(new CylinderGeometry(0.72 * thick, thick, length, 18)).translate(0, 0, length / 2);
+          add(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, v.divideScalar(length))), this.partColour(i), shade);
+        };
+        const children = bodies.filter((c, k) => k > i && c.parent === i);
+        for (const c of children) bone(c.place.slice(0, 3), rod);
+        for (const f of this.scene.frames) if (f.body === i && !children.length) bone(f.place.slice(0, 3), 0.8 * rod);
+        for (const s of own) if (Math.hypot(s.place[0], s.place[1], s.place[2]) > 0.5 * (Math.max(...s.half) + s.radius)) bone(s.place.slice(0, 3), 0.45 * rod);
+        bone(b.com, 0.55 * rod);
+        const j = b.joint;
+        if (j && j.type !== 'free' && j.type !== 'fixed') {
+          const axis = j.axis ? new Vector3(...j.axis).normalize() : Z;
+          const g = j.type === 'prismatic' ? new BoxGeometry(2.4 * rod, 2.4 * rod, 3 * rod)
+            : j.type === 'revolute' || j.type === 'helical' || j.type === 'cylindrical' ? upright(new CylinderGeometry(1.5 * rod, 1.5 * rod, 3.4 * rod, 28))
+            : new SphereGeometry(1.6 * rod, 24, 16);
+          add(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, axis)), '#5c6470', 0);
+        } else if (!own.length) add(new SphereGeometry(1.6 * rod, 24, 16), this.partColour(i), shade);
+        box.expandByPoint(new Vector3());
+      } else if (!own.length) {
+        for (const c of bodies) // pedestals: where machines stand on the world
+          if (c.parent === 0 && c.joint && c.joint.type !== 'free' && c !== b) box.expandByPoint(new Vector3(...c.place.slice(0, 3)));
+      }
+      // fingers alone would float: a body whose shapes stand away from it shows its bones too
+      const away = own.length > 0 && !visual && i > 0 && own.every((s) => Math.hypot(s.place[0], s.place[1], s.place[2]) > 0.9 * (Math.min(...s.half.map((h) => h || Infinity), Infinity) + s.radius) && Math.hypot(s.place[0], s.place[1], s.place[2]) > Math.max(s.half[2], s.radius));
+      this.hasLinks.push(links.length > 0 && !away);
+      this.linkParts.push(links);
+      this.collisionParts.push(collision);
+      this.skeletonParts.push(skeleton);
+      this.boxes.push(box);
+    }
+    const scale = Math.max(typical * 0.4, 4 * rod);
+    const axes = this.axesGeometry(scale);
+    const coloured = new MeshBasicMaterial({ vertexColors: true });
+    for (const f of this.scene.frames) {
+      const m = new Mesh(axes, coloured);
+      placed(m, f.place);
+      this.bodies[f.body].add(m);
+      this.frameMarks.push(m);
+    }
+    for (const [i, b] of bodies.entries()) {
+      const m = new Mesh(axes, coloured);
+      m.scale.setScalar(i ? 0.7 : 1);
+      this.bodies[i].add(m);
+      this.bodyMarks.push(m);
+      if (b.joint?.axis) {
+        const g = upright(new CylinderGeometry(0.22 * rod, 0.22 * rod, 4 * scale * 0.9, 8));
+        const a = new Mesh(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, new Vector3(...b.joint.axis).normalize())), this.basics.joint);
+        this.bodies[i].add(a);
+        this.axisMarks.push(a);
+      }
+    }
+    this.size = Math.max(typical * 3, 10 * rod);
+    this.show();
+  }
+
+  private axesGeometry(length: number): BufferGeometry {
+    const parts = [new Vector3(1, 0, 0), Y, Z].map((d, k) => {
+      const g = mergeGeometries([
+        upright(new CylinderGeometry(0.025 * length, 0.025 * length, 0.85 * length, 8)).translate(0, 0, 0.425 * length),
+        upright(new ConeGeometry(0.07 * length, 0.2 * length, 12)).translate(0, 0, 0.9 * length),
+      ]).applyQuaternion(new Quaternion().setFromUnitVectors(Z, d));
+      const n = g.getAttribute('position').count, c = new Color(axisColours[k]);
+      const colours = new Float32Array(3 * n);
+      for (let i = 0; i < n; ++i) c.toArray(colours, 3 * i);
+      return g.setAttribute('color', new BufferAttribute(colours, 3));
+    });
+    return mergeGeometries(parts);
+  }
+
+  /* ---- switches ---- */
+  private show(): void {
+    const l = this.layers;
+    this.bodies.forEach((g, i) => {
+      g.visible = !this.hidden.has(i);
+      this.linkParts[i].forEach((o) => (o.visible = l.links));
+      this.collisionParts[i].forEach((o) => (o.visible = l.collision));
+      this.skeletonParts[i].forEach((o) => (o.visible = l.skeleton || (l.links && !this.hasLinks[i])));
+    });
+    this.frameMarks.forEach((o) => (o.visible = l.frames));
+    this.bodyMarks.forEach((o) => (o.visible = l.bodyframes));
+    this.axisMarks.forEach((o) => (o.visible = l.axes));
+    this.forces.group.visible = this.dots.visible = l.contacts;
+    this.nearest.visible = l.nearest;
+    this.com.visible = l.com && this.pose !== null;
+    this.momentum.group.visible = this.angular.group.visible = l.momentum;
+    this.trails.forEach((t) => (t.past.visible = t.future.visible = l.trails));
+    if (this.grid) this.grid.visible = l.grid;
+    this.invalidate();
+  }
+  setLayer(layer: Layer, on: boolean): void {
+    this.layers[layer] = on;
+    this.show();
+    if (this.pose) this.setFrame(this.pose);
+  }
+  setVisible(body: number, on: boolean): void {
+    if (on) this.hidden.delete(body);
+    else this.hidden.add(body);
+    this.show();
+  }
+  isVisible(body: number): boolean {
+    return !this.hidden.has(body);
+  }
+  setTheme(name: ThemeName): void {
+    const c = colours3[name];
+    this.three.background = new Color(c.background);
+    this.edges.color.set(c.edge);
+    for (const key of Object.keys(this.basics)) this.basics[key].color.set((c as unknown as Record<string, string>)[key] ?? '#888888');
+    (this.nearest.material as LineBasicMaterial).color.set(c.nearest);
+    (this.pullLine.material as LineBasicMaterial).color.set(c.pull);
+    if (this.grid) this.makeGrid();
+    this.highlight();
+    this.invalidate();
+  }
+
+  private makeGrid(): void {
+    const c = colours3[theme()];
+    if (this.grid) {
+      this.three.remove(this.grid);
+      this.grid.geometry.dispose();
+    }
+    const box = this.bounds();
+    const centre = box.getCenter(new Vector3());
+    const step = roundDown(this.size / 4), n = 12;
+    const z = box.min.z >= -0.02 * this.size ? 0 : box.min.z;
+    const cx = Math.round(centre.x / step) * step, cy = Math.round(centre.y / step) * step;
+    const points: number[] = [], colours: number[] = [];
+    const weak = new Color(c.grid), strong = new Color(c.gridStrong), back = new Color(c.background);
+    for (let k = -n; k <= n; ++k)
+      for (const along of [0, 1])
+        for (let m = -n; m < n; ++m) {
+          const base = Math.round((along ? cx : cy) / step) + k === 0 ? strong : weak;
+          for (const e of [m, m + 1]) {
+            points.push(...(along ? [cx + k * step, cy + e * step] : [cx + e * step, cy + k * step]), z - 0.002 * this.size);
+            const fade = Math.min(1, Math.max(0, 1.25 - 1.25 * (Math.hypot(k, e) / n)));
+            colours.push(...back.clone().lerp(base, fade).toArray());
+          }
+        }
+    const g = new BufferGeometry();
+    g.setAttribute('position', new BufferAttribute(Float32Array.from(points), 3));
+    g.setAttribute('color', new BufferAttribute(Float32Array.from(colours), 3));
+    this.grid = new LineSegments(g, new LineBasicMaterial({ vertexColors: true, depthWrite: false }));
+    this.grid.renderOrder = -1;
+    this.grid.visible = this.layers.grid;
+    this.grid.userData.step = step;
+    this.three.add(this.grid);
+  }
+
+  /* ---- frames ---- */
+  setFrame(pose: Pose): void {
+    const old = this.pose;
+    this.pose = pose;
+    const p = pose.places;
+    const n = Math.min(this.bodies.length, p.length / 7);
+    const at = new Vector3(), q = new Quaternion(), one = new Vector3(1, 1, 1);
+    for (let i = 0; i < n; ++i) {
+      const k = 7 * i;
+      at.set(p[k], p[k + 1], p[k + 2]);
+      q.set(p[k + 4], p[k + 5], p[k + 6], p[k + 3]);
+      this.bodies[i].matrix.compose(at, q, one);
+      this.bodies[i].matrixWorldNeedsUpdate = true;
+    }
+    if (!this.fitted && n) {
+      this.fitted = true;
+      this.three.updateMatrixWorld(true);
+      const box = this.bounds();
+      this.size = Math.max(1e-3, box.getSize(new Vector3()).length());
+      this.makeGrid();
+      this.preset('iso', true);
+    }
+    if (this.followed !== null && this.followed < n) {
+      const now = new Vector3(...rotate(p, 7 * this.followed, this.scene.bodies[this.followed].com));
+      if (old) {
+        const by = now.clone().sub(this.followedAt);
+        this.camera.position.add(by);
+        this.controls.target.add(by);
+      }
+      this.followedAt.copy(now);
+    }
+    this.setContacts(pose);
+    this.setMomentum(pose);
+    this.setNearest(pose);
+    for (const t of this.trails.values()) this.extendTrail(t, pose);
+    this.invalidate();
+  }
+
+  /** Arrow lengths: a reference force, 1, 2 or 5 times a power of ten, is drawn a sixth of the model's size long. */
+  private static reference(old: number, largest: number): number {
+    if (!(largest > 1e-9)) return old;
+    return old > 0 && largest <= 2.6 * old && largest >= 0.3 * old ? old : roundDown(largest);
+  }
+
+  private setContacts(pose: Pose): void {
+    const c = pose.contacts, n = Math.floor(c.length / 8);
+    if (n > this.dots.instanceMatrix.count) {
+      this.three.remove(this.dots);
+      this.dots.dispose();
+      this.dots = this.makeDots(2 * n);
+      this.dots.visible = this.layers.contacts;
+    }
+    let largest = 0;
+    for (let i = 0; i < n; ++i) largest = Math.max(largest, Math.hypot(c[8 * i + 3], c[8 * i + 4], c[8 * i + 5]) || 0);
+    this.forceReference = Scene3D.reference(this.forceReference, largest);
+    const scale = this.forceReference ? this.size / 7 / this.forceReference : 0;
+    const m = new Matrix4(), r = 0.006 * this.size;
+    this.forces.begin(n);
+    for (let i = 0; i < n; ++i) {
+      const from = new Vector3(c[8 * i], c[8 * i + 1], c[8 * i + 2]);
+      this.dots.setMatrixAt(i, m.makeScale(r, r, r).setPosition(from));
+      this.forces.add(from, new Vector3(c[8 * i + 3], c[8 * i + 4], c[8 * i + 5]).multiplyScalar(scale), 0.0032 * this.size);
+    }
+    this.forces.end();
+    this.dots.count = n;
+    this.dots.instanceMatrix.needsUpdate = true;
+  }
+
+  private setMomentum(pose: Pose): void {
+    const c = pose.com;
+    if (c.length < 9) return;
+    const at = new Vector3(c[0], c[1], c[2]);
+    this.com.position.copy(at);
+    this.com.scale.setScalar(0.011 * this.size);
+    this.com.visible = this.layers.com;
+    [this.momentum, this.angular].forEach((arrows, k) => {
+      const v = new Vector3(c[3 + 3 * k], c[4 + 3 * k], c[5 + 3 * k]);
+      this.momentumReference[k] = Scene3D.reference(this.momentumReference[k], v.length());
+      arrows.begin(1);
+      if (this.momentumReference[k]) arrows.add(at, v.multiplyScalar(this.size / 6 / this.momentumReference[k]), 0.004 * this.size);
+      arrows.end();
+    });
+  }
+
+  private setNearest(pose: Pose): void {
+    const l = pose.lines, n = Math.floor(l.length / 7);
+    const points = new Float32Array(6 * n);
+    for (let i = 0; i < n; ++i) points.set(l.subarray(7 * i, 7 * i + 6), 6 * i);
+    this.nearest.geometry.dispose();
+    this.nearest.geometry = new BufferGeometry().setAttribute('position', new BufferAttribute(points, 3));
+    this.nearest.visible = this.layers.nearest && n > 0;
+  }
+
+  /* ---- trails ---- */
+  trailed(body: number): boolean {
+    return this.trails.has(body);
+  }
+  setTrail(body: number, on: boolean, path: Float64Array | null = null): void {
+    const old = this.trails.get(body);
+    if (old) {
+      this.three.remove(old.past, old.future);
+      this.trails.delete(body);
+    }
+    if (on) {
+      const line = (opacity: number) => {
+        const m = new Line(new BufferGeometry(), new LineBasicMaterial({ color: this.partColour(body), transparent: true, opacity }));
+        m.frustumCulled = false;
+        m.visible = this.layers.trails;
+        this.three.add(m);
+        return m;
+      };
+      const t: Trail = { body, data: path ?? new Float64Array(4 * 256), count: path ? path.length / 4 : 0, past: line(1), future: line(0.25), complete: path !== null };
+      this.trails.set(body, t);
+      this.fillTrail(t);
+      if (this.pose) this.extendTrail(t, this.pose);
+    }
+    this.invalidate();
+  }
+  /** A run that began again has no past. */
+  clearTrails(): void {
+    for (const t of this.trails.values()) if (!t.complete) (t.count = 0), this.fillTrail(t);
+  }
+  private fillTrail(t: Trail): void {
+    const points = new Float32Array(3 * t.count);
+    for (let i = 0; i < t.count; ++i) points.set([t.data[4 * i + 1], t.data[4 * i + 2], t.data[4 * i + 3]], 3 * i);
+    const attribute = new BufferAttribute(points, 3);
+    for (const m of [t.past, t.future]) {
+      m.geometry.dispose();
+      m.geometry = new BufferGeometry().setAttribute('position', attribute);
+    }
+  }
+  private extendTrail(t: Trail, pose: Pose): void {
+    if (7 * t.body + 7 > pose.places.length) return;
+    let k = 0; // the first point after this time
+    for (let a = 0, b = t.count; ; ) {
+      if (a >= b) {
+        k = a;
+        break;
+      }
+      const m = (a + b) >> 1;
+      if (t.data[4 * m] <= pose.t) a = m + 1;
+      else b = m;
+    }
+    if (!t.complete && (k === 0 || t.data[4 * (k - 1)] < pose.t)) {
+      if (t.count >= 6000) { // thin out: every second point goes
+        let n = 0;
+        for (let i = 0; i < t.count; i += 2) t.data.copyWithin(4 * n++, 4 * i, 4 * i + 4);
+        t.count = n;
+        k = Math.min(n, k >> 1);
+      }
+      if (4 * (t.count + 1) > t.data.length) {
+        const more = new Float64Array(2 * t.data.length);
+        more.set(t.data);
+        t.data = more;
+      }
+      t.data.copyWithin(4 * (k + 1), 4 * k, 4 * t.count);
+      t.data.set([pose.t, ...rotate(pose.places, 7 * t.body, this.scene.bodies[t.body].com)], 4 * k);
+      ++t.count, ++k;
+      this.fillTrail(t);
+    }
+    t.past.geometry.setDrawRange(0, k);
+    t.future.geometry.setDrawRange(Math.max(0, k - 1), Math.max(0, t.count - k + 1));
+  }
+
+  /* ---- camera ---- */
+  private bounds(): Box3 {
+    const all = new Box3();
+    this.bodies.forEach((g, i) => {
+      if (this.hidden.has(i) || this.boxes[i].isEmpty() || (i === 0 && this.bodies.length > 1)) return;
+      all.union(this.boxes[i].clone().applyMatrix4(g.matrix));
+    });
+    if (all.isEmpty()) all.set(new Vector3(-0.5, -0.5, 0), new Vector3(0.5, 0.5, 1));
+    return all;
+  }
+
+  preset(name: Preset, atOnce = false): void {
+    const box = this.bounds();
+    const sphere = box.getBoundingSphere(new Sphere());
+    const direction = { iso: new Vector3(1, -1.25, 0.8), front: new Vector3(1, 0, 0.02), side: new Vector3(0, -1, 0.02), top: new Vector3(0, -0.001, 1),
+      fit: this.camera.position.clone().sub(this.controls.target) }[name].normalize();
+    const half = Math.min((this.camera.fov * Math.PI) / 360, Math.atan(Math.tan((this.camera.fov * Math.PI) / 360) * this.camera.aspect));
+    const distance = (1.02 * Math.max(sphere.radius, 1e-3)) / Math.sin(half);
+    const to = sphere.center.clone().addScaledVector(direction, distance);
+    this.camera.near = distance / 200;
+    this.camera.far = distance * 60;
+    this.camera.updateProjectionMatrix();
+    const from = this.camera.position.clone(), target = this.controls.target.clone();
+    cancelAnimationFrame(this.tween);
+    const set = (u: number) => {
+      this.controls.target.lerpVectors(target, sphere.center, u);
+      this.camera.position.lerpVectors(from, to, u);
+      this.controls.update();
+      this.invalidate();
+    };
+    if (atOnce || calm()) return set(1);
+    const start = performance.now();
+    const go = (now: number) => {
+      const u = Math.min(1, Math.max(0, (now - start) / 280));
+      set(u * u * (3 - 2 * u));
+      if (u < 1) this.tween = requestAnimationFrame(go);
+    };
+    this.tween = requestAnimationFrame(go);
+  }
+  follow(body: number | null): void {
+    this.followed = body;
+    if (body !== null && this.pose && 7 * body + 7 <= this.pose.places.length) {
+      this.followedAt.set(...rotate(this.pose.places, 7 * body, this.scene.bodies[body].com));
+      this.controls.target.copy(this.followedAt);
+      this.controls.update();
+    }
+    this.invalidate();
+  }
+  resize(): void {
+    const w = Math.max(1, this.host.clientWidth), h = Math.max(1, this.host.clientHeight);
+    this.renderer.setSize(w, h, false);
+    this.camera.aspect = w / h;
+    this.camera.updateProjectionMatrix();
+    this.draw(); // at once: a canvas that changes its size is empty
+  }
+
+  invalidate(): void {
+    if (this.queued) return;
+    this.queued = true;
+    requestAnimationFrame(() => this.draw());
+  }
+  private draw(): void {
+    this.queued = false;
+    this.renderer.render(this.three, this.camera);
+    ++this.frames;
+    this.captions();
+  }
+  /** The picture as a PNG. */
+  picture(): Promise<Blob | null> {
+    this.draw();
+    return new Promise((resolve) => this.canvas.toBlob(resolve, 'image/png'));
+  }
+
+  /** Scales of arrows, the smallest distance, the chosen body's name. */
+  private captions(): void {
+    const perMetre = this.host.clientHeight / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * this.camera.position.distanceTo(this.controls.target));
+    const rows: string[] = [];
+    const row = (colour: string, length: number, text: string) => {
+      const px = Math.round(length * perMetre);
+      if (px > 2 && px < 600) rows.push(`<span><i style="width:${Math.min(px, 160)}px;background:${colour}"></i>${px > 160 ? '(cut) ' : ''}${text}</span>`);
+    };
+    const c = colours3[theme()];
+    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) row(c.force, this.size / 7, `${pretty(this.forceReference)} N`);
+    if (this.layers.momentum && this.pose) {
+      if (this.momentumReference[0]) row(c.momentum, this.size / 6, `${pretty(this.momentumReference[0])} N s`);
+      if (this.momentumReference[1]) row(c.angular, this.size / 6, `${pretty(this.momentumReference[1])} N m s`);
+    }
+    if (this.layers.grid && this.grid) row(c.gridStrong, this.grid.userData.step as number, `${pretty(this.grid.userData.step as number)} m`);
+    const html = rows.join('');
+    if (this.legend.innerHTML !== html) this.legend.innerHTML = html;
+
+    let best = -1;
+    const l = this.pose?.lines;
+    if (l && this.layers.nearest) for (let i = 0; 7 * i + 7 <= l.length; ++i) if (best < 0 || l[7 * i + 6] < l[7 * best + 6]) best = i;
+    if (best >= 0 && l) {
+      const k = 7 * best;
+      const d = l[k + 6];
+      this.caption(this.label, new Vector3((l[k] + l[k + 3]) / 2, (l[k + 1] + l[k + 4]) / 2, (l[k + 2] + l[k + 5]) / 2),
+        Math.abs(d) < 0.1 ? `${pretty(d * 1000)} mm` : `${pretty(d)} m`);
+    } else this.label.hidden = true;
+    if (this.selected !== null && this.pose && 7 * this.selected + 7 <= this.pose.places.length && this.isVisible(this.selected)) {
+      const b = this.scene.bodies[this.selected];
+      this.caption(this.name, new Vector3(...rotate(this.pose.places, 7 * this.selected, b.com)), b.name);
+    } else this.name.hidden = true;
+  }
+  private caption(e: HTMLElement, at: Vector3, text: string): void {
+    const s = at.project(this.camera);
+    e.hidden = !(Math.abs(s.x) < 1 && Math.abs(s.y) < 1 && s.z < 1);
+    if (e.textContent !== text) e.textContent = text;
+    e.style.transform = `translate(${Math.round(((s.x + 1) / 2) * this.host.clientWidth)}px, ${Math.round(((1 - s.y) / 2) * this.host.clientHeight)}px)`;
+  }
+
+  /* ---- the pointer ---- */
+  select(body: number | null): void {
+    this.selected = body;
+    this.highlight();
+    this.invalidate();
+  }
+  private glow = new Map<MeshStandardMaterial, MeshStandardMaterial>();
+  private highlight(): void {
+    this.bodies.forEach((g, i) =>
+      g.children.forEach((o) => {
+        if (!(o instanceof Mesh) || o.userData.body === undefined) return;
+        const plain = (o.userData.plain ??= o.material) as MeshStandardMaterial;
+        if (i !== this.selected) o.material = plain;
+        else {
+          let lit = this.glow.get(plain);
+          if (!lit) {
+            lit = plain.clone();
+            this.glow.set(plain, lit);
+          }
+          lit.emissive.set(theme() === 'dark' ? '#ffffff' : '#ffb000');
+          lit.emissiveIntensity = theme() === 'dark' ? 0.3 : 0.35;
+          o.material = lit;
+        }
+      }));
+  }
+
+  private ray = new Raycaster();
+  private aim(e: PointerEvent): Raycaster {
+    const r = this.canvas.getBoundingClientRect();
+    this.ray.setFromCamera(new Vector2(((e.clientX - r.left) / r.width) * 2 - 1, 1 - ((e.clientY - r.top) / r.height) * 2), this.camera);
+    return this.ray;
+  }
+  private hit(e: PointerEvent): { body: number; point: Vector3 } | null {
+    const ray = this.aim(e);
+    const seen = (o: Object3D | null): boolean => !o || (o.visible && seen(o.parent));
+    for (const h of ray.intersectObjects(this.bodies, true))
+      if (h.object instanceof Mesh && h.object.userData.body !== undefined && seen(h.object)) return { body: h.object.userData.body as number, point: h.point };
+    return null;
+  }
+  private start: { x: number; y: number; body: number | null } | null = null;
+  private down = (e: PointerEvent): void => {
+    if (e.button !== 0 || !e.isPrimary) return;
+    const hit = this.hit(e);
+    this.start = { x: e.clientX, y: e.clientY, body: hit?.body ?? null };
+    if (hit && hit.body > 0 && this.hooks.pullable()) {
+      this.controls.enabled = false;
+      const at = hit.point.clone().applyMatrix4(this.bodies[hit.body].matrixWorld.clone().invert());
+      this.held = { body: hit.body, at: [at.x, at.y, at.z], to: hit.point.clone(), active: false, x: e.clientX, y: e.clientY,
+        plane: new Plane().setFromNormalAndCoplanarPoint(this.camera.getWorldDirection(new Vector3()), hit.point) };
+      this.canvas.setPointerCapture(e.pointerId);
+    }
+  };
+  private lastHover = 0;
+  private move = (e: PointerEvent): void => {
+    const held = this.held;
+    if (!held) {
+      if (e.buttons === 0 && e.pointerType === 'mouse' && e.timeStamp - this.lastHover > 60) {
+        this.lastHover = e.timeStamp;
+        const hit = this.hit(e);
+        this.canvas.style.cursor = hit && hit.body > 0 ? (this.hooks.pullable() ? 'grab' : 'pointer') : '';
+      }
+      return;
+    }
+    if (!held.active && Math.hypot(e.clientX - held.x, e.clientY - held.y) < 4) return;
+    held.active = true;
+    const to = this.aim(e).ray.intersectPlane(held.plane, new Vector3());
+    if (to) held.to.copy(to);
+    this.drawPull();
+    const now = performance.now();
+    if (now - this.lastPull > 25) {
+      this.lastPull = now;
+      this.hooks.pull(held.body, held.at, [held.to.x, held.to.y, held.to.z]);
+    }
+  };
+  private up = (e: PointerEvent): void => {
+    const held = this.held;
+    this.held = null;
+    this.controls.enabled = true;
+    if (held?.active) this.hooks.release();
+    else if (e.type === 'pointerup' && this.start && Math.hypot(e.clientX - this.start.x, e.clientY - this.start.y) < 5)
+      this.hooks.select(this.start.body && this.start.body > 0 ? this.start.body : null);
+    this.start = null;
+    this.drawPull();
+  };
+  private drawPull(): void {
+    const held = this.held;
+    this.pullLine.visible = this.pullBall.visible = held?.active ?? false;
+    if (held?.active) {
+      const from = new Vector3(...held.at).applyMatrix4(this.bodies[held.body].matrixWorld);
+      this.pullLine.geometry.setFromPoints([from, held.to]);
+      this.pullBall.position.copy(held.to);
+      this.pullBall.scale.setScalar(0.009 * this.size);
+    }
+    this.invalidate();
+  }
+}
