@@ -1,4 +1,5 @@
 /* cmd_view.c  soa view: a run, a record or a machine in the browser. */
+#include "page.h"
 #include "server.h"
 #include "sim_report.h"
 
@@ -175,6 +176,9 @@ static int serve(const app_args *args, shown *what, view_server_options *how) {
         printf("%s\n", view_server_address(server));
         if (fflush(stdout)) code = app_fail(&app_view, "standard output: %s", strerror(errno));
         if (isatty(2)) fprintf(stderr, "open this address in a browser; Ctrl-C ends\n");
+        if (!view_page_size)
+            fprintf(stderr, "soa view: this program was built without its page (node and npm were missing); only the "
+                            "socket answers\n");
         const char *note;
         for (int i = 0; (note = view_scene_note(view_session_scene(session), i)); ++i)
             fprintf(stderr, "soa view: note: %s\n", note);

@@ -170,7 +170,9 @@ static int on_request(view_server *s, struct lws *wsi, view_download *download, 
         return refuse(wsi, 405, "Only GET is answered here.\n");
     const char *why = refusal(s, wsi, 0, &code);
     if (why) return refuse(wsi, code, why);
-    if (!strcmp(path, "/"))
+    if (!strcmp(path, "/") && !view_page_size)
+        return refuse(wsi, 404, "This program was built without its page (node and npm were missing).\n");
+    else if (!strcmp(path, "/"))
         *download = (view_download){view_page, view_page_size};
     else if (!strcmp(path, "/playground")) {
         if (!view_playground_size) return refuse(wsi, 404, "The playground is not built into this program.\n");

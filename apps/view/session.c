@@ -545,7 +545,6 @@ void view_session_look(view_session *s, view_session_state *state) {
     if (!info.complete && !soa_log_refresh(s->log, NULL, NULL)) soa_log_get(s->log, &info);
     if (!s->state.live) state->t = isfinite(info.last) ? info.last : 0, state->ended = info.complete;
     state->first = info.samples ? info.first : state->t, state->last = info.samples ? info.last : state->t;
-    if (s->state.live && state->t > state->last) state->last = state->t;
     state->events = info.events;
 }
 
