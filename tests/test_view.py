@@ -151,8 +151,10 @@ class Client:
         self.say(**message)
         self.until(lambda: self.states > before, f"a state after {message}")
 
-    def drain(self):
-        while select.select([self.socket], [], [], 0.05)[0] or len(self.bytes) > 200:
+    def drain(self, seconds=0.3):
+        """What is on the way; a live run never ends to tell."""
+        end = time.monotonic() + seconds * slack
+        while time.monotonic() < end and select.select([self.socket], [], [], 0.05)[0]:
             self.message()
 
     def close(self):
