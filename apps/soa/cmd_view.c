@@ -136,6 +136,10 @@ static void close_shown(shown *what) {
 /* --- the browser -------------------------------------------------------------------------------------------------------- */
 extern char **environ;
 static void open_browser(const char *address) {
+    if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY") && !getenv("BROWSER")) {
+        fprintf(stderr, "soa view: there is no screen here; open the address above in a browser on this machine\n");
+        return;
+    }
     char *const words[] = {(char *)"xdg-open", (char *)(size_t)address, NULL};
     pid_t child;
     posix_spawn_file_actions_t quiet;

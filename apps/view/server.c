@@ -36,7 +36,7 @@ enum {
     EVENTS_MOST = 20000,
     CHUNK = 1 << 16
 };
-static const double rate_most = 400, burst_most = 800; /* messages a second, and at once      */
+static const double rate_most = 1000, burst_most = 2000; /* messages a second, and at once      */
 static const double frame_period = 1.0 / 60, state_period = 0.2, idle_period = 0.25;
 
 typedef struct view_client {
