@@ -2,7 +2,7 @@
 """test_view.py PROGRAM  soa view as a page sees it: live runs, replays, machines; who is turned away; what a slow, broken or
 hostile client can do (nothing).  Standard library only; the WebSocket client is below.  SOA_VIEW_SEED sets the seed of the
 fuzzer, SOA_VIEW_FUZZ the number of its messages."""
-import base64, json, math, os, random, re, select, shutil, signal, socket, struct, subprocess, sys, tempfile, time
+import base64, hashlib, json, math, os, random, re, select, shutil, signal, socket, struct, subprocess, sys, tempfile, time
 
 program = os.path.abspath(sys.argv[1])
 sanitized = bool(os.environ.get("SOA_SANITIZE"))
@@ -574,6 +574,11 @@ def replays():
 
 
 # --- who is turned away -------------------------------------------------------------------------------------------------
+def raw_head(server):
+    got = server.raw(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+    return got.partition(b"\r\n\r\n")[0].decode("latin-1")
+
+
 def strangers():
     write("drop.yaml", drop)
     server = Server("drop.yaml", "--paused")
@@ -586,6 +591,11 @@ def strangers():
     for line in ("x-content-type-options: nosniff", "cache-control: no-store", "referrer-policy: no-referrer",
                  "frame-ancestors 'none'", "default-src 'none'"):
         check(line in head, f"the header has {line}")
+    policy = re.search(r"content-security-policy: ([^\r]*)", raw_head(server))[1]
+    scripts = re.findall(rb"<script[^>]*>(.*?)</script>", page, re.S)
+    hashes = ["'sha256-" + base64.b64encode(hashlib.sha256(x).digest()).decode() + "'" for x in scripts]
+    allowed = re.search(r"script-src([^;]*)", policy)[1].split()
+    check(allowed == hashes + ["'wasm-unsafe-eval'"], f"the page's own scripts may run, and no others: {policy}")
     check(server.get("/", host=f"localhost:{server.port}")[0] == 200, "localhost is its own address too")
     check(server.get("/playground")[0] in (200, 404), "the playground")
     for host in ("evil.example", "evil.example:%d" % server.port, "127.0.0.1", "127.0.0.1:1", "0.0.0.0:%d" % server.port,

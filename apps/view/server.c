@@ -11,6 +11,7 @@
 #define _DEFAULT_SOURCE /* getrandom */
 #include "server.h"
 
+#include "digest.h"
 #include "page.h"
 
 #include <libwebsockets.h>
@@ -72,6 +73,7 @@ struct view_server {
     int client_count, was_visited, begun;
     char address[300], host[HOSTS][80];
     int host_count;
+    char scripts[2][1000]; /* that the page and the playground may run */
     lws_sorted_usec_list_t timer;
     view_session_state state, before;
     app_out out, frame; /* a message being made; the newest frame, for all */
@@ -128,8 +130,31 @@ static int put_header(struct lws *wsi, const char *name, const char *value, unsi
     return lws_add_http_header_by_name(wsi, (const unsigned char *)name, (const unsigned char *)value,
                                        (int)strlen(value), p, end);
 }
+static const unsigned char *find(const unsigned char *at, const unsigned char *end, const char *text) {
+    const size_t n = strlen(text);
+    for (; (size_t)(end - at) >= n; ++at)
+        if (*at == (unsigned char)text[0] && !memcmp(at, text, n)) return at;
+    return NULL;
+}
+/* "'sha256-...'" of every script that stands in a page: those may run, and no others.  Empty: a script was too much. */
+static void list_scripts(const unsigned char *page, size_t size, char *list, size_t room) {
+    const unsigned char *at = page, *const end = page + size;
+    size_t used = 0;
+    list[0] = 0;
+    while (size && (at = find(at, end, "<script"))) {
+        unsigned char digest[32];
+        char text[64];
+        const unsigned char *start = find(at, end, ">"), *stop = start ? find(start, end, "</script>") : NULL;
+        if (!stop) return;
+        view_sha256(start + 1, (size_t)(stop - start - 1), digest);
+        lws_b64_encode_string((const char *)digest, 32, text, sizeof text);
+        if (used + 60 > room) return;
+        used += (size_t)snprintf(list + used, room - used, " 'sha256-%s'", text);
+        at = stop;
+    }
+}
 /* Status line and headers.  0, or -1. */
-static int start_reply(struct lws *wsi, unsigned code, const char *type, size_t size) {
+static int start_reply(struct lws *wsi, unsigned code, const char *type, size_t size, const char *scripts) {
     static const char *const fixed[][2] = {
         {"x-content-type-options:", "nosniff"},
         {"x-frame-options:", "DENY"},
@@ -140,14 +165,14 @@ static int start_reply(struct lws *wsi, unsigned code, const char *type, size_t 
     };
     unsigned char buffer[LWS_PRE + 2048],
         *p = buffer + LWS_PRE, *const start = p, *const end = buffer + sizeof buffer - 1;
-    char host[100] = "", policy[600];
+    char host[100] = "", policy[1600];
     if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) < 0 || code != 200) host[0] = 0;
     /* everything stands in the page; of the network only the socket.  Blobs: what the page saves and computes itself */
     snprintf(policy, sizeof policy,
-             "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; style-src 'unsafe-inline'; "
+             "default-src 'none'; script-src%s 'wasm-unsafe-eval'; style-src 'unsafe-inline'; "
              "img-src data: blob:; font-src data:; worker-src blob:; connect-src data: blob: %s%s; base-uri 'none'; "
              "form-action 'none'; frame-ancestors 'none'",
-             host[0] ? "ws://" : "", host);
+             scripts, host[0] ? "ws://" : "", host);
     if (lws_add_http_common_headers(wsi, code, type, (lws_filepos_t)size, &p, end)) return -1;
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; ++i)
         if (put_header(wsi, fixed[i][0], fixed[i][1], &p, end)) return -1;
@@ -159,7 +184,7 @@ static int refuse(struct lws *wsi, int code, const char *text) {
     unsigned char buffer[LWS_PRE + 200];
     const size_t size = strlen(text);
     memcpy(buffer + LWS_PRE, text, size);
-    if (!start_reply(wsi, (unsigned)code, "text/plain; charset=utf-8", size))
+    if (!start_reply(wsi, (unsigned)code, "text/plain; charset=utf-8", size, ""))
         lws_write(wsi, buffer + LWS_PRE, size, LWS_WRITE_HTTP_FINAL);
     return -1;
 }
@@ -181,7 +206,8 @@ static int on_request(view_server *s, struct lws *wsi, view_download *download, 
         return refuse(wsi, 426, "This is the page's socket.\n");
     else
         return refuse(wsi, 404, "There is nothing here; the page is at /.\n");
-    if (start_reply(wsi, 200, "text/html; charset=utf-8", download->left)) return -1;
+    const char *scripts = s->scripts[download->at == view_playground];
+    if (start_reply(wsi, 200, "text/html; charset=utf-8", download->left, scripts)) return -1;
     lws_callback_on_writable(wsi);
     return 0;
 }
@@ -533,6 +559,8 @@ soa_status view_server_open(const view_server_options *options, view_server **se
     if (!s) return fail(report, "no memory for a server at %.60s:%d", address, options->port);
     s->how = *options;
     out_start(&s->out, -1), out_start(&s->frame, -1);
+    list_scripts(view_page, view_page_size, s->scripts[0], sizeof s->scripts[0]);
+    list_scripts(view_playground, view_playground_size, s->scripts[1], sizeof s->scripts[1]);
     lws_set_log_level(0, NULL);
     const struct lws_context_creation_info info = {
         .port = options->port,
