@@ -125,7 +125,8 @@ static int open_shown(const app_args *args, shown *what) {
         const int named = strstr(report.text, spec) != NULL;
         return app_fail(&app_view, "%s%s%s", named ? "" : spec, named ? "" : ": ", report.text);
     }
-    what->is_machine = 1, what->how.kind = "model", what->how.scenario = &what->machine.scenario, what->how.spec = spec;
+    what->is_machine = 1, what->how.kind = "model", what->how.scenario = &what->machine.scenario;
+    what->how.spec = what->how.title = spec;
     return APP_OK;
 }
 static void close_shown(shown *what) {
