@@ -388,6 +388,11 @@ def live():
     c.say(what="step", count=20)
     c.wait_state(lambda s: s["ticks"] >= before + 20, "it goes on from there")
     check(not c.error, f"no error: {c.error}")
+    number = next(i for i, s in enumerate(scene["signals"]) if s["name"] == "q.robot.left_joint2")
+    data = c.ask(what="samples", signals=[number], t0=0, t1=1e9)
+    n = struct.unpack_from("<I", data, 8)[0]
+    times, values = struct.unpack_from(f"<{n}d", data, 32), struct.unpack_from(f"<{n}d", data, 32 + 8 * n)
+    check(any(x == q + 0.2 for x in values), "the jump is in the record")
     c.until(lambda: any(e["kind"] == "hand" for e in c.events), "the record tells of the hand")
     check(any(e["kind"] == "phase" for e in c.events), f"events: {c.events[:5]}")
 

@@ -250,6 +250,7 @@ static void ask_to_write(view_client *c) {
 static void complain(view_client *c, const char *text) {
     snprintf(c->error, sizeof c->error, "%.250s", text);
     if (++c->bad >= BAD) c->closing = 1;
+    if (c->closing) lws_set_timeout(c->wsi, PENDING_TIMEOUT_CLOSE_SEND, 5); /* also if it never reads that */
     ask_to_write(c);
 }
 

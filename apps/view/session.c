@@ -70,6 +70,9 @@ struct view_session {
     int playing, ended, reset, steps, record, leaving, dirty; /* dirty: ticks since the record was flushed */
     uint64_t tick;
     double speed, anchor, t_anchor, flushed, factor_at, factor_t;
+    int moved; /* by hand, and not yet in the record */
+    char noted[160];
+    double noted_at;
     soa_world_pull pull;
     int pulling, hold_count;
     soa_world_hold holds[HOLDS];
@@ -201,8 +204,13 @@ static void set_pulls(view_session *s) {
     const soa_status status = soa_world_set_pulls(s->world, &s->pull, s->pulling, s->holds, s->hold_count);
     if (status) say(s, soa_status_text(status));
 }
+/* An event of the record, once: a hand that goes on at the same instant is not told again. */
 static void note(view_session *s, const char *text) {
-    if (s->journal) soa_journal_event(s->journal, soa_world_time(s->world), "hand", text);
+    const double t = soa_world_time(s->world);
+    if (t == s->noted_at && !strcmp(text, s->noted)) return;
+    if (s->journal) soa_journal_event(s->journal, t, "hand", text);
+    snprintf(s->noted, sizeof s->noted, "%s", text);
+    s->noted_at = t;
 }
 
 static void pull(view_session *s, const view_message *m) {
@@ -261,7 +269,7 @@ static void draw_joint(view_session *s, const view_message *m) {
         if (soa_world_set_state(s->world, s->q_new, s->v_new, &report))
             say(s, report.text);
         else
-            note(s, text);
+            s->moved = 1, note(s, text);
         return;
     }
     int i = 0;
@@ -329,6 +337,13 @@ static void sleep_until(view_session *s, double when) {
     pthread_cond_timedwait(&s->news, &s->lock, &t);
 }
 
+/* A second sample of this instant: after the jump. */
+static void record_move(view_session *s) {
+    const double t = soa_world_time(s->world);
+    s->moved = 0;
+    if (t > 0 && s->journal && !soa_world_signals(s->world, s->values)) soa_journal_sample(s->journal, t, s->values);
+}
+
 /* Holds the run until its next tick is due; nonzero: it shall end here. */
 static int hold(view_session *s) {
     for (;;) {
@@ -344,6 +359,7 @@ static int hold(view_session *s) {
         if ((s->dirty && ((waits && !s->playing) || wall - s->flushed > flush_period)) || any) flush_record(s);
         if (any) wake(s);
         if (!waits) {
+            if (s->moved) record_move(s);
             if (s->steps)
                 --s->steps;
             else if (s->speed > 0 && wall - due > behind_most)
@@ -373,7 +389,8 @@ static void begin_anew(view_session *s) {
     soa_report report = {.body = -1};
     soa_log *log = NULL;
     close_record(s, 0);
-    s->reset = s->playing = s->ended = s->steps = s->pulling = s->hold_count = 0;
+    s->reset = s->playing = s->ended = s->steps = s->pulling = s->hold_count = s->moved = 0;
+    s->noted_at = -1;
     soa_world_set_pulls(s->world, NULL, 0, NULL, 0);
     soa_status status = soa_world_restore(s->world, s->start, soa_world_state_size(s->world));
     if (status) say(s, soa_status_text(status));
@@ -424,7 +441,9 @@ static soa_status open_memory(view_session *s) {
     const soa_world_event *events = soa_world_events(s->world, &count);
     s->start = malloc(soa_world_state_size(s->world));
     s->start_events = malloc(((size_t)count + 1) * sizeof *events);
-    if (!s->start || !s->start_events) return SOA_E_MEMORY;
+    s->values = malloc(((size_t)soa_world_signal_count(s->world) + 1) * sizeof *s->values);
+    if (!s->start || !s->start_events || !s->values) return SOA_E_MEMORY;
+    s->noted_at = -1;
     soa_world_save(s->world, s->start);
     memcpy(s->start_events, events, (size_t)count * sizeof *events), s->start_event_count = count;
     return soa_work_create(soa_world_model(s->world), &s->work);
@@ -516,7 +535,7 @@ soa_status view_session_close(view_session *s, soa_report *report) {
     soa_world_free(s->world);
     if (s->has_scenario) soa_scenario_free(&s->scenario);
     free(s->q), free(s->q_seen), free(s->q_new), free(s->v), free(s->v_seen), free(s->v_new), free(s->torque);
-    free(s->response), free(s->start), free(s->start_events), free(s);
+    free(s->response), free(s->values), free(s->start), free(s->start_events), free(s);
     return report->status;
 }
 
