@@ -55,6 +55,14 @@ const app_command app_view = {
     .run = run,
 };
 
+#ifndef SOA_HAVE_VIEW
+static int run(int argc, char **argv) {
+    app_args args;
+    const int code = app_parse(&app_view, argc, argv, &args);
+    if (code != APP_GO_ON) return code;
+    return app_fail(&app_view, "this program was built without libwebsockets and cannot serve pages");
+}
+#else
 static int number(const char *text, const char *what, double least, double most, double *value) {
     char *end;
     *value = strtod(text, &end);
@@ -230,3 +238,4 @@ static int run(int argc, char **argv) {
     close_shown(&what);
     return code;
 }
+#endif
