@@ -502,6 +502,37 @@ def pulls():
     server.end()
 
 
+def a_run_that_fails():
+    """Where shapes overlap the paper's law has no value: the run ends there, says so, and can be reset."""
+    write("paper.yaml", """name: paper
+duration: 100
+gravity: [0, 0, -50]
+parts:
+  - {name: ground, fixed: true, body: {}}
+  - {name: ball, body: {mass: 1, sphere: 20 mm}, place: [0, 0, 0.5]}
+shapes:
+  - {name: floor, on: ground, plane: {}}
+  - {name: skin, on: ball, sphere: 20 mm}
+contacts:
+  - {between: [skin, floor], law: paper, margin: 1 mm, stiffness: 1e-6, damping: 1e-6}
+integration: {method: fixed, order: 4, step: 0.01}
+recording: {rate: 100}
+""")
+    server = Server("paper.yaml", "--speed", "0", "--record", "paper.soalog")
+    c = server.client()
+    for _ in range(2):
+        c.wait_state(lambda s: s["ended"], "the end")
+        c.until(lambda: c.error, "why")
+        check("overlap" in (c.error or ""), f"it says why: {c.error}")
+        check(c.state["t"] < 1 and c.ask(what="frame", t=0.05), "what came before can be looked at")
+        c.command(what="reset")
+        c.wait_state(lambda s: not s["ended"] and s["t"] == 0, "a reset after a failure")
+        c.error = None
+        c.command(what="play")
+    c.close()
+    server.end()
+
+
 def machines():
     server = Server("arm7")
     c = server.client()
@@ -847,7 +878,7 @@ def slow():
 
 def main():
     begun = time.monotonic()
-    for part in (live, to_the_end, pulls, machines, replays, strangers, fuzz, slow):
+    for part in (live, to_the_end, pulls, a_run_that_fails, machines, replays, strangers, fuzz, slow):
         chosen = os.environ.get("SOA_VIEW_PARTS")
         if chosen and part.__name__ not in chosen.split(","):
             continue
