@@ -469,6 +469,13 @@ def to_the_end():
         c.wait_state(lambda s: not s["ended"] and s["t"] == 0, "a reset after the end")
         c.command(what="play")
     c.wait_state(lambda s: s["ended"], "the end")
+    c.command(what="reset")
+    c.wait_state(lambda s: not s["ended"], "a reset")
+    ticks = c.state["ticks"]
+    c.say(what="step", count=1000)
+    c.wait_state(lambda s: s["ended"], "stepped to the end")
+    check(c.state["ticks"] == ticks + 250, f"in as many ticks as there are: {c.state['ticks'] - ticks}")
+    check(read("view.soalog") == read("sim.soalog"), "with the same record")
     c.close()
     server.end()
 

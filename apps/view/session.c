@@ -378,10 +378,11 @@ static int hold(view_session *s) {
 }
 static int after_tick(void *user, soa_world *world) {
     view_session *s = user;
-    (void)world;
     ++s->tick, s->dirty = 1;
     publish(s);
-    return hold(s);
+    const double end = s->how.until > 0 ? s->how.until : s->scenario.duration;
+    const int is_last = soa_world_time(world) + 0.999 * soa_world_tick_length(world) > end;
+    return is_last ? 0 : hold(s); /* at the end nobody need press play to see that it is */
 }
 
 /* Back to the beginning, with another record. */
