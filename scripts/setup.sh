@@ -25,6 +25,7 @@ libassimp-dev   header:assimp/cimport.h
 libwebsockets-dev header:libwebsockets.h
 nodejs          command:node
 npm             command:npm
+libcairo2-dev   header:cairo/cairo.h
 '
 test='
 g++             command:g++

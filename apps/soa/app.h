@@ -31,7 +31,8 @@ typedef struct app_command {
 } app_command;
 
 extern const app_command app_info, app_check, app_compute, app_ik, app_op, app_identity, app_gen, app_save, app_models,
-    app_sim, app_sweep, app_export, app_view, app_drop, app_demo, app_completion, app_version, app_help;
+    app_sim, app_sweep, app_export, app_view, app_report, app_plot, app_drop, app_demo, app_completion, app_version,
+    app_help;
 /* All commands, ended by NULL, in the order of the help. */
 extern const app_command *const app_commands[];
 
@@ -46,7 +47,7 @@ enum { APP_FLOATING, APP_IDEAL, APP_GRAVITY, APP_MODEL_OPTION_COUNT };
     { NULL, NULL, NULL, NULL }
 
 #define APP_OPTIONS_MAX 16
-#define APP_WORDS_MAX 2
+#define APP_WORDS_MAX 64
 typedef struct app_args {
     const char *value[APP_OPTIONS_MAX]; /* by row of the option table; a flag that was given holds "" */
     const char *word[APP_WORDS_MAX];

@@ -16,8 +16,8 @@ static kind kind_of(const char *word) {
     static const struct {
         const char *word;
         kind kind;
-    } list[] = {{"", NOTHING},       {"MODEL", MODEL},   {"[COMMAND]", COMMAND}, {"SHELL", SHELL},
-                {"FILE", FILE_NAME}, {"LOG", FILE_NAME}, {"LIST", FUNCTIONS}};
+    } list[] = {{"", NOTHING},       {"MODEL", MODEL},   {"[COMMAND]", COMMAND},       {"SHELL", SHELL},
+                {"FILE", FILE_NAME}, {"LOG", FILE_NAME}, {"LOG SIGNAL...", FILE_NAME}, {"LIST", FUNCTIONS}};
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i)
         if (strcmp(word, list[i].word) == 0) return list[i].kind;
     return OTHER;

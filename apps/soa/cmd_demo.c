@@ -19,7 +19,7 @@ static int run(int argc, char **argv);
 const app_command app_demo = {
     .name = "demo",
     .words = "",
-    .summary = "Two arms on a floating base catch a satellite; writes records, a table and a picture",
+    .summary = "Two arms on a floating base catch a satellite; writes records, a picture and a report",
     .text =
         "Walker and Dionise (1989) let two PUMA 560 arms grasp a floating satellite with one inverse-dynamics law: "
         "the\n"
@@ -156,7 +156,8 @@ static int run(int argc, char **argv) {
     const char *dir = args.value[OUT] ? args.value[OUT] : "build/demo";
     if (make_directory(dir)) return app_fail(&app_demo, "--out %s: %s", dir, strerror(errno));
     static job jobs[2] = {{.name = "grapple-paper"}, {.name = "grapple"}};
-    char picture[4200];
+    char picture[4200], report[4200];
+    snprintf(report, sizeof report, "%.4000s/report.html", dir);
     snprintf(picture, sizeof picture, "%.4000s/grapple.svg", dir);
     app_catch_signals();
     for (int i = 0; i < 2; ++i)
@@ -164,6 +165,12 @@ static int run(int argc, char **argv) {
     if ((code = draw(jobs, picture)) != APP_OK) return code;
     printf("\nresults\n  %s   errors, fingers and forces of both\n", picture);
     for (int i = 0; i < 2; ++i) printf("  %s, %s, %s\n", jobs[i].log, jobs[i].csv, jobs[i].h5);
+    fflush(stdout);
+    if (app_has_page()) {
+        if ((code = app_write_report(&app_demo, jobs[1].log, report, 0)) != APP_OK) return code;
+        printf("\nlook at the satellite being caught: open this file in a browser\n%s\n", report);
+    } else
+        printf("  no report: this program was built without its page (node and npm make it)\n");
     if (!jobs[1].summary.held) return app_fail(&app_demo, "the satellite was not held");
     return APP_OK;
 }

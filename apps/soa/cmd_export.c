@@ -1,13 +1,11 @@
 /* cmd_export.c  soa export: a journal as HDF5 or CSV. */
 #include "app.h"
-#include "soa/journal.h"
+#include "signals.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { OUTPUT, FROM, TO, SIGNALS, EVENTS, LIST };
 
@@ -20,49 +18,6 @@ static const app_option options[] = {
     {"--list", NULL, NULL, "write nothing: say what the journal holds"},
     APP_OPTION_END,
 };
-
-static int read_time(const char *name, const char *text, double *t) {
-    char *end;
-    if (!text) return 0;
-    *t = strtod(text, &end);
-    if (!*text || *end || !isfinite(*t))
-        return app_fail(&app_export, "%s '%s': a time in seconds is wanted", name, text);
-    return 0;
-}
-
-/* The numbers of the signals that a list names, each once, in the order of the list; NULL after explaining. */
-static int *pick_signals(const soa_log_info *info, const char *list, int *count) {
-    const size_t n = (size_t)info->signal_count;
-    int *picked = malloc((n + 1) * sizeof *picked);
-    char *taken = calloc(n + 1, 1), *names = malloc(strlen(list) + 1);
-    int fine = picked && taken && names;
-    if (!fine)
-        app_fail(&app_export, "out of memory");
-    else
-        strcpy(names, list);
-    *count = 0;
-    for (char *name = names, *next; fine && name; name = next) {
-        next = strchr(name, ',');
-        if (next) *next++ = 0;
-        int found = 0;
-        app_nearest search = app_nearest_to(name);
-        for (int i = 0; i < info->signal_count; ++i) {
-            app_nearest_try(&search, info->signals[i].name);
-            if (strcmp(name, info->signals[i].name) && fnmatch(name, info->signals[i].name, FNM_NOESCAPE)) continue;
-            found = 1;
-            if (!taken[i]) taken[i] = 1, picked[(*count)++] = i;
-        }
-        char hint[APP_HINT];
-        if (!found) {
-            app_fail(&app_export, "--signals: no signal '%s'%s", name,
-                     search.best ? app_nearest_hint(&search, hint) : " (soa export LOG --list names them)");
-            fine = 0;
-        }
-    }
-    free(taken), free(names);
-    if (!fine) free(picked), picked = NULL;
-    return picked;
-}
 
 static void list_log(app_out *out, const char *path, const soa_log_info *info) {
     out_format(out, "%s: version %d, written by soa %s, %s\n", path, info->version, info->program_version,
@@ -81,20 +36,6 @@ static int ends_with(const char *text, const char *end) {
     const size_t n = strlen(text), k = strlen(end);
     return n > k && strcmp(text + n - k, end) == 0;
 }
-/* LOG's name with the ending .h5. */
-static char *default_output(const char *path) {
-    char *name = malloc(strlen(path) + 4);
-    if (!name) return NULL;
-    strcpy(name, path);
-    char *point = strrchr(name, '.'), *slash = strrchr(name, '/');
-    if (point && (slash ? point > slash + 1 : point > name) && strcmp(point, ".h5")) *point = 0;
-    return strcat(name, ".h5");
-}
-static int same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 static int export(soa_log *log, const soa_log_info *info, const app_args *args, const char *path, app_out *out) {
     soa_export_options wanted = soa_export_default();
     soa_report report = {SOA_OK, -1, 0, ""};
@@ -103,13 +44,15 @@ static int export(soa_log *log, const soa_log_info *info, const app_args *args, 
         return app_fail(&app_export, "-o %s: the ending says what is wanted, .h5 (or .hdf5) or .csv", path);
     wanted.events = args->value[EVENTS] != NULL;
     if (wanted.events && !csv) return app_fail(&app_export, "--events is for CSV; an HDF5 file has them in any case");
-    if (read_time("--from", args->value[FROM], &wanted.from) || read_time("--to", args->value[TO], &wanted.to))
+    if (app_read_time(&app_export, "--from", args->value[FROM], &wanted.from) ||
+        app_read_time(&app_export, "--to", args->value[TO], &wanted.to))
         return APP_FAILED;
     if (wanted.from > wanted.to) return app_fail(&app_export, "--from lies after --to");
-    if (!to_stdout && same_file(path, args->word[0])) return app_fail(&app_export, "-o %s is the journal itself", path);
+    if (!to_stdout && app_same_file(path, args->word[0]))
+        return app_fail(&app_export, "-o %s is the journal itself", path);
     int *picked = NULL;
     if (args->value[SIGNALS]) {
-        picked = pick_signals(info, args->value[SIGNALS], &wanted.signal_count);
+        picked = app_pick_signals(&app_export, "--signals", info, args->value[SIGNALS], &wanted.signal_count);
         if (!picked) return APP_FAILED;
         wanted.signals = picked;
     }
@@ -146,7 +89,7 @@ static int run(int argc, char **argv) {
                  (long long)info.samples, info.torn ? ", the broken record at its end is left out" : "");
     app_out out;
     out_start(&out, 1);
-    char *name = args.value[OUTPUT] ? NULL : default_output(path);
+    char *name = args.value[OUTPUT] ? NULL : app_with_ending(path, ".h5");
     if (args.value[LIST])
         list_log(&out, path, &info), code = APP_OK;
     else if (!args.value[OUTPUT] && !name)

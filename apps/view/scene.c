@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENTS_MOST = 4000, NOTES_MOST = 64 };
+enum { EVENTS_MOST = 4000, NOTES_MOST = 64, TRIANGLES_MOST = 150000 };
 
 static soa_status fail(soa_report *report, soa_status status, const char *text) {
     if (report) {
@@ -55,6 +55,9 @@ void view_note(view_scene *scene, const char *format, ...) {
     scene->notes = more;
     if ((more[scene->note_count] = copy_text(text))) ++scene->note_count;
 }
+void view_scene_add_note(view_scene *scene, const char *text) {
+    view_note(scene, "%s", text);
+}
 const char *view_scene_note(const view_scene *scene, int index) {
     return index >= 0 && index < scene->note_count ? scene->notes[index] : NULL;
 }
@@ -70,6 +73,15 @@ soa_status view_scene_add_summary(view_scene *scene, const char *name, const cha
     }
     more[scene->summary_count++] = row;
     return SOA_OK;
+}
+
+static const soa_shape *shape_of(const view_shape *shape) {
+    return shape->shape ? shape->shape : &shape->hull;
+}
+/* Files that are read as XML; saved models have no looks, shipped ones neither. */
+static int is_urdf(const char *model) {
+    const size_t n = model ? strlen(model) : 0;
+    return n && (strchr(model, '/') || strchr(model, '.')) && !(n > 5 && !strcmp(model + n - 5, ".soam"));
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -102,6 +114,82 @@ static soa_status open_shapes(view_scene *s) {
         s->pairs[i] = (view_pair){.a = pair.a, .b = pair.b, .margin = pair.margin};
     }
     return SOA_OK;
+}
+
+/* --- visuals ------------------------------------------------------------------------------------------------------ */
+/* A mesh that is one too many is drawn by its hull. */
+static void take_hull(view_shape *to) {
+    soa_shape hull = {.type = SOA_SHAPE_POLYTOPE};
+    if (soa_hull_from_points(to->shape->vertices, to->shape->vertex_count, &hull, NULL)) return;
+    to->hull = hull, to->shape = NULL, to->is_mesh = 0; /* shape_of finds it, wherever the list moves to */
+}
+
+/* The looks of a URDF's links, found as frames "PREFIXlink" of the model. */
+static soa_status add_visuals(view_scene *s, const char *path, const char *prefix) {
+    soa_report report = {.body = -1};
+    soa_urdf_shape_list *more = realloc(s->visuals, ((size_t)s->visual_count + 1) * sizeof *more);
+    if (!more) return SOA_E_MEMORY;
+    s->visuals = more;
+    soa_urdf_shape_list *list = &more[s->visual_count];
+    soa_status status = soa_urdf_shapes(path, list, &report);
+    if (status == SOA_E_MEMORY) return status;
+    if (status) { /* it was opened a moment ago, so this is rare */
+        view_note(s, "%s", report.text);
+        return SOA_OK;
+    }
+    ++s->visual_count;
+    for (int i = 0; i < list->note_count; ++i) view_note(s, "%s", list->notes[i]);
+    const size_t room = (size_t)s->shape_count + (size_t)list->count + 1;
+    view_shape *shapes = realloc(s->shapes, room * sizeof *shapes);
+    if (!shapes) return SOA_E_MEMORY;
+    s->shapes = shapes;
+    int hulls = 0;
+    for (int i = 0; i < list->count; ++i) {
+        const soa_urdf_shape *from = &list->shapes[i];
+        char name[600];
+        soa_frame_info frame;
+        snprintf(name, sizeof name, "%s%s", prefix, from->link);
+        const int number = soa_find_frame(s->model, name);
+        if (number < 0 || soa_frame_get(s->model, number, &frame)) continue; /* a link that no joint carries */
+        view_shape *to = &s->shapes[s->shape_count];
+        *to = (view_shape){.body = frame.body, .is_visual = 1, .is_mesh = from->is_mesh, .shape = &from->shape};
+        to->place = soa_frame_compose(&frame.placement, &from->place);
+        to->has_colour = from->has_colour, memcpy(to->colour, from->colour, sizeof to->colour);
+        to->name = copy_text(name), to->group = copy_text(name);
+        if (!to->name || !to->group) {
+            free(to->name), free(to->group);
+            return SOA_E_MEMORY;
+        }
+        ++s->shape_count;
+        if (!to->is_mesh) continue;
+        if (s->triangles + from->shape.face_count <= TRIANGLES_MOST)
+            s->triangles += from->shape.face_count;
+        else
+            take_hull(to), ++hulls;
+    }
+    if (hulls)
+        view_note(s, "%s: %d meshes are drawn by their convex hulls, for there are more than %d triangles", path, hulls,
+                  (int)TRIANGLES_MOST);
+    return SOA_OK;
+}
+
+/* Every part that is a URDF file; a file's name is meant from where the scenario's own file is. */
+static soa_status open_visuals(view_scene *s) {
+    const soa_scenario *sc = s->from.scenario;
+    soa_status status = SOA_OK;
+    for (int p = 0; sc && s->from.world && p < sc->part_count && !status; ++p) {
+        const char *model = sc->parts[p].model, *slash = sc->file ? strrchr(sc->file, '/') : NULL;
+        char path[2048], prefix[300];
+        if (!is_urdf(model)) continue;
+        if (slash && model[0] != '/')
+            snprintf(path, sizeof path, "%.*s/%s", (int)(slash - sc->file), sc->file, model);
+        else
+            snprintf(path, sizeof path, "%s", model);
+        snprintf(prefix, sizeof prefix, "%.280s.", sc->parts[p].name);
+        status = add_visuals(s, path, prefix);
+    }
+    if (!sc && is_urdf(s->from.spec)) status = add_visuals(s, s->from.spec, "");
+    return status;
 }
 
 static void coordinate_name(const soa_body_info *info, int rates, int k, char name[600]) {
@@ -220,6 +308,7 @@ soa_status view_scene_create(const view_source *source, view_scene **scene, soa_
         else if (!status)
             soa_neutral(s->model, s->q);
         if (!status) status = open_shapes(s);
+        if (!status) status = open_visuals(s);
         if (!status && source->log) status = open_columns(s);
     }
     if (!status && source->scenario) {
@@ -238,7 +327,12 @@ soa_status view_scene_create(const view_source *source, view_scene **scene, soa_
 
 void view_scene_free(view_scene *s) {
     if (!s) return;
-    for (int i = 0; i < s->shape_count; ++i) free(s->shapes[i].name), free(s->shapes[i].group);
+    for (int i = 0; i < s->shape_count; ++i) {
+        free(s->shapes[i].name), free(s->shapes[i].group);
+        if (!s->shapes[i].shape) soa_hull_free(&s->shapes[i].hull);
+    }
+    for (int i = 0; i < s->visual_count; ++i) soa_urdf_shape_list_free(&s->visuals[i]);
+    free(s->visuals);
     for (int i = 0; i < s->note_count; ++i) free(s->notes[i]);
     for (int i = 0; i < s->summary_count; ++i) free(s->summary[i].name), free(s->summary[i].value);
     soa_work_free(s->work);
@@ -340,13 +434,29 @@ static double reach_of(view_scene *s) {
     return fmin(reach, 1000);
 }
 
-static void put_polytope(app_out *out, const soa_shape *shape) {
-    put_key(out, "vertices"), out_matrix(out, shape->vertices, (size_t)shape->vertex_count, 3);
+/* A coordinate of a mesh, to a micrometre. */
+static void put_short(app_out *out, double x) {
+    char text[40];
+    if (!(fabs(x) < 1e9)) x = 0;
+    const long long micro = llround(1e6 * x), size = micro < 0 ? -micro : micro;
+    int n = snprintf(text, sizeof text, "%s%lld.%06lld", micro < 0 ? "-" : "", size / 1000000, size % 1000000);
+    while (text[n - 1] == '0') --n;
+    if (text[n - 1] == '.') --n;
+    out_bytes(out, text, (size_t)n);
+}
+static void put_polytope(app_out *out, const soa_shape *shape, int is_mesh) {
+    put_key(out, "vertices");
+    if (!is_mesh) out_matrix(out, shape->vertices, (size_t)shape->vertex_count, 3);
+    for (int i = 0; is_mesh && i < 3 * shape->vertex_count; ++i) {
+        out_text(out, !i ? "[[" : i % 3 ? "," : "],[");
+        put_short(out, shape->vertices[i]);
+    }
+    if (is_mesh) out_text(out, "]]");
     put_key(out, "faces"), out_char(out, '[');
     for (int f = 0; f < shape->face_count; ++f) {
-        out_text(out, f ? ", [" : "[");
+        out_text(out, f ? ",[" : "[");
         for (int k = shape->face_start[f]; k < shape->face_start[f + 1]; ++k)
-            out_format(out, k > shape->face_start[f] ? ", %d" : "%d", shape->faces[k]);
+            out_format(out, k > shape->face_start[f] ? ",%d" : "%d", shape->faces[k]);
         out_char(out, ']');
     }
     out_char(out, ']');
@@ -355,7 +465,7 @@ static void put_polytope(app_out *out, const soa_shape *shape) {
 static void put_shape(view_scene *s, app_out *out, int index) {
     static const char *const types[SOA_SHAPE_TYPE_COUNT] = {"sphere", "capsule", "box", "cylinder", "hull", "box"};
     const view_shape *shape = &s->shapes[index];
-    const soa_shape *core = shape->shape;
+    const soa_shape *core = shape_of(shape);
     const double grown = core->radius;
     double half[3] = {core->half[0], core->half[1], core->half[2]}, radius = grown;
     soa_frame place = shape->place;
@@ -378,11 +488,11 @@ static void put_shape(view_scene *s, app_out *out, int index) {
     put_key(out, "body"), out_format(out, "%d", shape->body);
     put_place(out, "place", &place);
     put_text(out, "role", shape->is_visual ? "visual" : "contact");
-    put_text(out, "type", types[core->type]);
+    put_text(out, "type", shape->is_mesh ? "mesh" : types[core->type]);
     put_key(out, "half"), out_vector(out, half, 3);
     put_number(out, "radius", radius);
     if (shape->has_colour) put_key(out, "colour"), out_vector(out, shape->colour, 3);
-    if (core->type == SOA_SHAPE_POLYTOPE) put_polytope(out, core);
+    if (core->type == SOA_SHAPE_POLYTOPE) put_polytope(out, core, shape->is_mesh);
     out_char(out, '}');
 }
 

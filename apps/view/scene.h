@@ -32,6 +32,7 @@ soa_status view_scene_create(const view_source *source, view_scene **scene, soa_
 void view_scene_free(view_scene *scene);
 /* Remarks, NULL past the end. */
 const char *view_scene_note(const view_scene *scene, int index);
+void view_scene_add_note(view_scene *scene, const char *text);
 
 /* One row of the summary.  Texts are copied. */
 soa_status view_scene_add_summary(view_scene *scene, const char *name, const char *value);

@@ -8,9 +8,10 @@ enum { VIEW_LINES = 64, VIEW_TRIED = 256, VIEW_CONTACTS = 512, VIEW_RECORDED = 6
 
 typedef struct view_shape {
     char *name, *group;
-    int body, is_visual;
-    soa_frame place; /* in the body's frame */
-    const soa_shape *shape;
+    int body, is_visual, is_mesh;
+    soa_frame place;        /* in the body's frame */
+    const soa_shape *shape; /* NULL: the hull, drawn instead of a mesh too many */
+    soa_shape hull;
     int has_colour;
     double colour[3];
 } view_shape;
@@ -42,6 +43,9 @@ struct view_scene {
     int contact_shapes; /* the first ones are the world's, with its numbers */
     view_pair *pairs;
     int pair_count;
+    soa_urdf_shape_list *visuals; /* of the parts that are URDF files */
+    int visual_count;
+    long triangles;  /* of their meshes */
     soa_frame *pose; /* of bodies, then of the contact shapes */
     soa_bounds *bounds;
     view_near *near;

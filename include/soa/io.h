@@ -56,6 +56,30 @@ SOA_API const char *soa_stock_text(int index);
 SOA_API soa_status soa_stock_model(const char *name, const soa_read_options *options, const soa_model **model,
                                    soa_report *report);
 
+/* How the links of a URDF look, for drawing: its <visual> elements; those of <collision> where the file has no <visual>.
+ * A mesh is STL, OBJ, DAE, PLY or GLB, one shape for each of its materials: type POLYTOPE with its triangles as faces, not
+ * convex, so for drawing alone.  What cannot be shown (a mesh that is missing, damaged or too large) is left out and told
+ * in a note.  Names of links are found as frames of the model (soa_find_frame), merged links too. */
+typedef struct soa_urdf_shape {
+    const char *link;
+    soa_frame place; /* in the link's frame */
+    soa_shape shape; /* SPHERE, CAPSULE, BOX, CYLINDER, or a mesh */
+    int is_mesh;
+    int has_colour;
+    double colour[4]; /* red, green, blue, how opaque: 0 to 1 */
+} soa_urdf_shape;
+typedef struct soa_urdf_shape_list {
+    int count, note_count;
+    soa_urdf_shape *shapes;
+    char **notes;
+} soa_urdf_shape_list;
+/* Allocates.  Status: that of reading the file; the shapes themselves only give notes. */
+SOA_API soa_status soa_urdf_shapes(const char *path, soa_urdf_shape_list *list, soa_report *report);
+/* From memory; directory is where relative and package:// names start from (NULL: meshes are left out). */
+SOA_API soa_status soa_urdf_shapes_parse(const char *text, size_t length, const char *name, const char *directory,
+                                         soa_urdf_shape_list *list, soa_report *report);
+SOA_API void soa_urdf_shape_list_free(soa_urdf_shape_list *list); /* what it holds, not the struct */
+
 /* Whatever `spec` names: a shipped model, a saved model (.soam) or a URDF file. */
 SOA_API soa_status soa_model_open(const char *spec, const soa_read_options *options, const soa_model **model,
                                   soa_report *report);

@@ -6,11 +6,8 @@
  * place. "In a plane" is a thickness below 1e-12 of the extent.                                                      */
 #include "soa/io.h"
 #include "../base/base_internal.h"
+#include "mesh.h"
 
-#include <assimp/cimport.h>
-#include <assimp/config.h>
-#include <assimp/postprocess.h>
-#include <assimp/scene.h>
 #include <libqhull_r/qhull_ra.h>
 #include <math.h>
 #include <stdio.h>
@@ -235,19 +232,14 @@ void soa_hull_free(soa_shape *hull) {
 }
 
 soa_status soa_hull_from_mesh(const char *path, const double scale[3], soa_shape *hull, soa_report *report) {
+    soa_report inner;
+    if (!report) report = &inner;
     if (!path || !hull) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no path or no place for the hull");
     for (int k = 0; scale && k < 3; ++k)
         if (!isfinite(scale[k]) || scale[k] == 0)
             return soai_report(report, SOA_E_ARGUMENT, -1, 0, "the mesh's scale %g is not usable", scale[k]);
-    FILE *there = fopen(path, "rb");
-    if (!there) return soai_report(report, SOA_E_FILE, -1, 0, "%.180s: cannot be read", path);
-    fclose(there);
-    struct aiPropertyStore *options = aiCreatePropertyStore();
-    aiSetImportPropertyInteger(options, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1); /* z stays z */
-    const struct aiScene *scene = aiImportFileExWithProperties(path, aiProcess_PreTransformVertices, NULL,
-                                                               options); /* nodes' placements applied */
-    aiReleasePropertyStore(options);
-    if (!scene) return soai_report(report, SOA_E_FORMAT, -1, 0, "%.120s: %.120s", path, aiGetErrorString());
+    const struct aiScene *scene = soai_mesh_open(path, 0, report);
+    if (!scene) return report->status;
     size_t count = 0;
     for (unsigned m = 0; m < scene->mNumMeshes; ++m) count += scene->mMeshes[m]->mNumVertices;
     double *x = count && count < 100000000 ? malloc(3 * count * sizeof *x) : NULL;

@@ -154,6 +154,30 @@ extern const char *const soai_urdf_joint_types[];
 soa_status soai_urdf_parse(const char *text, size_t length, const char *name, const soa_read_options *options,
                            const soa_model **model, soa_constraint_list *list, soa_report *report);
 
+/* --- urdf_files.c: where meshes are ------------------------------------------------------------------------------ */
+/* A package:// name and where it was found. */
+typedef struct soai_urdf_package {
+    struct soai_urdf_package *next;
+    char *name, *root; /* root NULL: not found */
+    int line, uses;
+} soai_urdf_package;
+typedef struct soai_urdf_files {
+    const char *directory; /* of the URDF, absolute */
+    soai_urdf_package *packages;
+    bool no_memory;
+} soai_urdf_files;
+typedef enum soai_mesh_found {
+    SOAI_MESH_FOUND,
+    SOAI_MESH_MISSING,
+    SOAI_MESH_NO_PACKAGE,
+    SOAI_MESH_SCHEME, /* http:// and the like: never looked for */
+    SOAI_MESH_NO_MEMORY
+} soai_mesh_found;
+/* *path: xmlMalloc'ed, the caller's; NULL but for FOUND and MISSING. */
+soai_mesh_found soai_urdf_find_mesh(soai_urdf_files *files, const char *file, int line, char **path);
+void soai_urdf_files_end(soai_urdf_files *files);
+char *soai_urdf_copy(const char *text, size_t length); /* xmlMalloc */
+
 /* The linter on text; directory is where relative and package:// paths start from (NULL: not looked up). */
 soa_status soai_urdf_lint_text(const char *text, size_t length, const char *name, const char *directory,
                                soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report);

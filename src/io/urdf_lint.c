@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "urdf_internal.h"
 
@@ -37,31 +36,14 @@ typedef struct remark {
     char *text;
 } remark;
 
-/* A package:// name and where it was found. */
-typedef struct package {
-    struct package *next;
-    char *name, *root; /* root NULL: not found */
-    int line, uses;
-} package;
-
 typedef struct lint {
     soai_urdf u;
-    const char *directory;
+    soai_urdf_files files;
     remark *remarks;
     int count, room;
     bool no_memory;
     bool unphysical; /* a mass or inertia was called wrong */
-    package *packages;
 } lint;
-
-static char *copy(const char *text, size_t length) {
-    char *to = xmlMalloc(length + 1);
-    if (to != NULL) {
-        memcpy(to, text, length);
-        to[length] = 0;
-    }
-    return to;
-}
 
 static void collect(void *user, soa_lint_level level, int line, const char *rule, const char *text) {
     lint *l = user;
@@ -75,7 +57,7 @@ static void collect(void *user, soa_lint_level level, int line, const char *rule
         l->remarks = more;
         l->room = room;
     }
-    char *kept = copy(text, strlen(text));
+    char *kept = soai_urdf_copy(text, strlen(text));
     if (kept == NULL) {
         l->no_memory = true;
         return;
@@ -728,112 +710,29 @@ static soa_status check_loops(lint *l, const soa_model *model) {
 
 /* --- files ----------------------------------------------------------------------------------------------------- */
 
-static bool exists(const char *path, bool directory) {
-    struct stat info;
-    return stat(path, &info) == 0 && (S_ISDIR(info.st_mode) != 0) == directory;
-}
-
-/* directory/name, or directory alone; NULL without memory. */
-static char *join(const char *directory, size_t directory_length, const char *name, size_t name_length) {
-    char *path = xmlMalloc(directory_length + name_length + 2);
-    if (path == NULL) return NULL;
-    memcpy(path, directory, directory_length);
-    path[directory_length] = '/';
-    memcpy(path + directory_length + 1, name, name_length);
-    path[directory_length + 1 + name_length] = 0;
-    return path;
-}
-
-/* Does this package.xml say <name>NAME</name>? */
-static bool manifest_names(const char *path, const char *name) {
-    char *text = NULL;
-    size_t length = 0;
-    soa_report ignored;
-    bool same = false;
-    if (!exists(path, false) || soai_urdf_slurp(path, &text, &length, &ignored) != SOA_OK) return false;
-    if (length > 0) {
-        text[length - 1] = 0; /* a manifest ends in '>' or white space */
-        const char *at = strstr(text, "<name>");
-        if (at != NULL) {
-            at += 6 + strspn(at + 6, " \t\r\n");
-            size_t n = strlen(name);
-            same = strncmp(at, name, n) == 0 && strchr("< \t\r\n", at[n]) != NULL && at[n] != 0;
-        }
-    }
-    xmlFree(text);
-    return same;
-}
-
-/* Walks up from the file: a folder called like the package, or a package.xml that says so. */
-static char *find_package(lint *l, const char *name) {
-    for (size_t length = strlen(l->directory);; --length) {
-        while (length > 0 && l->directory[length] != '/' && l->directory[length] != 0) --length;
-        char *folder = join(l->directory, length, name, strlen(name));
-        char *manifest = join(l->directory, length, "package.xml", 11);
-        char *root = NULL;
-        if (folder == NULL || manifest == NULL)
-            l->no_memory = true;
-        else if (exists(folder, true))
-            root = folder, folder = NULL;
-        else if (manifest_names(manifest, name))
-            root = copy(l->directory, length);
-        if (folder != NULL) xmlFree(folder);
-        if (manifest != NULL) xmlFree(manifest);
-        if (root != NULL || length == 0 || l->no_memory) return root;
-    }
-}
-
-static package *package_of(lint *l, const char *name, size_t length, int line) {
-    package *p = l->packages;
-    while (p != NULL && (strncmp(p->name, name, length) != 0 || p->name[length] != 0)) p = p->next;
-    if (p != NULL) {
-        ++p->uses;
-        return p;
-    }
-    p = xmlMalloc(sizeof *p);
-    char *kept = p != NULL ? copy(name, length) : NULL;
-    if (kept == NULL) {
-        if (p != NULL) xmlFree(p);
-        l->no_memory = true;
-        return NULL;
-    }
-    *p = (package){.next = l->packages, .name = kept, .root = find_package(l, kept), .line = line, .uses = 1};
-    l->packages = p;
-    return p;
-}
-
 static void check_mesh(lint *l, const xmlNode *mesh) {
-    const char *file = soai_urdf_attribute(mesh, "filename"), *folder = l->directory;
+    const char *file = soai_urdf_attribute(mesh, "filename");
     int line = soai_urdf_line(mesh);
     if (file == NULL || file[0] == 0) {
         WARN(line, "mesh-missing", "link '%.*s': <mesh> names no file; write filename=\"...\"", SHOWN, l->u.name);
         return;
     }
-    if (l->directory == NULL) return;
-    if (strncmp(file, "package://", 10) == 0) {
-        file += 10;
-        package *p = package_of(l, file, strcspn(file, "/"), line);
-        if (p == NULL || p->root == NULL) return; /* told once for each package */
-        folder = p->root;
-        file += strcspn(file, "/");
-        file += strspn(file, "/");
-    } else if (strncmp(file, "file://", 7) == 0) {
-        folder = "", file += 7 + strspn(file + 7, "/");
-    } else if (file[0] == '/') {
-        folder = "", file += strspn(file, "/");
-    } else if (strstr(file, "://") != NULL) {
+    if (l->files.directory == NULL) return;
+    char *path = NULL;
+    switch (soai_urdf_find_mesh(&l->files, file, line, &path)) {
+    case SOAI_MESH_FOUND:
+    case SOAI_MESH_NO_PACKAGE: break; /* told once for each package */
+    case SOAI_MESH_NO_MEMORY: l->no_memory = true; break;
+    case SOAI_MESH_SCHEME:
         NOTE(line, "mesh-scheme",
              "link '%.*s': mesh '%.*s' is not looked for; use package://, file:// or a relative path", SHOWN, l->u.name,
              SHOWN, file);
-        return;
-    }
-    char *path = join(folder, strlen(folder), file, strlen(file));
-    if (path == NULL)
-        l->no_memory = true;
-    else if (!exists(path, false)) {
+        break;
+    case SOAI_MESH_MISSING: {
         size_t length = strlen(path);
         WARN(line, "mesh-missing", "link '%.*s': mesh file '%s%s' does not exist; put it there or correct the name",
              SHOWN, l->u.name, length > 200 ? "..." : "", path + (length > 200 ? length - 200 : 0));
+    }
     }
     if (path != NULL) xmlFree(path);
 }
@@ -874,12 +773,12 @@ static void check_shapes(lint *l, const soai_urdf_link *link) {
 }
 
 static void report_packages(lint *l) {
-    for (const package *p = l->packages; p != NULL; p = p->next)
+    for (const soai_urdf_package *p = l->files.packages; p != NULL; p = p->next)
         if (p->root == NULL)
             WARN(p->line, "package-not-found",
                  "package '%.*s' (%d mesh%s) is no folder, nor named by a package.xml, in '%.*s' or above; put the "
                  "file back into its package",
-                 SHOWN, p->name, p->uses, p->uses == 1 ? "" : "es", 120, l->directory);
+                 SHOWN, p->name, p->uses, p->uses == 1 ? "" : "es", 120, l->files.directory);
 }
 
 /* --- all of it ------------------------------------------------------------------------------------------------- */
@@ -949,7 +848,7 @@ static bool ask_builder(lint *l, bool floating) {
 
 soa_status soai_urdf_lint_text(const char *text, size_t length, const char *name, const char *directory,
                                soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report) {
-    lint l = {.directory = directory};
+    lint l = {.files.directory = directory};
     soai_urdf_locale saved;
     if (soai_urdf_enter(&saved) != SOA_OK) {
         *report = (soa_report){.status = SOA_E_MEMORY, .body = -1, .text = "no memory left for a locale"};
@@ -983,12 +882,7 @@ soa_status soai_urdf_lint_text(const char *text, size_t length, const char *name
         xmlFree(r->text);
     }
     if (l.remarks != NULL) xmlFree(l.remarks);
-    for (package *p = l.packages, *next; p != NULL; p = next) {
-        next = p->next;
-        if (p->root != NULL) xmlFree(p->root);
-        xmlFree(p->name);
-        xmlFree(p);
-    }
+    soai_urdf_files_end(&l.files);
     if (status == SOA_OK && errors != NULL) *errors = count[SOA_LINT_ERROR];
     if (status == SOA_OK && warnings != NULL) *warnings = count[SOA_LINT_WARNING];
     return status;

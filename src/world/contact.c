@@ -84,6 +84,21 @@ static const char *mesh_path(const soa_scenario *scenario, const char *mesh, cha
     return path;
 }
 
+/* The shapes that take part in contacts, none if they are more than SOAI_RECORDED or two have one name. */
+static void choose_recorded(soa_world *w) {
+    int count = 0;
+    for (int i = 0; i < w->solid_count; ++i) {
+        int meets = 0;
+        for (int k = 0; k < w->solid_count && !meets; ++k) meets = w->meeting_of[i * w->solid_count + k] >= 0;
+        if (!meets) continue;
+        if (count == SOAI_RECORDED) return;
+        for (int k = 0; k < count; ++k)
+            if (!strcmp(w->solids[w->recorded[k]].name, w->solids[i].name)) return;
+        w->recorded[count++] = i;
+    }
+    w->recorded_count = count;
+}
+
 soa_status soai_contact_open(soa_world *w, soa_report *report) {
     const soa_scenario *sc = w->scenario;
     const size_t n = (size_t)sc->shape_count;
@@ -147,6 +162,7 @@ soa_status soai_contact_open(soa_world *w, soa_report *report) {
             w->meetings[w->meeting_count++] = (soai_meeting){a, b, law};
             points += sc->contacts[law].patch ? SOA_PATCH_MOST : 1;
         }
+    choose_recorded(w);
     const size_t likely = 16 * (n + 4); /* a body rests on few others */
     w->slot_count = (int)(points < likely ? points : likely);
     w->touch_most = w->slot_count;

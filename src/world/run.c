@@ -88,6 +88,32 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
     }
 }
 
+/* Where each shape is touched and with what force, both seen from outside: world axes. */
+static void walk_shapes(soa_world *w, put_fn *put, void *user) {
+    static const char *const names[6] = {"x", "y", "z", "fx", "fy", "fz"};
+    for (int i = 0; i < w->recorded_count; ++i) {
+        const int solid = w->recorded[i];
+        double at[2][3] = {{0}}, force[3] = {0}, weight = 0; /* at: by pressure; plainly, where nothing presses */
+        int touches = 0;
+        for (int k = 0; k < w->touch_count; ++k) {
+            const soai_touch *t = &w->touch[k];
+            const soai_meeting *m = &w->meetings[t->meeting];
+            if (m->a != solid && m->b != solid) continue;
+            const double share = fabs(t->pressure), sign = m->a == solid ? 1 : -1;
+            ++touches, weight += share;
+            for (int j = 0; j < 3; ++j) {
+                at[0][j] += share * t->point[j], at[1][j] += t->point[j];
+                force[j] += sign * (t->pressure * t->normal[j] + t->tangential[j]);
+            }
+        }
+        for (int k = 0; k < 6; ++k) {
+            const double place = !touches ? NAN : weight > 0 ? at[0][k % 3] / weight : at[1][k % 3] / touches;
+            put(user, k < 3 ? "m" : "N", k < 3 ? place : force[k - 3], "contact.%s.%s", w->solids[solid].name,
+                names[k]);
+        }
+    }
+}
+
 static void walk(soa_world *w, put_fn *put, void *user) {
     const double *q = w->y, *v = w->y + w->at_v, *ledger = w->y + w->at_ledger;
     for (int rates = 0; rates < 3; ++rates)
@@ -144,6 +170,7 @@ static void walk(soa_world *w, put_fn *put, void *user) {
         put(user, "N", pressure, "contact.%s.%s", w->solids[i].group, "pressure");
         put(user, "N", rub, "contact.%s.%s", w->solids[i].group, "friction");
     }
+    walk_shapes(w, put, user);
     walk_sensors(w, put, user);
     if (w->controller) {
         put(user, "", soai_controller_phase(w), "control.%s%s", "phase", "");

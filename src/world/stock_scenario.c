@@ -20,9 +20,11 @@ const char *soa_stock_scenario_name(int index) {
 }
 
 const char *soa_stock_scenario_text(const char *name) {
-    const char *other;
-    for (int i = 0; name && (other = soa_stock_scenario_name(i)); ++i)
-        if (!strcmp(other, name)) return soai_scenario_text[i].text;
+    for (int i = 0; name && soai_scenario_text[i].name; ++i) { /* without a copy: `name` may be the one given above */
+        const char *file = soai_scenario_text[i].name, *dot = strrchr(file, '.');
+        const size_t n = dot ? (size_t)(dot - file) : strlen(file);
+        if (strlen(name) == n && !strncmp(file, name, n)) return soai_scenario_text[i].text;
+    }
     return NULL;
 }
 

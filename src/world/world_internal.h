@@ -107,6 +107,7 @@ typedef struct soai_state {
     soai_stats stats;
 } soai_state;
 
+enum { SOAI_RECORDED = 32 };
 typedef struct soai_controller soai_controller;
 typedef struct soai_sensors soai_sensors;
 
@@ -124,7 +125,8 @@ struct soa_world {
     soai_solid *solids;
     int solid_count;
     soai_meeting *meetings;
-    int meeting_count, *meeting_of; /* solids x solids, -1: none */
+    int meeting_count, *meeting_of;              /* solids x solids, -1: none */
+    int recorded_count, recorded[SOAI_RECORDED]; /* solids that meet others, if they are few: forces in the record */
     int *order, (*pairs)[2];
     soa_bounds *bounds;
     soa_frame *pose;

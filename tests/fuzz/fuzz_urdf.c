@@ -15,6 +15,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    soa_urdf_shape_list shapes; /* without a folder no other file is opened */
+    soa_report about;
+    if (soa_urdf_shapes_parse((const char *)data, size, "fuzz.urdf", NULL, &shapes, &about) != about.status) abort();
+    for (int i = 0; i < shapes.count; ++i)
+        if (shapes.shapes[i].is_mesh || soa_shape_check(&shapes.shapes[i].shape, NULL) != SOA_OK) abort();
+    soa_urdf_shape_list_free(&shapes);
     for (int i = 0; i < 4; ++i) {
         const soa_read_options options = {.floating = i & 1, .ideal = i >> 1};
         const soa_model *model = NULL;

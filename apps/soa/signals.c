@@ -1,0 +1,110 @@
+/* signals.c  what commands that read a log share: signals by name, times, files written whole. */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int *app_pick_signals(const app_command *command, const char *what, const soa_log_info *info, const char *list,
+                      int *count) {
+    const size_t n = (size_t)info->signal_count;
+    int *picked = malloc((n + 1) * sizeof *picked);
+    char *taken = calloc(n + 1, 1), *names = malloc(strlen(list) + 1);
+    int fine = picked && taken && names;
+    if (!fine)
+        app_fail(command, "out of memory");
+    else
+        strcpy(names, list);
+    *count = 0;
+    for (char *name = names, *next; fine && name; name = next) {
+        next = strchr(name, ',');
+        if (next) *next++ = 0;
+        int found = 0;
+        app_nearest search = app_nearest_to(name);
+        for (int i = 0; i < info->signal_count; ++i) {
+            app_nearest_try(&search, info->signals[i].name);
+            if (strcmp(name, info->signals[i].name) && fnmatch(name, info->signals[i].name, FNM_NOESCAPE)) continue;
+            found = 1;
+            if (!taken[i]) taken[i] = 1, picked[(*count)++] = i;
+        }
+        char hint[APP_HINT];
+        if (!found) {
+            app_fail(command, "%s%sno signal '%s'%s", what, *what ? ": " : "", name,
+                     search.best ? app_nearest_hint(&search, hint) : " (soa export LOG --list names them)");
+            fine = 0;
+        }
+    }
+    free(taken), free(names);
+    if (!fine) free(picked), picked = NULL;
+    return picked;
+}
+
+int app_read_time(const app_command *command, const char *name, const char *text, double *t) {
+    char *end;
+    if (!text) return 0;
+    *t = strtod(text, &end);
+    if (!*text || *end || !isfinite(*t)) return app_fail(command, "%s '%s': a time in seconds is wanted", name, text);
+    return 0;
+}
+
+int app_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int write_all(int fd, const char *data, size_t size) {
+    while (size) {
+        const ssize_t n = write(fd, data, size < 1 << 30 ? size : 1 << 30);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return n < 0 ? errno : EIO;
+        data += n, size -= (size_t)n;
+    }
+    return 0;
+}
+
+int app_write_file(const app_command *command, const char *path, const void *data, size_t size) {
+    struct stat about;
+    const int to_stdout = !strcmp(path, "-"), exists = !to_stdout && !stat(path, &about);
+    if (exists && S_ISDIR(about.st_mode)) return app_fail(command, "%s is a directory", path);
+    char *target = NULL, *part = NULL;
+    int fd = -1, error = 0;
+    if (to_stdout) {
+        fd = dup(STDOUT_FILENO);
+    } else if (exists && !S_ISREG(about.st_mode)) {
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        target = exists ? realpath(path, NULL) : strdup(path); /* a link stays a link */
+        part = target ? malloc(strlen(target) + 32) : NULL;
+        if (part) {
+            sprintf(part, "%s.part%ld", target, (long)getpid());
+            fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+            if (fd >= 0 && exists) (void)!fchmod(fd, about.st_mode & 0777);
+        }
+    }
+    if (fd < 0) error = errno ? errno : ENOMEM;
+    const int opened = fd >= 0;
+    if (!error) error = write_all(fd, data, size);
+    if (!error && part && fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS) error = errno;
+    if (opened && close(fd) && !error) error = errno;
+    if (!error && part && rename(part, target)) error = errno;
+    if (error && part && opened) unlink(part);
+    free(part), free(target);
+    return error ? app_fail(command, "%s cannot be written: %s", to_stdout ? "standard output" : path, strerror(error))
+                 : APP_OK;
+}
+
+char *app_with_ending(const char *path, const char *ending) {
+    char *name = malloc(strlen(path) + strlen(ending) + 1);
+    if (!name) return NULL;
+    strcpy(name, path);
+    char *point = strrchr(name, '.'), *slash = strrchr(name, '/');
+    if (point && (slash ? point > slash + 1 : point > name) && strcmp(point, ending)) *point = 0;
+    return strcat(name, ending);
+}

@@ -1,0 +1,133 @@
+/* summary.c  the table of a run: from the state at the log's last checkpoint, as `soa sim` sums it up; what the log has
+ * besides, its phases and events and how far signals went. */
+#include "replay.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct table {
+    view_scene *scene;
+    soa_status status;
+} table;
+static void row(table *t, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void row(table *t, const char *name, const char *format, ...) {
+    char value[200];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(value, sizeof value, format, list);
+    va_end(list);
+    if (!t->status) t->status = view_scene_add_summary(t->scene, name, value);
+}
+
+static void from_world(table *t, const soa_scenario *sc, const soa_world_summary *s) {
+    if (s->judged) {
+        char name[120];
+        snprintf(name, sizeof name, "%.100s held", sc->success.object);
+        row(t, name, "%s", s->held ? "yes" : "no");
+        row(t, "worst error while holding", "%.3g mm, %.3g deg", 1e3 * s->position_error_m, s->attitude_error_deg);
+        row(t, "internal force", "%.3g N (%.3g to %.3g N)", s->internal_force_N, s->internal_force_least,
+            s->internal_force_most);
+        if (s->finger_count)
+            row(t, "fingers", "%d of %d lost, %d slipped (%.2g mm at most)", s->fingers_lost, s->finger_count,
+                s->fingers_slipped, 1e3 * s->slip_worst_m);
+    }
+    if (s->touches) row(t, "contacts", "%lld touches, %lld releases, %lld slips", s->touches, s->releases, s->slips);
+    row(t, "energy", "kinetic %.4g J, potential %.4g J, in contacts %.3g J", s->kinetic, s->potential, s->stored);
+    row(t, "work", "motors %+.4g J, viscous friction %+.4g J, Coulomb %+.3g J, stops %+.3g J, contacts %+.4g J",
+        s->supplied, 0 - s->viscous, s->rubbed, s->stopped, s->contact);
+    row(t, "energy balance", "within %.1e of the largest", s->energy_error_rel);
+    if (s->is_free) row(t, "momentum", "kept within %.1e of the sum over bodies", s->momentum_error_rel);
+    if (s->closure_error > 0) row(t, "loops", "closed within %.1e", s->closure_error);
+    row(t, "integration", "%lld steps (%lld tried again), %lld evaluations", s->steps, s->rejected, s->evaluations);
+}
+
+/* Largest and last value of a signal, if the record has it. */
+static void from_signal(table *t, soa_log *log, const soa_log_info *info, const char *signal, const char *name,
+                        double factor, const char *unit) {
+    const int i = soa_log_find_signal(log, signal);
+    double low, high, last;
+    int64_t got = 0;
+    if (i < 0 || !info->samples) return;
+    if (soa_log_overview(log, &i, 1, info->first, info->last, 1, &low, &high, NULL) ||
+        soa_log_read(log, info->samples - 1, 1, &i, 1, NULL, &last, &got, NULL) || got != 1 || !isfinite(high))
+        return;
+    row(t, name, "%.3g %s at most, %.3g %s at the end", factor * high, unit, factor * last, unit);
+}
+
+/* Phases with their times; events of all kinds counted. */
+static void from_events(table *t, soa_log *log, const soa_log_info *info) {
+    enum { KINDS = 12, PHASES = 40 };
+    struct {
+        char kind[32];
+        int64_t count;
+    } kinds[KINDS];
+    struct {
+        char name[64];
+        double t;
+    } phases[PHASES];
+    int kind_count = 0, phase_count = 0, more = 0;
+    for (int64_t i = 0; i < info->events; ++i) {
+        soa_log_event_info e;
+        if (soa_log_event(log, i, &e, NULL)) break;
+        int k = 0;
+        while (k < kind_count && strncmp(kinds[k].kind, e.kind, sizeof kinds[k].kind - 1)) ++k;
+        if (k == kind_count && k < KINDS)
+            snprintf(kinds[k].kind, sizeof kinds[k].kind, "%s", e.kind), kinds[k].count = 0, ++kind_count;
+        if (k < kind_count) ++kinds[k].count;
+        if (strcmp(e.kind, "phase")) continue;
+        if (phase_count == PHASES)
+            ++more;
+        else
+            snprintf(phases[phase_count].name, sizeof phases[0].name, "%s", e.text), phases[phase_count++].t = e.t;
+    }
+    for (int p = 0; p < phase_count; ++p) {
+        char name[80];
+        snprintf(name, sizeof name, "phase %.64s", phases[p].name);
+        row(t, name, "%.2f s to %.2f s", phases[p].t, p + 1 < phase_count ? phases[p + 1].t : more ? NAN : info->last);
+    }
+    if (more) row(t, "phase", "and %d more", more);
+    char all[200] = "none";
+    size_t n = 0;
+    for (int k = 0; k < kind_count && n + 60 < sizeof all; ++k)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%lld %s", k ? ", " : "", (long long)kinds[k].count,
+                              kinds[k].kind);
+    row(t, "events", "%s", all);
+}
+
+soa_status view_summarise(view_replay *r, soa_report *report) {
+    table t = {r->scene, SOA_OK};
+    soa_log_info info;
+    soa_log_get(r->log, &info);
+    const double last = info.samples ? info.last : 0;
+    row(&t, "record", "%.6g s to %.6g s, %lld samples of %d signals%s", info.samples ? info.first : 0, last,
+        (long long)info.samples, info.signal_count, info.complete ? "" : "; the run was not finished");
+    void *blob = NULL;
+    size_t size = 0;
+    double at = 0;
+    int told = 0;
+    soa_world_summary s;
+    if (r->world && !soa_log_checkpoint(r->log, &at, &blob, &size, NULL) && blob &&
+        !soa_world_restore(r->world, blob, size) && !soa_world_summarise(r->world, &s)) {
+        if (at < last - 1e-9) row(&t, "figures below", "up to the last checkpoint, %.6g s", at);
+        from_world(&t, &r->scenario, &s), told = 1;
+    }
+    free(blob);
+    if (!told) {
+        from_signal(&t, r->log, &info, "object.position_error", "position error", 1e3, "mm");
+        from_signal(&t, r->log, &info, "object.attitude_error", "attitude error", 57.29577951308232, "deg");
+        from_signal(&t, r->log, &info, "object.internal_force", "internal force", 1, "N");
+        from_signal(&t, r->log, &info, "energy.kinetic", "kinetic energy", 1, "J");
+        from_signal(&t, r->log, &info, "momentum.linear_error", "linear momentum off by", 1, "N s");
+        from_signal(&t, r->log, &info, "momentum.angular_error", "angular momentum off by", 1, "N m s");
+    }
+    from_events(&t, r->log, &info);
+    row(&t, "written by", "soa %s", info.program_version);
+    if (t.status && report) {
+        *report = (soa_report){.status = t.status, .body = -1};
+        snprintf(report->text, sizeof report->text, "%s", soa_status_text(t.status));
+    }
+    return t.status;
+}

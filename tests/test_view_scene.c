@@ -1,0 +1,523 @@
+/* test_view_scene.c  the viewer's scene and frames: JSON that is whole and consistent, places and momenta held against the
+ * library's own calls and an independent sum, records with NaN, reports. */
+#include "report.h"
+#include "worlds.h"
+
+#include <jansson.h>
+#include <unistd.h>
+
+/* --- reading bytes ------------------------------------------------------------------------------------------------ */
+static uint32_t u32_at(const app_out *out, size_t at) {
+    uint32_t x;
+    assert_true(at + 4 <= out->size);
+    memcpy(&x, out->data + at, 4); /* little-endian machine */
+    return x;
+}
+static double f32_at(const app_out *out, size_t at) {
+    float x;
+    assert_true(at + 4 <= out->size);
+    memcpy(&x, out->data + at, 4);
+    return (double)x;
+}
+static double f64_at(const app_out *out, size_t at) {
+    double x;
+    assert_true(at + 8 <= out->size);
+    memcpy(&x, out->data + at, 8);
+    return x;
+}
+typedef struct frame {
+    double t, place[400][7], sums[9], contact[64][8], line[64][7];
+    int id, phase, bodies, contacts, lines;
+} frame;
+static void read_frame(const app_out *out, frame *f) {
+    assert_int_equal(u32_at(out, 0), 1);
+    f->id = (int)u32_at(out, 4), f->t = f64_at(out, 8), f->phase = (int)(int32_t)u32_at(out, 16);
+    f->bodies = (int)u32_at(out, 20), f->contacts = (int)u32_at(out, 24), f->lines = (int)u32_at(out, 28);
+    assert_true(f->bodies <= 400 && f->contacts <= 64 && f->lines <= 64);
+    size_t at = 32;
+    for (int b = 0; b < f->bodies; ++b)
+        for (int k = 0; k < 7; ++k, at += 4) f->place[b][k] = f32_at(out, at);
+    for (int k = 0; k < 9; ++k, at += 4) f->sums[k] = f32_at(out, at);
+    for (int i = 0; i < f->contacts; ++i)
+        for (int k = 0; k < 8; ++k, at += 4) f->contact[i][k] = f32_at(out, at);
+    for (int i = 0; i < f->lines; ++i)
+        for (int k = 0; k < 7; ++k, at += 4) f->line[i][k] = f32_at(out, at);
+    assert_int_equal(at, out->size);
+    for (size_t i = 0; 32 + 4 * i < out->size; ++i) assert_true(isfinite(f32_at(out, 32 + 4 * i)));
+}
+
+/* --- JSON --------------------------------------------------------------------------------------------------------- */
+static double number(const json_t *object, const char *key) {
+    const json_t *x = json_object_get(object, key);
+    if (!json_is_number(x)) fail_msg("'%s' is no number", key);
+    return json_number_value(x);
+}
+static const char *text(const json_t *object, const char *key) {
+    const json_t *x = json_object_get(object, key);
+    if (!json_is_string(x)) fail_msg("'%s' is no text", key);
+    return json_string_value(x);
+}
+static void numbers(const json_t *object, const char *key, double *out, size_t count) {
+    const json_t *list = json_object_get(object, key);
+    if (!json_is_array(list) || json_array_size(list) != count) fail_msg("'%s' is no list of %zu", key, count);
+    for (size_t i = 0; i < count; ++i) {
+        assert_true(json_is_number(json_array_get(list, i)));
+        out[i] = json_number_value(json_array_get(list, i));
+    }
+}
+static void unit(const double q[4]) {
+    near("quaternion", q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3], 1, 1e-12);
+}
+static void rotation(const double q[4], double R[9]) {
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    const double all[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+                           2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                           2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+    memcpy(R, all, sizeof all);
+}
+
+/* The scene as text, parsed and looked through; to be freed. */
+static json_t *checked_scene(view_scene *scene, const soa_model *model) {
+    app_out out;
+    out_start(&out, -1);
+    out_text(&out, "before");
+    OK(view_scene_json(scene, &out));
+    json_error_t error;
+    json_t *j = json_loadb(out.data + 6, out.size - 6, JSON_REJECT_DUPLICATES, &error);
+    if (!j) fail_msg("not JSON: %s at %d:%d", error.text, error.line, error.column);
+    out_free(&out);
+    assert_string_equal(text(j, "kind"), "scene");
+    assert_int_equal((int)number(j, "version"), 1);
+    text(j, "title"), text(j, "text"), text(j, "source"), text(j, "scenario");
+    assert_true(json_is_boolean(json_object_get(j, "live")));
+    const json_t *bodies = json_object_get(j, "bodies");
+    const int drawn = view_body_count(scene), count = (int)json_array_size(bodies);
+    assert_int_equal(count, drawn);
+    double place[7], x[9];
+    int nq = 0, nv = 0;
+    for (int b = 0; b < count; ++b) {
+        const json_t *body = json_array_get(bodies, (size_t)b), *joint = json_object_get(body, "joint");
+        const int parent = (int)number(body, "parent");
+        assert_true(b ? parent >= 0 && parent < b : parent == -1);
+        numbers(body, "place", place, 7), unit(place + 3);
+        numbers(body, "com", x, 3), numbers(body, "inertia", x, 6);
+        assert_true(number(body, "mass") >= 0);
+        if (!b) continue;
+        soa_body_info info;
+        double R[9];
+        OK(soa_body(model, b, &info));
+        assert_string_equal(text(body, "name"), info.link);
+        assert_int_equal(parent, info.parent);
+        rotation(place + 3, R);
+        for (int k = 0; k < 9; ++k) near("placement", R[k], info.placement.R[k], 1e-14);
+        for (int k = 0; k < 3; ++k) assert_true(place[k] == info.placement.p[k]); /* to the bit */
+        assert_true(number(body, "mass") == info.mass);
+        assert_string_equal(text(joint, "name"), info.joint);
+        assert_string_equal(text(joint, "type"), soa_joint_type_name(info.type));
+        assert_int_equal((int)number(joint, "q"), info.q_index);
+        nq += (int)number(joint, "nq"), nv += (int)number(joint, "nv");
+        assert_int_equal(json_object_get(joint, "lower") != NULL, info.lower > -INFINITY);
+        const int has_axis = info.type != SOA_SPHERICAL && info.type != SOA_FREE;
+        assert_int_equal(json_object_get(joint, "axis") != NULL, has_axis);
+        if (has_axis) numbers(joint, "axis", x, 3);
+    }
+    if (drawn) assert_true(nq == soa_nq(model) && nv == soa_nv(model));
+    assert_int_equal(json_array_size(json_object_get(j, "q")), drawn ? soa_nq(model) : 0);
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(j, "shapes"), i, item) {
+        const int body = (int)number(item, "body");
+        const char *type = text(item, "type"), *role = text(item, "role");
+        assert_true(body >= 0 && body < count);
+        numbers(item, "place", place, 7), unit(place + 3), numbers(item, "half", x, 3);
+        assert_true(!strcmp(role, "contact") || !strcmp(role, "visual"));
+        assert_true(strstr(" box sphere capsule cylinder hull mesh ", type) && number(item, "radius") >= 0);
+        const json_t *vertices = json_object_get(item, "vertices"), *faces = json_object_get(item, "faces");
+        const int is_mesh = !strcmp(type, "hull") || !strcmp(type, "mesh");
+        assert_int_equal(json_is_array(vertices) && json_is_array(faces), is_mesh);
+        for (size_t f = 0; f < json_array_size(faces); ++f) {
+            const json_t *face = json_array_get(faces, f);
+            assert_true(json_array_size(face) >= 1);
+            for (size_t k = 0; k < json_array_size(face); ++k) {
+                const long long corner = json_integer_value(json_array_get(face, k));
+                assert_true(corner >= 0 && corner < (long long)json_array_size(vertices));
+            }
+        }
+        text(item, "name"), text(item, "group");
+    }
+    json_array_foreach(json_object_get(j, "frames"), i, item) {
+        assert_true(number(item, "body") >= 0 && number(item, "body") < count);
+        numbers(item, "place", place, 7), unit(place + 3);
+        assert_true(soa_find_frame(model, text(item, "name")) > 0);
+    }
+    json_array_foreach(json_object_get(j, "constraints"), i, item) {
+        assert_true(number(item, "body_a") >= 0 && number(item, "body_a") < count);
+        assert_true(number(item, "body_b") >= 0 && number(item, "body_b") < count);
+    }
+    json_array_foreach(json_object_get(j, "signals"), i, item) text(item, "name"), text(item, "unit");
+    json_array_foreach(json_object_get(j, "events"), i, item) number(item, "t"), text(item, "kind"), text(item, "text");
+    json_array_foreach(json_object_get(j, "summary"), i, item) assert_int_equal(json_array_size(item), 2);
+    const json_t *time = json_object_get(j, "time");
+    assert_true(number(time, "first") <= number(time, "last") && number(time, "tick") >= 0);
+    return j;
+}
+
+/* --- frames ------------------------------------------------------------------------------------------------------- */
+/* Places by a work space of its own, momenta as a sum over bodies of m v and I w + r x m v. */
+static void check_frame(const frame *f, const soa_model *model, const double *q, const double *v, int sums) {
+    soa_work *work = NULL;
+    OK(soa_work_create(model, &work));
+    OK(soa_kinematics(model, work, q, v, NULL));
+    const int n = soa_body_count(model);
+    assert_int_equal(f->bodies, n + 1);
+    double mass = 0, com[3] = {0}, linear[3] = {0}, about[3] = {0}, size = 1;
+    for (int b = 1; b <= n; ++b) {
+        soa_body_info info;
+        soa_frame at;
+        double V[6], R[9], c[3], arm[3], speed[3], spin[3] = {0}, local[3], turned[3];
+        OK(soa_body(model, b, &info));
+        OK(soa_pose(model, work, info.frame, &at));
+        OK(soa_velocity(model, work, info.frame, SOA_AXES_WORLD, V));
+        rotation(f->place[b] + 3, R);
+        for (int k = 0; k < 9; ++k) near("rotation", R[k], at.R[k], 1e-6);
+        for (int k = 0; k < 3; ++k) near("place", f->place[b][k], at.p[k], 1e-6 * (1 + fabs(at.p[k])));
+        for (int k = 0; k < 3; ++k) {
+            arm[k] = at.R[3 * k] * info.com[0] + at.R[3 * k + 1] * info.com[1] + at.R[3 * k + 2] * info.com[2];
+            c[k] = at.p[k] + arm[k];
+            local[k] = at.R[k] * V[0] + at.R[3 + k] * V[1] + at.R[6 + k] * V[2]; /* R' w */
+        }
+        for (int k = 0; k < 3; ++k) {
+            const int i = (k + 1) % 3, j = (k + 2) % 3;
+            speed[k] = V[3 + k] + V[i] * arm[j] - V[j] * arm[i];
+        }
+        const double *I = info.inertia;
+        turned[0] = I[0] * local[0] + I[3] * local[1] + I[4] * local[2];
+        turned[1] = I[3] * local[0] + I[1] * local[1] + I[5] * local[2];
+        turned[2] = I[4] * local[0] + I[5] * local[1] + I[2] * local[2];
+        mass += info.mass;
+        for (int k = 0; k < 3; ++k) {
+            const int i = (k + 1) % 3, j = (k + 2) % 3;
+            spin[k] = at.R[3 * k] * turned[0] + at.R[3 * k + 1] * turned[1] + at.R[3 * k + 2] * turned[2];
+            com[k] += info.mass * c[k], linear[k] += info.mass * speed[k];
+            about[k] += spin[k] + info.mass * (c[i] * speed[j] - c[j] * speed[i]);
+            size += fabs(about[k]) + fabs(info.mass * c[k]) + fabs(linear[k]) * (1 + fabs(c[k]));
+        }
+    }
+    for (int k = 0; k < 3 && mass > 0; ++k) com[k] /= mass;
+    for (int k = 0; k < 3 && mass > 0 && sums; ++k) {
+        const int i = (k + 1) % 3, j = (k + 2) % 3;
+        near("centre of mass", f->sums[k], com[k], 1e-6 * (1 + size / mass));
+        near("momentum", f->sums[3 + k], linear[k], 1e-6 * size);
+        near("angular momentum", f->sums[6 + k], about[k] - (com[i] * linear[j] - com[j] * linear[i]), 1e-6 * size);
+    }
+    soa_work_free(work);
+}
+
+static uint64_t state = 20260927;
+static double uniform(void) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (double)(state >> 11) * 0x1p-53;
+}
+
+static void every_model(void **unused) {
+    (void)unused;
+    int count = 0;
+    for (int i = 0; soa_stock_name(i); ++i)
+        for (int seed = 1; seed <= 12; ++seed) {
+            char name[100];
+            snprintf(name, sizeof name, "%.80s", soa_stock_name(i));
+            char *colon = strchr(name, ':');
+            if (!colon && seed > 1) break;
+            if (colon) sprintf(colon + 1, "%d", strstr(name, "random") ? 17 * seed : 3 * seed);
+            const soa_model *model = NULL;
+            soa_constraint_list constraints;
+            soa_report report;
+            if (soa_model_open_closed(name, NULL, &model, &constraints, &report)) fail_msg("%s: %s", name, report.text);
+            const view_source source = {
+                .kind = "model", .live = 1, .model = model, .constraints = &constraints, .spec = name};
+            view_scene *scene = NULL;
+            OK(view_scene_create(&source, &scene, &report));
+            json_t *j = checked_scene(scene, model);
+            assert_int_equal(json_array_size(json_object_get(j, "constraints")), constraints.count);
+            json_decref(j);
+            const int nq = soa_nq(model), nv = soa_nv(model);
+            double *q = calloc((size_t)nq + 1, sizeof *q), *at = calloc((size_t)nq + 1, sizeof *at),
+                   *v = calloc((size_t)nv + 1, sizeof *v);
+            assert_true(q && at && v);
+            int exact_rotors = 0;
+            for (int b = 1; b <= soa_body_count(model); ++b) {
+                soa_body_info info;
+                soa_body(model, b, &info);
+                exact_rotors += info.rotor_model == SOA_ROTOR_EXACT && info.rotor_inertia > 0;
+            }
+            for (int trial = 0; trial < 3; ++trial) {
+                soa_neutral(model, q);
+                for (int k = 0; k < nv; ++k) v[k] = 4 * uniform() - 2;
+                OK(soa_integrate(model, q, v, 1, at));
+                const view_state now = {.t = 0.5 + trial, .phase = -1, .q = at, .v = v};
+                static frame f;
+                app_out out;
+                out_start(&out, -1);
+                OK(view_frame(scene, 7, &now, &out));
+                read_frame(&out, &f);
+                assert_true(f.id == 7 && f.t == 0.5 + trial && f.phase == -1 && !f.contacts && !f.lines);
+                check_frame(&f, model, at, v, !exact_rotors); /* a rotor's spin is more than its link's inertia */
+                out_free(&out);
+            }
+            /* a state that is none is drawn where the last one was */
+            static frame f, again;
+            app_out out;
+            out_start(&out, -1);
+            OK(view_frame(scene, 1, &(view_state){.q = at, .v = v, .phase = -1}, &out));
+            read_frame(&out, &f), out.size = 0;
+            if (nq) at[nq / 2] = NAN;
+            OK(view_frame(scene, 1, &(view_state){.q = at, .v = v, .phase = -1}, &out));
+            read_frame(&out, &again);
+            assert_memory_equal(f.place, again.place, sizeof f.place[0] * (size_t)f.bodies);
+            out_free(&out);
+            free(q), free(at), free(v);
+            view_scene_free(scene);
+            soa_constraint_list_free(&constraints), soa_model_free(model);
+            ++count;
+        }
+    printf("  %d models\n", count);
+}
+
+/* Nearest points: on the surfaces' distance, sorted, none that touches. */
+static void check_lines(const frame *f, const soa_world *w) {
+    const soa_model *model = soa_world_model(w);
+    soa_work *work = NULL;
+    OK(soa_work_create(model, &work));
+    OK(soa_kinematics(model, work, soa_world_q(w), NULL, NULL));
+    int near_ones = 0;
+    for (int p = 0; p < soa_world_pair_count(w); ++p) {
+        soa_world_pair pair;
+        soa_world_shape shape[2];
+        soa_frame at[2];
+        soa_distance d;
+        OK(soa_world_pair_get(w, p, &pair));
+        for (int side = 0; side < 2; ++side) {
+            OK(soa_world_shape_get(w, side ? pair.b : pair.a, &shape[side]));
+            at[side] = soa_frame_identity();
+            soa_body_info info;
+            if (shape[side].body) {
+                OK(soa_body(model, shape[side].body, &info));
+                OK(soa_pose(model, work, info.frame, &at[side]));
+            }
+            at[side] = soa_frame_compose(&at[side], &shape[side].place);
+        }
+        OK(soa_shape_distance(shape[0].shape, &at[0], shape[1].shape, &at[1], NULL, &d));
+        if (!(d.distance > pair.margin && d.distance < 0.5)) continue;
+        ++near_ones;
+        int found = f->lines == 64;
+        for (int i = 0; i < f->lines; ++i) found = found || fabs(f->line[i][6] - d.distance) < 1e-6;
+        assert_true(found);
+    }
+    assert_int_equal(f->lines, near_ones < 64 ? near_ones : 64);
+    for (int i = 0; i < f->lines; ++i) {
+        double length = 0;
+        for (int k = 0; k < 3; ++k) length += pow(f->line[i][3 + k] - f->line[i][k], 2);
+        near("length of a line", sqrt(length), f->line[i][6], 1e-5);
+        if (i) assert_true(f->line[i][6] >= f->line[i - 1][6]);
+    }
+    soa_work_free(work);
+}
+
+/* Every shipped scenario: its scene, frames of the world, and the same frames from its record. */
+static void every_scenario(void **unused) {
+    (void)unused;
+    for (int i = 0; soa_stock_scenario_name(i); ++i) {
+        char name[80];
+        snprintf(name, sizeof name, "%s", soa_stock_scenario_name(i));
+        stage s = opened(soa_stock_scenario_text(soa_stock_scenario_name(i)));
+        assert_string_equal(s.scenario->name, name);
+        s.scenario->integration.max_joint_step = 0;
+        soa_report report = {.body = -1};
+        view_scene *scene = NULL;
+        view_source source = {.kind = "scenario", .live = 1, .scenario = s.scenario, .world = s.world};
+        OK(view_scene_create(&source, &scene, &report));
+        json_t *j = checked_scene(scene, soa_world_model(s.world));
+        assert_int_equal(json_array_size(json_object_get(j, "shapes")), s.scenario->shape_count);
+        assert_int_equal(json_array_size(json_object_get(j, "signals")), soa_world_signal_count(s.world));
+        assert_int_equal(json_array_size(json_object_get(j, "phases")), s.scenario->control.phase_count);
+        json_decref(j);
+        char path[] = "/tmp/soa-view-XXXXXX";
+        const int fd = mkstemp(path);
+        assert_true(fd >= 0);
+        close(fd);
+        soa_journal *journal = NULL;
+        double *values = malloc((size_t)soa_world_signal_count(s.world) * sizeof *values);
+        OK(soa_world_record(s.world, path, &journal, &report));
+        enum { KEPT = 12 };
+        static frame kept[KEPT], f;
+        app_out out;
+        out_start(&out, -1);
+        for (int k = 0; k < KEPT; ++k) {
+            OK(view_frame_of_world(scene, 0, s.world, &out));
+            read_frame(&out, &kept[k]), out.size = 0;
+            check_frame(&kept[k], soa_world_model(s.world), soa_world_q(s.world), soa_world_v(s.world), 1);
+            check_lines(&kept[k], s.world);
+            OK(soa_world_signals(s.world, values));
+            OK(soa_journal_sample(journal, soa_world_time(s.world), values));
+            for (int n = 0; n < 5; ++n) OK(tick(&s));
+        }
+        OK(soa_journal_close(journal, &report));
+        view_replay replay;
+        if (view_replay_open(path, &replay, &report)) fail_msg("%s", report.text);
+        assert_int_equal(view_body_count(replay.scene), soa_body_count(soa_world_model(s.world)) + 1);
+        OK(view_summarise(&replay, &report));
+        json_decref(checked_scene(replay.scene, soa_world_model(s.world)));
+        for (int k = 0; k < KEPT; ++k) { /* a moment later the last sample before is still the one */
+            OK(view_frame_of_log(replay.scene, 5, kept[k].t + 1e-5, &out, &report));
+            read_frame(&out, &f), out.size = 0;
+            assert_true(f.id == 5 && f.t == kept[k].t && f.bodies == kept[k].bodies && f.lines == kept[k].lines);
+            assert_true(s.scenario->control.phase_count ? f.phase >= 0 : f.phase == -1);
+            for (int b = 0; b < f.bodies; ++b)
+                for (int e = 0; e < 7; ++e)
+                    near("place", f.place[b][e], kept[k].place[b][e], 1e-7 * (1 + fabs(f.place[b][e])));
+            /* forces: whole shapes' in the record, single points in the world; those of one partner are the same */
+            assert_int_equal(f.contacts > 0, kept[k].contacts > 0);
+        }
+        OK(view_frame_of_log(replay.scene, 5, -1, &out, &report)); /* before the first: the first */
+        read_frame(&out, &f), out.size = 0;
+        assert_true(f.t == kept[0].t);
+        /* signals */
+        const int two[3] = {0, 2, 1};
+        OK(view_samples(replay.scene, 9, two, 3, 0, 1e9, 1000, &out, &report));
+        assert_true(u32_at(&out, 0) == 3 && u32_at(&out, 4) == 9 && u32_at(&out, 8) == KEPT && u32_at(&out, 12) == 3);
+        assert_true(u32_at(&out, 16) == 0 && u32_at(&out, 24 + 4) == 2);
+        assert_true(f64_at(&out, 24 + 16 + 8 * 3) == kept[3].t);
+        assert_int_equal(out.size, 24 + 16 + 8 * KEPT * 4);
+        out.size = 0;
+        OK(view_samples(replay.scene, 9, two, 3, 0, 1e9, 15, &out, &report)); /* five samples' room */
+        assert_true(u32_at(&out, 8) == 5 && u32_at(&out, 16) == 1);
+        out.size = 0;
+        OK(view_overview(replay.scene, 9, two, 2, kept[0].t, kept[KEPT - 1].t, 4, &out, &report));
+        assert_true(u32_at(&out, 0) == 2 && u32_at(&out, 8) == 4 && u32_at(&out, 12) == 2);
+        assert_int_equal(out.size, 32 + 8 + 4 * 2 * 2 * 4);
+        for (int k = 0; k < 8; ++k) assert_true(f32_at(&out, 40 + 4 * (size_t)k) <= f32_at(&out, 72 + 4 * (size_t)k));
+        out.size = 0;
+        assert_int_equal(view_overview(replay.scene, 9, (int[]){-1}, 1, 0, 1, 4, &out, &report), SOA_E_ARGUMENT);
+        assert_int_equal(view_overview(replay.scene, 9, two, 2, 0, NAN, 4, &out, &report), SOA_E_ARGUMENT);
+        assert_int_equal(view_samples(replay.scene, 9, (int[]){1 << 20}, 1, 0, 1, 4, &out, &report), SOA_E_ARGUMENT);
+        assert_int_equal(out.size, 0);
+        view_replay_close(&replay);
+        unlink(path);
+        free(values), out_free(&out), view_scene_free(scene), closed(&s);
+        printf("  %s\n", name);
+    }
+}
+
+/* A finger of one partner: its recorded force is that of its contact in the world. */
+static void recorded_contacts(void **unused) {
+    (void)unused;
+    stage s = opened("duration: 1\nparts:\n  - {name: ball, body: {mass: 1, sphere: 0.05}, place: [0, 0, 0.0502]}\n"
+                     "  - {name: other, body: {mass: 2, sphere: 0.05}, place: [1, 0, 0.0502]}\n"
+                     "  - {name: ground, fixed: true, body: {}}\n"
+                     "shapes:\n  - {name: floor, on: ground, plane: {}}\n  - {name: skin, on: ball, sphere: 0.05}\n"
+                     "  - {name: hide, on: other, sphere: 0.05}\n"
+                     "contacts: [{between: [floor, skin], law: linear, stiffness: 2000, damping: 200, margin: 1 mm},\n"
+                     "           {between: [floor, hide], law: linear, stiffness: 2000, damping: 200, margin: 1 mm}]\n"
+                     "recording: {rate: 100}\n");
+    char path[] = "/tmp/soa-view-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    soa_journal *journal = NULL;
+    soa_report report = {.body = -1};
+    OK(soa_world_record(s.world, path, &journal, &report));
+    OK(soa_world_run(s.world, journal, &(soa_run_options){.until = 0.5}, &report));
+    OK(soa_journal_close(journal, &report));
+    view_replay replay;
+    OK(view_replay_open(path, &replay, &report));
+    app_out out;
+    out_start(&out, -1);
+    static frame live, back;
+    OK(view_frame_of_world(replay.scene, 0, s.world, &out));
+    read_frame(&out, &live), out.size = 0;
+    OK(view_frame_of_log(replay.scene, 0, 1e300, &out, &report));
+    read_frame(&out, &back), out.size = 0;
+    assert_int_equal(live.contacts, 2);
+    assert_int_equal(back.contacts, 2);
+    for (int i = 0; i < 2; ++i) { /* the world says it for the floor, the record for the ball */
+        const double *x = live.contact[i], *y = back.contact[i], sign = x[6] == y[6] ? 1 : -1;
+        assert_true((x[6] == y[6] && x[7] == y[7]) || (x[6] == y[7] && x[7] == y[6]));
+        for (int k = 0; k < 3; ++k) near("point", y[k], x[k], 1e-6), near("force", y[3 + k], sign * x[3 + k], 1e-5);
+        near("weight", fabs(y[5]), y[6] == 1 ? 9.81 : 19.62, 0.1);
+    }
+    out_free(&out), view_replay_close(&replay), closed(&s), unlink(path);
+}
+
+/* --- reports ------------------------------------------------------------------------------------------------------ */
+static const char page[] = "<!doctype html><html><body><p></body> is no end</p></body></html>";
+
+static void make_log(const char *path, const char *scenario, int signals, int samples, int bad) {
+    soa_report report = {.body = -1};
+    soa_journal *journal = NULL;
+    char(*names)[32] = malloc((size_t)signals * sizeof *names);
+    soa_signal *list = malloc((size_t)signals * sizeof *list);
+    double *values = malloc((size_t)signals * sizeof *values);
+    for (int i = 0; i < signals; ++i) snprintf(names[i], 32, "group.s%d", i), list[i] = (soa_signal){names[i], "m"};
+    OK(soa_journal_create(path, scenario, strlen(scenario), list, signals, &journal, &report));
+    for (int k = 0; k < samples; ++k) {
+        for (int i = 0; i < signals; ++i)
+            values[i] = bad ? (i % 3 ? NAN : i % 2 ? INFINITY : -1e300) : sin(0.001 * k + i);
+        OK(soa_journal_sample(journal, 0.001 * k, values));
+    }
+    OK(soa_journal_event(journal, 0.001 * samples, "note", "</script><script>alert(1)</script> \xff & <b>"));
+    OK(soa_journal_close(journal, &report));
+    free(names), free(list), free(values);
+}
+
+static void reports(void **unused) {
+    (void)unused;
+    char path[] = "/tmp/soa-view-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    const struct {
+        const char *scenario;
+        int signals, samples, bad, columns;
+    } cases[] = {{"", 3, 100, 0, 0},           {"", 1, 0, 0, 0},       {"no: scenario", 5, 50, 1, 0},
+                 {"\x01\xff<<<<", 4, 9, 1, 0}, {"", 50, 100000, 0, 1}, {"", 40000, 40, 0, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        make_log(path, cases[i].scenario, cases[i].signals, cases[i].samples, cases[i].bad);
+        view_replay replay;
+        view_report_result result;
+        soa_report report = {.body = -1};
+        app_out out;
+        out_start(&out, -1);
+        if (view_replay_open(path, &replay, &report)) fail_msg("%s", report.text);
+        assert_int_equal(view_body_count(replay.scene), 0);
+        assert_true(replay.why[0]);
+        OK(view_summarise(&replay, &report));
+        if (view_report_build(&replay, page, sizeof page - 1, NULL, NULL, &out, &result, &report))
+            fail_msg("case %zu: %s", i, report.text);
+        assert_true(result.bytes == out.size && out.size < VIEW_REPORT_MOST);
+        assert_int_equal(result.columns > 0, cases[i].columns);
+        out_char(&out, 0);
+        /* the page as it was, the scene and the data before the last </body> */
+        const size_t head = sizeof page - 1 - strlen("</body></html>");
+        assert_memory_equal(out.data, page, head);
+        assert_non_null(strstr(out.data, "</script>\n</body></html>"));
+        const char *scene = strstr(out.data, "id=\"soa-scene\">") + strlen("id=\"soa-scene\">");
+        const char *end = strchr(scene, '<');
+        assert_memory_equal(end, "</script>", 9);
+        json_error_t error;
+        json_t *j = json_loadb(scene, (size_t)(end - scene), 0, &error);
+        if (!j) fail_msg("case %zu: %s", i, error.text);
+        assert_int_equal(json_array_size(json_object_get(j, "signals")), cases[i].signals);
+        assert_int_equal(json_array_size(json_object_get(j, "bodies")), 0);
+        json_decref(j);
+        printf("  %d signals, %d samples: %zu bytes, %lld columns\n", cases[i].signals, cases[i].samples, out.size - 1,
+               (long long)result.columns);
+        out_free(&out), view_replay_close(&replay);
+    }
+    unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_model), cmocka_unit_test(every_scenario),
+                                       cmocka_unit_test(recorded_contacts), cmocka_unit_test(reports)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
