@@ -11,6 +11,8 @@
  *          3 / trace(J M^-1 J'), from soa_aba                                                                             */
 #include "session.h"
 
+#include "replay.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -30,13 +32,13 @@ static const double pull_rate = 6, hold_rate = 20; /* rad/s of the springs      
 
 struct view_session {
     view_session_options how;
-    soa_scenario scenario; /* the run's, or that of the log */
+    soa_scenario scenario; /* the run's */
+    view_replay replay;    /* of a log */
     soa_world *world;      /* of the run's thread once it has begun */
     view_scene *scene;
     soa_log *log;
-    int has_scenario, has_lock, has_thread;
+    int has_lock, has_thread;
     int nq, nv, bodies;
-    char log_note[300];
 
     /* shared, under the lock */
     pthread_mutex_t lock;
@@ -469,23 +471,13 @@ static soa_status open_live(view_session *s, soa_report *report) {
     return status;
 }
 
-/* A log is shown with its scenario if that can still be opened, else as plots alone. */
 static soa_status open_replay(view_session *s, soa_report *report) {
-    soa_report why = {.body = -1};
-    soa_status status = soa_log_open(s->how.log, &s->log, report);
+    const soa_status status = view_replay_open(s->how.log, &s->replay, report);
     if (status) return status;
-    s->has_scenario = !soa_scenario_of_log(s->log, s->how.log, &s->scenario, &why);
-    if (s->has_scenario && soa_world_create(&s->scenario, &s->world, &why)) s->world = NULL;
-    if (!s->world) snprintf(s->log_note, sizeof s->log_note, "only plots: %.250s", why.text);
-    const view_source source = {.kind = "log",
-                                .scenario = s->world ? &s->scenario : NULL,
-                                .world = s->world,
-                                .log = s->log,
-                                .title = s->how.title ? s->how.title
-                                         : s->world   ? NULL
-                                                      : s->how.log,
-                                .text = s->world ? NULL : s->log_note};
-    return view_scene_create(&source, &s->scene, report);
+    soa_report ignored;
+    view_summarise(&s->replay, &ignored); /* without it there is the rest */
+    s->log = s->replay.log, s->scene = s->replay.scene;
+    return SOA_OK;
 }
 
 soa_status view_session_open(const view_session_options *options, view_session **session, soa_report *report) {
@@ -530,11 +522,12 @@ soa_status view_session_close(view_session *s, soa_report *report) {
         close_record(s, 0);
     if (s->closed.status && s->how.record) fail(report, s->closed.status, s->closed.text);
     if (s->has_lock) pthread_mutex_destroy(&s->lock), pthread_cond_destroy(&s->news);
-    view_scene_free(s->scene);
-    soa_log_close(s->log), soa_log_close(s->new_log);
+    if (s->how.log)
+        view_replay_close(&s->replay);
+    else
+        view_scene_free(s->scene), soa_log_close(s->log), soa_log_close(s->new_log);
     soa_work_free(s->work);
     soa_world_free(s->world);
-    if (s->has_scenario) soa_scenario_free(&s->scenario);
     free(s->q), free(s->q_seen), free(s->q_new), free(s->v), free(s->v_seen), free(s->v_new), free(s->torque);
     free(s->response), free(s->values), free(s->start), free(s->start_events), free(s);
     return report->status;
