@@ -123,9 +123,12 @@ class App {
         if (best[1] > best[0]) start = c.x[Math.floor((best[0] + best[1]) / 2)];
       }
     }
-    if (!this.touched) this.seek(this.source.stepTime(start, 0));
+    if (this.touched) return;
+    this.refit = true;
+    this.seek(this.source.stepTime(start, 0));
   }
   private touched = false;
+  private refit = false;
 
   private onFrame(f: Frame): void {
     if (this.source.served && this.scene.live) {
@@ -135,6 +138,10 @@ class App {
     }
     this.frame = f;
     this.view?.setFrame(f);
+    if (this.refit && Math.abs(f.t - this.t) < 1) {
+      this.refit = false;
+      this.view?.refit();
+    }
     this.showTime();
   }
 
@@ -289,12 +296,8 @@ class App {
       return this.seek(this.source.stepTime(this.last, by), true);
     }
     this.playing = false;
-    this.seek(this.source.stepTime(this.frame && Math.abs(this.frame.t - this.t) < 1 ? this.stepBase() : this.t, by), true);
+    this.seek(this.source.stepTime(this.t, by), true);
     this.showTransport();
-  }
-  /** Steps go from frame to frame: from the one shown, unless the wish is newer than the answer. */
-  private stepBase(): number {
-    return this.t;
   }
   private ends(last: boolean): void {
     this.touched = true;
@@ -312,7 +315,7 @@ class App {
   }
 
   private showTime(): void {
-    this.clock.textContent = `${this.t.toFixed(3)} / ${this.last.toFixed(this.last < 100 ? 2 : 0)} s`;
+    this.clock.textContent = `${this.t.toFixed(3)} / ${Math.max(this.t, this.last).toFixed(this.last < 100 ? 2 : 0)} s`;
     this.line.setTime(this.t);
     this.plots.setTime(this.t);
     this.showPhase();
@@ -369,10 +372,6 @@ class App {
       box.checked = view.layers[layer];
       return el('label', {}, box, name, colour ? el('i', { style: `background:${colour}` }) : null);
     }));
-    document.addEventListener('pointerdown', (e) => {
-      const pop = byId<HTMLDetailsElement>('layers');
-      if (pop.open && !pop.contains(e.target as Node)) pop.open = false;
-    });
     byId('presets').append(...(['iso', 'front', 'side', 'top', 'fit'] as Preset[]).map((p, i) =>
       el('button', { type: 'button', title: `${p === 'fit' ? 'fit into view' : `view: ${p}`} (${i + 1})`, click: () => view.preset(p) }, p[0].toUpperCase() + p.slice(1))));
     const follow = byId<HTMLSelectElement>('follow');
@@ -686,6 +685,9 @@ class App {
   private keys(): void {
     setIcon(byId('theme'), 'theme', 'dark or light (T)');
     setIcon(byId('help'), 'help', 'help (?)');
+    document.addEventListener('pointerdown', (e) => {
+      for (const pop of document.querySelectorAll<HTMLDetailsElement>('details.pop[open]')) if (!pop.contains(e.target as Node)) pop.open = false;
+    });
     byId('theme').addEventListener('click', toggleTheme);
     byId('help').addEventListener('click', () => this.help());
     document.addEventListener('keydown', (e) => {
@@ -697,7 +699,12 @@ class App {
         e.preventDefault();
         f();
       };
-      if (e.key === 'Escape') return this.select(null);
+      if (e.key === 'Escape') {
+        const pop = document.querySelector<HTMLDetailsElement>('details.pop[open]');
+        if (!pop) return this.select(null);
+        pop.open = false;
+        return pop.querySelector('summary')?.focus();
+      }
       if (writing && !(on.matches('input[type=range]') && e.key === ' ')) return;
       switch (e.key) {
         case ' ': return button ? undefined : run(() => this.toggle());

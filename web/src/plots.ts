@@ -2,7 +2,7 @@
 // dragging moves it.  Curves are asked for again at the width and stretch shown, so that an hour costs what a second does.
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { el, fileName, iconButton, save } from './dom';
+import { el, fileName, icon, iconButton, save } from './dom';
 import type { Samples, Signal } from './protocol';
 import { lastNotAfter, type Curves } from './source';
 import { css, palette, pretty, theme } from './theme';
@@ -57,11 +57,18 @@ class Panel {
       el('div', { class: 'panelhead' }, this.chips,
         el('div', { class: 'panelbuttons' },
           iconButton('plus', 'choose signals', () => owner.choose(this)),
-          el('button', { type: 'button', class: 'small', title: 'save the plot as PNG', click: () => void this.png() }, 'PNG'),
-          el('button', { type: 'button', class: 'small', title: 'save what is shown as CSV', click: () => void this.csv() }, 'CSV'),
+          this.saver(),
           iconButton('close', 'remove this plot', () => owner.remove(this)))),
       this.box);
     this.drawChips();
+  }
+
+  private saver(): HTMLElement {
+    const pop = el('details', { class: 'pop savepop' }, el('summary', { class: 'icon', title: 'save this plot', 'aria-label': 'save this plot' }, icon('save')),
+      el('div', { class: 'popbody' },
+        el('button', { type: 'button', class: 'small', click: () => (pop.open = false, void this.png()) }, 'Picture (PNG)'),
+        el('button', { type: 'button', class: 'small', click: () => (pop.open = false, void this.csv()) }, 'Values (CSV)')));
+    return pop;
   }
 
   colour(k: number): string {
@@ -195,8 +202,11 @@ class Panel {
     if (!c.exact && i + 1 < c.x.length && c.x[i + 1] - t < t - c.x[i]) ++i;
     this.values.forEach((v, k) => {
       const lo = c.lo[k][i], hi = c.hi[k][i];
-      const text = lo === hi || Math.abs(hi - lo) < 1e-3 * Math.max(Math.abs(lo), Math.abs(hi)) ? pretty(lo) : lo === lo ? `${pretty(lo)}…${pretty(hi)}` : '–';
-      if (v.textContent !== text) v.textContent = text;
+      const one = lo === hi || Math.abs(hi - lo) < 2e-3 * Math.max(Math.abs(lo), Math.abs(hi));
+      const text = lo !== lo ? '–' : one ? pretty(lo) : `≈ ${pretty(Number(((lo + hi) / 2).toPrecision(3))).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')}`;
+      if (v.textContent === text) return;
+      v.textContent = text;
+      v.title = lo === lo && !one ? `between ${pretty(lo)} and ${pretty(hi)} here` : '';
     });
   }
 

@@ -2,9 +2,9 @@
 // changed.  z is up.  It knows nothing of where frames come from; the playground uses it too.
 import {
   AmbientLight, Box3, BoxGeometry, BufferAttribute, BufferGeometry, CapsuleGeometry, Color, ConeGeometry, CylinderGeometry,
-  DirectionalLight, DoubleSide, EdgesGeometry, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial, LineSegments,
-  Material, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, Object3D, PerspectiveCamera, Plane, Quaternion, Raycaster,
-  Scene as ThreeScene, Sphere, SphereGeometry, Vector2, Vector3, WebGLRenderer,
+  DirectionalLight, DoubleSide, EdgesGeometry, FrontSide, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial, LineSegments,
+  Material, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, Object3D, PerspectiveCamera, Plane, PlaneGeometry, Quaternion, Raycaster,
+  Scene as ThreeScene, SphereGeometry, Vector2, Vector3, WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { mergeGeometries } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
@@ -24,6 +24,7 @@ export interface Hooks {
 }
 type Pose = Pick<Frame, 't' | 'places' | 'com' | 'contacts' | 'lines'>;
 
+const NEAREST = 12; // lines at most: the shortest
 const Z = new Vector3(0, 0, 1), Y = new Vector3(0, 1, 0);
 const placed = (o: Object3D, p: Place): Object3D => {
   o.position.set(p[0], p[1], p[2]);
@@ -85,11 +86,11 @@ class Arrows {
     const length = by.length();
     if (!(length > 1e-9)) return;
     const q = new Quaternion().setFromUnitVectors(Z, by.clone().divideScalar(length));
-    const tip = Math.min(4.5 * thick, 0.6 * length);
+    const tip = Math.min(8 * thick, 0.6 * length);
     const m = new Matrix4();
     this.shaft.setMatrixAt(this.count, m.compose(from, q, new Vector3(thick, thick, length - tip)));
     const at = from.clone().addScaledVector(by, (length - tip) / length);
-    this.head.setMatrixAt(this.count++, m.compose(at, q, new Vector3(2.2 * thick, 2.2 * thick, tip)));
+    this.head.setMatrixAt(this.count++, m.compose(at, q, new Vector3(2.8 * thick, 2.8 * thick, tip)));
   }
   end(): void {
     this.shaft.count = this.head.count = this.count;
@@ -153,6 +154,12 @@ export class Scene3D {
   private name: HTMLElement;
   private lastPull = 0;
   private tween = 0;
+  private moved = false;
+  // seen from outside only, so that no wall hides what it bounds
+  private ground = new MeshStandardMaterial({ roughness: 0.95, side: FrontSide, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 });
+  private wall = new MeshStandardMaterial({ roughness: 0.95, side: FrontSide, transparent: true, opacity: 0.3, depthWrite: false });
+  private plateLines = new LineBasicMaterial();
+  private plates: Object3D[] = []; // grids of plates
   private materials = new Map<string, MeshStandardMaterial>();
   frames = 0; // pictures drawn
 
@@ -182,16 +189,17 @@ export class Scene3D {
     this.canvas.addEventListener('pointercancel', this.up);
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener('change', () => this.invalidate());
+    this.controls.addEventListener('start', () => (this.moved = true));
     this.controls.zoomToCursor = true;
 
-    this.three.add(new AmbientLight('#ffffff', 0.55));
-    const sky = new HemisphereLight('#ffffff', '#8d93a0', 1.5);
+    this.three.add(new AmbientLight('#ffffff', 0.35));
+    const sky = new HemisphereLight('#ffffff', '#7d8492', 1.05);
     sky.position.copy(Z);
     this.three.add(sky);
-    const sun = new DirectionalLight('#ffffff', 1.6);
+    const sun = new DirectionalLight('#ffffff', 1.35);
     sun.position.set(2, -3, 5);
     this.three.add(sun);
-    const head = new DirectionalLight('#ffffff', 0.9); // with the camera, so that nothing seen is dark
+    const head = new DirectionalLight('#ffffff', 0.7); // with the camera, so that nothing seen is dark
     head.position.set(-0.6, 0.8, 1);
     this.camera.add(head);
     this.three.add(this.camera);
@@ -253,7 +261,7 @@ export class Scene3D {
     const lengths = bodies.slice(1).map((b) => Math.hypot(b.place[0], b.place[1], b.place[2])).filter((x) => x > 1e-6).sort((a, b) => a - b);
     const typical = lengths.length ? lengths[lengths.length >> 1] : 0.3;
     const smallest = shapes.filter((s) => s.body).map((s) => Math.max(...s.half) + s.radius).filter((x) => x > 0);
-    const rod = Math.min(typical * 0.09, ...(smallest.length ? [Math.max(...smallest) * 0.35] : [1])) || 0.02;
+    const rod = Math.min(typical * 0.065, ...(smallest.length ? [Math.max(...smallest) * 0.35] : [1])) || 0.02;
     const parity = bodies.map(() => 0);
     for (const [i, b] of bodies.entries()) {
       const group = new Group();
@@ -270,6 +278,23 @@ export class Scene3D {
       for (const s of own) {
         const g = geometryOf(s);
         if (!g) continue;
+        if (!i && s.type === 'box' && s.half[2] < 0.02 * Math.min(s.half[0], s.half[1])) { // a wide plate stands for a half-space
+          const level = Math.abs(1 - 2 * (s.place[4] ** 2 + s.place[5] ** 2)) > 0.5; // ground, not a wall
+          const plate = new Mesh(new PlaneGeometry(2 * s.half[0], 2 * s.half[1]).translate(0, 0, s.half[2]), level ? this.ground : this.wall);
+          placed(plate, s.place);
+          plate.userData.body = i;
+          const lines: number[] = [], step = roundDown(Math.max(s.half[0], s.half[1]) / 8);
+          for (const [u, v] of [[0, 1], [1, 0]])
+            for (let k = -Math.floor(s.half[u] / step); k * step <= s.half[u]; ++k)
+              for (const end of [-1, 1]) lines.push(...(u ? [end * s.half[v], k * step] : [k * step, end * s.half[v]]), s.half[2]);
+          const grid = new LineSegments(new BufferGeometry().setAttribute('position', new BufferAttribute(Float32Array.from(lines), 3)), this.plateLines);
+          grid.visible = level;
+          plate.add(grid);
+          this.plates.push(grid);
+          links.push(plate);
+          group.add(plate);
+          continue;
+        }
         const second = visual && s.role !== 'visual'; // a contact shape of a body that has better looks
         const colour = s.colour ? `#${new Color(...(s.colour.map((c) => (c > 1 ? c / 255 : c)) as [number, number, number])).getHexString()}` : this.partColour(i);
         const mesh = new Mesh(g, this.material(colour, s.colour ? 0 : shade));
@@ -381,7 +406,8 @@ export class Scene3D {
     this.com.visible = l.com && this.pose !== null;
     this.momentum.group.visible = this.angular.group.visible = l.momentum;
     this.trails.forEach((t) => (t.past.visible = t.future.visible = l.trails));
-    if (this.grid) this.grid.visible = l.grid;
+    if (this.grid) this.grid.visible = l.grid && !this.plates.some((o) => o.visible);
+    this.plates.forEach((o) => (o.parent!.userData.level ??= o.visible, o.visible = l.grid && o.parent!.userData.level));
     this.invalidate();
   }
   setLayer(layer: Layer, on: boolean): void {
@@ -401,6 +427,9 @@ export class Scene3D {
     const c = colours3[name];
     this.three.background = new Color(c.background);
     this.edges.color.set(c.edge);
+    this.ground.color.set(c.ground);
+    this.plateLines.color.set(c.gridStrong);
+    this.wall.color.set(c.ground);
     for (const key of Object.keys(this.basics)) this.basics[key].color.set((c as unknown as Record<string, string>)[key] ?? '#888888');
     (this.nearest.material as LineBasicMaterial).color.set(c.nearest);
     (this.pullLine.material as LineBasicMaterial).color.set(c.pull);
@@ -427,7 +456,7 @@ export class Scene3D {
         for (let m = -n; m < n; ++m) {
           const base = Math.round((along ? cx : cy) / step) + k === 0 ? strong : weak;
           for (const e of [m, m + 1]) {
-            points.push(...(along ? [cx + k * step, cy + e * step] : [cx + e * step, cy + k * step]), z - 0.002 * this.size);
+            points.push(...(along ? [cx + k * step, cy + e * step] : [cx + e * step, cy + k * step]), z + 0.0002 * this.size);
             const fade = Math.min(1, Math.max(0, 1.25 - 1.25 * (Math.hypot(k, e) / n)));
             colours.push(...back.clone().lerp(base, fade).toArray());
           }
@@ -437,7 +466,7 @@ export class Scene3D {
     g.setAttribute('color', new BufferAttribute(Float32Array.from(colours), 3));
     this.grid = new LineSegments(g, new LineBasicMaterial({ vertexColors: true, depthWrite: false }));
     this.grid.renderOrder = -1;
-    this.grid.visible = this.layers.grid;
+    this.grid.visible = this.layers.grid && !this.plates.some((o) => o.visible);
     this.grid.userData.step = step;
     this.three.add(this.grid);
   }
@@ -527,9 +556,10 @@ export class Scene3D {
   }
 
   private setNearest(pose: Pose): void {
-    const l = pose.lines, n = Math.floor(l.length / 7);
-    const points = new Float32Array(6 * n);
-    for (let i = 0; i < n; ++i) points.set(l.subarray(7 * i, 7 * i + 6), 6 * i);
+    const l = pose.lines;
+    const order = Array.from({ length: Math.floor(l.length / 7) }, (_, i) => i).sort((a, b) => l[7 * a + 6] - l[7 * b + 6]).slice(0, NEAREST);
+    const n = order.length, points = new Float32Array(6 * n);
+    order.forEach((from, i) => points.set(l.subarray(7 * from, 7 * from + 6), 6 * i));
     this.nearest.geometry.dispose();
     this.nearest.geometry = new BufferGeometry().setAttribute('position', new BufferAttribute(points, 3));
     this.nearest.visible = this.layers.nearest && n > 0;
@@ -610,28 +640,88 @@ export class Scene3D {
   private bounds(): Box3 {
     const all = new Box3();
     this.bodies.forEach((g, i) => {
-      if (this.hidden.has(i) || this.boxes[i].isEmpty() || (i === 0 && this.bodies.length > 1)) return;
+      if (i === 0 || this.hidden.has(i) || this.boxes[i].isEmpty()) return;
       all.union(this.boxes[i].clone().applyMatrix4(g.matrix));
     });
+    const world = this.boxes[0]; // what stands on the world counts too, unless it is ground
+    if (world && !world.isEmpty() && !this.hidden.has(0)) {
+      const wide = (b: Box3) => b.getSize(new Vector3()).length();
+      if (all.isEmpty() || wide(world) < 1.5 * wide(all)) all.union(world);
+    }
     if (all.isEmpty()) all.set(new Vector3(-0.5, -0.5, 0), new Vector3(0.5, 0.5, 1));
     return all;
   }
 
+  /** Corners of everything that counts for a fit. */
+  private corners(): Vector3[] {
+    const box = this.bounds(), out: Vector3[] = [];
+    const add = (b: Box3, m: Matrix4) => {
+      for (let k = 0; k < 8; ++k) out.push(new Vector3(k & 1 ? b.max.x : b.min.x, k & 2 ? b.max.y : b.min.y, k & 4 ? b.max.z : b.min.z).applyMatrix4(m));
+    };
+    this.bodies.forEach((g, i) => {
+      if (!this.hidden.has(i) && !this.boxes[i].isEmpty() && (i > 0 || box.containsBox(this.boxes[0]))) add(this.boxes[i], g.matrix);
+    });
+    if (!out.length) add(box, new Matrix4());
+    return out;
+  }
+
+  /** The oblique view that hides the fewest bodies behind others. */
+  private best: Vector3 | null = null;
+  private oblique(): Vector3 {
+    if (this.best) return this.best;
+    const turns = [0, 1, 7, 2, 6, 3, 5, 4].map((k) => new Vector3(1, -1.25, 0.8).applyAxisAngle(Z, (k * Math.PI) / 4));
+    let triangles = 0;
+    this.three.traverse((o) => o instanceof Mesh && (triangles += o.geometry.getAttribute('position')?.count ?? 0));
+    if (this.bodies.length > 60 || triangles > 60000 || !this.pose) return turns[0];
+    let most = -1;
+    for (const d of turns) {
+      let free = 0;
+      const back = d.clone().normalize();
+      this.bodies.forEach((g, i) => {
+        if (!i || this.boxes[i].isEmpty()) return;
+        for (const at of [new Vector3(), this.boxes[i].getCenter(new Vector3())]) {
+          this.ray.set(at.applyMatrix4(g.matrix), back);
+          if (!this.ray.intersectObjects(this.bodies.filter((_, k) => k !== i), true).some((h) => h.object instanceof Mesh && h.object.visible && h.object.userData.body !== undefined)) ++free;
+        }
+      });
+      if (free > most * 1.02) (most = free), (this.best = d);
+    }
+    return this.best ?? turns[0];
+  }
+
   preset(name: Preset, atOnce = false): void {
-    const box = this.bounds();
-    const sphere = box.getBoundingSphere(new Sphere());
-    const direction = { iso: new Vector3(1, -1.25, 0.8), front: new Vector3(1, 0, 0.02), side: new Vector3(0, -1, 0.02), top: new Vector3(0, -0.001, 1),
+    const points = this.corners();
+    const direction = { iso: this.oblique().clone(), front: new Vector3(1, 0, 0.02), side: new Vector3(0, -1, 0.02), top: new Vector3(0, -0.001, 1),
       fit: this.camera.position.clone().sub(this.controls.target) }[name].normalize();
-    const half = Math.min((this.camera.fov * Math.PI) / 360, Math.atan(Math.tan((this.camera.fov * Math.PI) / 360) * this.camera.aspect));
-    const distance = (1.02 * Math.max(sphere.radius, 1e-3)) / Math.sin(half);
-    const to = sphere.center.clone().addScaledVector(direction, distance);
+    // the nearest place from which all corners are in sight, with the middle of what is seen in the middle
+    const back = direction, right = new Vector3().crossVectors(Z, back).normalize(), up = new Vector3().crossVectors(back, right);
+    const ty = 0.86 * Math.tan((this.camera.fov * Math.PI) / 360), tx = ty * this.camera.aspect;
+    const centre = this.bounds().getCenter(new Vector3());
+    let distance = 1e-3;
+    for (let round = 0; ; ++round) {
+      distance = 1e-3;
+      for (const p of points) {
+        const d = p.clone().sub(centre);
+        distance = Math.max(distance, d.dot(back) + Math.abs(d.dot(right)) / tx, d.dot(back) + Math.abs(d.dot(up)) / ty);
+      }
+      if (round === 3) break;
+      const seen = [Infinity, -Infinity, Infinity, -Infinity];
+      for (const p of points) {
+        const d = p.clone().sub(centre), depth = Math.max(1e-6, distance - d.dot(back));
+        const x = d.dot(right) / depth, y = d.dot(up) / depth;
+        seen[0] = Math.min(seen[0], x), seen[1] = Math.max(seen[1], x), seen[2] = Math.min(seen[2], y), seen[3] = Math.max(seen[3], y);
+      }
+      centre.addScaledVector(right, ((seen[0] + seen[1]) / 2) * distance).addScaledVector(up, ((seen[2] + seen[3]) / 2) * distance);
+    }
+    centre.addScaledVector(up, 0.07 * ty * distance); // the buttons stand above
+    const to = centre.clone().addScaledVector(direction, distance);
     this.camera.near = distance / 200;
     this.camera.far = distance * 60;
     this.camera.updateProjectionMatrix();
     const from = this.camera.position.clone(), target = this.controls.target.clone();
     cancelAnimationFrame(this.tween);
     const set = (u: number) => {
-      this.controls.target.lerpVectors(target, sphere.center, u);
+      this.controls.target.lerpVectors(target, centre, u);
       this.camera.position.lerpVectors(from, to, u);
       this.controls.update();
       this.invalidate();
@@ -653,6 +743,13 @@ export class Scene3D {
       this.controls.update();
     }
     this.invalidate();
+  }
+  /** Fits once more, for a moment that was chosen after the first frame; not if somebody moved the camera. */
+  refit(): void {
+    if (this.moved || !this.fitted) return;
+    this.best = null;
+    this.three.updateMatrixWorld(true);
+    this.preset('iso', true);
   }
   resize(): void {
     const w = Math.max(1, this.host.clientWidth), h = Math.max(1, this.host.clientHeight);
@@ -688,12 +785,12 @@ export class Scene3D {
       if (px > 2 && px < 600) rows.push(`<span><i style="width:${Math.min(px, 160)}px;background:${colour}"></i>${px > 160 ? '(cut) ' : ''}${text}</span>`);
     };
     const c = colours3[theme()];
-    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) row(c.force, this.size / 7, `${pretty(this.forceReference)} N`);
+    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) row(c.force, this.size / 7, `${+this.forceReference.toPrecision(2)} N`);
     if (this.layers.momentum && this.pose) {
-      if (this.momentumReference[0]) row(c.momentum, this.size / 6, `${pretty(this.momentumReference[0])} N s`);
-      if (this.momentumReference[1]) row(c.angular, this.size / 6, `${pretty(this.momentumReference[1])} N m s`);
+      if (this.momentumReference[0]) row(c.momentum, this.size / 6, `${+this.momentumReference[0].toPrecision(2)} N s`);
+      if (this.momentumReference[1]) row(c.angular, this.size / 6, `${+this.momentumReference[1].toPrecision(2)} N m s`);
     }
-    if (this.layers.grid && this.grid) row(c.gridStrong, this.grid.userData.step as number, `${pretty(this.grid.userData.step as number)} m`);
+    if (this.layers.grid && this.grid?.visible) row(c.gridStrong, this.grid.userData.step as number, `${+(this.grid.userData.step as number).toPrecision(2)} m`);
     const html = rows.join('');
     if (this.legend.innerHTML !== html) this.legend.innerHTML = html;
 
@@ -730,7 +827,7 @@ export class Scene3D {
       g.children.forEach((o) => {
         if (!(o instanceof Mesh) || o.userData.body === undefined) return;
         const plain = (o.userData.plain ??= o.material) as MeshStandardMaterial;
-        if (i !== this.selected) o.material = plain;
+        if (i !== this.selected || !i) o.material = plain;
         else {
           let lit = this.glow.get(plain);
           if (!lit) {

@@ -11,6 +11,7 @@ export const axisColours = ['#d55e00', '#009e73', '#0072b2']; // x y z
 
 export interface Colours3 {
   background: string;
+  ground: string;
   grid: string;
   gridStrong: string;
   edge: string;
@@ -26,11 +27,11 @@ export interface Colours3 {
 }
 export const colours3: Record<ThemeName, Colours3> = {
   dark: {
-    background: '#14181f', grid: '#2a313c', gridStrong: '#414b5a', edge: '#0b0d11', force: '#ff7f3f', contact: '#f0e442',
+    background: '#14181f', ground: '#2b323d', grid: '#313946', gridStrong: '#4a5566', edge: '#0b0d11', force: '#ff7f3f', contact: '#f0e442',
     nearest: '#e58bbd', com: '#f4f6f8', momentum: '#2fc79a', angular: '#56b4e9', joint: '#f0e442', select: '#ffffff', pull: '#f0e442',
   },
   light: {
-    background: '#f3f5f8', grid: '#d5dae2', gridStrong: '#aeb6c2', edge: '#3b424d', force: '#d55e00', contact: '#7a1f00',
+    background: '#f3f5f8', ground: '#e3e7ed', grid: '#d5dae2', gridStrong: '#aeb6c2', edge: '#3b424d', force: '#d55e00', contact: '#7a1f00',
     nearest: '#b3568c', com: '#14181f', momentum: '#00795a', angular: '#0072b2', joint: '#9a7b00', select: '#14181f', pull: '#7a1f00',
   },
 };
