@@ -28,7 +28,7 @@ static const double ahead_most = 0.004;   /* s of real time that the run may be 
 static const double behind_most = 0.25;   /* s behind: then the clock starts anew                               */
 static const double flush_period = 0.03;  /* s between looks that the record allows others                      */
 static const double factor_period = 0.25; /* s over which the factor is measured                               */
-static const double pull_rate = 6, hold_rate = 20; /* rad/s of the springs                                     */
+static const double pull_rate = 20, hold_rate = 20; /* rad/s of the springs                                     */
 
 struct view_session {
     view_session_options how;
@@ -72,6 +72,7 @@ struct view_session {
     int playing, ended, reset, steps, record, leaving, dirty; /* dirty: ticks since the record was flushed */
     uint64_t tick;
     double speed, anchor, t_anchor, flushed, factor_at, factor_t;
+    int said_over;
     int moved; /* by hand, and not yet in the record */
     char noted[160];
     double noted_at;
@@ -230,7 +231,7 @@ static void pull(view_session *s, const view_message *m) {
         note(s, text);
         s->pull = (soa_world_pull){.body = m->body};
         s->pull.stiffness = mass * pull_rate * pull_rate, s->pull.damping = 2 * mass * pull_rate;
-        s->pull.most = 50 * mass;
+        s->pull.most = 200 * mass;
         memcpy(s->pull.at, m->at, sizeof m->at);
         s->pulling = 1;
     }
@@ -299,9 +300,11 @@ static void carry_out(view_session *s, const view_message *m) {
     static const char over[] = "the run has ended; reset begins it anew";
     if (s->ended && m->what != VIEW_RESET && m->what != VIEW_SPEED && m->what != VIEW_PAUSE &&
         m->what != VIEW_RELEASE && (m->what != VIEW_JOINT || m->has_value)) {
-        say(s, over);
+        if (m->what == VIEW_PLAY || m->what == VIEW_STEP || !s->said_over) say(s, over);
+        s->said_over = 1; /* a hand that goes on hears it once */
         return;
     }
+    s->said_over = 0;
     switch (m->what) {
     case VIEW_PLAY:
         if (!s->playing) start_clock(s);
