@@ -17,6 +17,7 @@
 #include <libwebsockets.h>
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <math.h>
 #include <net/if.h>
@@ -554,10 +555,29 @@ static void name_hosts(view_server *s, const char *address, int port) {
     if (everywhere || !strncmp(address, "127.", 4)) add_host(s, "localhost", port);
 }
 
+/* 0, or why the system would not let anybody listen there: libwebsockets does not tell. */
+static int listen_error(const char *address, int port) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    const int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+    int error = fd < 0 || inet_pton(AF_INET, address, &at.sin_addr) != 1 ? EINVAL : 0;
+    if (!error && (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+                   bind(fd, (const struct sockaddr *)&at, sizeof at) || listen(fd, 1)))
+        error = errno;
+    if (fd >= 0) close(fd);
+    return error;
+}
+
 soa_status view_server_open(const view_server_options *options, view_server **server, soa_report *report) {
     view_server *s = calloc(1, sizeof *s);
     const char *address = options->address ? options->address : "127.0.0.1";
     if (!s) return fail(report, "no memory for a server at %.60s:%d", address, options->port);
+    const int error = listen_error(address, options->port);
+    if (error) {
+        free(s);
+        fail(report, "cannot listen at %.60s:%d: ", address, options->port);
+        snprintf(report->text + strlen(report->text), 100, "%.99s", strerror(error));
+        return SOA_E_FILE;
+    }
     s->how = *options;
     out_start(&s->out, -1), out_start(&s->frame, -1);
     list_scripts(view_page, view_page_size, s->scripts[0], sizeof s->scripts[0]);
@@ -585,8 +605,7 @@ soa_status view_server_open(const view_server_options *options, view_server **se
     const int port = host ? lws_get_vhost_listen_port(host) : 0;
     if (port <= 0) {
         view_server_close(s);
-        return fail(report, "cannot listen at %.60s:%d; is the port taken, the address this machine's?", address,
-                    options->port);
+        return fail(report, "cannot listen at %.60s:%d", address, options->port);
     }
     name_hosts(s, address, port);
     snprintf(s->address, sizeof s->address, "http://%s/%s%s", s->host[0], options->token ? "?token=" : "",

@@ -99,7 +99,7 @@ await p.close();
 check('it ends well', (await server.end()) === 0);
 
 /* ---- a mouse that pulls ---- */
-server = await serve('stack', '--paused');
+server = await serve('stack', '--paused', '--until', '1000');
 p = await open(server.url);
 await p.locator('#play').click();
 check('the stack runs', await until(p, () => window.soa.probe().t > 0.2));
