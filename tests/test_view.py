@@ -869,7 +869,8 @@ def slow():
         time.sleep(0.2)
     alone, stuck = max(alone), max(stuck)  # other work on this machine makes both slower
     print(f"  {alone:.0f} ticks a second with one reader, {stuck:.0f} with five more that never read: {stuck / alone:.2f}")
-    check(stuck > 0.5 * alone, "who reads slowly does not slow the run")
+    # the answers that were begun cost processor time, with sanitizers a lot of it
+    check(stuck > (0.1 if sanitized else 0.5) * alone, "who reads slowly does not slow the run")
     with open(f"/proc/{server.process.pid}/status") as file:
         memory = int(re.search(r"VmRSS:\s*(\d+)", file.read())[1]) / 1024
     print(f"  {memory:.0f} MB in memory afterwards")
