@@ -215,7 +215,7 @@ size_t soai_sensors_memory(const soa_world *w);
 void soai_sensors_close(soa_world *w);
 soa_status soai_sense(soa_world *w); /* at the start of a tick */
 int soai_sensors_started(const soa_world *w);
-void soai_sensors_forget(soa_world *w); /* the coming reading is the first */
+void soai_sensors_forget(soa_world *w);   /* the coming reading is the first */
 int soai_sensors_fit(const soa_world *w); /* their part of the block indexes nothing outside */
 const double *soai_seen_q(const soa_world *w);
 const double *soai_seen_v(const soa_world *w);
