@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo test bench counts gjk-campaign kill-campaign grapple-figures playground install fuzz format format-check setup clean help
+.PHONY: all demo view test bench counts gjk-campaign kill-campaign grapple-figures playground install fuzz format format-check setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; }
 build = cmake --build build -j $(JOBS)
@@ -22,6 +22,12 @@ demo: ## install what is missing, build, and run the main job; results in build/
 	@$(call configure)
 	@$(build) --target soa_program
 	@build/soa demo --out build/demo
+
+view: ## install what is missing, build, and show the satellite being caught in the browser; Ctrl-C ends
+	@scripts/setup.sh build
+	@$(call configure)
+	@$(build) --target soa_program
+	@build/soa view grapple --open
 
 test: ## install what is missing, then run every test: gcc, sanitizers, clang
 	@scripts/setup.sh build test

@@ -23,6 +23,9 @@ libfyaml-dev    header:libfyaml.h
 libhdf5-dev     header:hdf5/serial/hdf5.h
 libqhull-dev    header:libqhull_r/libqhull_r.h
 libassimp-dev   header:assimp/cimport.h
+libwebsockets-dev header:libwebsockets.h
+nodejs          command:node
+npm             command:npm
 libcairo2-dev   header:cairo/cairo.h
 '
 test='

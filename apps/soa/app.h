@@ -31,7 +31,8 @@ typedef struct app_command {
 } app_command;
 
 extern const app_command app_info, app_check, app_compute, app_ik, app_op, app_identity, app_gen, app_save, app_models,
-    app_sim, app_sweep, app_export, app_report, app_plot, app_drop, app_demo, app_completion, app_version, app_help;
+    app_sim, app_sweep, app_export, app_view, app_report, app_plot, app_drop, app_demo, app_completion, app_version,
+    app_help;
 /* All commands, ended by NULL, in the order of the help. */
 extern const app_command *const app_commands[];
 

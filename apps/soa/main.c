@@ -7,9 +7,9 @@
 #include <string.h>
 
 const app_command *const app_commands[] = {
-    &app_info, &app_check,  &app_compute,    &app_ik,      &app_op,     &app_identity, &app_gen,
-    &app_save, &app_models, &app_sim,        &app_sweep,   &app_export, &app_report,   &app_plot,
-    &app_drop, &app_demo,   &app_completion, &app_version, &app_help,   NULL,
+    &app_info, &app_check,  &app_compute, &app_ik,         &app_op,      &app_identity, &app_gen,
+    &app_save, &app_models, &app_sim,     &app_sweep,      &app_export,  &app_view,     &app_report,
+    &app_plot, &app_drop,   &app_demo,    &app_completion, &app_version, &app_help,     NULL,
 };
 
 static int run(int argc, char **argv) {

@@ -303,7 +303,8 @@ soa_status view_scene_create(const view_source *source, view_scene **scene, soa_
         s->q_now = calloc((size_t)s->nq + 1, sizeof *s->q_now);
         if (!s->q || !s->v || !s->q_now) status = SOA_E_MEMORY;
         if (!status && source->world)
-            memcpy(s->q, soa_world_q(source->world), (size_t)s->nq * sizeof *s->q);
+            memcpy(s->q, soa_world_q(source->world), (size_t)s->nq * sizeof *s->q),
+                s->t_made = soa_world_time(source->world);
         else if (!status)
             soa_neutral(s->model, s->q);
         if (!status) status = open_shapes(s);
@@ -340,6 +341,12 @@ void view_scene_free(view_scene *s) {
     free(s);
 }
 
+int64_t view_event_count(const view_scene *s) {
+    return s->events;
+}
+void view_scene_set_log(view_scene *s, soa_log *log) {
+    s->from.log = log;
+}
 int view_shape_of(const view_scene *s, const char *name) {
     for (int i = 0; i < s->contact_shapes; ++i)
         if (!strcmp(s->shapes[i].name, name)) return i;
@@ -547,8 +554,9 @@ static void put_signals(const view_scene *s, app_out *out) {
 }
 
 /* Every event, if they are few enough; else without slips and sticks, and then the first ones and all phases. */
-static void put_events(const view_scene *s, app_out *out) {
+static void put_events(view_scene *s, app_out *out) {
     soa_log_info info;
+    s->events = 0;
     if (!s->from.log) return;
     soa_log_get(s->from.log, &info);
     int64_t slips = 0, count = 0;
@@ -565,6 +573,7 @@ static void put_events(const view_scene *s, app_out *out) {
         put_text(out, "kind", e.kind), put_text(out, "text", text);
         out_char(out, '}');
     }
+    s->events = count;
 }
 
 static void put_scenario_text(const view_scene *s, app_out *out) {
@@ -589,7 +598,7 @@ soa_status view_scene_json(view_scene *s, app_out *out) {
     const size_t before = out->size;
     soa_log_info info = {.first = 0, .last = 0};
     if (s->from.log) soa_log_get(s->from.log, &info);
-    if (!info.samples) info.first = info.last = s->from.world ? soa_world_time(s->from.world) : 0;
+    if (!info.samples) info.first = info.last = s->t_made;
     const char *title = s->from.title    ? s->from.title
                         : sc && sc->name ? sc->name
                         : s->model       ? soa_model_name(s->model)

@@ -39,6 +39,10 @@ soa_status view_scene_add_summary(view_scene *scene, const char *name, const cha
 
 /* The scene, with the record as it is now. */
 soa_status view_scene_json(view_scene *scene, app_out *out);
+/* How many events the last one held: long lists are thinned out. */
+int64_t view_event_count(const view_scene *scene);
+/* Another record of the same world: a run begun anew. */
+void view_scene_set_log(view_scene *scene, soa_log *log);
 
 /* Shapes by their name in the scenario; -1: none.  Phases likewise. */
 int view_shape_of(const view_scene *scene, const char *name);

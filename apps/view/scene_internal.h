@@ -59,8 +59,10 @@ struct view_scene {
     int *recorded_of;   /* shape, and its only partner or -1, for each     */
     int first_recorded; /* column of the first of them                     */
 
-    double *q, *v; /* of the last good state */
-    double *q_now; /* of the one being looked at */
+    double t_made;  /* the world's time then: it may be moving by now */
+    int64_t events; /* in the last JSON */
+    double *q, *v;  /* of the last good state */
+    double *q_now;  /* of the one being looked at */
     int phase_count;
     const char **phases;
     char **notes;

@@ -243,6 +243,36 @@ typedef soa_status soa_world_torque_fn(void *user, const soa_world *world, doubl
                                        double *tau);
 SOA_API soa_status soa_world_set_torque(soa_world *world, soa_world_torque_fn *torque, void *user);
 
+/* --- a hand in the world ---
+ * Puts the state at (q, v), v NULL: at rest, at the world's time; quaternions are made unit, loops are closed from there by
+ * the nearest state that closes them.  Contacts and sticking joints begin anew (their friction holds what it holds from here),
+ * so do delayed sensors; supervisor and laws go on as they were.  Energy and momentum balances go on from the new state.
+ * Refused, the world as it was: numbers that are none (SOA_E_NOT_FINITE), loops that cannot be closed, shapes that overlap by
+ * more than their margin (SOA_E_ARGUMENT), a world whose tick failed.  Allocates. */
+SOA_API soa_status soa_world_set_state(soa_world *world, const double *q, const double *v, soa_report *report);
+/* A force on a body, in all coming ticks: `force`, and a damped spring from a point of the body to a point in the world.
+ * The spring's part r = stiffness (to - point) - damping (velocity of the point) is r / sqrt(1 + (|r| / most)^2): never more
+ * than `most`, and smooth. */
+typedef struct soa_world_pull {
+    int body;                        /* 1 ... soa_body_count                                   */
+    double at[3];                    /* the point, in the body's own axes from its origin      */
+    double force[3];                 /* N, world axes                                          */
+    double to[3];                    /* the spring's other end, world                          */
+    double stiffness, damping, most; /* N/m, N s/m, N; most 0: no bound                        */
+} soa_world_pull;
+/* A damped spring at a joint coordinate, likewise bounded.  Not at coordinates of spherical and free joints. */
+typedef struct soa_world_hold {
+    int v;                           /* number of the velocity coordinate                      */
+    double to;                       /* of its position, rad or m                              */
+    double stiffness, damping, most; /* N m/rad (N/m), N m s/rad (N s/m), N m (N)              */
+} soa_world_hold;
+#define SOA_WORLD_PULLS 16
+/* Replaces all pulls and holds there were; at most SOA_WORLD_PULLS of each, 0: none.  They count as disturbances do: their work
+ * in the energy balance, the impulse of pulls in the momentum balance.  Not part of the state that is saved: a run that was
+ * pulled is not repeated by its scenario.  SOA_E_ARGUMENT, SOA_E_NOT_FINITE: nothing is changed. */
+SOA_API soa_status soa_world_set_pulls(soa_world *world, const soa_world_pull *pulls, int pull_count,
+                                       const soa_world_hold *holds, int hold_count);
+
 SOA_API const soa_model *soa_world_model(const soa_world *world);
 SOA_API double soa_world_time(const soa_world *world);
 SOA_API double soa_world_tick_length(const soa_world *world);

@@ -31,7 +31,7 @@ static void cross(const double a[3], const double b[3], double out[3]) {
 }
 
 /* Adds a force at a world point to the wrench of a body. */
-static void push(soa_world *w, int body, const double point[3], const double force[3], double sign) {
+void soai_push(soa_world *w, int body, const double point[3], const double force[3], double sign) {
     soa_frame at;
     if (!body || soa_pose(w->model, w->work, w->body_frame[body], &at)) return;
     double arm[3], moment[3], *out = w->wrench + 6 * body;
@@ -54,7 +54,8 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
     const double *v = y + w->at_v;
     double *ledger = rate + w->at_ledger;
     soa_status s;
-    if (w->meeting_count || w->scenario->disturbance_count) /* who else needs poses? the dynamics make their own */
+    if (w->meeting_count || w->scenario->disturbance_count ||
+        w->pull_count) /* who else needs poses? the dynamics make their own */
         s = soai_look(w, t, y);
     else {
         memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
@@ -68,8 +69,8 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         const soai_meeting *m = &w->meetings[touch->meeting];
         double force[3];
         for (int k = 0; k < 3; ++k) force[k] = touch->pressure * touch->normal[k] + touch->tangential[k];
-        push(w, w->solids[m->a].body, touch->point, force, 1);
-        push(w, w->solids[m->b].body, touch->point, force, -1);
+        soai_push(w, w->solids[m->a].body, touch->point, force, 1);
+        soai_push(w, w->solids[m->b].body, touch->point, force, -1);
         ledger[SOAI_CONTACT] += touch->pressure * touch->rate;
         for (int k = 0; k < 3; ++k) ledger[SOAI_CONTACT] += touch->tangential[k] * touch->velocity[k];
         if (touch->slot < 0) continue;
@@ -88,13 +89,14 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
             (s = soa_pose(w->model, w->work, w->body_frame[info.body], &own)) ||
             (s = soa_velocity(w->model, w->work, w->disturbed[i], SOA_AXES_WORLD, V)))
             return s;
-        push(w, info.body, at.p, d->wrench + 3, 1);
+        soai_push(w, info.body, at.p, d->wrench + 3, 1);
         for (int k = 0; k < 3; ++k) w->wrench[6 * info.body + k] += d->wrench[k];
         for (int k = 0; k < 6; ++k) ledger[SOAI_DISTURBED] += d->wrench[k] * V[k];
         cross(at.p, d->wrench + 3, moment);
         for (int k = 0; k < 3; ++k)
             ledger[SOAI_IMPULSE + k] += d->wrench[k] + moment[k], ledger[SOAI_IMPULSE + 3 + k] += d->wrench[3 + k];
     }
+    if (w->pull_count && (s = soai_hand_pulls(w, ledger))) return s;
     int count = 0;
     for (int b = 1; b <= w->bodies; ++b) {
         const double *f = w->wrench + 6 * b;
@@ -131,6 +133,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         }
         w->torque[i] = tau;
     }
+    if (w->hold_count) soai_hand_holds(w, v, ledger);
     s = w->constraints ? soa_closed_fd(w->constraints, w->work, NULL, w->q, v, w->torque, w->wrenches, count, t, w->qdd,
                                        NULL, NULL)
                        : soa_aba(w->model, w->work, w->q, v, w->torque, w->wrenches, count, w->qdd);

@@ -112,6 +112,9 @@ void soai_sensors_close(soa_world *w) {
     if (!w->sensors) return;
     free(w->sensors->imu_body), free(w->sensors->imu_name), free(w->sensors);
 }
+void soai_sensors_forget(soa_world *w) {
+    if (w->sensors) memory_of(w)->started = 0;
+}
 int soai_sensors_started(const soa_world *w) {
     return memory_of(w)->started;
 }

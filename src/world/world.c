@@ -257,7 +257,7 @@ static soa_status open_memory(soa_world *w) {
 }
 
 /* Of all shapes that may touch, the two that overlap most beyond what `allowed` margins are; NULL report: none is asked. */
-static soa_status find_overlap(soa_world *w, double allowed, soa_report *report) {
+soa_status soai_find_overlap(soa_world *w, double allowed, const char *when, soa_report *report) {
     double worst = 0;
     int found = -1;
     for (int m = 0; m < w->meeting_count; ++m) {
@@ -271,8 +271,8 @@ static soa_status find_overlap(soa_world *w, double allowed, soa_report *report)
     if (found < 0) return SOA_OK;
     const soai_meeting *m = &w->meetings[found];
     return soai_scenario_fault(w->scenario, w->scenario->shapes[m->a].mark, SOA_E_ARGUMENT, report,
-                               "shapes '%s' and '%s' overlap by %.3g m at the start; move them apart",
-                               w->solids[m->a].name, w->solids[m->b].name, -worst);
+                               "shapes '%s' and '%s' overlap by %.3g m %s; move them apart", w->solids[m->a].name,
+                               w->solids[m->b].name, -worst, when);
 }
 
 /* Kinematics and touches at the state; the caches of the search are a copy, so nothing of the block changes and the same
@@ -307,10 +307,10 @@ static soa_status start(soa_world *w, soa_report *report) {
     stats->squeeze_least = INFINITY, stats->squeeze_most = -INFINITY;
     s = soai_look(w, 0, w->y);
     if (s == SOA_E_ARGUMENT) { /* the paper's law has no value where shapes overlap */
-        const soa_status overlap = find_overlap(w, 0, report);
+        const soa_status overlap = soai_find_overlap(w, 0, "at the start", report);
         return overlap ? overlap : s;
     }
-    if (!s) s = find_overlap(w, 1, report); /* more than one margin deep is no resting contact */
+    if (!s) s = soai_find_overlap(w, 1, "at the start", report); /* more than one margin deep is no resting contact */
     if (s == SOA_E_MEMORY)
         return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "more than %d points touch at the start",
                                    w->touch_most);

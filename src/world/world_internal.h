@@ -5,6 +5,7 @@
  * motion.c     accelerations of everything, and steps of time
  * sensors.c    what is measured, with noise and delay
  * controller.c supervisor, laws, torques
+ * hand.c       states set and pulls made from outside
  * check.c      what a scenario may hold; which states belong to it
  * world.c      making, ticking, saving, the summary; run.c: the record and going on with it                            */
 #ifndef SOAI_WORLD_INTERNAL_H
@@ -142,6 +143,9 @@ struct soa_world {
     soa_wrench *wrenches;
     int *disturbed; /* frames */
     int is_free;    /* nothing outside acts but disturbances */
+    int pull_count, hold_count;
+    soa_world_pull pulls[SOA_WORLD_PULLS];
+    soa_world_hold holds[SOA_WORLD_PULLS];
 
     /* the state: one block */
     soai_state *state;
@@ -193,6 +197,11 @@ soa_status soai_solver_open(soa_world *w, soa_report *report);
 soa_status soai_advance(soa_world *w, double end, soa_report *report);
 void soai_event(soa_world *w, double t, const char *kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Adds a force at a world point to the wrench of a body. */
+void soai_push(soa_world *w, int body, const double point[3], const double force[3], double sign);
+/* hand.c: kinematics must be up to date for the first */
+soa_status soai_hand_pulls(soa_world *w, double *ledger);
+void soai_hand_holds(soa_world *w, const double *v, double *ledger); /* into w->torque */
 /* contact.c */
 soa_status soai_contact_open(soa_world *w, soa_report *report);
 soa_status soai_contact_evaluate(soa_world *w, double t, const double *y);
@@ -208,6 +217,7 @@ size_t soai_sensors_memory(const soa_world *w);
 void soai_sensors_close(soa_world *w);
 soa_status soai_sense(soa_world *w); /* at the start of a tick */
 int soai_sensors_started(const soa_world *w);
+void soai_sensors_forget(soa_world *w);   /* the coming reading is the first */
 int soai_sensors_fit(const soa_world *w); /* their part of the block indexes nothing outside */
 const double *soai_seen_q(const soa_world *w);
 const double *soai_seen_v(const soa_world *w);
@@ -239,6 +249,8 @@ uint64_t soai_fingerprint(const soa_world *w);
 const char *soai_coordinate_name(const soa_world *w, int i);
 /* world.c */
 int64_t soai_last_tick(const soa_world *w, double end);
+/* The two shapes that overlap most beyond `allowed` margins: refused, `when` ("at the start") says where. */
+soa_status soai_find_overlap(soa_world *w, double allowed, const char *when, soa_report *report);
 /* Kinematics and touches at the state, without a change of the state. */
 soa_status soai_peek(soa_world *w);
 /* The checksum that belongs into a saved copy of the state. */

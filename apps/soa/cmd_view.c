@@ -1,0 +1,241 @@
+/* cmd_view.c  soa view: a run, a record or a machine in the browser. */
+#include "page.h"
+#include "server.h"
+#include "sim_report.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { OPEN, RECORD, UNTIL, SPEED, PAUSED, SEED, CASE, FLOATING, PORT, LISTEN, TOKEN_FILE, ONCE };
+
+static const app_option options[] = {
+    {"--open", NULL, NULL, "open the page in the browser (xdg-open)"},
+    {"--record", "-o", "LOG", "keep the record of a live run in this journal"},
+    {"--until", NULL, "T", "a live run ends at this time, s, instead of the scenario's duration"},
+    {"--speed", NULL, "X", "times real time, 0: as fast as it goes; default 1"},
+    {"--paused", NULL, NULL, "a live run waits until it is started in the page; models always do"},
+    {"--seed", NULL, "N", "another seed for noise and variations"},
+    {"--case", NULL, "N", "case N of the scenario's sweep"},
+    {"--floating", NULL, NULL, "a MODEL's root link floats"},
+    {"--port", NULL, "N", "listen on this port; default: one that is free"},
+    {"--listen", NULL, "ADDRESS", "listen on this IPv4 address instead of 127.0.0.1; the page then asks for a token"},
+    {"--token-file", NULL, "FILE", "take the token from the first line of this file instead of drawing one"},
+    {"--once", NULL, NULL, "end when the last page has been closed"},
+    APP_OPTION_END,
+};
+
+static int run(int argc, char **argv);
+const app_command app_view = {
+    .name = "view",
+    .words = "SCENARIO|LOG|MODEL",
+    .least = 1,
+    .most = 1,
+    .summary = "Shows a run, a record or a machine in the browser",
+    .text =
+        "Prints the address of a page with a 3-D view and plots, and serves it until Ctrl-C.  A scenario is run live: "
+        "pause,\n"
+        "step, speed, reset, sliders, pulling on bodies; it begins when the page is opened.  A journal (soa sim -o) "
+        "is played\n"
+        "back, also one that is still being written.  A machine alone begins paused.  Only this computer can reach "
+        "the page,\n"
+        "unless --listen says otherwise; then a token is part of the address.  docs/view.md.\n",
+    .options = options,
+    .examples = "  soa view grapple --open\n"
+                "  soa view grapple.soalog\n"
+                "  soa view puma560\n"
+                "  soa view scenarios/stack.yaml --speed 0.2 --record stack.soalog\n",
+    .run = run,
+};
+
+#ifndef SOA_HAVE_VIEW
+static int run(int argc, char **argv) {
+    app_args args;
+    const int code = app_parse(&app_view, argc, argv, &args);
+    if (code != APP_GO_ON) return code;
+    return app_fail(&app_view, "this program was built without libwebsockets and cannot serve pages");
+}
+#else
+static int number(const char *text, const char *what, double least, double most, double *value) {
+    char *end;
+    *value = strtod(text, &end);
+    if (end == text || *end || !(*value >= least && *value <= most))
+        return app_fail(&app_view, "%s wants a number from %g to %g, not '%s'", what, least, most, text);
+    return APP_OK;
+}
+static int whole(const char *text, const char *what, uint64_t *value) {
+    char *end;
+    errno = 0;
+    const unsigned long long x = strtoull(text, &end, 10);
+    if (end == text || *end || errno || strchr(text, '-'))
+        return app_fail(&app_view, "%s wants a whole number from 0 to 2^64 - 1, not '%s'", what, text);
+    *value = x;
+    return APP_OK;
+}
+
+/* --- what is shown ---------------------------------------------------------------------------------------------------- */
+typedef struct shown {
+    view_session_options how;
+    soa_scenario scenario, original;
+    view_machine machine;
+    int is_machine, is_scenario;
+} shown;
+
+/* The first bytes of a journal. */
+static int is_journal(const char *path) {
+    soa_log *log = NULL;
+    soa_report report;
+    const soa_status s = soa_log_open(path, &log, &report);
+    if (!s) soa_log_close(log);
+    return s != SOA_E_FILE && s != SOA_E_FORMAT;
+}
+static int ends_with(const char *text, const char *end) {
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+static int is_stock_scenario(const char *name) {
+    return soa_stock_scenario_text(name) != NULL;
+}
+
+/* A file is what it holds, else what it is called; a name is a shipped scenario, else a shipped model. */
+static int open_shown(const app_args *args, shown *what) {
+    const char *spec = args->word[0];
+    soa_report report = {.body = -1};
+    struct stat about;
+    const int is_file = !stat(spec, &about);
+    if (is_file && S_ISDIR(about.st_mode)) return app_fail(&app_view, "%s is a folder", spec);
+    if (is_file && is_journal(spec)) {
+        what->how.log = spec;
+        return APP_OK;
+    }
+    if ((is_file && (ends_with(spec, ".yaml") || ends_with(spec, ".yml"))) || (!is_file && is_stock_scenario(spec))) {
+        uint64_t seed = 0, number = 0;
+        if (args->value[SEED] && whole(args->value[SEED], "--seed", &seed) != APP_OK) return APP_FAILED;
+        if (args->value[CASE] && whole(args->value[CASE], "--case", &number) != APP_OK) return APP_FAILED;
+        if (soa_scenario_open(spec, &what->scenario, &report)) return app_fail(&app_view, "%s", report.text);
+        what->is_scenario = 1, what->how.kind = "scenario", what->how.scenario = &what->scenario;
+        if (args->value[SEED]) what->scenario.seed = seed;
+        if (!args->value[CASE]) return APP_OK;
+        what->original = what->scenario;
+        memset(&what->scenario, 0, sizeof what->scenario);
+        if (soa_scenario_vary(&what->original, number, &what->scenario, NULL, &report))
+            return app_fail(&app_view, "%s", report.text);
+        return APP_OK;
+    }
+    if (view_machine_open(spec, args->value[FLOATING] != NULL, &what->machine, &report)) {
+        const int named = strstr(report.text, spec) != NULL;
+        return app_fail(&app_view, "%s%s%s", named ? "" : spec, named ? "" : ": ", report.text);
+    }
+    what->is_machine = 1, what->how.kind = "model", what->how.scenario = &what->machine.scenario;
+    what->how.spec = what->how.title = spec;
+    return APP_OK;
+}
+static void close_shown(shown *what) {
+    if (what->is_scenario) soa_scenario_free(&what->scenario), soa_scenario_free(&what->original);
+    if (what->is_machine) view_machine_free(&what->machine);
+}
+
+/* --- the browser -------------------------------------------------------------------------------------------------------- */
+extern char **environ;
+static void open_browser(const char *address) {
+    if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY") && !getenv("BROWSER")) {
+        fprintf(stderr, "soa view: there is no screen here; open the address above in a browser on this machine\n");
+        return;
+    }
+    char *const words[] = {(char *)"xdg-open", (char *)(size_t)address, NULL};
+    pid_t child;
+    posix_spawn_file_actions_t quiet;
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", 1 /* O_WRONLY */, 0);
+    posix_spawn_file_actions_adddup2(&quiet, 1, 2);
+    if (posix_spawnp(&child, words[0], &quiet, NULL, words, environ))
+        fprintf(stderr, "soa view: there is no xdg-open here; open the address above in a browser\n");
+    posix_spawn_file_actions_destroy(&quiet);
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------------- */
+enum { TOKEN_BYTES = 16, TOKEN_ROOM = 129 };
+static int read_token(const char *path, char token[TOKEN_ROOM]) {
+    FILE *file = fopen(path, "r");
+    if (!file) return app_fail(&app_view, "%s: %s", path, strerror(errno));
+    char *line = fgets(token, TOKEN_ROOM, file);
+    fclose(file);
+    token[line ? strcspn(token, "\r\n") : 0] = 0;
+    for (const char *c = token; *c; ++c)
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", *c))
+            return app_fail(&app_view, "%s: a token is made of letters, digits, - and _", path);
+    if (strlen(token) < 16) return app_fail(&app_view, "%s: a token has 16 to 128 characters in the first line", path);
+    return APP_OK;
+}
+
+static int serve(const app_args *args, shown *what, view_server_options *how) {
+    soa_report report = {.body = -1};
+    view_server *server = NULL;
+    view_session *session = NULL;
+    app_catch_signals();
+    if (view_server_open(how, &server, &report)) return app_fail(&app_view, "%s", report.text);
+    what->how.wake = view_server_wake, what->how.wake_user = server;
+    int code = APP_OK;
+    if (view_session_open(&what->how, &session, &report))
+        code = app_fail(&app_view, "%s", report.text);
+    else {
+        printf("%s\n", view_server_address(server));
+        if (fflush(stdout)) code = app_fail(&app_view, "standard output: %s", strerror(errno));
+        if (isatty(2)) fprintf(stderr, "open this address in a browser; Ctrl-C ends\n");
+        if (!view_page_size)
+            fprintf(stderr, "soa view: this program was built without its page (node and npm were missing); only the "
+                            "socket answers\n");
+        const char *note;
+        for (int i = 0; (note = view_scene_note(view_session_scene(session), i)); ++i)
+            fprintf(stderr, "soa view: note: %s\n", note);
+        if (args->value[OPEN]) open_browser(view_server_address(server));
+        if (code == APP_OK && view_server_run(server, session, &report)) code = app_fail(&app_view, "%s", report.text);
+        if (view_session_close(session, &report)) code = app_fail(&app_view, "%s", report.text);
+    }
+    view_server_close(server);
+    while (waitpid(-1, NULL, WNOHANG) > 0) {
+    } /* the browser's starter */
+    return code;
+}
+
+static int run(int argc, char **argv) {
+    app_args args;
+    int code = app_parse(&app_view, argc, argv, &args);
+    if (code != APP_GO_ON) return code;
+    char token[TOKEN_ROOM] = "";
+    double until = 0, speed = 1, port = 0;
+    struct in_addr address;
+    if (args.value[UNTIL] && (code = number(args.value[UNTIL], "--until", 1e-9, 1e9, &until)) != APP_OK) return code;
+    if (args.value[SPEED] && (code = number(args.value[SPEED], "--speed", 0, 1e6, &speed)) != APP_OK) return code;
+    if (args.value[PORT] && (code = number(args.value[PORT], "--port", 1, 65535, &port)) != APP_OK) return code;
+    if (port != floor(port)) return app_fail(&app_view, "--port wants a whole number, not '%s'", args.value[PORT]);
+    if (args.value[LISTEN] && inet_pton(AF_INET, args.value[LISTEN], &address) != 1)
+        return app_fail(&app_view, "--listen wants an IPv4 address such as 192.168.0.7 or 0.0.0.0, not '%s'",
+                        args.value[LISTEN]);
+    if (args.value[TOKEN_FILE] && (code = read_token(args.value[TOKEN_FILE], token)) != APP_OK) return code;
+    if (args.value[LISTEN] && !args.value[TOKEN_FILE] && view_random_token(token, TOKEN_BYTES))
+        return app_fail(&app_view, "the system gives no random bytes for a token");
+    shown what = {.how = {.record = args.value[RECORD], .until = until, .speed = speed}};
+    if ((code = open_shown(&args, &what)) == APP_OK) {
+        if (what.how.log && (args.value[RECORD] || args.value[UNTIL] || args.value[SEED] || args.value[CASE]))
+            code = app_fail(&app_view, "%s is a record: --record, --until, --seed and --case are for live runs",
+                            args.word[0]);
+        view_server_options how = {.address = args.value[LISTEN],
+                                   .port = (int)port,
+                                   .token = token[0] ? token : NULL,
+                                   .once = args.value[ONCE] != NULL,
+                                   .begin = what.is_scenario && !args.value[PAUSED],
+                                   .stop = app_interrupted};
+        if (code == APP_OK) code = serve(&args, &what, &how);
+    }
+    close_shown(&what);
+    return code;
+}
+#endif

@@ -1,0 +1,139 @@
+// The page and the program together, in a real browser: node served.test.mjs SOA SCREENSHOTS [LOG]
+//   SOA          the program; it serves its own page
+//   SCREENSHOTS  directory for pictures
+//   LOG          a record to be played back
+// Ends with 77 and "SKIPPED: why" where Chromium is missing.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const [soa, pictures, record] = process.argv.slice(2).map((p) => resolve(p));
+const executablePath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => p && existsSync(p));
+if (!executablePath) {
+  console.log('SKIPPED: Chromium is not installed');
+  process.exit(77);
+}
+mkdirSync(pictures, { recursive: true });
+let tests = 0, failures = 0;
+const check = (what, ok, more = '') => {
+  ++tests;
+  if (ok) return;
+  ++failures;
+  console.log(`FAILED ${what}${more === '' ? '' : `: ${JSON.stringify(more)}`}`);
+};
+
+function serve(...words) {
+  const child = spawn(soa, ['view', ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const done = new Promise((r) => child.on('exit', (code) => r(code)));
+  return new Promise((r) => child.stdout.once('data', (d) => r({
+    url: String(d).trim(), end: () => (child.kill('SIGINT'), done),
+  })));
+}
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--use-gl=swiftshader', '--enable-unsafe-swiftshader'] });
+const harmless = /GPU stall|GL Driver Message|Automatic fallback to software WebGL/;
+async function open(url) {
+  const p = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'dark' });
+  p.complaints = [];
+  p.on('console', (m) => ['error', 'warning'].includes(m.type()) && !harmless.test(m.text()) && p.complaints.push(m.text()));
+  p.on('pageerror', (e) => p.complaints.push(String(e)));
+  await p.goto(url);
+  await p.waitForFunction(() => window.soa?.probe?.().frameTime !== null, null, { timeout: 30000 });
+  return p;
+}
+const probe = (p) => p.evaluate(() => window.soa.probe());
+const until = (p, f, argument) => p.waitForFunction(f, argument, { timeout: 30000 }).then(() => true, () => false);
+const shoot = (p, name) => p.screenshot({ path: join(pictures, `${name}.png`) });
+/** Colours seen in the 3-D view. */
+async function colours(p) {
+  const box = await p.locator('#view3').boundingBox();
+  const png = (await p.screenshot({ clip: box })).toString('base64');
+  const judge = await browser.newPage();
+  const count = await judge.evaluate(async (data) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${data}`;
+    await image.decode();
+    const g = new OffscreenCanvas(image.width, image.height).getContext('2d');
+    g.drawImage(image, 0, 0);
+    return new Set(new Uint32Array(g.getImageData(0, 0, image.width, image.height).data.buffer)).size;
+  }, png);
+  await judge.close();
+  return count;
+}
+const distance = (a, b, body) => Math.hypot(...[0, 1, 2].map((k) => a.places[7 * body + k] - b.places[7 * body + k]));
+
+/* ---- the grapple, live ---- */
+let server = await serve('grapple');
+let p = await open(server.url);
+check('it begins when the page is opened', await until(p, () => window.soa.probe().t > 0.3));
+check('something is to be seen', (await colours(p)) > 50, await colours(p));
+await p.locator('#play').click();
+check('pause', await until(p, () => !window.soa.probe().playing));
+await p.waitForTimeout(300);
+let a = await probe(p);
+await p.locator('#step').click();
+check('one step is one tick', await until(p, (t) => Math.abs(window.soa.probe().t - t - 0.002) < 1e-9, a.t), [a.t, (await probe(p)).t]);
+await p.getByRole('tab', { name: 'Joints' }).click();
+const slider = await p.locator('.joint input').nth(1).boundingBox();
+a = await probe(p);
+await p.mouse.move(slider.x + slider.width / 2, slider.y + slider.height / 2);
+await p.mouse.down();
+await p.mouse.move(slider.x + slider.width * 0.65, slider.y + slider.height / 2, { steps: 8 });
+await p.mouse.up();
+check('a dragged slider moves the arm', await until(p, (then) => window.soa.probe().places.some((x, i) => Math.abs(x - then[i]) > 0.05), a.places));
+check('without a tick', Math.abs((await probe(p)).t - a.t) < 1e-9);
+await shoot(p, 'served-grapple');
+await p.locator('#reset').click();
+check('reset', await until(p, () => window.soa.probe().t === 0));
+await p.locator('#speed').selectOption('2');
+await p.locator('#play').click();
+check('it goes on after a reset', await until(p, () => window.soa.probe().t > 1));
+const band = await p.locator('#timeline').boundingBox();
+await p.mouse.click(band.x + band.width * 0.3, band.y + 25);
+check('looking back while it goes on', await until(p, () => {
+  const x = window.soa.probe();
+  return !x.following && Math.abs(x.frameTime - x.t) < 0.05 && x.last > x.t + 0.2;
+}));
+check('no complaints of the browser', p.complaints.length === 0, p.complaints);
+await p.close();
+check('it ends well', (await server.end()) === 0);
+
+/* ---- a mouse that pulls ---- */
+server = await serve('stack', '--paused', '--until', '1000');
+p = await open(server.url);
+await p.locator('#play').click();
+check('the stack runs', await until(p, () => window.soa.probe().t > 0.2));
+const canvas = await p.locator('#view3 canvas').boundingBox();
+let worst = 0;
+for (const [x, y] of [[0.5, 0.5], [0.5, 0.6], [0.5, 0.4], [0.45, 0.55], [0.55, 0.45]]) {
+  a = await probe(p);
+  await p.mouse.move(canvas.x + canvas.width * x, canvas.y + canvas.height * y);
+  await p.mouse.down();
+  await p.mouse.move(canvas.x + canvas.width * x + 90, canvas.y + canvas.height * y - 110, { steps: 10 });
+  await p.waitForTimeout(1200);
+  const b = await probe(p);
+  await shoot(p, 'served-pull');
+  await p.mouse.up();
+  for (let body = 1; 7 * body < b.places.length; ++body) worst = Math.max(worst, distance(a, b, body));
+  if (worst > 0.02) break;
+}
+check('a body follows the mouse', worst > 0.02, worst);
+check('no complaints of the browser', p.complaints.length === 0, p.complaints);
+await p.close();
+check('it ends well', (await server.end()) === 0);
+
+/* ---- a record ---- */
+if (record) {
+  server = await serve(record);
+  p = await open(server.url);
+  a = await probe(p);
+  await p.locator('#play').click();
+  check('a record is played', await until(p, (t) => window.soa.probe().frameTime > t + 0.2 || window.soa.probe().frameTime < t, a.frameTime));
+  await shoot(p, 'served-record');
+  check('no complaints of the browser', p.complaints.length === 0, p.complaints);
+  await p.close();
+  check('it ends well', (await server.end()) === 0);
+}
+await browser.close();
+console.log(`${tests} checks, ${failures} failed`);
+process.exit(failures ? 1 : 0);
