@@ -478,7 +478,8 @@ static soa_status open_replay(view_session *s, soa_report *report) {
     const soa_status status = view_replay_open(s->how.log, &s->replay, report);
     if (status) return status;
     soa_report ignored;
-    view_summarise(&s->replay, &ignored); /* without it there is the rest */
+    view_replay *r = &s->replay;
+    view_summarise(r->scene, r->log, r->has_scenario ? &r->scenario : NULL, r->world, &ignored); /* or without it */
     s->log = s->replay.log, s->scene = s->replay.scene;
     return SOA_OK;
 }

@@ -42,20 +42,20 @@ _soa() {
     soa=${words[0]} cur=${words[${#words[@]} - 1]} prev=${words[${#words[@]} - 2]}
     COMPREPLY=()
     if ((${#words[@]} <= 2)); then
-        _soa_reply info check compute ik op identity gen save models sim sweep export report plot drop demo completion version help
+        _soa_reply info check compute ik op identity gen save models sim sweep export view report plot drop demo completion version help
         return
     fi
     for ((i = 2; i < ${#words[@]} - 1; ++i)); do
         case ${words[i]} in
-        --in | --out | --html | --output | -o | --summary | --resume | --diagram | --fn | --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --until | --seed | --case | --cases | -n | --jobs | -j | --from | --to | --signals | --title | --columns | --width | --dpi | --seconds | --q) ((++i)) ;;
+        --in | --out | --html | --output | -o | --summary | --resume | --diagram | --record | -o | --token-file | --fn | --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --until | --seed | --case | --cases | -n | --jobs | -j | --from | --to | --signals | --speed | --port | --listen | --title | --columns | --width | --dpi | --seconds | --q) ((++i)) ;;
         -*) ;;
         *) model=${model:-${words[i]}} ;;
         esac
     done
     case $prev in
-    --in | --out | --html | --output | -o | --summary | --resume | --diagram) _soa_files; return ;;
+    --in | --out | --html | --output | -o | --summary | --resume | --diagram | --record | -o | --token-file) _soa_files; return ;;
     --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv closed assemble closed_id; return ;;
-    --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --until | --seed | --case | --cases | -n | --jobs | -j | --from | --to | --signals | --title | --columns | --width | --dpi | --seconds | --q) return ;;
+    --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --until | --seed | --case | --cases | -n | --jobs | -j | --from | --to | --signals | --speed | --port | --listen | --title | --columns | --width | --dpi | --seconds | --q) return ;;
     esac
     case ${words[1]} in
     info)
@@ -89,6 +89,8 @@ _soa() {
     export)
         options=(-o --output --from --to --signals --events --list)
         [[ $cur != -* && -z $model ]] && _soa_files ;;
+    view)
+        options=(--open -o --record --until --speed --paused --seed --case --floating --port --listen --token-file --once) ;;
     report)
         options=(-o --output -q --quiet)
         [[ $cur != -* && -z $model ]] && _soa_files ;;
@@ -106,7 +108,7 @@ _soa() {
         options=() ;;
     help)
         options=()
-        _soa_reply info check compute ik op identity gen save models sim sweep export report plot drop demo completion version help ;;
+        _soa_reply info check compute ik op identity gen save models sim sweep export view report plot drop demo completion version help ;;
     esac
     [[ $cur == -* ]] && _soa_reply "${options[@]}" --help
 }
