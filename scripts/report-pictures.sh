@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# report-pictures.sh  the README's picture and animation of build/demo/report.html: docs/images/report.png, report.gif.
+# After `make demo`; needs Chromium and ImageMagick.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ -s build/demo/report.html ] || { echo "run make demo first" >&2; exit 1; }
+frames=$(mktemp -d)
+trap 'rm -rf "$frames"' EXIT
+cp web/test/pictures.mjs build/web/work/test/
+(cd build/web/work && node test/pictures.mjs "$OLDPWD/build/demo/report.html" "$frames")
+convert "$frames/report.png" -strip -colors 255 docs/images/report.png
+convert -delay 15 -loop 0 "$frames"/frame-*.png -resize 640x +dither -colors 48 -layers optimize docs/images/report.gif
+ls -l docs/images/report.png docs/images/report.gif
