@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # setup.sh [--check] PURPOSE...  installs through apt what is missing for a purpose, and only that.
 #   build    compiler, cmake, and the libraries of the soa program
-#   test     what the tests need beyond it: clang, cmocka, LAPACKE, MuJoCo, Open MPI
+#   test     what the tests need beyond it: clang, cmocka, LAPACKE, MuJoCo, Open MPI, Python, Chromium, and the playground's
 #   playground  libsoa as WebAssembly in a page: emscripten, node, npm
 #   bench    the peers of the benchmark
 #   fuzz     libFuzzer
@@ -36,8 +36,8 @@ liblapacke-dev  header:lapacke.h
 libmujoco-dev   header:mujoco/mujoco.h
 libopenmpi-dev  command:mpicc
 openmpi-bin     command:mpirun
-'
-[ -z "${SOA_REFERENCE_DIR:-}" ] || test+='python3 command:python3
+python3         command:python3
+chromium        command:chromium
 '
 playground='
 emscripten      command:emcc
