@@ -791,17 +791,23 @@ export class Scene3D {
   private captions(): void {
     const perMetre = this.host.clientHeight / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * this.camera.position.distanceTo(this.controls.target));
     const rows: string[] = [];
-    const row = (colour: string, length: number, text: string) => {
-      const px = Math.round(length * perMetre);
-      if (px > 2 && px < 600) rows.push(`<span><i style="width:${Math.min(px, 160)}px;background:${colour}"></i>${px > 160 ? '(cut) ' : ''}${text}</span>`);
+    const row = (colour: string, length: number, value: number, unit: string) => { // a bar of a size that can be read
+      let px = length * perMetre;
+      for (let k = 0; k < 40 && px > 150; ++k) {
+        const less = roundDown(0.99 * value);
+        px *= less / value;
+        value = less;
+      }
+      for (let k = 0; k < 40 && px > 0 && px < 24; ++k) (px *= 10), (value *= 10);
+      if (px > 2 && px < 400) rows.push(`<span><i style="width:${Math.round(px)}px;background:${colour}"></i>${+value.toPrecision(2)} ${unit}</span>`);
     };
     const c = colours3[theme()];
-    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) row(c.force, this.size / 7, `${+this.forceReference.toPrecision(2)} N`);
+    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) row(c.force, this.size / 7, this.forceReference, 'N');
     if (this.layers.momentum && this.pose) {
-      if (this.momentumReference[0]) row(c.momentum, this.size / 6, `${+this.momentumReference[0].toPrecision(2)} N s`);
-      if (this.momentumReference[1]) row(c.angular, this.size / 6, `${+this.momentumReference[1].toPrecision(2)} N m s`);
+      if (this.momentumReference[0]) row(c.momentum, this.size / 6, this.momentumReference[0], 'N s');
+      if (this.momentumReference[1]) row(c.angular, this.size / 6, this.momentumReference[1], 'N m s');
     }
-    if (this.layers.grid && this.grid?.visible) row(c.gridStrong, this.grid.userData.step as number, `${+(this.grid.userData.step as number).toPrecision(2)} m`);
+    if (this.layers.grid && this.grid?.visible) row(c.gridStrong, this.grid.userData.step as number, this.grid.userData.step as number, 'm');
     const html = rows.join('');
     if (this.legend.innerHTML !== html) this.legend.innerHTML = html;
 

@@ -269,6 +269,24 @@ check('and the rest works', (await probe(p)).t > 0 && p.complaints.length === 0,
 await shoot(p, 'no-webgl');
 await p.close();
 
+/* ---- a log whose scenario is gone: plots only ---- */
+const bare = join(pictures, 'fake-bare.html');
+writeFileSync(bare, report(text, { bodies: false, long: true }));
+p = await browser.newPage();
+p.complaints = [];
+p.on('pageerror', (e) => p.complaints.push(String(e)));
+await p.goto(pathToFileURL(bare).href);
+check('without bodies: plots', await until(p, () => document.querySelectorAll('.uplot canvas').length > 0));
+check('without bodies: why', (await p.locator('.nogl').textContent()).includes('cannot be opened'));
+a = await probe(p);
+await p.locator('#step').click();
+check('without bodies: steps', (await probe(p)).t > a.t && p.complaints.length === 0, [a.t, p.complaints]);
+await p.close();
+p = await browser.newPage();
+await p.goto(pathToFileURL(page).href);
+check('a page without a run says so', await until(p, () => /no run/.test(document.getElementById('banner').textContent)));
+await p.close();
+
 /* ---- served: live ---- */
 const log = [];
 let server = await serve(page, { live: true, log });
@@ -324,6 +342,10 @@ b = await probe(p);
 check('live: looking back stands still while the run goes on', !b.following && b.t === a.t && b.last > a.last && Math.abs(b.frameTime - b.t) < 0.05, [a, b].map((x) => [x.t, x.last, x.frameTime]));
 await p.locator('#golive').click();
 check('live: and follows again', await until(p, () => window.soa.probe().following && window.soa.probe().t > window.soa.probe().last - 0.5));
+for (const bad of ['no JSON', '{"kind": "state"}', '{"kind": "scene", "version": 7}', '{"kind": "events", "list": [3, null]}', '[]', 'null', Buffer.alloc(3), Buffer.from([1, 0, 0, 0, 9]), Buffer.alloc(64, 255),
+  Buffer.concat([Buffer.from([1, 0, 0, 0]), Buffer.alloc(16), Buffer.from([255, 255, 255, 127]), Buffer.alloc(20)])]) server.say(bad);
+await p.waitForTimeout(100);
+check('live: bad messages are left out', await until(p, (t) => window.soa.probe().t > t, (await probe(p)).t + 0.1));
 server.drop();
 check('live: a lost connection is said', await until(p, () => !document.getElementById('banner').hidden && /lost/.test(document.getElementById('banner').textContent)));
 check('live: and taken up again', await until(p, () => document.getElementById('banner').hidden));
