@@ -55,6 +55,15 @@ function geometryOf(s: Shape): BufferGeometry | null {
   }
 }
 
+/** True where pictures are drawn by the processor. */
+function drawnInSoftware(): boolean {
+  const gl = document.createElement('canvas').getContext('webgl2');
+  const info = gl?.getExtension('WEBGL_debug_renderer_info');
+  const name = gl && info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : '';
+  gl?.getExtension('WEBGL_lose_context')?.loseContext();
+  return /swiftshader|llvmpipe|softpipe|software/i.test(name);
+}
+
 /** Arrows drawn by two instanced meshes; as many as are set. */
 class Arrows {
   readonly group = new Group();
@@ -164,8 +173,8 @@ export class Scene3D {
   frames = 0; // pictures drawn
 
   constructor(private host: HTMLElement, private scene: Scene, private hooks: Hooks) {
-    this.renderer = new WebGLRenderer({ antialias: true, powerPreference: 'low-power' }); // throws without WebGL
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
+    this.renderer = new WebGLRenderer({ antialias: !this.slow, powerPreference: 'low-power' }); // throws without WebGL
+    this.renderer.setPixelRatio(this.ratio);
     this.canvas = this.renderer.domElement;
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('role', 'img');
@@ -775,15 +784,31 @@ export class Scene3D {
     this.queued = true;
     requestAnimationFrame(() => this.draw());
   }
-  private draw(): void {
+  /** Without a graphics processor: coarse while things move, fine when they stand still, instead of smoothed edges. */
+  private slow = drawnInSoftware();
+  private ratio = Math.min(window.devicePixelRatio || 1, 2);
+  private lastDrawn = 0;
+  private fine = 0;
+  private setRatio(ratio: number): void {
+    if (this.renderer.getPixelRatio() === ratio) return;
+    this.renderer.setPixelRatio(ratio);
+  }
+  private draw(fine = false): void {
     this.queued = false;
+    if (this.slow) {
+      const now = performance.now();
+      this.setRatio(this.ratio * (fine ? 1.5 : now - this.lastDrawn < 150 ? 0.7 : 1));
+      this.lastDrawn = fine ? 0 : now;
+      window.clearTimeout(this.fine);
+      if (!fine) this.fine = window.setTimeout(() => this.draw(true), 250);
+    }
     this.renderer.render(this.three, this.camera);
     ++this.frames;
     this.captions();
   }
   /** The picture as a PNG. */
   picture(): Promise<Blob | null> {
-    this.draw();
+    this.draw(true);
     return new Promise((resolve) => this.canvas.toBlob(resolve, 'image/png'));
   }
 
