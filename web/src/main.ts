@@ -536,7 +536,7 @@ class App {
       b.tabIndex = on ? 0 : -1;
     }
     for (const p of document.querySelectorAll<HTMLElement>('.tabpanels > div')) p.hidden = p.id !== `panel-${id}`;
-    if (id === 'plots') this.plots.refresh();
+    this.plots.setVisible(id === 'plots');
     if (id === 'events') this.listEvents();
     this.showTime();
   }

@@ -162,6 +162,9 @@ export class Scene3D {
   private label: HTMLElement;
   private name: HTMLElement;
   private lastPull = 0;
+  private legendText = '';
+  private wide = 1;
+  private tall = 1;
   private tween = 0;
   private moved = false;
   // seen from outside only, so that no wall hides what it bounds
@@ -690,9 +693,9 @@ export class Scene3D {
   private oblique(): Vector3 {
     if (this.best) return this.best;
     const turns = [0, 1, 7, 2, 6, 3, 5, 4].map((k) => new Vector3(1, -1.25, 0.8).applyAxisAngle(Z, (k * Math.PI) / 4));
-    let triangles = 0;
-    this.three.traverse((o) => o instanceof Mesh && (triangles += o.geometry.getAttribute('position')?.count ?? 0));
-    if (this.bodies.length > 60 || triangles > 60000 || !this.pose) return turns[0];
+    const solid = this.linkParts.slice(1).flat().filter((o) => o.visible) as Mesh[]; // skeletons hide little
+    const triangles = solid.reduce((n, o) => n + (o.geometry.getAttribute('position')?.count ?? 0), 0);
+    if (!solid.length || this.bodies.length * solid.length > 1000 || triangles > 60000 || !this.pose) return (this.best = turns[0]);
     let most = -1;
     for (const d of turns) {
       let free = 0;
@@ -701,7 +704,7 @@ export class Scene3D {
         if (!i || this.boxes[i].isEmpty()) return;
         for (const at of [new Vector3(), this.boxes[i].getCenter(new Vector3())]) {
           this.ray.set(at.applyMatrix4(g.matrix), back);
-          if (!this.ray.intersectObjects(this.bodies.filter((_, k) => k !== i), true).some((h) => h.object instanceof Mesh && h.object.visible && h.object.userData.body !== undefined)) ++free;
+          if (!this.ray.intersectObjects(solid.filter((o) => o.userData.body !== i), false).length) ++free;
         }
       });
       if (free > most * 1.02) (most = free), (this.best = d);
@@ -773,6 +776,8 @@ export class Scene3D {
   }
   resize(): void {
     const w = Math.max(1, this.host.clientWidth), h = Math.max(1, this.host.clientHeight);
+    this.wide = w;
+    this.tall = h;
     this.renderer.setSize(w, h, false);
     this.camera.aspect = w / h;
     this.camera.updateProjectionMatrix();
@@ -814,7 +819,7 @@ export class Scene3D {
 
   /** Scales of arrows, the smallest distance, the chosen body's name. */
   private captions(): void {
-    const perMetre = this.host.clientHeight / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * this.camera.position.distanceTo(this.controls.target));
+    const perMetre = this.tall / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * this.camera.position.distanceTo(this.controls.target));
     const rows: string[] = [];
     const row = (colour: string, length: number, value: number, unit: string) => { // a bar of a size that can be read
       let px = length * perMetre;
@@ -834,7 +839,7 @@ export class Scene3D {
     }
     if (this.layers.grid && this.grid?.visible) row(c.gridStrong, this.grid.userData.step as number, this.grid.userData.step as number, 'm');
     const html = rows.join('');
-    if (this.legend.innerHTML !== html) this.legend.innerHTML = html;
+    if (this.legendText !== html) this.legend.innerHTML = this.legendText = html;
 
     let best = -1;
     const l = this.pose?.lines;
@@ -852,9 +857,10 @@ export class Scene3D {
   }
   private caption(e: HTMLElement, at: Vector3, text: string): void {
     const s = at.project(this.camera);
-    e.hidden = !(Math.abs(s.x) < 1 && Math.abs(s.y) < 1 && s.z < 1);
+    const out = !(Math.abs(s.x) < 1 && Math.abs(s.y) < 1 && s.z < 1);
+    if (e.hidden !== out) e.hidden = out;
     if (e.textContent !== text) e.textContent = text;
-    e.style.transform = `translate(${Math.round(((s.x + 1) / 2) * this.host.clientWidth)}px, ${Math.round(((1 - s.y) / 2) * this.host.clientHeight)}px)`;
+    e.style.transform = `translate(${Math.round(((s.x + 1) / 2) * this.wide)}px, ${Math.round(((1 - s.y) / 2) * this.tall)}px)`;
   }
 
   /* ---- the pointer ---- */
