@@ -377,7 +377,7 @@ export class Scene3D {
       this.bodies[i].add(m);
       this.bodyMarks.push(m);
       if (b.joint?.axis) {
-        const g = upright(new CylinderGeometry(0.22 * rod, 0.22 * rod, 4 * scale * 0.9, 8));
+        const g = upright(new CylinderGeometry(0.2 * rod, 0.2 * rod, 2 * scale, 8));
         const a = new Mesh(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, new Vector3(...b.joint.axis).normalize())), this.basics.joint);
         this.bodies[i].add(a);
         this.axisMarks.push(a);
@@ -589,8 +589,9 @@ export class Scene3D {
     }
     if (on) {
       const line = (opacity: number) => {
-        const m = new Line(new BufferGeometry(), new LineBasicMaterial({ color: this.partColour(body), transparent: true, opacity }));
+        const m = new Line(new BufferGeometry(), new LineBasicMaterial({ color: this.partColour(body), depthTest: false, transparent: true, opacity }));
         m.frustumCulled = false;
+        m.renderOrder = 12;
         m.visible = this.layers.trails;
         this.three.add(m);
         return m;
@@ -718,7 +719,8 @@ export class Scene3D {
       fit: this.camera.position.clone().sub(this.controls.target) }[name].normalize();
     // the nearest place from which all corners are in sight, with the middle of what is seen in the middle
     const back = direction, right = new Vector3().crossVectors(Z, back).normalize(), up = new Vector3().crossVectors(back, right);
-    const ty = 0.86 * Math.tan((this.camera.fov * Math.PI) / 360), tx = ty * this.camera.aspect;
+    const half = Math.tan((this.camera.fov * Math.PI) / 360); // buttons stand above, scales below
+    const ty = half * Math.max(0.5, 1 - 76 / this.tall), tx = 0.92 * half * this.camera.aspect;
     const centre = this.bounds().getCenter(new Vector3());
     let distance = 1e-3;
     for (let round = 0; ; ++round) {
@@ -736,7 +738,7 @@ export class Scene3D {
       }
       centre.addScaledVector(right, ((seen[0] + seen[1]) / 2) * distance).addScaledVector(up, ((seen[2] + seen[3]) / 2) * distance);
     }
-    centre.addScaledVector(up, 0.07 * ty * distance); // the buttons stand above
+    centre.addScaledVector(up, Math.min(0.2, 44 / this.tall) * half * distance);
     const to = centre.clone().addScaledVector(direction, distance);
     this.camera.near = distance / 200;
     this.camera.far = distance * 60;
