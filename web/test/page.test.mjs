@@ -83,312 +83,335 @@ check('one file without outside references', !/(src|href)="(https?:)?\/\//.test(
 check('below 1 MB', text.length < 1e6, text.length);
 const made = join(pictures, 'fake-report.html');
 writeFileSync(made, report(text));
-const begun = Date.now();
-let p = await open(pathToFileURL(made).href);
-await until(p, () => document.querySelectorAll('.uplot canvas').length > 0);
-const opened = Date.now() - begun;
-await p.waitForTimeout(400);
-check('report: nothing fetched', p.outside.length === 0, p.outside);
-let a = await probe(p);
-check('report: begins paused at a telling moment', !a.playing && a.t > 10 && a.t < 40, a.t);
-let seen = await look(p, '#view3');
-check('report: the model is in sight', seen.colours > 200 && seen.background < 0.95 && seen.blue > 300 && seen.orange > 3000, seen);
-const inSight = await p.evaluate(() => ['#view3 canvas', '#timeline', '.uplot'].map((s) => {
-  const r = document.querySelector(s).getBoundingClientRect();
-  return r.width > 100 && r.top >= 0 && r.bottom <= innerHeight && r.right <= innerWidth;
-}));
-check('report: 3-D view, time line and a plot on the first screen', inSight.every(Boolean), inSight);
-await shoot(p, 'report-1280-dark');
-const idle = (await probe(p)).drawn;
-await p.waitForTimeout(400);
-check('nothing is drawn while nothing changes', (await probe(p)).drawn === idle);
+let opened = 0, rate = null;
 
-// time
-await p.locator('#play').click();
-await p.waitForTimeout(600);
-let b = await probe(p);
-check('play', b.playing && b.t > a.t + 0.1, [a.t, b.t]);
-await p.locator('#play').click();
-b = await probe(p);
-check('pause', !b.playing);
-await p.waitForTimeout(150);
-check('paused stays', (await probe(p)).t === b.t);
-await p.locator('#step').click();
-const c = await probe(p);
-check('a step is one frame', c.t > b.t && c.t - b.t < 0.0501 && Math.abs(c.t / 0.05 - Math.round(c.t / 0.05)) < 1e-6, [b.t, c.t]);
-await p.locator('#stepback').click();
-check('a step back', Math.abs((await probe(p)).t - (c.t - 0.05)) < 1e-6, (await probe(p)).t);
-const line = await p.locator('#timeline').boundingBox();
-const before = await look(p, '#view3');
-await p.mouse.move(line.x + line.width * 0.5, line.y + 25);
-await p.mouse.down();
-await p.mouse.move(line.x + line.width * 0.2, line.y + 25, { steps: 8 });
-await p.mouse.up();
-b = await probe(p);
-check('scrubbing', Math.abs(b.t - 8) < 0.5, b.t);
-check('the picture follows', (await look(p, '#view3')).hash !== before.hash);
-const rate = await p.evaluate(async () => { // frames a second while scrubbing as fast as frames are drawn
-  const host = document.getElementById('timeline'), r = host.getBoundingClientRect();
-  const send = (type, x) => host.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: r.top + 25, pointerId: 1, button: 0, bubbles: true }));
-  host.setPointerCapture = () => {};
-  send('pointerdown', r.left + 10);
-  const from = performance.now(), drawn = window.soa.probe().drawn;
-  let n = 0;
-  const work = [];
-  await new Promise((done) => {
-    const go = () => {
-      const w = performance.now();
-      send('pointermove', r.left + 10 + ((7 * n++) % (r.width - 20)));
-      work.push(performance.now() - w);
-      if (performance.now() - from < 1000) requestAnimationFrame(go);
-      else done();
-    };
-    requestAnimationFrame(go);
-  });
-  send('pointerup', r.left + 10);
-  return { frames: window.soa.probe().drawn - drawn, work: work.sort((a, b) => a - b)[work.length >> 2] };
-});
-check('the work of one scrub is below 8 ms', rate.work < 8, rate);
-
-// plots
-const over = await p.locator('.u-over').first().boundingBox();
-await p.mouse.click(over.x + over.width * 0.75, over.y + 40);
-b = await probe(p);
-check('a click in a plot moves the time', Math.abs(b.t - 30) < 0.5, b.t);
-const cursor = async () => (await p.locator('.plotcursor').first().boundingBox()).x - over.x;
-check('the cursor is there', Math.abs((await cursor()) / over.width - b.t / 40) < 0.01, [await cursor(), over.width]);
-const chip = () => p.locator('.chip b').first().textContent();
-const valueThen = await chip();
-await p.keyboard.press('Escape');
-await p.evaluate(() => document.activeElement.blur());
-await p.keyboard.press('Home');
-check('Home', (await probe(p)).t === 0);
-check('the cursor follows the time', Math.abs(await cursor()) < 2, await cursor());
-check('so do the values', (await chip()) !== valueThen, [valueThen, await chip()]);
-await p.keyboard.press('ArrowRight');
-check('arrow keys step', Math.abs((await probe(p)).t - 0.05) < 1e-9, (await probe(p)).t);
-await p.keyboard.press('PageDown');
-check('Page down: the next event', (await probe(p)).t === 8, (await probe(p)).t);
-await p.keyboard.press('End');
-check('End', (await probe(p)).t === 40);
-await p.keyboard.press('Home');
-await p.keyboard.press('Space');
-await p.waitForTimeout(300);
-check('space plays', (await probe(p)).playing);
-await p.keyboard.press('Space');
-check('space pauses', !(await probe(p)).playing);
-await p.keyboard.press('?');
-check('? opens help', await p.locator('dialog[open]').isVisible());
-await p.keyboard.press('Escape');
-check('Escape closes it', (await p.locator('dialog[open]').count()) === 0);
-await p.keyboard.down('Shift');
-await p.mouse.move(over.x + over.width * 0.25, over.y + 40);
-await p.mouse.down();
-await p.mouse.move(over.x + over.width * 0.5, over.y + 60, { steps: 4 });
-await p.mouse.up();
-await p.keyboard.up('Shift');
-await p.waitForTimeout(200);
-await p.mouse.click(over.x + over.width * 0.5, over.y + 40);
-check('Shift and drag zooms', Math.abs((await probe(p)).t - 15) < 0.5, (await probe(p)).t);
-await p.getByRole('button', { name: 'Whole time' }).click();
-await p.getByRole('button', { name: 'choose signals' }).first().click();
-await p.keyboard.type('tau left_joint3');
-check('signals are found by name', (await p.locator('.signals label:visible').count()) === 1);
-await p.locator('.signals label:visible input').check();
-await p.keyboard.press('Escape');
-check('a signal chosen is shown', (await p.locator('.panel').first().textContent()).includes('tau.robot.left_joint3'));
-const saved = async (name) => {
-  await p.locator('.savepop summary').first().click();
-  const [d] = await Promise.all([p.waitForEvent('download'), p.getByRole('button', { name }).first().click()]);
-  return readFileSync(await d.path());
-};
-const csv = String(await saved('Values (CSV)')).split('\n');
-check('CSV of what is shown', /^t \[s\],contact\.finger\.pressure \[N\]/.test(csv[0]) && csv.length === 2003, [csv[0], csv.length]);
-check('PNG of a plot', (await saved('Picture (PNG)')).subarray(1, 4).toString() === 'PNG');
-
-// lists, picking
-await p.getByRole('tab', { name: 'Events' }).click();
-await p.locator('.events .row').nth(1).click();
-check('a click on an event goes there', (await probe(p)).t === 10, (await probe(p)).t);
-await p.getByRole('tab', { name: 'Summary' }).click();
-check('summary', (await p.locator('table.summary').textContent()).includes('1.01 mm'));
-await p.getByRole('tab', { name: 'Scenario' }).click();
-check('scenario as it is', (await p.locator('pre').textContent()).includes('two arms & a <box>'));
-await p.getByRole('tab', { name: 'Bodies' }).click();
-await p.locator('.treerow .link', { hasText: 'left_link3' }).click();
-check('what a body is', /left_link3[\s\S]*8\.000 kg[\s\S]*left_joint3 \(revolute\)/.test(await p.locator('#card').textContent()), await p.locator('#card').textContent());
-const shown = await look(p, '#view3');
-await p.getByLabel('show satellite', { exact: true }).last().uncheck();
-await p.waitForTimeout(100);
-const hidden = await look(p, '#view3');
-check('hidden bodies are not seen', hidden.orange < 0.5 * shown.orange, [shown.orange, hidden.orange]);
-await p.getByLabel('show satellite', { exact: true }).last().check();
-await p.getByLabel('trail of satellite').check();
-await p.keyboard.press('Escape');
-await p.locator('#layers summary').click();
-for (const box of await p.locator('#layers input').all()) await box.check();
-await p.keyboard.press('Escape');
-await p.waitForTimeout(150);
-await shoot(p, 'report-all-layers');
-const view = await p.locator('#view3 canvas').boundingBox();
-const spot = (await look(p, '#view3')).spot;
-await p.mouse.click(view.x + spot[0], view.y + spot[1]);
-check('a click on a body chooses it', (await probe(p)).selected === 13, [(await probe(p)).selected, spot]);
-for (const name of ['Front', 'Side', 'Top', 'Fit', 'Iso']) await p.getByRole('button', { name, exact: true }).click();
-await p.getByLabel('dark or light').click();
-check('the switch makes it light', (await p.evaluate(() => document.documentElement.dataset.theme)) === 'light');
-check('report: no complaints', p.complaints.length === 0, p.complaints);
-await p.close();
-
-/* ---- sizes, schemes, long runs, no WebGL ---- */
-const long = join(pictures, 'fake-long.html');
-writeFileSync(long, report(text, { long: true, duration: 3600, samples: 3600001, frames: 1501 }));
-for (const [width, height, colorScheme, file, name] of [[390, 844, 'dark', made, 'report-390-dark'], [390, 844, 'light', made, 'report-390-light'], [1440, 900, 'light', long, 'long-1440-light']]) {
-  p = await open(pathToFileURL(file).href, { width, height, colorScheme, reducedMotion: 'reduce' });
+async function fromDisk() {
+  let p, a, b, seen;
+  const begun = Date.now();
+  p = await open(pathToFileURL(made).href);
   await until(p, () => document.querySelectorAll('.uplot canvas').length > 0);
-  await p.waitForTimeout(300);
-  const wide = await p.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  check(`${name}: no horizontal scrolling`, wide[0] <= wide[1], wide);
+  opened = Date.now() - begun;
+  await p.waitForTimeout(400);
+  check('report: nothing fetched', p.outside.length === 0, p.outside);
+  a = await probe(p);
+  check('report: begins paused at a telling moment', !a.playing && a.t > 10 && a.t < 40, a.t);
   seen = await look(p, '#view3');
-  check(`${name}: the model is in sight`, seen.colours > 100 && seen.orange > 500, seen);
-  check(`${name}: no complaints`, p.complaints.length === 0, p.complaints);
-  await shoot(p, name);
+  check('report: the model is in sight', seen.colours > 200 && seen.background < 0.95 && seen.blue > 300 && seen.orange > 3000, seen);
+  const inSight = await p.evaluate(() => ['#view3 canvas', '#timeline', '.uplot'].map((s) => {
+    const r = document.querySelector(s).getBoundingClientRect();
+    return r.width > 100 && r.top >= 0 && r.bottom <= innerHeight && r.right <= innerWidth;
+  }));
+  check('report: 3-D view, time line and a plot on the first screen', inSight.every(Boolean), inSight);
+  await shoot(p, 'report-1280-dark');
+  const idle = (await probe(p)).drawn;
+  await p.waitForTimeout(400);
+  check('nothing is drawn while nothing changes', (await probe(p)).drawn === idle);
+
+  // time
+  await p.locator('#play').click();
+  await p.waitForTimeout(600);
+  b = await probe(p);
+  check('play', b.playing && b.t > a.t + 0.1, [a.t, b.t]);
+  await p.locator('#play').click();
+  b = await probe(p);
+  check('pause', !b.playing);
+  await p.waitForTimeout(150);
+  check('paused stays', (await probe(p)).t === b.t);
+  await p.locator('#step').click();
+  const c = await probe(p);
+  check('a step is one frame', c.t > b.t && c.t - b.t < 0.0501 && Math.abs(c.t / 0.05 - Math.round(c.t / 0.05)) < 1e-6, [b.t, c.t]);
+  await p.locator('#stepback').click();
+  check('a step back', Math.abs((await probe(p)).t - (c.t - 0.05)) < 1e-6, (await probe(p)).t);
+  const line = await p.locator('#timeline').boundingBox();
+  const before = await look(p, '#view3');
+  await p.mouse.move(line.x + line.width * 0.5, line.y + 25);
+  await p.mouse.down();
+  await p.mouse.move(line.x + line.width * 0.2, line.y + 25, { steps: 8 });
+  await p.mouse.up();
+  b = await probe(p);
+  check('scrubbing', Math.abs(b.t - 8) < 0.5, b.t);
+  check('the picture follows', (await look(p, '#view3')).hash !== before.hash);
+  rate = await p.evaluate(async () => { // frames a second while scrubbing as fast as frames are drawn
+    const host = document.getElementById('timeline'), r = host.getBoundingClientRect();
+    const send = (type, x) => host.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: r.top + 25, pointerId: 1, button: 0, bubbles: true }));
+    host.setPointerCapture = () => {};
+    send('pointerdown', r.left + 10);
+    const from = performance.now(), drawn = window.soa.probe().drawn;
+    let n = 0;
+    const work = [];
+    await new Promise((done) => {
+      const go = () => {
+        const w = performance.now();
+        send('pointermove', r.left + 10 + ((7 * n++) % (r.width - 20)));
+        work.push(performance.now() - w);
+        if (performance.now() - from < 1000) requestAnimationFrame(go);
+        else done();
+      };
+      requestAnimationFrame(go);
+    });
+    send('pointerup', r.left + 10);
+    return { frames: window.soa.probe().drawn - drawn, work: work.sort((a, b) => a - b)[work.length >> 2] };
+  });
+  check('the work of one scrub is below 8 ms', rate.work < 8, rate);
+
+  // plots
+  const over = await p.locator('.u-over').first().boundingBox();
+  await p.mouse.click(over.x + over.width * 0.75, over.y + 40);
+  b = await probe(p);
+  check('a click in a plot moves the time', Math.abs(b.t - 30) < 0.5, b.t);
+  const cursor = async () => (await p.locator('.plotcursor').first().boundingBox()).x - over.x;
+  check('the cursor is there', Math.abs((await cursor()) / over.width - b.t / 40) < 0.01, [await cursor(), over.width]);
+  const chip = () => p.locator('.chip b').first().textContent();
+  const valueThen = await chip();
+  await p.keyboard.press('Escape');
+  await p.evaluate(() => document.activeElement.blur());
+  await p.keyboard.press('Home');
+  check('Home', (await probe(p)).t === 0);
+  check('the cursor follows the time', Math.abs(await cursor()) < 2, await cursor());
+  check('so do the values', (await chip()) !== valueThen, [valueThen, await chip()]);
+  await p.keyboard.press('ArrowRight');
+  check('arrow keys step', Math.abs((await probe(p)).t - 0.05) < 1e-9, (await probe(p)).t);
+  await p.keyboard.press('PageDown');
+  check('Page down: the next event', (await probe(p)).t === 8, (await probe(p)).t);
+  await p.keyboard.press('End');
+  check('End', (await probe(p)).t === 40);
+  await p.keyboard.press('Home');
+  await p.keyboard.press('Space');
+  await p.waitForTimeout(300);
+  check('space plays', (await probe(p)).playing);
+  await p.keyboard.press('Space');
+  check('space pauses', !(await probe(p)).playing);
+  await p.keyboard.press('?');
+  check('? opens help', await p.locator('dialog[open]').isVisible());
+  await p.keyboard.press('Escape');
+  check('Escape closes it', (await p.locator('dialog[open]').count()) === 0);
+  await p.keyboard.down('Shift');
+  await p.mouse.move(over.x + over.width * 0.25, over.y + 40);
+  await p.mouse.down();
+  await p.mouse.move(over.x + over.width * 0.5, over.y + 60, { steps: 4 });
+  await p.mouse.up();
+  await p.keyboard.up('Shift');
+  await p.waitForTimeout(200);
+  await p.mouse.click(over.x + over.width * 0.5, over.y + 40);
+  check('Shift and drag zooms', Math.abs((await probe(p)).t - 15) < 0.5, (await probe(p)).t);
+  await p.getByRole('button', { name: 'Whole time' }).click();
+  await p.getByRole('button', { name: 'choose signals' }).first().click();
+  await p.keyboard.type('tau left_joint3');
+  check('signals are found by name', (await p.locator('.signals label:visible').count()) === 1);
+  await p.locator('.signals label:visible input').check();
+  await p.keyboard.press('Escape');
+  check('a signal chosen is shown', (await p.locator('.panel').first().textContent()).includes('tau.robot.left_joint3'));
+  const saved = async (name) => {
+    await p.locator('.savepop summary').first().click();
+    const [d] = await Promise.all([p.waitForEvent('download'), p.getByRole('button', { name }).first().click()]);
+    return readFileSync(await d.path());
+  };
+  const csv = String(await saved('Values (CSV)')).split('\n');
+  check('CSV of what is shown', /^t \[s\],contact\.finger\.pressure \[N\]/.test(csv[0]) && csv.length === 2003, [csv[0], csv.length]);
+  check('PNG of a plot', (await saved('Picture (PNG)')).subarray(1, 4).toString() === 'PNG');
+
+  // lists, picking
+  await p.getByRole('tab', { name: 'Events' }).click();
+  await p.locator('.events .row').nth(1).click();
+  check('a click on an event goes there', (await probe(p)).t === 10, (await probe(p)).t);
+  await p.getByRole('tab', { name: 'Summary' }).click();
+  check('summary', (await p.locator('table.summary').textContent()).includes('1.01 mm'));
+  await p.getByRole('tab', { name: 'Scenario' }).click();
+  check('scenario as it is', (await p.locator('pre').textContent()).includes('two arms & a <box>'));
+  await p.getByRole('tab', { name: 'Bodies' }).click();
+  await p.locator('.treerow .link', { hasText: 'left_link3' }).click();
+  check('what a body is', /left_link3[\s\S]*8\.000 kg[\s\S]*left_joint3 \(revolute\)/.test(await p.locator('#card').textContent()), await p.locator('#card').textContent());
+  const shown = await look(p, '#view3');
+  await p.getByLabel('show satellite', { exact: true }).last().uncheck();
+  await p.waitForTimeout(100);
+  const hidden = await look(p, '#view3');
+  check('hidden bodies are not seen', hidden.orange < 0.5 * shown.orange, [shown.orange, hidden.orange]);
+  await p.getByLabel('show satellite', { exact: true }).last().check();
+  await p.getByLabel('trail of satellite').check();
+  await p.keyboard.press('Escape');
+  await p.locator('#layers summary').click();
+  for (const box of await p.locator('#layers input').all()) await box.check();
+  await p.keyboard.press('Escape');
+  await p.waitForTimeout(150);
+  await shoot(p, 'report-all-layers');
+  const view = await p.locator('#view3 canvas').boundingBox();
+  const spot = (await look(p, '#view3')).spot;
+  await p.mouse.click(view.x + spot[0], view.y + spot[1]);
+  check('a click on a body chooses it', (await probe(p)).selected === 13, [(await probe(p)).selected, spot]);
+  for (const name of ['Front', 'Side', 'Top', 'Fit', 'Iso']) await p.getByRole('button', { name, exact: true }).click();
+  await p.getByLabel('dark or light').click();
+  check('the switch makes it light', (await p.evaluate(() => document.documentElement.dataset.theme)) === 'light');
+  check('report: no complaints', p.complaints.length === 0, p.complaints);
   await p.close();
 }
-p = await browser.newPage();
-p.complaints = [];
-p.on('pageerror', (e) => p.complaints.push(String(e)));
-await p.addInitScript(() => (HTMLCanvasElement.prototype.getContext = ((old) => function (kind, ...rest) {
-  return /webgl/.test(kind) ? null : old.call(this, kind, ...rest);
-})(HTMLCanvasElement.prototype.getContext)));
-await p.goto(pathToFileURL(made).href);
-await until(p, () => document.querySelectorAll('.uplot canvas').length > 0);
-check('without WebGL a word in its place', (await p.locator('.nogl').textContent()).includes('WebGL'));
-await p.locator('#step').click();
-check('and the rest works', (await probe(p)).t > 0 && p.complaints.length === 0, p.complaints);
-await shoot(p, 'no-webgl');
-await p.close();
 
-/* ---- a log whose scenario is gone: plots only ---- */
-const bare = join(pictures, 'fake-bare.html');
-writeFileSync(bare, report(text, { bodies: false, long: true }));
-p = await browser.newPage();
-p.complaints = [];
-p.on('pageerror', (e) => p.complaints.push(String(e)));
-await p.goto(pathToFileURL(bare).href);
-check('without bodies: plots', await until(p, () => document.querySelectorAll('.uplot canvas').length > 0));
-check('without bodies: why', (await p.locator('.nogl').textContent()).includes('cannot be opened'));
-a = await probe(p);
-await p.locator('#step').click();
-check('without bodies: steps', (await probe(p)).t > a.t && p.complaints.length === 0, [a.t, p.complaints]);
-await p.close();
-p = await browser.newPage();
-await p.goto(pathToFileURL(page).href);
-check('a page without a run says so', await until(p, () => /no run/.test(document.getElementById('banner').textContent)));
-await p.close();
-
-/* ---- served: live ---- */
-const log = [];
-let server = await serve(page, { live: true, log });
-p = await open(server.url, { expected: /WebSocket connection/ });
-a = await probe(p);
-check('live: begins as the program says', !a.playing && a.following && a.t === 0, a);
-await p.locator('#play').click();
-check('live: runs', await until(p, () => window.soa.probe().t > 0.5));
-await shoot(p, 'live-1280-dark');
-await p.locator('#play').click();
-check('live: pauses', await until(p, () => !window.soa.probe().playing));
-await p.waitForTimeout(250);
-a = await probe(p);
-await p.locator('#step').click();
-check('live: a step', await until(p, (t) => Math.abs(window.soa.probe().t - t - 0.002) < 1e-6, a.t), [a.t, (await probe(p)).t]);
-await p.getByRole('tab', { name: 'Joints' }).click();
-const slider = await p.locator('.joint input').nth(1).boundingBox();
-const then = await probe(p), looked = await look(p, '#view3');
-await p.mouse.move(slider.x + slider.width / 2 - 30, slider.y + slider.height / 2);
-await p.mouse.down();
-await p.mouse.move(slider.x + slider.width * 0.7, slider.y + slider.height / 2, { steps: 6 });
-await p.mouse.up();
-await p.waitForTimeout(200);
-const moved = await probe(p);
-const sent = log.filter((m) => m.do === 'joint' && m.value !== undefined);
-check('live: a dragged slider sends the joint', sent.length > 1 && sent.every((m) => m.q === 1) && Math.abs(sent[sent.length - 1].value - (0.7 * 5.6 - 2.8)) < 0.15, sent[sent.length - 1]);
-check('live: and moves the arm', moved.places.some((x, i) => Math.abs(x - then.places[i]) > 0.05), 'same places');
-check('live: as one can see', (await look(p, '#view3')).hash !== looked.hash);
-const value = await p.locator('.joint output').nth(1).textContent();
-check('live: its value is shown', Math.abs(parseFloat(value.replace('−', '-')) - sent[sent.length - 1].value) < 0.01, [value, sent[sent.length - 1].value]);
-const live = await p.locator('#view3 canvas').boundingBox();
-const held = (await look(p, '#view3')).spot;
-await p.mouse.move(live.x + held[0], live.y + held[1]);
-await p.mouse.down();
-await p.mouse.move(live.x + held[0] + 60, live.y + held[1] - 50, { steps: 5 });
-await p.waitForTimeout(60);
-await shoot(p, 'live-pull');
-await p.mouse.up();
-const pulled = log.find((m) => m.do === 'pull');
-await p.waitForTimeout(100);
-check('live: a dragged body is pulled', pulled?.body === 13 && pulled.at.length === 3 && pulled.to.length === 3, pulled);
-check('live: and let go', log.some((m) => m.do === 'release'));
-await p.locator('#speed').selectOption('2');
-await p.waitForTimeout(100);
-check('live: speed', log.some((m) => m.do === 'speed' && m.value === 2));
-await p.locator('#play').click();
-await until(p, () => window.soa.probe().t > 2);
-const band = await p.locator('#timeline').boundingBox();
-await p.mouse.click(band.x + band.width * 0.3, band.y + 25);
-a = await probe(p);
-await p.waitForTimeout(400);
-b = await probe(p);
-check('live: looking back stands still while the run goes on', !b.following && b.t === a.t && b.last > a.last && Math.abs(b.frameTime - b.t) < 0.05, [a, b].map((x) => [x.t, x.last, x.frameTime]));
-await p.locator('#golive').click();
-check('live: and follows again', await until(p, () => window.soa.probe().following && window.soa.probe().t > window.soa.probe().last - 0.5));
-for (const bad of ['no JSON', '{"kind": "state"}', '{"kind": "scene", "version": 7}', '{"kind": "events", "list": [3, null]}', '[]', 'null', Buffer.alloc(3), Buffer.from([1, 0, 0, 0, 9]), Buffer.alloc(64, 255),
-  Buffer.concat([Buffer.from([1, 0, 0, 0]), Buffer.alloc(16), Buffer.from([255, 255, 255, 127]), Buffer.alloc(20)])]) server.say(bad);
-await p.waitForTimeout(100);
-check('live: bad messages are left out', await until(p, (t) => window.soa.probe().t > t, (await probe(p)).t + 0.1));
-server.drop();
-check('live: a lost connection is said', await until(p, () => !document.getElementById('banner').hidden && /lost/.test(document.getElementById('banner').textContent)));
-check('live: and taken up again', await until(p, () => document.getElementById('banner').hidden));
-await p.locator('#reset').click();
-check('live: reset', await until(p, () => window.soa.probe().t === 0));
-check('live: no complaints', p.complaints.length === 0, p.complaints);
-await p.close();
-await server.close();
-
-/* ---- served: replay ---- */
-log.length = 0;
-server = await serve(page, { live: false, duration: 3600, samples: 3600001, log });
-p = await open(server.url);
-await until(p, () => document.querySelectorAll('.uplot canvas').length > 0);
-await p.waitForTimeout(200);
-a = await probe(p);
-await p.locator('#play').click();
-check('replay: plays by the page\'s clock', await until(p, (t) => window.soa.probe().frameTime > t + 0.2, a.t));
-await p.locator('#play').click();
-const asked = log.filter((m) => m.do === 'overview').length;
-await p.getByRole('button', { name: 'zoom in' }).click();
-await p.waitForTimeout(200);
-const zoom = log.filter((m) => m.do === 'overview').pop();
-check('replay: overviews of what is shown', log.filter((m) => m.do === 'overview').length > asked && Math.abs(zoom.t1 - zoom.t0 - 1800) < 1 && zoom.columns < 2000 && zoom.signals.length <= 64, zoom);
-check('replay: never all samples of an hour', log.filter((m) => m.do === 'samples').every((m) => m.t1 - m.t0 < 10));
-check('replay: no complaints', p.complaints.length === 0, p.complaints);
-await p.close();
-await server.close();
-
-/* ---- what the program wrote ---- */
-for (const [i, file] of reports.entries()) {
-  p = await open(pathToFileURL(file).href);
+async function others() {
+  let p, a, b, seen;
+  /* ---- sizes, schemes, long runs, no WebGL ---- */
+  const long = join(pictures, 'fake-long.html');
+  writeFileSync(long, report(text, { long: true, duration: 3600, samples: 3600001, frames: 1501 }));
+  for (const [width, height, colorScheme, file, name] of [[390, 844, 'dark', made, 'report-390-dark'], [1440, 900, 'light', long, 'long-1440-light']]) {
+    p = await open(pathToFileURL(file).href, { width, height, colorScheme, reducedMotion: 'reduce' });
+    await until(p, () => document.querySelectorAll('.uplot canvas').length > 0);
+    await p.waitForTimeout(300);
+    const wide = await p.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    check(`${name}: no horizontal scrolling`, wide[0] <= wide[1], wide);
+    seen = await look(p, '#view3');
+    check(`${name}: the model is in sight`, seen.colours > 100 && seen.orange > 500, seen);
+    check(`${name}: no complaints`, p.complaints.length === 0, p.complaints);
+    await shoot(p, name);
+    if (colorScheme === 'dark') { // the system changes its mind
+      await p.emulateMedia({ colorScheme: 'light' });
+      await p.waitForTimeout(300);
+      check('light when the system is', (await look(p, '#view3')).hash !== seen.hash && (await p.evaluate(() => document.documentElement.dataset.theme)) === 'light');
+      await shoot(p, 'report-390-light');
+    }
+    await p.close();
+  }
+  p = await browser.newPage();
+  p.complaints = [];
+  p.on('pageerror', (e) => p.complaints.push(String(e)));
+  await p.addInitScript(() => (HTMLCanvasElement.prototype.getContext = ((old) => function (kind, ...rest) {
+    return /webgl/.test(kind) ? null : old.call(this, kind, ...rest);
+  })(HTMLCanvasElement.prototype.getContext)));
+  await p.goto(pathToFileURL(made).href);
   await until(p, () => document.querySelectorAll('.uplot canvas').length > 0);
-  await p.waitForTimeout(300);
-  seen = await look(p, '#view3');
-  check(`${file}: in sight`, seen.colours > 60 && seen.background < 0.97, seen);
+  check('without WebGL a word in its place', (await p.locator('.nogl').textContent()).includes('WebGL'));
+  await p.locator('#step').click();
+  check('and the rest works', (await probe(p)).t > 0 && p.complaints.length === 0, p.complaints);
+  await shoot(p, 'no-webgl');
+  await p.close();
+
+  /* ---- a log whose scenario is gone: plots only ---- */
+  const bare = join(pictures, 'fake-bare.html');
+  writeFileSync(bare, report(text, { bodies: false, long: true }));
+  p = await browser.newPage();
+  p.complaints = [];
+  p.on('pageerror', (e) => p.complaints.push(String(e)));
+  await p.goto(pathToFileURL(bare).href);
+  check('without bodies: plots', await until(p, () => document.querySelectorAll('.uplot canvas').length > 0));
+  check('without bodies: why', (await p.locator('.nogl').textContent()).includes('cannot be opened'));
+  a = await probe(p);
+  await p.locator('#step').click();
+  check('without bodies: steps', (await probe(p)).t > a.t && p.complaints.length === 0, [a.t, p.complaints]);
+  await p.close();
+  p = await browser.newPage();
+  await p.goto(pathToFileURL(page).href);
+  check('a page without a run says so', await until(p, () => /no run/.test(document.getElementById('banner').textContent)));
+  await p.close();
+}
+
+async function served() {
+  let p, a, b, seen, server;
+  /* ---- served: live ---- */
+  const log = [];
+  server = await serve(page, { live: true, log });
+  p = await open(server.url, { expected: /WebSocket connection/ });
+  a = await probe(p);
+  check('live: begins as the program says', !a.playing && a.following && a.t === 0, a);
+  await p.locator('#play').click();
+  check('live: runs', await until(p, () => window.soa.probe().t > 0.5));
+  await shoot(p, 'live-1280-dark');
+  await p.locator('#play').click();
+  check('live: pauses', await until(p, () => !window.soa.probe().playing));
+  await p.waitForTimeout(250);
+  a = await probe(p);
+  await p.locator('#step').click();
+  check('live: a step', await until(p, (t) => Math.abs(window.soa.probe().t - t - 0.002) < 1e-6, a.t), [a.t, (await probe(p)).t]);
+  await p.getByRole('tab', { name: 'Joints' }).click();
+  const slider = await p.locator('.joint input').nth(1).boundingBox();
+  const then = await probe(p), looked = await look(p, '#view3');
+  await p.mouse.move(slider.x + slider.width / 2 - 30, slider.y + slider.height / 2);
+  await p.mouse.down();
+  await p.mouse.move(slider.x + slider.width * 0.7, slider.y + slider.height / 2, { steps: 6 });
+  await p.mouse.up();
+  await p.waitForTimeout(200);
+  const moved = await probe(p);
+  const sent = log.filter((m) => m.do === 'joint' && m.value !== undefined);
+  check('live: a dragged slider sends the joint', sent.length > 1 && sent.every((m) => m.q === 1) && Math.abs(sent[sent.length - 1].value - (0.7 * 5.6 - 2.8)) < 0.15, sent[sent.length - 1]);
+  check('live: and moves the arm', moved.places.some((x, i) => Math.abs(x - then.places[i]) > 0.05), 'same places');
+  check('live: as one can see', (await look(p, '#view3')).hash !== looked.hash);
+  const value = await p.locator('.joint output').nth(1).textContent();
+  check('live: its value is shown', Math.abs(parseFloat(value.replace('−', '-')) - sent[sent.length - 1].value) < 0.01, [value, sent[sent.length - 1].value]);
+  const live = await p.locator('#view3 canvas').boundingBox();
+  const held = (await look(p, '#view3')).spot;
+  await p.mouse.move(live.x + held[0], live.y + held[1]);
+  await p.mouse.down();
+  await p.mouse.move(live.x + held[0] + 60, live.y + held[1] - 50, { steps: 5 });
+  await p.waitForTimeout(60);
+  await shoot(p, 'live-pull');
+  await p.mouse.up();
+  const pulled = log.find((m) => m.do === 'pull');
+  await p.waitForTimeout(100);
+  check('live: a dragged body is pulled', pulled?.body === 13 && pulled.at.length === 3 && pulled.to.length === 3, pulled);
+  check('live: and let go', log.some((m) => m.do === 'release'));
+  await p.locator('#speed').selectOption('2');
+  await p.waitForTimeout(100);
+  check('live: speed', log.some((m) => m.do === 'speed' && m.value === 2));
+  await p.locator('#play').click();
+  await until(p, () => window.soa.probe().t > 2);
+  const band = await p.locator('#timeline').boundingBox();
+  await p.mouse.click(band.x + band.width * 0.3, band.y + 25);
+  a = await probe(p);
+  await p.waitForTimeout(400);
+  b = await probe(p);
+  check('live: looking back stands still while the run goes on', !b.following && b.t === a.t && b.last > a.last && Math.abs(b.frameTime - b.t) < 0.05, [a, b].map((x) => [x.t, x.last, x.frameTime]));
+  await p.locator('#golive').click();
+  check('live: and follows again', await until(p, () => window.soa.probe().following && window.soa.probe().t > window.soa.probe().last - 0.5));
+  for (const bad of ['no JSON', '{"kind": "state"}', '{"kind": "scene", "version": 7}', '{"kind": "events", "list": [3, null]}', '[]', 'null', Buffer.alloc(3), Buffer.from([1, 0, 0, 0, 9]), Buffer.alloc(64, 255),
+    Buffer.concat([Buffer.from([1, 0, 0, 0]), Buffer.alloc(16), Buffer.from([255, 255, 255, 127]), Buffer.alloc(20)])]) server.say(bad);
+  await p.waitForTimeout(100);
+  check('live: bad messages are left out', await until(p, (t) => window.soa.probe().t > t, (await probe(p)).t + 0.1));
+  server.drop();
+  check('live: a lost connection is said', await until(p, () => !document.getElementById('banner').hidden && /lost/.test(document.getElementById('banner').textContent)));
+  check('live: and taken up again', await until(p, () => document.getElementById('banner').hidden));
+  await p.locator('#reset').click();
+  check('live: reset', await until(p, () => window.soa.probe().t === 0));
+  check('live: no complaints', p.complaints.length === 0, p.complaints);
+  await p.close();
+  await server.close();
+
+  /* ---- served: replay ---- */
+  log.length = 0;
+  server = await serve(page, { live: false, duration: 3600, samples: 3600001, log });
+  p = await open(server.url);
+  await until(p, () => document.querySelectorAll('.uplot canvas').length > 0);
+  await p.waitForTimeout(200);
   a = await probe(p);
   await p.locator('#play').click();
-  check(`${file}: plays`, await until(p, (t) => window.soa.probe().frameTime > t + 0.1, a.t));
-  check(`${file}: no complaints`, p.complaints.length === 0 && p.outside.length === 0, [p.complaints, p.outside]);
-  await shoot(p, `program-${i}`);
+  check('replay: plays by the page\'s clock', await until(p, (t) => window.soa.probe().frameTime > t + 0.2, a.t));
+  await p.locator('#play').click();
+  const asked = log.filter((m) => m.do === 'overview').length;
+  await p.getByRole('button', { name: 'zoom in' }).click();
+  await p.waitForTimeout(200);
+  const zoom = log.filter((m) => m.do === 'overview').pop();
+  check('replay: overviews of what is shown', log.filter((m) => m.do === 'overview').length > asked && Math.abs(zoom.t1 - zoom.t0 - 1800) < 1 && zoom.columns < 2000 && zoom.signals.length <= 64, zoom);
+  check('replay: never all samples of an hour', log.filter((m) => m.do === 'samples').every((m) => m.t1 - m.t0 < 10));
+  check('replay: no complaints', p.complaints.length === 0, p.complaints);
   await p.close();
+  await server.close();
 }
+
+async function ofTheProgram() {
+  let p, a, b, seen;
+  /* ---- what the program wrote ---- */
+  for (const [i, file] of reports.entries()) {
+    p = await open(pathToFileURL(file).href);
+    await until(p, () => document.querySelectorAll('.uplot canvas').length > 0);
+    await p.waitForTimeout(300);
+    seen = await look(p, '#view3');
+    check(`${file}: in sight`, seen.colours > 60 && seen.background < 0.97, seen);
+    a = await probe(p);
+    await p.locator('#play').click();
+    check(`${file}: plays`, await until(p, (t) => window.soa.probe().frameTime > t + 0.1, a.t));
+    check(`${file}: no complaints`, p.complaints.length === 0 && p.outside.length === 0, [p.complaints, p.outside]);
+    await shoot(p, `program-${i}`);
+    await p.close();
+  }
+}
+
+const failed = (name) => (e) => check(name, false, String(e.stack ?? e));
+await Promise.all([fromDisk().catch(failed('report')), served().catch(failed('served')).then(others).catch(failed('others')).then(ofTheProgram).catch(failed('reports of the program'))]);
 await browser.close();
-console.log(`${tests} checks, ${failures} failed; report open after ${opened} ms; ${rate.frames} pictures in 1 s of scrubbing, ${rate.work.toFixed(2)} ms of work each (lower quartile)`);
+console.log(`${tests} checks, ${failures} failed; report open after ${opened} ms; ${rate?.frames} pictures in 1 s of scrubbing, ${rate?.work.toFixed(2)} ms of work each (lower quartile)`);
 process.exit(failures ? 1 : 0);
