@@ -3,7 +3,7 @@
 import {
   AmbientLight, Box3, BoxGeometry, BufferAttribute, BufferGeometry, CapsuleGeometry, Color, ConeGeometry, CylinderGeometry,
   DirectionalLight, DoubleSide, EdgesGeometry, FrontSide, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial, LineSegments,
-  Material, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, Object3D, PerspectiveCamera, Plane, PlaneGeometry, Quaternion, Raycaster,
+  Material, Matrix4, Mesh, MeshBasicMaterial, MeshLambertMaterial, MeshStandardMaterial, Object3D, PerspectiveCamera, Plane, PlaneGeometry, Quaternion, Raycaster,
   Scene as ThreeScene, SphereGeometry, Vector2, Vector3, WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
@@ -22,6 +22,7 @@ export interface Hooks {
   pull(body: number, at: [number, number, number], to: [number, number, number]): void;
   release(): void;
 }
+type Matter = MeshStandardMaterial | MeshLambertMaterial;
 type Pose = Pick<Frame, 't' | 'places' | 'com' | 'contacts' | 'lines'>;
 
 const NEAREST = 12; // lines at most: the shortest
@@ -168,11 +169,11 @@ export class Scene3D {
   private tween = 0;
   private moved = false;
   // seen from outside only, so that no wall hides what it bounds
-  private ground = new MeshStandardMaterial({ roughness: 0.95, side: FrontSide, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 });
-  private wall = new MeshStandardMaterial({ roughness: 0.95, side: FrontSide, transparent: true, opacity: 0.3, depthWrite: false });
+  private ground = new MeshLambertMaterial({ side: FrontSide, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 });
+  private wall = new MeshLambertMaterial({ side: FrontSide, transparent: true, opacity: 0.3, depthWrite: false });
   private plateLines = new LineBasicMaterial();
   private plates: Object3D[] = []; // grids of plates
-  private materials = new Map<string, MeshStandardMaterial>();
+  private materials = new Map<string, Matter>();
   frames = 0; // pictures drawn
 
   constructor(private host: HTMLElement, private scene: Scene, private hooks: Hooks) {
@@ -250,14 +251,13 @@ export class Scene3D {
     return m;
   }
 
-  private material(colour: string, shade: number): MeshStandardMaterial {
+  private material(colour: string, shade: number): Matter {
     const key = `${colour}/${shade}`;
     let m = this.materials.get(key);
     if (!m) {
       const c = new Color(colour).offsetHSL(0, 0, shade);
-      this.materials.set(key, (m = new MeshStandardMaterial({
-        color: c, roughness: 0.62, metalness: 0.08, side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1,
-      })));
+      const looks = { color: c, side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 } as const;
+      this.materials.set(key, (m = this.slow ? new MeshLambertMaterial(looks) : new MeshStandardMaterial({ ...looks, roughness: 0.62, metalness: 0.08 })));
     }
     return m;
   }
@@ -871,12 +871,12 @@ export class Scene3D {
     this.highlight();
     this.invalidate();
   }
-  private glow = new Map<MeshStandardMaterial, MeshStandardMaterial>();
+  private glow = new Map<Matter, Matter>();
   private highlight(): void {
     this.bodies.forEach((g, i) =>
       g.children.forEach((o) => {
         if (!(o instanceof Mesh) || o.userData.body === undefined) return;
-        const plain = (o.userData.plain ??= o.material) as MeshStandardMaterial;
+        const plain = (o.userData.plain ??= o.material) as Matter;
         if (i !== this.selected || !i) o.material = plain;
         else {
           let lit = this.glow.get(plain);
