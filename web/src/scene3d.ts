@@ -313,8 +313,8 @@ export class Scene3D {
         placed(mesh, s.place);
         mesh.userData.body = i;
         mesh.userData.shape = s.name;
-        const lines = new LineSegments(new EdgesGeometry(g, s.type === 'mesh' ? 40 : 25), this.edges);
-        if (s.type !== 'sphere' && s.type !== 'capsule') mesh.add(lines);
+        if (s.type !== 'sphere' && s.type !== 'capsule' && g.getAttribute('position').count < 15000)
+          mesh.add(new LineSegments(new EdgesGeometry(g, s.type === 'mesh' ? 40 : 25), this.edges));
         (second ? collision : links).push(mesh);
         group.add(mesh);
         g.computeBoundingBox();
