@@ -105,9 +105,9 @@ class App {
       void this.findPhases();
       return;
     }
-    let start = this.first + 0.35 * (this.last - this.first);
+    let start = this.first + 0.35 * (this.last - this.first), found = false;
     const points = this.scene.signals.map((s, i) => ({ s, i })).filter(({ s }) => /^contact\..*\.points$/.test(s.name)).slice(0, 8).map(({ i }) => i);
-    if (points.length) window.setTimeout(() => !this.frame && this.seek(start), 700); // should the answer take long
+    if (points.length) window.setTimeout(() => !found && !this.touched && this.seek(start), 700); // should the answer take long
     else this.seek(start);
     void this.findPhases();
     if (points.length && this.last > this.first) {
@@ -125,6 +125,7 @@ class App {
         if (best[1] > best[0]) start = c.x[Math.floor((best[0] + best[1]) / 2)];
       }
     }
+    found = true;
     if (this.touched) return;
     this.refit = true;
     this.seek(this.source.stepTime(start, 0));
@@ -535,7 +536,7 @@ class App {
       b.tabIndex = on ? 0 : -1;
     }
     for (const p of document.querySelectorAll<HTMLElement>('.tabpanels > div')) p.hidden = p.id !== `panel-${id}`;
-    if (id === 'plots') this.plots.refresh();
+    this.plots.setVisible(id === 'plots');
     if (id === 'events') this.listEvents();
     this.showTime();
   }

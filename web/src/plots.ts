@@ -189,13 +189,15 @@ class Panel {
   }
 
   /** The cursor and the values at it; costs no drawing. */
-  place(): void {
+  place(withValues = true): void {
     const t = this.owner.time;
     if (this.plot) {
       const x = this.plot.valToPos(t, 'x');
       this.cursor.style.transform = `translateX(${x.toFixed(1)}px)`;
-      this.cursor.hidden = !(x >= -1 && x <= this.plot.over.clientWidth + 1);
+      const out = !(x >= -1 && x <= this.plot.bbox.width / uPlot.pxRatio + 1);
+      if (this.cursor.hidden !== out) this.cursor.hidden = out;
     }
+    if (!withValues) return;
     const c = this.data;
     if (!c || !c.x.length || c.signals.join() !== this.signals.join()) return;
     let i = lastNotAfter(c.x, t);
@@ -313,7 +315,7 @@ export class Plots {
   private zoomButton: HTMLButtonElement;
   private dialog: HTMLDialogElement | null = null;
 
-  constructor(private host: HTMLElement, readonly data: PlotData) {
+  constructor(host: HTMLElement, readonly data: PlotData) {
     this.list = el('div', { class: 'panels' });
     this.resetButton = el('button', { type: 'button', class: 'small', disabled: true, title: 'show the whole time (double click)', click: () => this.setRange(null) }, 'Whole time');
     this.zoomButton = el('button', { type: 'button', class: 'small', 'aria-pressed': 'false', title: 'drag in a plot zooms (or hold Shift)', click: () => {
@@ -364,7 +366,7 @@ export class Plots {
   /** Where the run is now. */
   setTime(t: number): void {
     this.time = t;
-    if (this.zoom && this.host.offsetParent) { // the cursor never leaves the stretch shown
+    if (this.zoom && this.visible) { // the cursor never leaves the stretch shown
       const [a, b] = this.zoom;
       if (t < a || t > b) {
         const [w0, w1] = this.data.whole();
@@ -372,10 +374,24 @@ export class Plots {
         if (width < w1 - w0) this.setRange([from, from + width]);
       }
     }
-    if (this.host.offsetParent) this.panels.forEach((p) => p.place());
+    if (!this.visible) return;
+    // values make the page lay out text: fifteen times a second is enough for reading
+    const now = performance.now(), values = now - this.lastValues > 66;
+    if (values) this.lastValues = now;
+    window.clearTimeout(this.later);
+    if (!values) this.later = window.setTimeout(() => this.panels.forEach((p) => p.place()), 70);
+    this.panels.forEach((p) => p.place(values));
+  }
+  private lastValues = 0;
+  private later = 0;
+  private visible = true;
+  /** Hidden plots ask for nothing. */
+  setVisible(on: boolean): void {
+    this.visible = on;
+    if (on) this.refresh();
   }
   refresh(): void {
-    if (!this.host.offsetParent) return; // hidden
+    if (!this.visible) return;
     this.panels.forEach((p) => void p.refresh());
   }
   redraw(): void {

@@ -3,7 +3,7 @@
 import {
   AmbientLight, Box3, BoxGeometry, BufferAttribute, BufferGeometry, CapsuleGeometry, Color, ConeGeometry, CylinderGeometry,
   DirectionalLight, DoubleSide, EdgesGeometry, FrontSide, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial, LineSegments,
-  Material, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, Object3D, PerspectiveCamera, Plane, PlaneGeometry, Quaternion, Raycaster,
+  Material, Matrix4, Mesh, MeshBasicMaterial, MeshLambertMaterial, MeshStandardMaterial, Object3D, PerspectiveCamera, Plane, PlaneGeometry, Quaternion, Raycaster,
   Scene as ThreeScene, SphereGeometry, Vector2, Vector3, WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
@@ -22,6 +22,7 @@ export interface Hooks {
   pull(body: number, at: [number, number, number], to: [number, number, number]): void;
   release(): void;
 }
+type Matter = MeshStandardMaterial | MeshLambertMaterial;
 type Pose = Pick<Frame, 't' | 'places' | 'com' | 'contacts' | 'lines'>;
 
 const NEAREST = 12; // lines at most: the shortest
@@ -53,6 +54,15 @@ function geometryOf(s: Shape): BufferGeometry | null {
     case 'mesh': return s.faces.length ? polygons(s) : null;
     default: return null;
   }
+}
+
+/** True where pictures are drawn by the processor. */
+function drawnInSoftware(): boolean {
+  const gl = document.createElement('canvas').getContext('webgl2');
+  const info = gl?.getExtension('WEBGL_debug_renderer_info');
+  const name = gl && info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : '';
+  gl?.getExtension('WEBGL_lose_context')?.loseContext();
+  return /swiftshader|llvmpipe|softpipe|software/i.test(name);
 }
 
 /** Arrows drawn by two instanced meshes; as many as are set. */
@@ -157,19 +167,22 @@ export class Scene3D {
   private label: HTMLElement;
   private name: HTMLElement;
   private lastPull = 0;
+  private legendText = '';
+  private wide = 1;
+  private tall = 1;
   private tween = 0;
   private moved = false;
   // seen from outside only, so that no wall hides what it bounds
-  private ground = new MeshStandardMaterial({ roughness: 0.95, side: FrontSide, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 });
-  private wall = new MeshStandardMaterial({ roughness: 0.95, side: FrontSide, transparent: true, opacity: 0.3, depthWrite: false });
+  private ground = new MeshLambertMaterial({ side: FrontSide, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 });
+  private wall = new MeshLambertMaterial({ side: FrontSide, transparent: true, opacity: 0.3, depthWrite: false });
   private plateLines = new LineBasicMaterial();
   private plates: Object3D[] = []; // grids of plates
-  private materials = new Map<string, MeshStandardMaterial>();
+  private materials = new Map<string, Matter>();
   frames = 0; // pictures drawn
 
   constructor(private host: HTMLElement, private scene: Scene, private hooks: Hooks) {
-    this.renderer = new WebGLRenderer({ antialias: true, powerPreference: 'low-power' }); // throws without WebGL
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
+    this.renderer = new WebGLRenderer({ antialias: !this.slow, powerPreference: 'low-power' }); // throws without WebGL
+    this.renderer.setPixelRatio(this.ratio);
     this.canvas = this.renderer.domElement;
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('role', 'img');
@@ -244,14 +257,13 @@ export class Scene3D {
     return m;
   }
 
-  private material(colour: string, shade: number): MeshStandardMaterial {
+  private material(colour: string, shade: number): Matter {
     const key = `${colour}/${shade}`;
     let m = this.materials.get(key);
     if (!m) {
       const c = new Color(colour).offsetHSL(0, 0, shade);
-      this.materials.set(key, (m = new MeshStandardMaterial({
-        color: c, roughness: 0.62, metalness: 0.08, side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1,
-      })));
+      const looks = { color: c, side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 } as const;
+      this.materials.set(key, (m = this.slow ? new MeshLambertMaterial(looks) : new MeshStandardMaterial({ ...looks, roughness: 0.62, metalness: 0.08 })));
     }
     return m;
   }
@@ -307,8 +319,8 @@ export class Scene3D {
         placed(mesh, s.place);
         mesh.userData.body = i;
         mesh.userData.shape = s.name;
-        const lines = new LineSegments(new EdgesGeometry(g, s.type === 'mesh' ? 40 : 25), this.edges);
-        if (s.type !== 'sphere' && s.type !== 'capsule') mesh.add(lines);
+        if (s.type !== 'sphere' && s.type !== 'capsule' && g.getAttribute('position').count < 15000)
+          mesh.add(new LineSegments(new EdgesGeometry(g, s.type === 'mesh' ? 40 : 25), this.edges));
         (second ? collision : links).push(mesh);
         group.add(mesh);
         g.computeBoundingBox();
@@ -371,7 +383,7 @@ export class Scene3D {
       this.bodies[i].add(m);
       this.bodyMarks.push(m);
       if (b.joint?.axis) {
-        const g = upright(new CylinderGeometry(0.22 * rod, 0.22 * rod, 4 * scale * 0.9, 8));
+        const g = upright(new CylinderGeometry(0.2 * rod, 0.2 * rod, 2 * scale, 8));
         const a = new Mesh(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, new Vector3(...b.joint.axis).normalize())), this.basics.joint);
         this.bodies[i].add(a);
         this.axisMarks.push(a);
@@ -603,8 +615,9 @@ export class Scene3D {
     }
     if (on) {
       const line = (opacity: number) => {
-        const m = new Line(new BufferGeometry(), new LineBasicMaterial({ color: this.partColour(body), transparent: true, opacity }));
+        const m = new Line(new BufferGeometry(), new LineBasicMaterial({ color: this.partColour(body), depthTest: false, transparent: true, opacity }));
         m.frustumCulled = false;
+        m.renderOrder = 12;
         m.visible = this.layers.trails;
         this.three.add(m);
         return m;
@@ -707,9 +720,9 @@ export class Scene3D {
   private oblique(): Vector3 {
     if (this.best) return this.best;
     const turns = [0, 1, 7, 2, 6, 3, 5, 4].map((k) => new Vector3(1, -1.25, 0.8).applyAxisAngle(Z, (k * Math.PI) / 4));
-    let triangles = 0;
-    this.three.traverse((o) => o instanceof Mesh && (triangles += o.geometry.getAttribute('position')?.count ?? 0));
-    if (this.bodies.length > 60 || triangles > 60000 || !this.pose) return turns[0];
+    const solid = this.linkParts.slice(1).flat().filter((o) => o.visible) as Mesh[]; // skeletons hide little
+    const triangles = solid.reduce((n, o) => n + (o.geometry.getAttribute('position')?.count ?? 0), 0);
+    if (!solid.length || this.bodies.length * solid.length > 1000 || triangles > 60000 || !this.pose) return (this.best = turns[0]);
     let most = -1;
     for (const d of turns) {
       let free = 0;
@@ -718,7 +731,7 @@ export class Scene3D {
         if (!i || this.boxes[i].isEmpty()) return;
         for (const at of [new Vector3(), this.boxes[i].getCenter(new Vector3())]) {
           this.ray.set(at.applyMatrix4(g.matrix), back);
-          if (!this.ray.intersectObjects(this.bodies.filter((_, k) => k !== i), true).some((h) => h.object instanceof Mesh && h.object.visible && h.object.userData.body !== undefined)) ++free;
+          if (!this.ray.intersectObjects(solid.filter((o) => o.userData.body !== i), false).length) ++free;
         }
       });
       if (free > most * 1.02) (most = free), (this.best = d);
@@ -732,7 +745,8 @@ export class Scene3D {
       fit: this.camera.position.clone().sub(this.controls.target) }[name].normalize();
     // the nearest place from which all corners are in sight, with the middle of what is seen in the middle
     const back = direction, right = new Vector3().crossVectors(Z, back).normalize(), up = new Vector3().crossVectors(back, right);
-    const ty = 0.86 * Math.tan((this.camera.fov * Math.PI) / 360), tx = ty * this.camera.aspect;
+    const half = Math.tan((this.camera.fov * Math.PI) / 360); // buttons stand above, scales below
+    const ty = half * Math.max(0.5, 1 - 76 / this.tall), tx = 0.92 * half * this.camera.aspect;
     const centre = this.bounds().getCenter(new Vector3());
     let distance = 1e-3;
     for (let round = 0; ; ++round) {
@@ -750,7 +764,7 @@ export class Scene3D {
       }
       centre.addScaledVector(right, ((seen[0] + seen[1]) / 2) * distance).addScaledVector(up, ((seen[2] + seen[3]) / 2) * distance);
     }
-    centre.addScaledVector(up, 0.07 * ty * distance); // the buttons stand above
+    centre.addScaledVector(up, Math.min(0.2, 44 / this.tall) * half * distance);
     const to = centre.clone().addScaledVector(direction, distance);
     this.camera.near = distance / 200;
     this.camera.far = distance * 60;
@@ -790,6 +804,8 @@ export class Scene3D {
   }
   resize(): void {
     const w = Math.max(1, this.host.clientWidth), h = Math.max(1, this.host.clientHeight);
+    this.wide = w;
+    this.tall = h;
     this.renderer.setSize(w, h, false);
     this.camera.aspect = w / h;
     this.camera.updateProjectionMatrix();
@@ -801,9 +817,25 @@ export class Scene3D {
     this.queued = true;
     requestAnimationFrame(() => this.draw());
   }
-  private draw(): void {
+  /** Without a graphics processor: coarse while things move, fine when they stand still, instead of smoothed edges. */
+  private slow = drawnInSoftware();
+  private ratio = Math.min(window.devicePixelRatio || 1, 2);
+  private lastDrawn = 0;
+  private fine = 0;
+  private setRatio(ratio: number): void {
+    if (this.renderer.getPixelRatio() === ratio) return;
+    this.renderer.setPixelRatio(ratio);
+  }
+  private draw(fine = false): void {
     this.queued = false;
     if (this.gone) return;
+    if (this.slow) {
+      const now = performance.now();
+      this.setRatio(this.ratio * (fine ? 1.5 : now - this.lastDrawn < 150 ? 0.7 : 1));
+      this.lastDrawn = fine ? 0 : now;
+      window.clearTimeout(this.fine);
+      if (!fine) this.fine = window.setTimeout(() => this.draw(true), 250);
+    }
     this.renderer.render(this.three, this.camera);
     ++this.frames;
     this.captions();
@@ -811,6 +843,7 @@ export class Scene3D {
   /** Gives back what the view holds, to make room for another. */
   dispose(): void {
     cancelAnimationFrame(this.tween);
+    window.clearTimeout(this.fine);
     this.gone = true;
     this.watch.disconnect();
     this.controls.dispose();
@@ -824,27 +857,33 @@ export class Scene3D {
   }
   /** The picture as a PNG. */
   picture(): Promise<Blob | null> {
-    this.draw();
+    this.draw(true);
     return new Promise((resolve) => this.canvas.toBlob(resolve, 'image/png'));
   }
 
   /** Scales of arrows, the smallest distance, the chosen body's name. */
   private captions(): void {
-    const perMetre = this.host.clientHeight / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * this.camera.position.distanceTo(this.controls.target));
+    const perMetre = this.tall / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * this.camera.position.distanceTo(this.controls.target));
     const rows: string[] = [];
-    const row = (colour: string, length: number, text: string) => {
-      const px = Math.round(length * perMetre);
-      if (px > 2 && px < 600) rows.push(`<span><i style="width:${Math.min(px, 160)}px;background:${colour}"></i>${px > 160 ? '(cut) ' : ''}${text}</span>`);
+    const row = (colour: string, length: number, value: number, unit: string) => { // a bar of a size that can be read
+      let px = length * perMetre;
+      for (let k = 0; k < 40 && px > 150; ++k) {
+        const less = roundDown(0.99 * value);
+        px *= less / value;
+        value = less;
+      }
+      for (let k = 0; k < 40 && px > 0 && px < 24; ++k) (px *= 10), (value *= 10);
+      if (px > 2 && px < 400) rows.push(`<span><i style="width:${Math.round(px)}px;background:${colour}"></i>${+value.toPrecision(2)} ${unit}</span>`);
     };
     const c = colours3[theme()];
-    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) row(c.force, this.size / 7, `${+this.forceReference.toPrecision(2)} N`);
+    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) row(c.force, this.size / 7, this.forceReference, 'N');
     if (this.layers.momentum && this.pose) {
-      if (this.momentumReference[0]) row(c.momentum, this.size / 6, `${+this.momentumReference[0].toPrecision(2)} N s`);
-      if (this.momentumReference[1]) row(c.angular, this.size / 6, `${+this.momentumReference[1].toPrecision(2)} N m s`);
+      if (this.momentumReference[0]) row(c.momentum, this.size / 6, this.momentumReference[0], 'N s');
+      if (this.momentumReference[1]) row(c.angular, this.size / 6, this.momentumReference[1], 'N m s');
     }
-    if (this.layers.grid && this.grid?.visible) row(c.gridStrong, this.grid.userData.step as number, `${+(this.grid.userData.step as number).toPrecision(2)} m`);
+    if (this.layers.grid && this.grid?.visible) row(c.gridStrong, this.grid.userData.step as number, this.grid.userData.step as number, 'm');
     const html = rows.join('');
-    if (this.legend.innerHTML !== html) this.legend.innerHTML = html;
+    if (this.legendText !== html) this.legend.innerHTML = this.legendText = html;
 
     let best = -1;
     const l = this.pose?.lines;
@@ -862,9 +901,10 @@ export class Scene3D {
   }
   private caption(e: HTMLElement, at: Vector3, text: string): void {
     const s = at.project(this.camera);
-    e.hidden = !(Math.abs(s.x) < 1 && Math.abs(s.y) < 1 && s.z < 1);
+    const out = !(Math.abs(s.x) < 1 && Math.abs(s.y) < 1 && s.z < 1);
+    if (e.hidden !== out) e.hidden = out;
     if (e.textContent !== text) e.textContent = text;
-    e.style.transform = `translate(${Math.round(((s.x + 1) / 2) * this.host.clientWidth)}px, ${Math.round(((1 - s.y) / 2) * this.host.clientHeight)}px)`;
+    e.style.transform = `translate(${Math.round(((s.x + 1) / 2) * this.wide)}px, ${Math.round(((1 - s.y) / 2) * this.tall)}px)`;
   }
 
   /* ---- the pointer ---- */
@@ -873,12 +913,12 @@ export class Scene3D {
     this.highlight();
     this.invalidate();
   }
-  private glow = new Map<MeshStandardMaterial, MeshStandardMaterial>();
+  private glow = new Map<Matter, Matter>();
   private highlight(): void {
     this.bodies.forEach((g, i) =>
       g.children.forEach((o) => {
         if (!(o instanceof Mesh) || o.userData.body === undefined) return;
-        const plain = (o.userData.plain ??= o.material) as MeshStandardMaterial;
+        const plain = (o.userData.plain ??= o.material) as Matter;
         if (i !== this.selected || !i) o.material = plain;
         else {
           let lit = this.glow.get(plain);

@@ -178,8 +178,11 @@ export class EmbeddedSource implements Source {
   }
 
   stepTime(t: number, by: number): number {
-    const times = this.times.length ? this.times : Array.from(this.record?.times ?? []);
-    if (!times.length) return t;
+    const times = this.times.length ? this.times : this.record?.times ?? [];
+    if (!times.length) { // nothing but an overview
+      const { first, last, samples } = this.scene.time;
+      return Math.max(first, Math.min(last, t + (by * (last - first)) / Math.max(1, samples - 1)));
+    }
     const eps = 1e-9 * (1 + Math.abs(t));
     let i = lastNotAfter(times, t + eps);
     if (by < 0 && times[i] < t - eps) ++i; // between two: back to the one before

@@ -29,6 +29,7 @@ export class Timeline {
   private events: Event[] = [];
   private phases: string[] = [];
   private queued = false;
+  private wide = 16;
   colour: (phase: number) => string = () => '#888888';
 
   constructor(private host: HTMLElement, private hooks: TimelineHooks) {
@@ -60,7 +61,7 @@ export class Timeline {
     return this.first + u * (this.last - this.first);
   }
   private x(t: number): number {
-    const w = this.host.clientWidth - 16;
+    const w = this.wide - 16;
     return 8 + (this.last > this.first ? ((t - this.first) / (this.last - this.first)) * w : 0);
   }
 
@@ -103,6 +104,7 @@ export class Timeline {
     this.queued = false;
     const w = this.host.clientWidth, h = this.host.clientHeight, k = window.devicePixelRatio || 1;
     if (!w || !h) return;
+    this.wide = w;
     this.canvas.width = Math.round(w * k);
     this.canvas.height = Math.round(h * k);
     const g = this.canvas.getContext('2d');

@@ -146,10 +146,11 @@ export function overviewBytes(scene, signals, t0, t1, columns, id = 0, value = v
 }
 
 /* ---- a report ---- */
-export function report(page, { long = false, duration = 40, samples = 2001, frames = 801, extra = 0 } = {}) {
+export function report(page, { long = false, duration = 40, samples = 2001, frames = 801, extra = 0, bodies = true } = {}) {
   const scene = makeScene({ duration, samples, extra });
   const all = scene.signals.map((_, i) => i), messages = [];
-  for (let k = 0; k < frames; ++k) messages.push(frameBytes(scene, (duration * k) / (frames - 1)));
+  if (!bodies) Object.assign(scene, { bodies: [], shapes: [], frames: [], text: 'the scenario cannot be opened any more' });
+  for (let k = 0; bodies && k < frames; ++k) messages.push(frameBytes(scene, (duration * k) / (frames - 1)));
   messages.push(long ? overviewBytes(scene, all, 0, duration, 2000) : samplesBytes(scene, all, Array.from({ length: samples }, (_, k) => (duration * k) / (samples - 1))));
   const data = Buffer.concat(messages.flatMap((m) => {
     const head = Buffer.alloc(8);
@@ -213,6 +214,7 @@ export function serve(pageFile, { live = true, port = 0, duration = 40, samples 
   });
   return new Promise((resolve) => http.listen(port, '127.0.0.1', () => resolve({
     url: `http://127.0.0.1:${http.address().port}/`, run, log, scene,
+    say: (x) => each((s) => s.send(x)),
     drop: () => sockets.clients.forEach((s) => s.terminate()),
     close: () => new Promise((done) => {
       clearInterval(timer), clearInterval(slow);
