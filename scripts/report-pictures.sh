@@ -8,6 +8,6 @@ frames=$(mktemp -d)
 trap 'rm -rf "$frames"' EXIT
 cp web/test/pictures.mjs build/web/work/test/
 (cd build/web/work && node test/pictures.mjs "$OLDPWD/build/demo/report.html" "$frames")
-convert "$frames/report.png" -strip -colors 255 docs/images/report.png
+convert "$frames/report.png" -strip docs/images/report.png
 convert -delay 15 -loop 0 "$frames"/frame-*.png -resize 640x +dither -colors 48 -layers optimize docs/images/report.gif
 ls -l docs/images/report.png docs/images/report.gif

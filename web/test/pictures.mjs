@@ -24,7 +24,8 @@ for (let k = 0; k < count; ++k) {
   const t = (k / (count - 1)) * last;
   const all = await small.evaluate(() => window.soa.probe().last ?? 40);
   await small.mouse.click(line.x + 16 + (line.width - 32) * (t / all), line.y + 25);
-  await small.waitForTimeout(120);
+  await small.mouse.move(line.x + line.width / 2, line.y - 60); // no tooltip
+  await small.waitForTimeout(500); // until the picture is fine again
   await small.screenshot({ path: join(directory, `frame-${String(k).padStart(3, '0')}.png`) });
 }
 await browser.close();
