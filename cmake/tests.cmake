@@ -18,16 +18,28 @@ find_program(SOA_CXX NAMES ${CMAKE_CXX_COMPILER} $ENV{CXX} c++ g++ clang++)
 
 # Oracles that only tests use: the sweeps over complex numbers and __float128.  They are judges: no sanitizer watches
 # them, and they need not be fast but to compile.
-add_library(soa_oracles STATIC tests/oracle_complex.c tests/oracle_quad.c)
-target_include_directories(soa_oracles PUBLIC include src PRIVATE src/dynamics)
-target_compile_options(soa_oracles PRIVATE -O0 -Wno-psabi)
-if(SOA_SANITIZE)
-  target_compile_options(soa_oracles PRIVATE -fno-sanitize=all)
+# SOA_ORACLES takes those of another build as they are: they take longer to compile than most of libsoa.
+set(SOA_ORACLES "" CACHE FILEPATH "libsoa_oracles.a of another build, to be used instead of compiling it")
+if(SOA_ORACLES AND EXISTS ${SOA_ORACLES})
+  add_library(soa_oracles STATIC IMPORTED)
+  set_target_properties(soa_oracles PROPERTIES IMPORTED_LOCATION ${SOA_ORACLES})
+  target_include_directories(soa_oracles INTERFACE include src)
+  target_link_libraries(soa_oracles INTERFACE quadmath m)
+else()
+  add_library(soa_oracles STATIC tests/oracle_complex.c tests/oracle_quad.c)
+  target_include_directories(soa_oracles PUBLIC include src PRIVATE src/dynamics)
+  target_compile_options(soa_oracles PRIVATE -O0 -Wno-psabi)
+  if(SOA_SANITIZE)
+    target_compile_options(soa_oracles PRIVATE -fno-sanitize=all)
+  endif()
+  target_link_libraries(soa_oracles PUBLIC quadmath m)
 endif()
-target_link_libraries(soa_oracles PUBLIC quadmath m)
 if(CMAKE_C_COMPILER_ID MATCHES Clang) # quadmath.h is among gcc's own headers
   execute_process(COMMAND gcc -print-file-name=include OUTPUT_VARIABLE gcc_headers OUTPUT_STRIP_TRAILING_WHITESPACE)
-  target_compile_options(soa_oracles PUBLIC "SHELL:-idirafter ${gcc_headers}")
+  target_compile_options(soa_oracles INTERFACE "SHELL:-idirafter ${gcc_headers}")
+  if(NOT SOA_ORACLES)
+    target_compile_options(soa_oracles PRIVATE "SHELL:-idirafter ${gcc_headers}")
+  endif()
 endif()
 
 # What tests share: the C files that are neither tests nor oracles.
