@@ -132,7 +132,7 @@ static int run(int argc, char **argv) {
     }
     soa_scenario scenario;
     soa_report report = {.body = -1};
-    if (soa_scenario_read(args.word[0], &scenario, &report)) return app_fail(&app_sweep, "%s", report.text);
+    if (soa_scenario_open(args.word[0], &scenario, &report)) return app_fail(&app_sweep, "%s", report.text);
     code = APP_FAILED;
     if (args.value[SEED]) {
         if (whole(args.value[SEED], "--seed", 0, ULLONG_MAX, &n) != APP_OK) goto done;

@@ -726,9 +726,10 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
         if (ask->fingers) out->finger_count = count_fingers(w, &touching, &slipped, &slip);
         if (!st->grasped) out->fingers_lost = out->finger_count - touching;
         out->slip_worst_m = st->slip_worst;
-        out->internal_force_N = st->hold_samples ? st->squeeze_sum / (double)st->hold_samples : 0;
-        out->internal_force_least = st->hold_samples ? st->squeeze_least : 0;
-        out->internal_force_most = st->hold_samples ? st->squeeze_most : 0;
+        const double now = !st->hold_samples && looked ? squeeze(w, w->object) : 0; /* before the time of holding */
+        out->internal_force_N = st->hold_samples ? st->squeeze_sum / (double)st->hold_samples : now;
+        out->internal_force_least = st->hold_samples ? st->squeeze_least : now;
+        out->internal_force_most = st->hold_samples ? st->squeeze_most : now;
         out->held =
             !w->failed && st->hold_samples > 0 && w->state->tick >= soai_last_tick(w, w->scenario->duration) &&
             (st->grasped || !out->finger_count) && out->position_error_m <= ask->position_error &&
