@@ -150,6 +150,16 @@ soa_status view_frame(view_scene *s, uint32_t id, const view_state *state, app_o
     return finish(out, before, SOA_OK);
 }
 
+void view_contact_of(const view_scene *s, const soa_world_contact *from, view_contact *to) {
+    const int a = view_shape_of(s, from->shape_a), b = view_shape_of(s, from->shape_b);
+    const int swap = a >= 0 && b >= 0 && s->shown[b] && !s->shown[a];
+    to->a = swap ? b : a, to->b = swap ? a : b;
+    for (int k = 0; k < 3; ++k) {
+        const double force = from->pressure * from->normal[k] + from->tangential[k];
+        to->point[k] = from->point[k], to->force[k] = swap ? -force : force;
+    }
+}
+
 soa_status view_frame_of_world(view_scene *s, uint32_t id, const soa_world *w, app_out *out) {
     if (!s || !w) return SOA_E_ARGUMENT;
     const int most = soa_world_contacts(w, NULL, 0);
@@ -158,13 +168,7 @@ soa_status view_frame_of_world(view_scene *s, uint32_t id, const soa_world *w, a
     soa_status status = SOA_E_MEMORY;
     if (now && contacts) {
         soa_world_contacts(w, now, most);
-        for (int i = 0; i < most; ++i) {
-            contacts[i].a = view_shape_of(s, now[i].shape_a), contacts[i].b = view_shape_of(s, now[i].shape_b);
-            for (int k = 0; k < 3; ++k) {
-                contacts[i].point[k] = now[i].point[k];
-                contacts[i].force[k] = now[i].pressure * now[i].normal[k] + now[i].tangential[k];
-            }
-        }
+        for (int i = 0; i < most; ++i) view_contact_of(s, &now[i], &contacts[i]);
         const view_state state = {.t = soa_world_time(w),
                                   .phase = view_phase_of(s, soa_world_phase(w)),
                                   .q = soa_world_q(w),

@@ -207,11 +207,16 @@ static void coordinate_name(const soa_body_info *info, int rates, int k, char na
 
 /* Which shapes' recorded forces are drawn.  Each contact is felt by two shapes, so one of each pair is enough: shapes that
  * meet many others (the hull that fingers touch) are left out where all of those are shown. */
-static soa_status choose_recorded(view_scene *s, int *partner, int *shown) {
+static soa_status choose_recorded(view_scene *s) {
     const int n = s->contact_shapes;
     int *degree = calloc((size_t)n + 1, sizeof *degree);
-    if (!degree) return SOA_E_MEMORY;
-    for (int i = 0; i < n; ++i) partner[i] = -1, shown[i] = 0;
+    int *partner = s->partner = malloc(((size_t)n + 1) * sizeof *partner);
+    int *shown = s->shown = calloc((size_t)n + 1, sizeof *shown);
+    if (!degree || !partner || !shown) {
+        free(degree);
+        return SOA_E_MEMORY;
+    }
+    for (int i = 0; i < n; ++i) partner[i] = -1;
     for (int i = 0; i < s->pair_count; ++i) {
         const int a = s->pairs[i].a, b = s->pairs[i].b;
         ++degree[a], ++degree[b];
@@ -244,9 +249,7 @@ static soa_status open_columns(view_scene *s) {
     const size_t n = (size_t)s->contact_shapes, most = (size_t)s->nq + (size_t)s->nv + 1 + 6 * (n + 1);
     s->column = malloc(most * sizeof *s->column), s->row = calloc(most, sizeof *s->row);
     s->recorded_of = malloc((2 * n + 2) * sizeof *s->recorded_of);
-    int *partner = malloc((2 * n + 2) * sizeof *partner), *shown = partner + n + 1;
-    soa_status status =
-        s->column && s->row && s->recorded_of && partner ? choose_recorded(s, partner, shown) : SOA_E_MEMORY;
+    soa_status status = s->column && s->row && s->recorded_of ? SOA_OK : SOA_E_MEMORY;
     char name[600];
     const char *missing = NULL;
     int count = 0;
@@ -272,19 +275,18 @@ static soa_status open_columns(view_scene *s) {
         if (s->phase_column >= 0) s->column[count] = s->phase_column, s->phase_column = count++;
         s->first_recorded = count;
         for (int i = 0; i < s->contact_shapes; ++i) {
-            int at[6], all = shown[i];
+            int at[6], all = s->shown[i];
             for (int k = 0; k < 6 && all; ++k) {
                 snprintf(name, sizeof name, "contact.%s.%s", s->shapes[i].name, parts[k]);
                 all = (at[k] = soa_log_find_signal(s->from.log, name)) >= 0;
             }
             if (!all) continue;
             for (int k = 0; k < 6; ++k) s->column[count++] = at[k];
-            s->recorded_of[2 * s->recorded] = i, s->recorded_of[2 * s->recorded + 1] = partner[i];
+            s->recorded_of[2 * s->recorded] = i, s->recorded_of[2 * s->recorded + 1] = s->partner[i];
             ++s->recorded;
         }
         s->column_count = count;
     }
-    free(partner);
     return status;
 }
 
@@ -309,6 +311,7 @@ soa_status view_scene_create(const view_source *source, view_scene **scene, soa_
             soa_neutral(s->model, s->q);
         if (!status) status = open_shapes(s);
         if (!status) status = open_visuals(s);
+        if (!status) status = choose_recorded(s);
         if (!status && source->log) status = open_columns(s);
     }
     if (!status && source->scenario) {
@@ -337,7 +340,8 @@ void view_scene_free(view_scene *s) {
     for (int i = 0; i < s->summary_count; ++i) free(s->summary[i].name), free(s->summary[i].value);
     soa_work_free(s->work);
     free(s->shapes), free(s->notes), free(s->summary), free(s->phases), free(s->pairs), free(s->near), free(s->bounds);
-    free(s->pose), free(s->column), free(s->row), free(s->recorded_of), free(s->q), free(s->v), free(s->q_now);
+    free(s->partner), free(s->shown), free(s->pose), free(s->column), free(s->row), free(s->recorded_of), free(s->q),
+        free(s->v), free(s->q_now);
     free(s);
 }
 

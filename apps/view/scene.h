@@ -65,6 +65,9 @@ typedef struct view_state {
     const view_contact *contacts;
 } view_state;
 
+/* A contact of the world, told for the shape that a record tells it for: live and recorded forces have one sign. */
+void view_contact_of(const view_scene *scene, const soa_world_contact *from, view_contact *to);
+
 /* A frame (message 1).  A state that is not finite is drawn where the last good one was. */
 soa_status view_frame(view_scene *scene, uint32_t id, const view_state *state, app_out *out);
 /* Of the world now. */

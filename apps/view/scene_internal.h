@@ -59,6 +59,9 @@ struct view_scene {
     int *recorded_of;   /* shape, and its only partner or -1, for each     */
     int first_recorded; /* column of the first of them                     */
 
+    int *partner; /* of each contact shape: the only one it may touch, or -1 */
+    int *shown;   /* of each: contacts are told as what this shape feels     */
+
     double t_made;  /* the world's time then: it may be moving by now */
     int64_t events; /* in the last JSON */
     double *q, *v;  /* of the last good state */
