@@ -453,6 +453,38 @@ static void recorded_contacts(void **unused) {
     out_free(&out), view_replay_close(&replay), closed(&s), unlink(path);
 }
 
+/* Balls that meet one another more often than the table: it is the table that is left out, and all balls are told. */
+static void world_left_out(void **unused) {
+    (void)unused;
+    stage s =
+        opened("duration: 1\nparts:\n  - {name: table, fixed: true, body: {}}\n"
+               "  - {name: a, body: {mass: 1, sphere: 0.05}, place: [0, 0, 0.0502]}\n"
+               "  - {name: b, body: {mass: 1, sphere: 0.05}, place: [1, 0, 0.0502]}\n"
+               "  - {name: c, body: {mass: 1, sphere: 0.05}, place: [2, 0, 0.0502]}\n"
+               "shapes:\n  - {name: skin_a, on: a, sphere: 0.05}\n  - {name: skin_b, on: b, sphere: 0.05}\n"
+               "  - {name: skin_c, on: c, sphere: 0.05}\n  - {name: cloth, on: table, plane: {}}\n"
+               "contacts: [{between: [skin_a, skin_b], law: linear, stiffness: 2000, damping: 200},\n"
+               "           {between: [skin_a, skin_c], law: linear, stiffness: 2000, damping: 200},\n"
+               "           {between: [skin_b, skin_c], law: linear, stiffness: 2000, damping: 200},\n"
+               "           {between: [skin_a, cloth], law: linear, stiffness: 2000, damping: 200, margin: 1 mm}]\n"
+               "recording: {rate: 100}\n");
+    soa_report report = {.body = -1};
+    view_scene *scene = NULL;
+    const view_source source = {.kind = "scenario", .live = 1, .scenario = s.scenario, .world = s.world};
+    OK(view_scene_create(&source, &scene, &report));
+    for (int swap = 0; swap < 2; ++swap) {
+        const soa_world_contact touch = {.shape_a = swap ? "cloth" : "skin_a",
+                                         .shape_b = swap ? "skin_a" : "cloth",
+                                         .normal = {0, 0, swap ? -1 : 1},
+                                         .pressure = 3};
+        view_contact told;
+        view_contact_of(scene, &touch, &told);
+        assert_true(told.a == view_shape_of(scene, "skin_a") && told.b == view_shape_of(scene, "cloth"));
+        near("force", told.force[2], 3, 0);
+    }
+    view_scene_free(scene), closed(&s);
+}
+
 /* --- reports ------------------------------------------------------------------------------------------------------ */
 static const char page[] = "<!doctype html><html><body><p></body> is no end</p></body></html>";
 
@@ -523,6 +555,7 @@ static void reports(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_model), cmocka_unit_test(every_scenario),
-                                       cmocka_unit_test(recorded_contacts), cmocka_unit_test(reports)};
+                                       cmocka_unit_test(recorded_contacts), cmocka_unit_test(world_left_out),
+                                       cmocka_unit_test(reports)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,8 +205,13 @@ static void coordinate_name(const soa_body_info *info, int rates, int k, char na
         snprintf(name, 600, "%s.%s.%d", group, info->joint, k);
 }
 
-/* Which shapes' recorded forces are drawn.  Each contact is felt by two shapes, so one of each pair is enough: shapes that
- * meet many others (the hull that fingers touch) are left out where all of those are shown. */
+/* Which shapes' recorded forces are drawn.  Each contact is felt by two shapes, so one of each pair is enough: shapes of
+ * the world (a table), then those that meet many others (the hull that fingers touch), are left out where all of their
+ * partners are shown. */
+static int ranks_before(const view_scene *s, const int *degree, int i, int j) {
+    const int world_i = !s->shapes[i].body, world_j = !s->shapes[j].body;
+    return world_i != world_j ? world_i : degree[i] > degree[j];
+}
 static soa_status choose_recorded(view_scene *s) {
     const int n = s->contact_shapes;
     int *degree = calloc((size_t)n + 1, sizeof *degree);
@@ -226,10 +231,10 @@ static soa_status choose_recorded(view_scene *s) {
     int taking_part = 0;
     for (int i = 0; i < n; ++i) taking_part += shown[i];
     if (taking_part > VIEW_RECORDED) memset(shown, 0, (size_t)n * sizeof *shown); /* so many are not recorded */
-    for (int done = 0; done < n && taking_part <= VIEW_RECORDED; ++done) {        /* from the one with most pairs on */
+    for (int done = 0; done < n && taking_part <= VIEW_RECORDED; ++done) {        /* in the order above */
         int most = -1;
         for (int i = 0; i < n; ++i)
-            if (degree[i] > 0 && (most < 0 || degree[i] > degree[most])) most = i;
+            if (degree[i] > 0 && (most < 0 || ranks_before(s, degree, i, most))) most = i;
         if (most < 0) break;
         int covered = 1;
         for (int i = 0; i < s->pair_count && covered; ++i) {
