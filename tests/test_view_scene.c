@@ -1,6 +1,7 @@
 /* test_view_scene.c  the viewer's scene and frames: JSON that is whole and consistent, places and momenta held against the
  * library's own calls and an independent sum, records with NaN, reports. */
 #include "report.h"
+#include "session.h"
 #include "worlds.h"
 
 #include <jansson.h>
@@ -153,6 +154,11 @@ static json_t *checked_scene(view_scene *scene, const soa_model *model) {
     json_array_foreach(json_object_get(j, "constraints"), i, item) {
         assert_true(number(item, "body_a") >= 0 && number(item, "body_a") < count);
         assert_true(number(item, "body_b") >= 0 && number(item, "body_b") < count);
+        if (json_object_get(item, "place_a")) {
+            numbers(item, "place_a", place, 7), unit(place + 3);
+            numbers(item, "place_b", place, 7), unit(place + 3);
+        } else
+            assert_null(json_object_get(item, "joint"));
     }
     json_array_foreach(json_object_get(j, "signals"), i, item) text(item, "name"), text(item, "unit");
     json_array_foreach(json_object_get(j, "events"), i, item) number(item, "t"), text(item, "kind"), text(item, "text");
@@ -485,6 +491,61 @@ static void world_left_out(void **unused) {
     view_scene_free(scene), closed(&s);
 }
 
+/* A point and the z axis of a place in a drawn body, in the world. */
+static void in_world(const frame *f, const json_t *item, const char *body, const char *key, double p[3], double z[3]) {
+    double place[7], R[9], L[9];
+    const double *at = f->place[(int)number(item, body)];
+    numbers(item, key, place, 7);
+    rotation(at + 3, R), rotation(place + 3, L);
+    for (int k = 0; k < 3; ++k) {
+        p[k] = at[k] + R[3 * k] * place[0] + R[3 * k + 1] * place[1] + R[3 * k + 2] * place[2];
+        z[k] = R[3 * k] * L[2] + R[3 * k + 1] * L[5] + R[3 * k + 2] * L[8];
+    }
+}
+/* Loops are closed where the scene says: the points of both bodies meet, their axes are one. */
+static void loops_meet(void **unused) {
+    (void)unused;
+    int count = 0;
+    for (int i = 0; soa_stock_name(i); ++i) {
+        const char *name = soa_stock_name(i);
+        view_machine machine;
+        soa_report report = {.body = -1};
+        if (strchr(name, ':')) continue;
+        if (view_machine_open(name, 0, &machine, &report)) fail_msg("%s: %s", name, report.text);
+        if (machine.scenario.constraint_count) {
+            soa_world *world = NULL;
+            view_scene *scene = NULL;
+            if (soa_world_create(&machine.scenario, &world, &report)) fail_msg("%s: %s", name, report.text);
+            const view_source source = {.kind = "model", .live = 1, .scenario = &machine.scenario, .world = world};
+            OK(view_scene_create(&source, &scene, &report));
+            json_t *j = checked_scene(scene, soa_world_model(world)), *item;
+            static frame f;
+            app_out out;
+            size_t n;
+            out_start(&out, -1);
+            OK(view_frame_of_world(scene, 0, world, &out));
+            read_frame(&out, &f);
+            json_array_foreach(json_object_get(j, "constraints"), n, item) {
+                double a[3], b[3], za[3], zb[3], same = 0;
+                if (!json_object_get(item, "joint")) continue;
+                const char *joint = text(item, "joint");
+                in_world(&f, item, "body_a", "place_a", a, za), in_world(&f, item, "body_b", "place_b", b, zb);
+                for (int k = 0; k < 3; ++k) same += za[k] * zb[k];
+                if (strstr(" revolute universal spherical fixed ", joint))
+                    for (int k = 0; k < 3; ++k) near(name, b[k], a[k], 1e-5);
+                if (strstr(" revolute prismatic helical cylindrical planar fixed ", joint)) near(name, same, 1, 1e-5);
+                if (!strcmp(joint, "universal")) near(name, same, 0, 1e-5);
+                ++count;
+            }
+            printf("  %s\n", name);
+            json_decref(j), out_free(&out), view_scene_free(scene), soa_world_free(world);
+        }
+        view_machine_free(&machine);
+    }
+    assert_true(count > 0);
+    printf("  %d loops\n", count);
+}
+
 /* --- reports ------------------------------------------------------------------------------------------------------ */
 static const char page[] = "<!doctype html><html><body><p></body> is no end</p></body></html>";
 
@@ -554,8 +615,8 @@ static void reports(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_model), cmocka_unit_test(every_scenario),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_model),       cmocka_unit_test(every_scenario),
                                        cmocka_unit_test(recorded_contacts), cmocka_unit_test(world_left_out),
-                                       cmocka_unit_test(reports)};
+                                       cmocka_unit_test(loops_meet),        cmocka_unit_test(reports)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

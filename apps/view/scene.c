@@ -400,6 +400,9 @@ static void put_part(const view_scene *s, app_out *out, const char *name) {
     put_text(out, "part", sc ? part : soa_model_name(s->model));
 }
 
+static int has_axis(soa_joint_type type) {
+    return type != SOA_FIXED && type != SOA_SPHERICAL && type != SOA_FREE;
+}
 static void put_body(const view_scene *s, app_out *out, int b) {
     soa_body_info info;
     soa_body(s->model, b, &info);
@@ -412,8 +415,7 @@ static void put_body(const view_scene *s, app_out *out, int b) {
     put_key(out, "inertia"), out_vector(out, info.inertia, 6);
     out_text(out, ", \"joint\": {\"name\": "), out_string(out, info.joint);
     put_text(out, "type", soa_joint_type_name(info.type));
-    if (info.type != SOA_FIXED && info.type != SOA_SPHERICAL && info.type != SOA_FREE)
-        put_key(out, "axis"), out_vector(out, info.axis, 3);
+    if (has_axis(info.type)) put_key(out, "axis"), out_vector(out, info.axis, 3);
     out_format(out, ", \"q\": %d, \"nq\": %d, \"v\": %d, \"nv\": %d", info.q_index, info.nq, info.v_index, info.nv);
     if (isfinite(info.lower)) put_number(out, "lower", info.lower);
     if (isfinite(info.upper)) put_number(out, "upper", info.upper);
@@ -519,31 +521,51 @@ static void put_frames(const view_scene *s, app_out *out) {
     }
 }
 
-static int body_of_frame(const soa_model *model, int frame) {
-    soa_frame_info info;
-    return soa_frame_get(model, frame, &info) ? 0 : info.body;
+/* `place` turned so that its z axis lies along `axis`: the shortest turn to it or, if it points down, to its opposite,
+ * and then half a turn about x. */
+static soa_frame along(const soa_frame *place, const double axis[3]) {
+    const double size = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]), up = axis[2] < 0 ? -1 : 1;
+    soa_frame turn = soa_frame_identity();
+    if (!(size > 0) || !isfinite(size)) return *place;
+    const double x = up * axis[0] / size, y = up * axis[1] / size, z = up * axis[2] / size, k = 1 / (1 + z);
+    const double R[9] = {1 - k * x * x, -up * k * x * y, up * x, -k * x * y, up * (1 - k * y * y), up * y, -x,
+                         -up * y,       up * z};
+    memcpy(turn.R, R, sizeof R);
+    return soa_frame_compose(place, &turn);
 }
-static void put_constraint(app_out *out, int index, const char *name, int a, int b) {
+static void put_constraint(const view_scene *s, app_out *out, int index, const soa_constraint_def *def,
+                           const int frames[2]) {
     char made[32];
+    const int is_loop = def->kind == SOA_LOOP;
     snprintf(made, sizeof made, "constraint %d", index + 1);
-    out_text(out, index ? ",\n  {\"name\": " : "\n  {\"name\": "), out_string(out, name && *name ? name : made);
-    out_format(out, ", \"body_a\": %d, \"body_b\": %d}", a, b);
+    out_text(out, index ? ",\n  {\"name\": " : "\n  {\"name\": ");
+    out_string(out, def->name && *def->name ? def->name : made);
+    for (int side = 0; side < 2; ++side) {
+        soa_frame_info in = {.placement = soa_frame_identity()};
+        if (frames[side] > 0 && soa_frame_get(s->model, frames[side], &in)) in.body = 0;
+        put_key(out, side ? "body_b" : "body_a"), out_format(out, "%d", in.body);
+        if (def->kind == SOA_RATIO) continue; /* it is nowhere */
+        soa_frame place = soa_frame_compose(&in.placement, side ? &def->place2 : &def->place1);
+        if (is_loop && has_axis(def->joint))
+            place = along(&place, side && def->joint == SOA_UNIVERSAL ? def->axis2 : def->axis);
+        put_place(out, side ? "place_b" : "place_a", &place);
+    }
+    if (is_loop) put_text(out, "joint", soa_joint_type_name(def->joint));
+    out_char(out, '}');
 }
 static void put_constraints(const view_scene *s, app_out *out) {
     const soa_scenario *sc = s->from.scenario;
     const soa_constraint_list *list = s->from.constraints;
     for (int i = 0; sc && i < sc->constraint_count; ++i) {
-        int body[2] = {0, 0};
+        int frames[2] = {0, 0};
         for (int side = 0; side < 2; ++side) {
             const char *name = sc->constraint_frames ? sc->constraint_frames[2 * i + side] : NULL;
-            const int frame = name && strcmp(name, "world") ? soa_find_frame(s->model, name) : 0;
-            if (frame > 0) body[side] = body_of_frame(s->model, frame);
+            if (name && strcmp(name, "world")) frames[side] = soa_find_frame(s->model, name);
         }
-        put_constraint(out, i, sc->constraints[i].name, body[0], body[1]);
+        put_constraint(s, out, i, &sc->constraints[i], frames);
     }
     for (int i = 0; !sc && list && i < list->count; ++i)
-        put_constraint(out, i, list->defs[i].name, body_of_frame(s->model, list->defs[i].frame1),
-                       body_of_frame(s->model, list->defs[i].frame2));
+        put_constraint(s, out, i, &list->defs[i], (int[]){list->defs[i].frame1, list->defs[i].frame2});
 }
 
 static void put_signals(const view_scene *s, app_out *out) {
