@@ -614,9 +614,61 @@ static void reports(void **unused) {
     unlink(path);
 }
 
+/* A byte flipped anywhere: up to the damage the overview is that of the good log, behind it there is nothing; where only the
+ * tree is damaged, everything. */
+static void damaged_logs(void **unused) {
+    (void)unused;
+    enum { SAMPLES = 20000, COLUMNS = 50 };
+    char path[] = "/tmp/soa-view-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    make_log(path, "", 2, SAMPLES, 0);
+    static double low[2][2 * COLUMNS], high[2][2 * COLUMNS];
+    const double t1 = 0.001 * (SAMPLES - 1);
+    soa_report report = {.body = -1};
+    int cut = 0, whole = 0;
+    for (int trial = 0; trial <= 60; ++trial) { /* the good log first */
+        FILE *file = fopen(path, "r+b");
+        assert_non_null(file);
+        fseek(file, 0, SEEK_END);
+        const long at = (long)((0.1 + 0.8 * uniform()) * (double)ftell(file));
+        fseek(file, at, SEEK_SET);
+        const int was = fgetc(file);
+        fseek(file, at, SEEK_SET);
+        if (trial) fputc(was ^ 16, file);
+        fclose(file);
+        soa_log *log = NULL;
+        view_damage damage = {0};
+        const int k = trial > 0;
+        OK(soa_log_open(path, &log, &report));
+        OK(view_damage_overview(log, NULL, 2, 0, t1, COLUMNS, low[k], high[k], &damage, &report));
+        const int end = damage.found ? (int)(damage.last / t1 * COLUMNS) : COLUMNS;
+        if (trial) cut += damage.found, whole += !damage.found;
+        if (damage.found) {
+            near("samples and time", damage.last, 0.001 * (double)(damage.good - 1), 1e-9);
+            assert_true(damage.byte > 0 && damage.byte <= at);
+        }
+        for (int s = 0; s < 2; ++s)
+            for (int c = 0; c < COLUMNS && trial; ++c) {
+                const int i = COLUMNS * s + c;
+                if (c < end) assert_true(low[1][i] == low[0][i] && high[1][i] == high[0][i]);
+                if (c > end) assert_true(isnan(low[1][i]) && isnan(high[1][i]));
+            }
+        soa_log_close(log);
+        file = fopen(path, "r+b");
+        assert_non_null(file);
+        fseek(file, at, SEEK_SET), fputc(was, file), fclose(file);
+    }
+    printf("  %d cut at the damage, %d shown whole\n", cut, whole);
+    assert_true(cut > 0);
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_model),       cmocka_unit_test(every_scenario),
                                        cmocka_unit_test(recorded_contacts), cmocka_unit_test(world_left_out),
-                                       cmocka_unit_test(loops_meet),        cmocka_unit_test(reports)};
+                                       cmocka_unit_test(loops_meet),        cmocka_unit_test(reports),
+                                       cmocka_unit_test(damaged_logs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,7 +252,8 @@ soa_status view_overview(view_scene *s, uint32_t id, const int *signals, int sig
     const size_t n = (size_t)signal_count * (size_t)columns;
     double *low = malloc((2 * n + 1) * sizeof *low), *high = low ? low + n : NULL;
     soa_status status = low ? SOA_OK : fail(report, SOA_E_MEMORY, "no memory for so many columns");
-    if (!status) status = soa_log_overview(s->from.log, list, signal_count, t0, t1, columns, low, high, report);
+    if (!status)
+        status = view_damage_overview(s->from.log, list, signal_count, t0, t1, columns, low, high, &s->damage, report);
     if (!status) {
         const size_t before = out->size;
         put_u32(out, 2), put_u32(out, id), put_u32(out, (uint32_t)columns), put_u32(out, (uint32_t)signal_count);
@@ -272,8 +273,7 @@ soa_status view_samples(view_scene *s, uint32_t id, const int *signals, int sign
     int *list = signal_list(s->from.log, signals, &signal_count, report);
     if (!list) return SOA_E_ARGUMENT;
     int64_t first = 0, after = 0, got = 0;
-    soa_status status = soa_log_find(s->from.log, t0, &first, report);
-    if (!status) status = soa_log_find(s->from.log, nextafter(t1, INFINITY), &after, report);
+    soa_status status = view_damage_find(s->from.log, t0, t1, &first, &after, report);
     int64_t count = after > first ? after - first : 0;
     const int64_t room = most / (signal_count > 0 ? signal_count : 1);
     const int more = count > room;
@@ -285,8 +285,7 @@ soa_status view_samples(view_scene *s, uint32_t id, const int *signals, int sign
         if (!t || !values) status = fail(report, SOA_E_MEMORY, "no memory for so many samples");
     }
     if (!status && count) /* what stands before a damaged record is shown */
-        if ((status = soa_log_read(s->from.log, first, count, list, signal_count, t, values, &got, report)) && got)
-            status = SOA_OK;
+        status = view_damage_read(s->from.log, first, count, list, signal_count, t, values, &got, &s->damage, report);
     if (!status) {
         const size_t before = out->size;
         put_u32(out, 3), put_u32(out, id), put_u32(out, (uint32_t)got), put_u32(out, (uint32_t)signal_count);

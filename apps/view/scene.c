@@ -58,6 +58,9 @@ void view_note(view_scene *scene, const char *format, ...) {
 void view_scene_add_note(view_scene *scene, const char *text) {
     view_note(scene, "%s", text);
 }
+const view_damage *view_scene_damage(const view_scene *scene) {
+    return &scene->damage;
+}
 const char *view_scene_note(const view_scene *scene, int index) {
     return index >= 0 && index < scene->note_count ? scene->notes[index] : NULL;
 }

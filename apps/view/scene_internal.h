@@ -1,6 +1,7 @@
 /* scene_internal.h  the scene as scene.c and frame.c see it. */
 #ifndef VIEW_SCENE_INTERNAL_H
 #define VIEW_SCENE_INTERNAL_H
+#include "damage.h"
 #include "scene.h"
 
 enum { VIEW_LINES = 64, VIEW_TRIED = 256, VIEW_CONTACTS = 512, VIEW_RECORDED = 64 };
@@ -68,6 +69,7 @@ struct view_scene {
     double *q_now;  /* of the one being looked at */
     int phase_count;
     const char **phases;
+    view_damage damage; /* met by overviews and samples */
     char **notes;
     int note_count;
     view_summary_row *summary;
