@@ -705,12 +705,15 @@ def strangers():
     check(server.token == "a-token_of-my-own1" and server.get("/")[0] == 403, "a token from a file")
     check(server.get("/?token=a-token_of-my-own1")[0] == page_code, "lets in")
     server.end()
+    write("kept.soalog", "somebody's work")
     for words in (("drop.yaml", "--listen", "localhost"), ("drop.yaml", "--port", "0"), ("drop.yaml", "--port", "1.5"),
                   ("nothing-of-that-name",), (".",), ("drop.yaml", "--speed", "-1"), ("replay.soalog", "--until", "3"),
                   ("drop.yaml", "--token-file", "drop.yaml"), ("drop.yaml", "--listen", "192.0.2.77"),
-                  ("drop.yaml", "--record", "no/such/folder/x.soalog")):
+                  ("drop.yaml", "--record", "no/such/folder/x.soalog"), ("drop.yaml", "--record", "kept.soalog")):
         done = subprocess.run([program, "view", *words], cwd=folder, capture_output=True, text=True, timeout=30 * slack)
         check(done.returncode == 2 and done.stderr.startswith("soa view: ") and "Sanitizer" not in done.stderr, f"refused: {words}: {done.returncode} {done.stderr}")
+    check("kept.soalog exists; remove it or name another" in done.stderr, f"a record that exists: {done.stderr}")
+    check(read("kept.soalog") == b"somebody's work", "is left as it is")
 
 
 # --- hostile, slow and lost clients ---------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ enum { OPEN, RECORD, UNTIL, SPEED, PAUSED, SEED, CASE, FLOATING, PORT, LISTEN, T
 
 static const app_option options[] = {
     {"--open", NULL, NULL, "open the page in the browser (xdg-open)"},
-    {"--record", "-o", "LOG", "keep the record of a live run in this journal"},
+    {"--record", "-o", "LOG", "keep the record of a live run in this journal, a new file"},
     {"--until", NULL, "T", "a live run ends at this time, s, instead of the scenario's duration"},
     {"--speed", NULL, "X", "times real time, 0: as fast as it goes; default 1"},
     {"--paused", NULL, NULL, "a live run waits until it is started in the page; models always do"},
@@ -227,6 +227,9 @@ static int run(int argc, char **argv) {
         if (what.how.log && (args.value[RECORD] || args.value[UNTIL] || args.value[SEED] || args.value[CASE]))
             code = app_fail(&app_view, "%s is a record: --record, --until, --seed and --case are for live runs",
                             args.word[0]);
+        struct stat about;
+        if (code == APP_OK && args.value[RECORD] && !lstat(args.value[RECORD], &about))
+            code = app_fail(&app_view, "%s exists; remove it or name another", args.value[RECORD]);
         view_server_options how = {.address = args.value[LISTEN],
                                    .port = (int)port,
                                    .token = token[0] ? token : NULL,
