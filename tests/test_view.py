@@ -540,6 +540,11 @@ recording: {rate: 100}
     server.end()
 
 
+rod = ('<robot name="l"><link name="b"/><joint name="j" type="continuous"><parent link="b"/><child link="c"/>'
+       '<axis xyz="0 1 0"/></joint><link name="c"><inertial><origin xyz="0 0 1"/><mass value="1"/>'
+       '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>')
+
+
 def machines():
     server = Server("arm7")
     c = server.client()
@@ -557,6 +562,13 @@ def machines():
     c.wait_state(lambda s: not s["playing"], "a pause")
     near(soa_value(c, "q." + joint["name"]), -0.3, 0.1, "a running joint is drawn to the slider")
     check(not c.error, f"no error: {c.error}")
+    c.close()
+    server.end()
+
+    write("rod.urdf", rod)
+    server = Server(os.path.join(folder, "rod.urdf"))
+    c = server.client()
+    check(c.scene["title"] == "rod.urdf", f"a file's page is called by its name alone: {c.scene['title']}")
     c.close()
     server.end()
 
@@ -601,9 +613,7 @@ def replays():
 
     # a record whose scenario cannot be opened: plots only
     write("lost.yaml", "name: lost\nduration: 0.2\nparts: [{name: a, model: lost.urdf}]\nrecording: {rate: 100}\n")
-    write("lost.urdf", '<robot name="l"><link name="b"/><joint name="j" type="continuous"><parent link="b"/><child link="c"/>'
-          '<axis xyz="0 1 0"/></joint><link name="c"><inertial><origin xyz="0 0 1"/><mass value="1"/>'
-          '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>')
+    write("lost.urdf", rod)
     soa("sim", "lost.yaml", "-q", "-o", "lost.soalog")
     os.remove(os.path.join(folder, "lost.urdf"))
     server = Server("lost.soalog")

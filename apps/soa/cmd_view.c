@@ -134,7 +134,8 @@ static int open_shown(const app_args *args, shown *what) {
         return app_fail(&app_view, "%s%s%s", named ? "" : spec, named ? "" : ": ", report.text);
     }
     what->is_machine = 1, what->how.kind = "model", what->how.scenario = &what->machine.scenario;
-    what->how.spec = what->how.title = spec;
+    const char *slash = strrchr(spec, '/');
+    what->how.spec = spec, what->how.title = slash && slash[1] ? slash + 1 : spec;
     return APP_OK;
 }
 static void close_shown(shown *what) {
