@@ -111,7 +111,7 @@ static int open_shown(const app_args *args, shown *what) {
     struct stat about;
     const int is_file = !stat(spec, &about);
     if (is_file && S_ISDIR(about.st_mode)) return app_fail(&app_view, "%s is a folder", spec);
-    if (is_file && is_journal(spec)) {
+    if (is_file && (ends_with(spec, ".soalog") || ends_with(spec, ".soaj") || is_journal(spec))) {
         what->how.log = spec;
         return APP_OK;
     }
@@ -187,6 +187,8 @@ static int serve(const app_args *args, shown *what, view_server_options *how) {
     if (view_session_open(&what->how, &session, &report))
         code = app_fail(&app_view, "%s", report.text);
     else {
+        const char *why = view_session_why(session);
+        if (why) app_fail(&app_view, "note: plots only.  %s", why);
         printf("%s\n", view_server_address(server));
         if (fflush(stdout)) code = app_fail(&app_view, "standard output: %s", strerror(errno));
         if (isatty(2)) fprintf(stderr, "open this address in a browser; Ctrl-C ends\n");

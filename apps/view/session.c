@@ -541,6 +541,9 @@ soa_status view_session_close(view_session *s, soa_report *report) {
 view_scene *view_session_scene(view_session *s) {
     return s->scene;
 }
+const char *view_session_why(const view_session *s) {
+    return s->how.log && !view_body_count(s->scene) ? s->replay.why : NULL;
+}
 soa_log *view_session_log(view_session *s) {
     return s->log;
 }
