@@ -549,6 +549,7 @@ def machines():
     server = Server("arm7")
     c = server.client()
     check(c.scene["source"] == "model" and not c.state["playing"], "a machine begins paused")
+    check("gravity: [0, 0, -9.81]" in c.scene["scenario"], f"short numbers: {c.scene['scenario']}")
     joint = next(b for b in c.scene["bodies"] if b.get("joint", {}).get("nq") == 1)["joint"]
     before = Frame(c.ask(what="frame", t=0))
     c.command(what="joint", q=joint["q"], value=0.5)
