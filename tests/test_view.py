@@ -573,6 +573,17 @@ def machines():
     c.close()
     server.end()
 
+    # meshes that are missing: told once, and before the address
+    mesh = '<visual><geometry><mesh filename="package://gone/%d.stl"/></geometry></visual>'
+    write("bare.urdf", rod.replace("</link></robot>", "".join(mesh % i for i in range(7)) + "</link></robot>"))
+    both = subprocess.Popen([program, "view", "bare.urdf"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    servers.append(both)
+    said = [both.stdout.readline() for _ in range(2)]
+    both.send_signal(signal.SIGINT)
+    said += both.communicate(timeout=20 * slack)[0].splitlines()
+    check(len(said) == 2 and said[0].startswith("soa view: note: 7 meshes of package 'gone' are not found: ")
+          and said[1].startswith("http://"), f"missing meshes are told once, before the address: {said}")
+
     server = Server("four-bar")
     c = server.client()
     check(len(c.scene["constraints"]) >= 1, f"constraints of a machine: {c.scene['constraints']}")

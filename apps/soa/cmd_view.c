@@ -189,15 +189,15 @@ static int serve(const app_args *args, shown *what, view_server_options *how) {
     else {
         const char *why = view_session_why(session);
         if (why) app_fail(&app_view, "note: plots only.  %s", why);
+        const char *note;
+        for (int i = 0; (note = view_scene_note(view_session_scene(session), i)); ++i)
+            fprintf(stderr, "soa view: note: %s\n", note);
         printf("%s\n", view_server_address(server));
         if (fflush(stdout)) code = app_fail(&app_view, "standard output: %s", strerror(errno));
         if (isatty(2)) fprintf(stderr, "open this address in a browser; Ctrl-C ends\n");
         if (!view_page_size)
             fprintf(stderr, "soa view: this program was built without its page (node and npm were missing); only the "
                             "socket answers\n");
-        const char *note;
-        for (int i = 0; (note = view_scene_note(view_session_scene(session), i)); ++i)
-            fprintf(stderr, "soa view: note: %s\n", note);
         if (args->value[OPEN]) open_browser(view_server_address(server));
         if (code == APP_OK && view_server_run(server, session, &report)) code = app_fail(&app_view, "%s", report.text);
         if (view_session_close(session, &report)) code = app_fail(&app_view, "%s", report.text);
