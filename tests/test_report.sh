@@ -25,6 +25,9 @@ size() { stat -c %s "$1"; }
 
 "$soa" sim grapple --until 0.6 -q -o run.soalog >/dev/null 2>err
 check "a run to look at" test -s run.soalog
+"$soa" sim grapple --until 3 -q -o flipped.soalog >/dev/null 2>err
+cp flipped.soalog long.soalog
+printf '\377' | dd of=flipped.soalog bs=1 seek=$(($(size flipped.soalog) / 2)) conv=notrunc 2>/dev/null
 for name in complete killed torn events no_signals; do cp "$corpus/$name" $name.soaj; done
 
 # --- report
@@ -97,6 +100,15 @@ else
     printf '\377\377\377\377' | dd of=damaged.soalog bs=1 seek=$(($(size run.soalog) / 2)) conv=notrunc 2>/dev/null
     run report damaged.soalog -o damaged.html
     check "a damaged record: a report or a reason, no crash" test "$code" = 0 -o "$code" = 2
+    run report flipped.soalog -o flipped.html
+    check "one byte flipped: what stands before it" is 0
+    check "is said to be a part" grep -qE '^soa report: note: damaged at byte [0-9]+: nothing is shown after t = 1\.[0-9]+ s$' err
+    check "in the notes of the page" grep -qE '"notes": \["damaged at byte [0-9]+: nothing is shown after t = 1\.[0-9]+ s"\]' flipped.html
+    check "and in its summary" grep -qE '\["the record is", "damaged at byte [0-9]+' flipped.html
+    check "its frames end there too" grep -qE ' 1[0-9][0-9] frames of 301 samples' out
+    check "a good one says nothing of the kind" lacks report.html 'damaged (or unfinished )?at byte [0-9]'
+    run report torn.soaj -o torn.html
+    check "one that was cut says so" grep -qE 'damaged or unfinished at byte [0-9]+: nothing is shown after t = ' err
     run report run.soalog -o run.soalog
     check "not over the log itself" is 2
     run report run.soalog -o .
@@ -139,6 +151,12 @@ check "its default name" test -s run.svg
 check "a part" has out "0.2 s to 0.4 s"
 run plot run.soalog 'contact.left1.*' -o nan.svg --no-phases
 check "signals that are NaN throughout" is 0
+run plot flipped.soalog energy.kinetic -o flipped.svg
+check "one byte flipped: what stands before it" is 0
+check "is said to be a part" grep -qE '^soa plot: note: damaged at byte [0-9]+: nothing is shown after t = 1\.[0-9]+ s$' err
+run plot long.soalog energy.kinetic -o whole.svg
+check "a good one says nothing" test ! -s err
+check "and shows more" test "$(size whole.svg)" -gt "$(size flipped.svg)"
 run plot complete.soaj 'a*' energy -o a.svg
 check "a log without a scenario" is 0
 run plot run.soalog q.robot.left_joint9 -o bad.svg

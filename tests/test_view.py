@@ -540,10 +540,16 @@ recording: {rate: 100}
     server.end()
 
 
+rod = ('<robot name="l"><link name="b"/><joint name="j" type="continuous"><parent link="b"/><child link="c"/>'
+       '<axis xyz="0 1 0"/></joint><link name="c"><inertial><origin xyz="0 0 1"/><mass value="1"/>'
+       '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>')
+
+
 def machines():
     server = Server("arm7")
     c = server.client()
     check(c.scene["source"] == "model" and not c.state["playing"], "a machine begins paused")
+    check("gravity: [0, 0, -9.81]" in c.scene["scenario"], f"short numbers: {c.scene['scenario']}")
     joint = next(b for b in c.scene["bodies"] if b.get("joint", {}).get("nq") == 1)["joint"]
     before = Frame(c.ask(what="frame", t=0))
     c.command(what="joint", q=joint["q"], value=0.5)
@@ -559,6 +565,24 @@ def machines():
     check(not c.error, f"no error: {c.error}")
     c.close()
     server.end()
+
+    write("rod.urdf", rod)
+    server = Server(os.path.join(folder, "rod.urdf"))
+    c = server.client()
+    check(c.scene["title"] == "rod.urdf", f"a file's page is called by its name alone: {c.scene['title']}")
+    c.close()
+    server.end()
+
+    # meshes that are missing: told once, and before the address
+    mesh = '<visual><geometry><mesh filename="package://gone/%d.stl"/></geometry></visual>'
+    write("bare.urdf", rod.replace("</link></robot>", "".join(mesh % i for i in range(7)) + "</link></robot>"))
+    both = subprocess.Popen([program, "view", "bare.urdf"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    servers.append(both)
+    said = [both.stdout.readline() for _ in range(2)]
+    both.send_signal(signal.SIGINT)
+    said += both.communicate(timeout=20 * slack)[0].splitlines()
+    check(len(said) == 2 and said[0].startswith("soa view: note: 7 meshes of package 'gone' are not found: ")
+          and said[1].startswith("http://"), f"missing meshes are told once, before the address: {said}")
 
     server = Server("four-bar")
     c = server.client()
@@ -601,9 +625,7 @@ def replays():
 
     # a record whose scenario cannot be opened: plots only
     write("lost.yaml", "name: lost\nduration: 0.2\nparts: [{name: a, model: lost.urdf}]\nrecording: {rate: 100}\n")
-    write("lost.urdf", '<robot name="l"><link name="b"/><joint name="j" type="continuous"><parent link="b"/><child link="c"/>'
-          '<axis xyz="0 1 0"/></joint><link name="c"><inertial><origin xyz="0 0 1"/><mass value="1"/>'
-          '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>')
+    write("lost.urdf", rod)
     soa("sim", "lost.yaml", "-q", "-o", "lost.soalog")
     os.remove(os.path.join(folder, "lost.urdf"))
     server = Server("lost.soalog")
@@ -612,7 +634,18 @@ def replays():
     check(c.ask(what="overview", signals=[0], t0=0, t1=1, columns=10), "and they are there")
     check(not c.ask(what="frame", t=0) and c.error, "no frames")
     c.close()
-    server.end()
+    said = server.end()
+    check("soa view: note: plots only.  The machine cannot be shown: " in said, f"and it is said: {said}")
+    # no record, and half of one
+    write("text.soaj", "hello")
+    write("empty.soalog", "")
+    with open(os.path.join(folder, "cut.soalog"), "wb") as file:
+        file.write(read("lost.soalog")[:100])
+    for name in ("text.soaj", "empty.soalog", "cut.soalog"):
+        said = [subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, timeout=30 * slack)
+                for words in (("view", name), ("export", name, "--list"))]
+        check(said[0].returncode == 2 and said[0].stderr == said[1].stderr.replace("soa export", "soa view"),
+              f"{name}: the journal's own words: {said[0].stderr} {said[1].stderr}")
 
 
 # --- who is turned away -------------------------------------------------------------------------------------------------
@@ -705,12 +738,15 @@ def strangers():
     check(server.token == "a-token_of-my-own1" and server.get("/")[0] == 403, "a token from a file")
     check(server.get("/?token=a-token_of-my-own1")[0] == page_code, "lets in")
     server.end()
+    write("kept.soalog", "somebody's work")
     for words in (("drop.yaml", "--listen", "localhost"), ("drop.yaml", "--port", "0"), ("drop.yaml", "--port", "1.5"),
                   ("nothing-of-that-name",), (".",), ("drop.yaml", "--speed", "-1"), ("replay.soalog", "--until", "3"),
                   ("drop.yaml", "--token-file", "drop.yaml"), ("drop.yaml", "--listen", "192.0.2.77"),
-                  ("drop.yaml", "--record", "no/such/folder/x.soalog")):
+                  ("drop.yaml", "--record", "no/such/folder/x.soalog"), ("drop.yaml", "--record", "kept.soalog")):
         done = subprocess.run([program, "view", *words], cwd=folder, capture_output=True, text=True, timeout=30 * slack)
         check(done.returncode == 2 and done.stderr.startswith("soa view: ") and "Sanitizer" not in done.stderr, f"refused: {words}: {done.returncode} {done.stderr}")
+    check("kept.soalog exists; remove it or name another" in done.stderr, f"a record that exists: {done.stderr}")
+    check(read("kept.soalog") == b"somebody's work", "is left as it is")
 
 
 # --- hostile, slow and lost clients ---------------------------------------------------------------------------------------

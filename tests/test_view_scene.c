@@ -1,6 +1,7 @@
 /* test_view_scene.c  the viewer's scene and frames: JSON that is whole and consistent, places and momenta held against the
  * library's own calls and an independent sum, records with NaN, reports. */
 #include "report.h"
+#include "session.h"
 #include "worlds.h"
 
 #include <jansson.h>
@@ -153,6 +154,11 @@ static json_t *checked_scene(view_scene *scene, const soa_model *model) {
     json_array_foreach(json_object_get(j, "constraints"), i, item) {
         assert_true(number(item, "body_a") >= 0 && number(item, "body_a") < count);
         assert_true(number(item, "body_b") >= 0 && number(item, "body_b") < count);
+        if (json_object_get(item, "place_a")) {
+            numbers(item, "place_a", place, 7), unit(place + 3);
+            numbers(item, "place_b", place, 7), unit(place + 3);
+        } else
+            assert_null(json_object_get(item, "joint"));
     }
     json_array_foreach(json_object_get(j, "signals"), i, item) text(item, "name"), text(item, "unit");
     json_array_foreach(json_object_get(j, "events"), i, item) number(item, "t"), text(item, "kind"), text(item, "text");
@@ -377,6 +383,11 @@ static void every_scenario(void **unused) {
                     near("place", f.place[b][e], kept[k].place[b][e], 1e-7 * (1 + fabs(f.place[b][e])));
             /* forces: whole shapes' in the record, single points in the world; those of one partner are the same */
             assert_int_equal(f.contacts > 0, kept[k].contacts > 0);
+            for (int a = 0; a < kept[k].contacts; ++a) { /* told for a shape that the record tells of */
+                int told = 0;
+                for (int c = 0; c < f.contacts; ++c) told = told || f.contact[c][6] == kept[k].contact[a][6];
+                assert_true(told);
+            }
         }
         OK(view_frame_of_log(replay.scene, 5, -1, &out, &report)); /* before the first: the first */
         read_frame(&out, &f), out.size = 0;
@@ -439,13 +450,100 @@ static void recorded_contacts(void **unused) {
     read_frame(&out, &back), out.size = 0;
     assert_int_equal(live.contacts, 2);
     assert_int_equal(back.contacts, 2);
-    for (int i = 0; i < 2; ++i) { /* the world says it for the floor, the record for the ball */
-        const double *x = live.contact[i], *y = back.contact[i], sign = x[6] == y[6] ? 1 : -1;
-        assert_true((x[6] == y[6] && x[7] == y[7]) || (x[6] == y[7] && x[7] == y[6]));
-        for (int k = 0; k < 3; ++k) near("point", y[k], x[k], 1e-6), near("force", y[3 + k], sign * x[3 + k], 1e-5);
-        near("weight", fabs(y[5]), y[6] == 1 ? 9.81 : 19.62, 0.1);
+    for (int i = 0; i < 2; ++i) { /* both for the ball, although the scenario names the floor first */
+        const double *x = live.contact[i], *y = back.contact[i];
+        assert_true(x[6] == y[6] && x[7] == y[7] && y[6] > 0 && y[7] == 0);
+        for (int k = 0; k < 3; ++k) near("point", y[k], x[k], 1e-6), near("force", y[3 + k], x[3 + k], 1e-5);
+        near("weight", y[5], y[6] == 1 ? 9.81 : 19.62, 0.1);
     }
     out_free(&out), view_replay_close(&replay), closed(&s), unlink(path);
+}
+
+/* Balls that meet one another more often than the table: it is the table that is left out, and all balls are told. */
+static void world_left_out(void **unused) {
+    (void)unused;
+    stage s =
+        opened("duration: 1\nparts:\n  - {name: table, fixed: true, body: {}}\n"
+               "  - {name: a, body: {mass: 1, sphere: 0.05}, place: [0, 0, 0.0502]}\n"
+               "  - {name: b, body: {mass: 1, sphere: 0.05}, place: [1, 0, 0.0502]}\n"
+               "  - {name: c, body: {mass: 1, sphere: 0.05}, place: [2, 0, 0.0502]}\n"
+               "shapes:\n  - {name: skin_a, on: a, sphere: 0.05}\n  - {name: skin_b, on: b, sphere: 0.05}\n"
+               "  - {name: skin_c, on: c, sphere: 0.05}\n  - {name: cloth, on: table, plane: {}}\n"
+               "contacts: [{between: [skin_a, skin_b], law: linear, stiffness: 2000, damping: 200},\n"
+               "           {between: [skin_a, skin_c], law: linear, stiffness: 2000, damping: 200},\n"
+               "           {between: [skin_b, skin_c], law: linear, stiffness: 2000, damping: 200},\n"
+               "           {between: [skin_a, cloth], law: linear, stiffness: 2000, damping: 200, margin: 1 mm}]\n"
+               "recording: {rate: 100}\n");
+    soa_report report = {.body = -1};
+    view_scene *scene = NULL;
+    const view_source source = {.kind = "scenario", .live = 1, .scenario = s.scenario, .world = s.world};
+    OK(view_scene_create(&source, &scene, &report));
+    for (int swap = 0; swap < 2; ++swap) {
+        const soa_world_contact touch = {.shape_a = swap ? "cloth" : "skin_a",
+                                         .shape_b = swap ? "skin_a" : "cloth",
+                                         .normal = {0, 0, swap ? -1 : 1},
+                                         .pressure = 3};
+        view_contact told;
+        view_contact_of(scene, &touch, &told);
+        assert_true(told.a == view_shape_of(scene, "skin_a") && told.b == view_shape_of(scene, "cloth"));
+        near("force", told.force[2], 3, 0);
+    }
+    view_scene_free(scene), closed(&s);
+}
+
+/* A point and the z axis of a place in a drawn body, in the world. */
+static void in_world(const frame *f, const json_t *item, const char *body, const char *key, double p[3], double z[3]) {
+    double place[7], R[9], L[9];
+    const double *at = f->place[(int)number(item, body)];
+    numbers(item, key, place, 7);
+    rotation(at + 3, R), rotation(place + 3, L);
+    for (int k = 0; k < 3; ++k) {
+        p[k] = at[k] + R[3 * k] * place[0] + R[3 * k + 1] * place[1] + R[3 * k + 2] * place[2];
+        z[k] = R[3 * k] * L[2] + R[3 * k + 1] * L[5] + R[3 * k + 2] * L[8];
+    }
+}
+/* Loops are closed where the scene says: the points of both bodies meet, their axes are one. */
+static void loops_meet(void **unused) {
+    (void)unused;
+    int count = 0;
+    for (int i = 0; soa_stock_name(i); ++i) {
+        const char *name = soa_stock_name(i);
+        view_machine machine;
+        soa_report report = {.body = -1};
+        if (strchr(name, ':')) continue;
+        if (view_machine_open(name, 0, &machine, &report)) fail_msg("%s: %s", name, report.text);
+        if (machine.scenario.constraint_count) {
+            soa_world *world = NULL;
+            view_scene *scene = NULL;
+            if (soa_world_create(&machine.scenario, &world, &report)) fail_msg("%s: %s", name, report.text);
+            const view_source source = {.kind = "model", .live = 1, .scenario = &machine.scenario, .world = world};
+            OK(view_scene_create(&source, &scene, &report));
+            json_t *j = checked_scene(scene, soa_world_model(world)), *item;
+            static frame f;
+            app_out out;
+            size_t n;
+            out_start(&out, -1);
+            OK(view_frame_of_world(scene, 0, world, &out));
+            read_frame(&out, &f);
+            json_array_foreach(json_object_get(j, "constraints"), n, item) {
+                double a[3], b[3], za[3], zb[3], same = 0;
+                if (!json_object_get(item, "joint")) continue;
+                const char *joint = text(item, "joint");
+                in_world(&f, item, "body_a", "place_a", a, za), in_world(&f, item, "body_b", "place_b", b, zb);
+                for (int k = 0; k < 3; ++k) same += za[k] * zb[k];
+                if (strstr(" revolute universal spherical fixed ", joint))
+                    for (int k = 0; k < 3; ++k) near(name, b[k], a[k], 1e-5);
+                if (strstr(" revolute prismatic helical cylindrical planar fixed ", joint)) near(name, same, 1, 1e-5);
+                if (!strcmp(joint, "universal")) near(name, same, 0, 1e-5);
+                ++count;
+            }
+            printf("  %s\n", name);
+            json_decref(j), out_free(&out), view_scene_free(scene), soa_world_free(world);
+        }
+        view_machine_free(&machine);
+    }
+    assert_true(count > 0);
+    printf("  %d loops\n", count);
 }
 
 /* --- reports ------------------------------------------------------------------------------------------------------ */
@@ -516,8 +614,61 @@ static void reports(void **unused) {
     unlink(path);
 }
 
+/* A byte flipped anywhere: up to the damage the overview is that of the good log, behind it there is nothing; where only the
+ * tree is damaged, everything. */
+static void damaged_logs(void **unused) {
+    (void)unused;
+    enum { SAMPLES = 20000, COLUMNS = 50 };
+    char path[] = "/tmp/soa-view-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    make_log(path, "", 2, SAMPLES, 0);
+    static double low[2][2 * COLUMNS], high[2][2 * COLUMNS];
+    const double t1 = 0.001 * (SAMPLES - 1);
+    soa_report report = {.body = -1};
+    int cut = 0, whole = 0;
+    for (int trial = 0; trial <= 60; ++trial) { /* the good log first */
+        FILE *file = fopen(path, "r+b");
+        assert_non_null(file);
+        fseek(file, 0, SEEK_END);
+        const long at = (long)((0.1 + 0.8 * uniform()) * (double)ftell(file));
+        fseek(file, at, SEEK_SET);
+        const int was = fgetc(file);
+        fseek(file, at, SEEK_SET);
+        if (trial) fputc(was ^ 16, file);
+        fclose(file);
+        soa_log *log = NULL;
+        view_damage damage = {0};
+        const int k = trial > 0;
+        OK(soa_log_open(path, &log, &report));
+        OK(view_damage_overview(log, NULL, 2, 0, t1, COLUMNS, low[k], high[k], &damage, &report));
+        const int end = damage.found ? (int)(damage.last / t1 * COLUMNS) : COLUMNS;
+        if (trial) cut += damage.found, whole += !damage.found;
+        if (damage.found) {
+            near("samples and time", damage.last, 0.001 * (double)(damage.good - 1), 1e-9);
+            assert_true(damage.byte > 0 && damage.byte <= at);
+        }
+        for (int s = 0; s < 2; ++s)
+            for (int c = 0; c < COLUMNS && trial; ++c) {
+                const int i = COLUMNS * s + c;
+                if (c < end) assert_true(low[1][i] == low[0][i] && high[1][i] == high[0][i]);
+                if (c > end) assert_true(isnan(low[1][i]) && isnan(high[1][i]));
+            }
+        soa_log_close(log);
+        file = fopen(path, "r+b");
+        assert_non_null(file);
+        fseek(file, at, SEEK_SET), fputc(was, file), fclose(file);
+    }
+    printf("  %d cut at the damage, %d shown whole\n", cut, whole);
+    assert_true(cut > 0);
+    unlink(path);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_model), cmocka_unit_test(every_scenario),
-                                       cmocka_unit_test(recorded_contacts), cmocka_unit_test(reports)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_model),       cmocka_unit_test(every_scenario),
+                                       cmocka_unit_test(recorded_contacts), cmocka_unit_test(world_left_out),
+                                       cmocka_unit_test(loops_meet),        cmocka_unit_test(reports),
+                                       cmocka_unit_test(damaged_logs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,22 +141,21 @@ static soa_status read_values(sketch *s, soa_report *report) {
     const chart *w = s->what;
     const size_t n = (size_t)w->signal_count;
     int64_t after = 0, got = 0;
-    soa_status status = soa_log_find(w->log, w->from, &s->first, report);
-    if (!status) status = soa_log_find(w->log, nextafter(w->to, INFINITY), &after, report);
+    soa_status status = view_damage_find(w->log, w->from, w->to, &s->first, &after, report);
     if (status) return status;
     const int64_t count = after - s->first;
     if (count <= MOST) {
         s->t = malloc(((size_t)count + 1) * sizeof *s->t);
         s->values = malloc(((size_t)count * n + 1) * sizeof *s->values);
         if (!s->t || !s->values) return SOA_E_MEMORY;
-        status = soa_log_read(w->log, s->first, count, s->order, w->signal_count, s->t, s->values, &got, report);
+        status = view_damage_read(w->log, s->first, count, s->order, w->signal_count, s->t, s->values, &got, w->damage,
+                                  report);
         s->count = got;
-        if (status == SOA_E_CHECKSUM && got) status = SOA_OK; /* what stands before the damage */
     } else {
         s->values = malloc(2 * n * COLUMNS * sizeof *s->values);
         if (!s->values) return SOA_E_MEMORY;
-        status = soa_log_overview(w->log, s->order, w->signal_count, w->from, w->to, COLUMNS, s->values,
-                                  s->values + n * COLUMNS, report);
+        status = view_damage_overview(w->log, s->order, w->signal_count, w->from, w->to, COLUMNS, s->values,
+                                      s->values + n * COLUMNS, w->damage, report);
     }
     for (int p = 0; p < s->panel_count && !status; ++p) {
         double low = INFINITY, high = -INFINITY;

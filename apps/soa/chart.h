@@ -1,6 +1,7 @@
 /* chart.h  signals of a log as a picture for papers: SVG, PDF or PNG from one drawing (cairo). */
 #ifndef SOA_CHART_H
 #define SOA_CHART_H
+#include "damage.h"
 #include "out.h"
 #include "soa/journal.h"
 
@@ -8,12 +9,13 @@ typedef struct chart {
     soa_log *log;
     const int *signals; /* numbers, in the order of their colours */
     int signal_count;
-    double from, to;   /* s */
-    const char *title; /* NULL: none */
-    int columns;       /* panels side by side */
-    double width;      /* mm */
-    double dots;       /* PNG: per inch */
-    int bands;         /* nonzero: the supervisor's phases behind the curves */
+    double from, to;     /* s */
+    const char *title;   /* NULL: none */
+    int columns;         /* panels side by side */
+    double width;        /* mm */
+    double dots;         /* PNG: per inch */
+    int bands;           /* nonzero: the supervisor's phases behind the curves */
+    view_damage *damage; /* told here, if what is drawn ends at damage; may be NULL */
 } chart;
 
 typedef enum chart_format { CHART_SVG, CHART_PDF, CHART_PNG } chart_format;

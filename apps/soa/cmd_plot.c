@@ -61,7 +61,9 @@ static int plot(soa_log *log, const app_args *args, const char *path) {
     soa_log_get(log, &info);
     if (!info.samples) return app_fail(&app_plot, "%s has no samples", args->word[0]);
     double columns = 1;
+    view_damage damage = {0};
     chart what = {.log = log,
+                  .damage = &damage,
                   .from = info.first,
                   .to = info.last,
                   .title = args->value[TITLE],
@@ -97,6 +99,12 @@ static int plot(soa_log *log, const app_args *args, const char *path) {
         code = app_fail(&app_plot, "%s", report.text[0] ? report.text : soa_status_text(s));
     else
         code = app_write_file(&app_plot, path, out.data, out.size);
+    if (what.to >= info.last) view_damage_of_end(log, &damage);
+    if (code == APP_OK && damage.found) {
+        char text[160];
+        view_damage_text(&damage, text);
+        app_fail(&app_plot, "note: %s", text);
+    }
     if (code == APP_OK)
         printf("%s: %d signal%s, %g s to %g s\n", path, what.signal_count, what.signal_count == 1 ? "" : "s", what.from,
                what.to);

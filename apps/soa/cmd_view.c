@@ -18,7 +18,7 @@ enum { OPEN, RECORD, UNTIL, SPEED, PAUSED, SEED, CASE, FLOATING, PORT, LISTEN, T
 
 static const app_option options[] = {
     {"--open", NULL, NULL, "open the page in the browser (xdg-open)"},
-    {"--record", "-o", "LOG", "keep the record of a live run in this journal"},
+    {"--record", "-o", "LOG", "keep the record of a live run in this journal, a new file"},
     {"--until", NULL, "T", "a live run ends at this time, s, instead of the scenario's duration"},
     {"--speed", NULL, "X", "times real time, 0: as fast as it goes; default 1"},
     {"--paused", NULL, NULL, "a live run waits until it is started in the page; models always do"},
@@ -111,7 +111,7 @@ static int open_shown(const app_args *args, shown *what) {
     struct stat about;
     const int is_file = !stat(spec, &about);
     if (is_file && S_ISDIR(about.st_mode)) return app_fail(&app_view, "%s is a folder", spec);
-    if (is_file && is_journal(spec)) {
+    if (is_file && (ends_with(spec, ".soalog") || ends_with(spec, ".soaj") || is_journal(spec))) {
         what->how.log = spec;
         return APP_OK;
     }
@@ -134,7 +134,8 @@ static int open_shown(const app_args *args, shown *what) {
         return app_fail(&app_view, "%s%s%s", named ? "" : spec, named ? "" : ": ", report.text);
     }
     what->is_machine = 1, what->how.kind = "model", what->how.scenario = &what->machine.scenario;
-    what->how.spec = what->how.title = spec;
+    const char *slash = strrchr(spec, '/');
+    what->how.spec = spec, what->how.title = slash && slash[1] ? slash + 1 : spec;
     return APP_OK;
 }
 static void close_shown(shown *what) {
@@ -186,15 +187,17 @@ static int serve(const app_args *args, shown *what, view_server_options *how) {
     if (view_session_open(&what->how, &session, &report))
         code = app_fail(&app_view, "%s", report.text);
     else {
+        const char *why = view_session_why(session);
+        if (why) app_fail(&app_view, "note: plots only.  %s", why);
+        const char *note;
+        for (int i = 0; (note = view_scene_note(view_session_scene(session), i)); ++i)
+            fprintf(stderr, "soa view: note: %s\n", note);
         printf("%s\n", view_server_address(server));
         if (fflush(stdout)) code = app_fail(&app_view, "standard output: %s", strerror(errno));
         if (isatty(2)) fprintf(stderr, "open this address in a browser; Ctrl-C ends\n");
         if (!view_page_size)
             fprintf(stderr, "soa view: this program was built without its page (node and npm were missing); only the "
                             "socket answers\n");
-        const char *note;
-        for (int i = 0; (note = view_scene_note(view_session_scene(session), i)); ++i)
-            fprintf(stderr, "soa view: note: %s\n", note);
         if (args->value[OPEN]) open_browser(view_server_address(server));
         if (code == APP_OK && view_server_run(server, session, &report)) code = app_fail(&app_view, "%s", report.text);
         if (view_session_close(session, &report)) code = app_fail(&app_view, "%s", report.text);
@@ -227,6 +230,9 @@ static int run(int argc, char **argv) {
         if (what.how.log && (args.value[RECORD] || args.value[UNTIL] || args.value[SEED] || args.value[CASE]))
             code = app_fail(&app_view, "%s is a record: --record, --until, --seed and --case are for live runs",
                             args.word[0]);
+        struct stat about;
+        if (code == APP_OK && args.value[RECORD] && !lstat(args.value[RECORD], &about))
+            code = app_fail(&app_view, "%s exists; remove it or name another", args.value[RECORD]);
         view_server_options how = {.address = args.value[LISTEN],
                                    .port = (int)port,
                                    .token = token[0] ? token : NULL,

@@ -150,6 +150,16 @@ soa_status view_frame(view_scene *s, uint32_t id, const view_state *state, app_o
     return finish(out, before, SOA_OK);
 }
 
+void view_contact_of(const view_scene *s, const soa_world_contact *from, view_contact *to) {
+    const int a = view_shape_of(s, from->shape_a), b = view_shape_of(s, from->shape_b);
+    const int swap = a >= 0 && b >= 0 && s->shown[b] && !s->shown[a];
+    to->a = swap ? b : a, to->b = swap ? a : b;
+    for (int k = 0; k < 3; ++k) {
+        const double force = from->pressure * from->normal[k] + from->tangential[k];
+        to->point[k] = from->point[k], to->force[k] = swap ? -force : force;
+    }
+}
+
 soa_status view_frame_of_world(view_scene *s, uint32_t id, const soa_world *w, app_out *out) {
     if (!s || !w) return SOA_E_ARGUMENT;
     const int most = soa_world_contacts(w, NULL, 0);
@@ -158,13 +168,7 @@ soa_status view_frame_of_world(view_scene *s, uint32_t id, const soa_world *w, a
     soa_status status = SOA_E_MEMORY;
     if (now && contacts) {
         soa_world_contacts(w, now, most);
-        for (int i = 0; i < most; ++i) {
-            contacts[i].a = view_shape_of(s, now[i].shape_a), contacts[i].b = view_shape_of(s, now[i].shape_b);
-            for (int k = 0; k < 3; ++k) {
-                contacts[i].point[k] = now[i].point[k];
-                contacts[i].force[k] = now[i].pressure * now[i].normal[k] + now[i].tangential[k];
-            }
-        }
+        for (int i = 0; i < most; ++i) view_contact_of(s, &now[i], &contacts[i]);
         const view_state state = {.t = soa_world_time(w),
                                   .phase = view_phase_of(s, soa_world_phase(w)),
                                   .q = soa_world_q(w),
@@ -248,7 +252,8 @@ soa_status view_overview(view_scene *s, uint32_t id, const int *signals, int sig
     const size_t n = (size_t)signal_count * (size_t)columns;
     double *low = malloc((2 * n + 1) * sizeof *low), *high = low ? low + n : NULL;
     soa_status status = low ? SOA_OK : fail(report, SOA_E_MEMORY, "no memory for so many columns");
-    if (!status) status = soa_log_overview(s->from.log, list, signal_count, t0, t1, columns, low, high, report);
+    if (!status)
+        status = view_damage_overview(s->from.log, list, signal_count, t0, t1, columns, low, high, &s->damage, report);
     if (!status) {
         const size_t before = out->size;
         put_u32(out, 2), put_u32(out, id), put_u32(out, (uint32_t)columns), put_u32(out, (uint32_t)signal_count);
@@ -268,8 +273,7 @@ soa_status view_samples(view_scene *s, uint32_t id, const int *signals, int sign
     int *list = signal_list(s->from.log, signals, &signal_count, report);
     if (!list) return SOA_E_ARGUMENT;
     int64_t first = 0, after = 0, got = 0;
-    soa_status status = soa_log_find(s->from.log, t0, &first, report);
-    if (!status) status = soa_log_find(s->from.log, nextafter(t1, INFINITY), &after, report);
+    soa_status status = view_damage_find(s->from.log, t0, t1, &first, &after, report);
     int64_t count = after > first ? after - first : 0;
     const int64_t room = most / (signal_count > 0 ? signal_count : 1);
     const int more = count > room;
@@ -281,8 +285,7 @@ soa_status view_samples(view_scene *s, uint32_t id, const int *signals, int sign
         if (!t || !values) status = fail(report, SOA_E_MEMORY, "no memory for so many samples");
     }
     if (!status && count) /* what stands before a damaged record is shown */
-        if ((status = soa_log_read(s->from.log, first, count, list, signal_count, t, values, &got, report)) && got)
-            status = SOA_OK;
+        status = view_damage_read(s->from.log, first, count, list, signal_count, t, values, &got, &s->damage, report);
     if (!status) {
         const size_t before = out->size;
         put_u32(out, 3), put_u32(out, id), put_u32(out, (uint32_t)got), put_u32(out, (uint32_t)signal_count);

@@ -26,6 +26,16 @@ static void part_name(const char *spec, char name[32]) {
     if (!n || !strcmp(name, "world")) strcpy(name, "machine");
 }
 
+/* With as many digits as it takes to be read back to the same number. */
+static void put_shortest(app_out *out, double x) {
+    char number[NUMBER_ROOM];
+    for (int digits = 1; digits <= 17; ++digits) {
+        snprintf(number, sizeof number, "%.*g", digits, x);
+        if (strtod(number, NULL) == x) break;
+    }
+    out_text(out, number);
+}
+
 /* "part.name" of frames and joints that the model knows by number. */
 static soa_status name_constraints(view_machine *m, const soa_model *model, const char *part) {
     const size_t n = (size_t)m->constraints.count;
@@ -70,7 +80,9 @@ soa_status view_machine_open(const char *spec, int floating, view_machine *m, so
     char *file = realpath(spec, NULL); /* shipped ones are known by name */
     out_text(&text, "name: "), out_string(&text, part);
     out_text(&text, "\ntext: "), out_string(&text, soa_model_name(model));
-    out_text(&text, "\nduration: 3600\ngravity: "), out_vector(&text, g, 3);
+    out_text(&text, "\nduration: 3600\ngravity: [");
+    for (int k = 0; k < 3; ++k) out_text(&text, k ? ", " : ""), put_shortest(&text, g[k]);
+    out_char(&text, ']');
     out_text(&text, "\nparts:\n  - {name: "), out_string(&text, part);
     out_format(&text, ", floating: %s, model: ", floating ? "true" : "false");
     out_string(&text, file ? file : spec);

@@ -56,7 +56,7 @@ static int64_t sample_of(int64_t frame, int64_t frames, int64_t samples) {
 
 /* How many frames fit: by the size of some of them. */
 static soa_status plan_frames(view_scene *scene, int64_t samples, size_t budget, app_out *message, int64_t *frames,
-                              soa_report *report) {
+                              size_t *size, soa_report *report) {
     enum { TRIED = 64 };
     const int64_t tried = samples < TRIED ? samples : TRIED;
     size_t most = 0, sum = 0;
@@ -73,15 +73,26 @@ static soa_status plan_frames(view_scene *scene, int64_t samples, size_t budget,
     }
     const double each = 0.5 * ((double)most + (double)sum / (double)tried), fit = floor((double)budget / each);
     *frames = fit < (double)samples ? (int64_t)fit : samples;
+    *size = (size_t)fmin((double)*frames * (double)most, (double)(budget + budget / 8));
     return SOA_OK;
 }
 
 static soa_status put_frames(view_replay *r, int64_t samples, int64_t frames, size_t budget,
                              view_report_progress_fn *progress, void *user, base64 *to, app_out *message,
                              view_report_result *result, size_t *used, soa_report *report) {
-    for (int64_t i = 0; i < frames && *used < budget + budget / 8; ++i) {
-        const soa_status s = view_frame_of_sample(r->scene, 0, sample_of(i, frames, samples), message, report);
-        if (s == SOA_E_CHECKSUM) continue;
+    const view_damage *damage = view_scene_damage(r->scene);
+    int left_out = 0;
+    for (int64_t i = 0; i < frames && *used < budget; ++i) {
+        const int64_t sample = sample_of(i, frames, samples);
+        if (damage->found && sample >= damage->good) break; /* as the signals */
+        const soa_status s = view_frame_of_sample(r->scene, 0, sample, message, report);
+        if (s == SOA_E_CHECKSUM) {
+            const char *at = report ? strstr(report->text, "damaged at byte") : NULL;
+            char text[160];
+            snprintf(text, sizeof text, "%.60s: frames from there are left out", at ? at : "damaged");
+            if (!left_out++) view_scene_add_note(r->scene, text);
+            continue;
+        }
         if (s) return s;
         *used += message->size + 8;
         put_message(to, message);
@@ -92,8 +103,8 @@ static soa_status put_frames(view_replay *r, int64_t samples, int64_t frames, si
     return SOA_OK;
 }
 
-static soa_status put_signals(view_replay *r, const soa_log_info *info, size_t budget, base64 *to, app_out *message,
-                              view_report_result *result, soa_report *report) {
+static soa_status make_signals(view_replay *r, const soa_log_info *info, size_t budget, app_out *message,
+                               view_report_result *result, soa_report *report) {
     const double n = (double)info->samples, count = info->signal_count, all = 8 * n * (count + 1) + 4 * count + 64;
     if (!info->samples || !info->signal_count) return SOA_OK;
     soa_status s;
@@ -108,7 +119,14 @@ static soa_status put_signals(view_replay *r, const soa_log_info *info, size_t b
         result->columns = (int64_t)fmin(fmin(columns, COLUMNS_MOST), 2 * n);
         s = view_overview(r->scene, 0, NULL, 0, info->first, info->last, (int)result->columns, message, report);
     }
-    if (!s) put_message(to, message);
+    view_damage damage = *view_scene_damage(r->scene);
+    view_damage_of_end(r->log, &damage);
+    if (!s && damage.found) {
+        char text[160];
+        view_damage_text(&damage, text);
+        view_scene_add_note(r->scene, text);
+        s = view_scene_add_summary(r->scene, "the record is", text);
+    }
     return s;
 }
 
@@ -139,22 +157,24 @@ soa_status view_report_build(view_replay *r, const char *page, size_t page_size,
     soa_log_get(r->log, &info);
     result->samples = info.samples, result->signals = info.signal_count;
     const size_t before = out->size, cut = end_of_body(page, page_size);
-    app_out scene, message, data;
-    out_start(&scene, -1), out_start(&message, -1), out_start(&data, -1);
+    app_out scene, message, signals, data;
+    out_start(&scene, -1), out_start(&message, -1), out_start(&signals, -1), out_start(&data, -1);
     /* the messages first: what they leave out is told in the scene */
     soa_status s = view_scene_json(r->scene, &scene);
     const size_t taken = page_size + scene.size + scene.size / 8 + SPARE; /* "<" is longer when escaped */
     const size_t raw = !s && taken < VIEW_REPORT_MOST ? (VIEW_REPORT_MOST - taken) / 4 * 3 : 0;
     if (!s && raw < 100000) s = fail(report, SOA_E_MEMORY, "the scene alone is too large for a report");
     base64 to = {.out = &data};
-    size_t used = 0;
-    if (!s && view_body_count(r->scene)) {
-        const size_t budget = raw / 2 < FRAMES ? raw / 2 : FRAMES;
-        int64_t frames = 0;
-        s = plan_frames(r->scene, info.samples, budget, &message, &frames, report);
-        if (!s) s = put_frames(r, info.samples, frames, budget, progress, user, &to, &message, result, &used, report);
-    }
-    if (!s) s = put_signals(r, &info, raw > used ? raw - used : 0, &to, &message, result, report);
+    size_t used = 0, planned = 0, budget = raw / 2 < FRAMES ? raw / 2 : FRAMES;
+    int64_t frames = 0;
+    if (!s && view_body_count(r->scene))
+        s = plan_frames(r->scene, info.samples, budget, &message, &frames, &planned, report);
+    /* signals are made before the frames: they tell where a log is damaged */
+    if (!s) s = make_signals(r, &info, raw > planned ? raw - planned : 0, &signals, result, report);
+    budget += budget / 8;
+    if (!s && raw < signals.size + budget) budget = raw > signals.size ? raw - signals.size : 0;
+    if (!s) s = put_frames(r, info.samples, frames, budget, progress, user, &to, &message, result, &used, report);
+    if (!s && signals.size) put_message(&to, &signals);
     if (!s && to.count) put_group(&to);
     if (!s) scene.size = 0, s = view_scene_json(r->scene, &scene);
     if (!s && data.error) s = SOA_E_MEMORY;
@@ -171,7 +191,7 @@ soa_status view_report_build(view_replay *r, const char *page, size_t page_size,
         if (progress) progress(user, 1);
     }
     if (s == SOA_E_MEMORY && report && !report->text[0]) fail(report, s, soa_status_text(s));
-    out_free(&scene), out_free(&message), out_free(&data);
+    out_free(&scene), out_free(&message), out_free(&signals), out_free(&data);
     if (s) out->size = before;
     return s;
 }

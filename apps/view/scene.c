@@ -58,6 +58,9 @@ void view_note(view_scene *scene, const char *format, ...) {
 void view_scene_add_note(view_scene *scene, const char *text) {
     view_note(scene, "%s", text);
 }
+const view_damage *view_scene_damage(const view_scene *scene) {
+    return &scene->damage;
+}
 const char *view_scene_note(const view_scene *scene, int index) {
     return index >= 0 && index < scene->note_count ? scene->notes[index] : NULL;
 }
@@ -205,13 +208,23 @@ static void coordinate_name(const soa_body_info *info, int rates, int k, char na
         snprintf(name, 600, "%s.%s.%d", group, info->joint, k);
 }
 
-/* Which shapes' recorded forces are drawn.  Each contact is felt by two shapes, so one of each pair is enough: shapes that
- * meet many others (the hull that fingers touch) are left out where all of those are shown. */
-static soa_status choose_recorded(view_scene *s, int *partner, int *shown) {
+/* Which shapes' recorded forces are drawn.  Each contact is felt by two shapes, so one of each pair is enough: shapes of
+ * the world (a table), then those that meet many others (the hull that fingers touch), are left out where all of their
+ * partners are shown. */
+static int ranks_before(const view_scene *s, const int *degree, int i, int j) {
+    const int world_i = !s->shapes[i].body, world_j = !s->shapes[j].body;
+    return world_i != world_j ? world_i : degree[i] > degree[j];
+}
+static soa_status choose_recorded(view_scene *s) {
     const int n = s->contact_shapes;
     int *degree = calloc((size_t)n + 1, sizeof *degree);
-    if (!degree) return SOA_E_MEMORY;
-    for (int i = 0; i < n; ++i) partner[i] = -1, shown[i] = 0;
+    int *partner = s->partner = malloc(((size_t)n + 1) * sizeof *partner);
+    int *shown = s->shown = calloc((size_t)n + 1, sizeof *shown);
+    if (!degree || !partner || !shown) {
+        free(degree);
+        return SOA_E_MEMORY;
+    }
+    for (int i = 0; i < n; ++i) partner[i] = -1;
     for (int i = 0; i < s->pair_count; ++i) {
         const int a = s->pairs[i].a, b = s->pairs[i].b;
         ++degree[a], ++degree[b];
@@ -221,10 +234,10 @@ static soa_status choose_recorded(view_scene *s, int *partner, int *shown) {
     int taking_part = 0;
     for (int i = 0; i < n; ++i) taking_part += shown[i];
     if (taking_part > VIEW_RECORDED) memset(shown, 0, (size_t)n * sizeof *shown); /* so many are not recorded */
-    for (int done = 0; done < n && taking_part <= VIEW_RECORDED; ++done) {        /* from the one with most pairs on */
+    for (int done = 0; done < n && taking_part <= VIEW_RECORDED; ++done) {        /* in the order above */
         int most = -1;
         for (int i = 0; i < n; ++i)
-            if (degree[i] > 0 && (most < 0 || degree[i] > degree[most])) most = i;
+            if (degree[i] > 0 && (most < 0 || ranks_before(s, degree, i, most))) most = i;
         if (most < 0) break;
         int covered = 1;
         for (int i = 0; i < s->pair_count && covered; ++i) {
@@ -244,9 +257,7 @@ static soa_status open_columns(view_scene *s) {
     const size_t n = (size_t)s->contact_shapes, most = (size_t)s->nq + (size_t)s->nv + 1 + 6 * (n + 1);
     s->column = malloc(most * sizeof *s->column), s->row = calloc(most, sizeof *s->row);
     s->recorded_of = malloc((2 * n + 2) * sizeof *s->recorded_of);
-    int *partner = malloc((2 * n + 2) * sizeof *partner), *shown = partner + n + 1;
-    soa_status status =
-        s->column && s->row && s->recorded_of && partner ? choose_recorded(s, partner, shown) : SOA_E_MEMORY;
+    soa_status status = s->column && s->row && s->recorded_of ? SOA_OK : SOA_E_MEMORY;
     char name[600];
     const char *missing = NULL;
     int count = 0;
@@ -272,19 +283,18 @@ static soa_status open_columns(view_scene *s) {
         if (s->phase_column >= 0) s->column[count] = s->phase_column, s->phase_column = count++;
         s->first_recorded = count;
         for (int i = 0; i < s->contact_shapes; ++i) {
-            int at[6], all = shown[i];
+            int at[6], all = s->shown[i];
             for (int k = 0; k < 6 && all; ++k) {
                 snprintf(name, sizeof name, "contact.%s.%s", s->shapes[i].name, parts[k]);
                 all = (at[k] = soa_log_find_signal(s->from.log, name)) >= 0;
             }
             if (!all) continue;
             for (int k = 0; k < 6; ++k) s->column[count++] = at[k];
-            s->recorded_of[2 * s->recorded] = i, s->recorded_of[2 * s->recorded + 1] = partner[i];
+            s->recorded_of[2 * s->recorded] = i, s->recorded_of[2 * s->recorded + 1] = s->partner[i];
             ++s->recorded;
         }
         s->column_count = count;
     }
-    free(partner);
     return status;
 }
 
@@ -309,6 +319,7 @@ soa_status view_scene_create(const view_source *source, view_scene **scene, soa_
             soa_neutral(s->model, s->q);
         if (!status) status = open_shapes(s);
         if (!status) status = open_visuals(s);
+        if (!status) status = choose_recorded(s);
         if (!status && source->log) status = open_columns(s);
     }
     if (!status && source->scenario) {
@@ -337,7 +348,8 @@ void view_scene_free(view_scene *s) {
     for (int i = 0; i < s->summary_count; ++i) free(s->summary[i].name), free(s->summary[i].value);
     soa_work_free(s->work);
     free(s->shapes), free(s->notes), free(s->summary), free(s->phases), free(s->pairs), free(s->near), free(s->bounds);
-    free(s->pose), free(s->column), free(s->row), free(s->recorded_of), free(s->q), free(s->v), free(s->q_now);
+    free(s->partner), free(s->shown), free(s->pose), free(s->column), free(s->row), free(s->recorded_of), free(s->q),
+        free(s->v), free(s->q_now);
     free(s);
 }
 
@@ -391,6 +403,9 @@ static void put_part(const view_scene *s, app_out *out, const char *name) {
     put_text(out, "part", sc ? part : soa_model_name(s->model));
 }
 
+static int has_axis(soa_joint_type type) {
+    return type != SOA_FIXED && type != SOA_SPHERICAL && type != SOA_FREE;
+}
 static void put_body(const view_scene *s, app_out *out, int b) {
     soa_body_info info;
     soa_body(s->model, b, &info);
@@ -403,8 +418,7 @@ static void put_body(const view_scene *s, app_out *out, int b) {
     put_key(out, "inertia"), out_vector(out, info.inertia, 6);
     out_text(out, ", \"joint\": {\"name\": "), out_string(out, info.joint);
     put_text(out, "type", soa_joint_type_name(info.type));
-    if (info.type != SOA_FIXED && info.type != SOA_SPHERICAL && info.type != SOA_FREE)
-        put_key(out, "axis"), out_vector(out, info.axis, 3);
+    if (has_axis(info.type)) put_key(out, "axis"), out_vector(out, info.axis, 3);
     out_format(out, ", \"q\": %d, \"nq\": %d, \"v\": %d, \"nv\": %d", info.q_index, info.nq, info.v_index, info.nv);
     if (isfinite(info.lower)) put_number(out, "lower", info.lower);
     if (isfinite(info.upper)) put_number(out, "upper", info.upper);
@@ -510,31 +524,51 @@ static void put_frames(const view_scene *s, app_out *out) {
     }
 }
 
-static int body_of_frame(const soa_model *model, int frame) {
-    soa_frame_info info;
-    return soa_frame_get(model, frame, &info) ? 0 : info.body;
+/* `place` turned so that its z axis lies along `axis`: the shortest turn to it or, if it points down, to its opposite,
+ * and then half a turn about x. */
+static soa_frame along(const soa_frame *place, const double axis[3]) {
+    const double size = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]), up = axis[2] < 0 ? -1 : 1;
+    soa_frame turn = soa_frame_identity();
+    if (!(size > 0) || !isfinite(size)) return *place;
+    const double x = up * axis[0] / size, y = up * axis[1] / size, z = up * axis[2] / size, k = 1 / (1 + z);
+    const double R[9] = {1 - k * x * x, -up * k * x * y, up * x, -k * x * y, up * (1 - k * y * y), up * y, -x,
+                         -up * y,       up * z};
+    memcpy(turn.R, R, sizeof R);
+    return soa_frame_compose(place, &turn);
 }
-static void put_constraint(app_out *out, int index, const char *name, int a, int b) {
+static void put_constraint(const view_scene *s, app_out *out, int index, const soa_constraint_def *def,
+                           const int frames[2]) {
     char made[32];
+    const int is_loop = def->kind == SOA_LOOP;
     snprintf(made, sizeof made, "constraint %d", index + 1);
-    out_text(out, index ? ",\n  {\"name\": " : "\n  {\"name\": "), out_string(out, name && *name ? name : made);
-    out_format(out, ", \"body_a\": %d, \"body_b\": %d}", a, b);
+    out_text(out, index ? ",\n  {\"name\": " : "\n  {\"name\": ");
+    out_string(out, def->name && *def->name ? def->name : made);
+    for (int side = 0; side < 2; ++side) {
+        soa_frame_info in = {.placement = soa_frame_identity()};
+        if (frames[side] > 0 && soa_frame_get(s->model, frames[side], &in)) in.body = 0;
+        put_key(out, side ? "body_b" : "body_a"), out_format(out, "%d", in.body);
+        if (def->kind == SOA_RATIO) continue; /* it is nowhere */
+        soa_frame place = soa_frame_compose(&in.placement, side ? &def->place2 : &def->place1);
+        if (is_loop && has_axis(def->joint))
+            place = along(&place, side && def->joint == SOA_UNIVERSAL ? def->axis2 : def->axis);
+        put_place(out, side ? "place_b" : "place_a", &place);
+    }
+    if (is_loop) put_text(out, "joint", soa_joint_type_name(def->joint));
+    out_char(out, '}');
 }
 static void put_constraints(const view_scene *s, app_out *out) {
     const soa_scenario *sc = s->from.scenario;
     const soa_constraint_list *list = s->from.constraints;
     for (int i = 0; sc && i < sc->constraint_count; ++i) {
-        int body[2] = {0, 0};
+        int frames[2] = {0, 0};
         for (int side = 0; side < 2; ++side) {
             const char *name = sc->constraint_frames ? sc->constraint_frames[2 * i + side] : NULL;
-            const int frame = name && strcmp(name, "world") ? soa_find_frame(s->model, name) : 0;
-            if (frame > 0) body[side] = body_of_frame(s->model, frame);
+            if (name && strcmp(name, "world")) frames[side] = soa_find_frame(s->model, name);
         }
-        put_constraint(out, i, sc->constraints[i].name, body[0], body[1]);
+        put_constraint(s, out, i, &sc->constraints[i], frames);
     }
     for (int i = 0; !sc && list && i < list->count; ++i)
-        put_constraint(out, i, list->defs[i].name, body_of_frame(s->model, list->defs[i].frame1),
-                       body_of_frame(s->model, list->defs[i].frame2));
+        put_constraint(s, out, i, &list->defs[i], (int[]){list->defs[i].frame1, list->defs[i].frame2});
 }
 
 static void put_signals(const view_scene *s, app_out *out) {

@@ -7,6 +7,7 @@
 #ifndef VIEW_SCENE_H
 #define VIEW_SCENE_H
 
+#include "damage.h"
 #include "out.h"
 #include "soa/io.h"
 #include "soa/world.h"
@@ -33,6 +34,9 @@ void view_scene_free(view_scene *scene);
 /* Remarks, NULL past the end. */
 const char *view_scene_note(const view_scene *scene, int index);
 void view_scene_add_note(view_scene *scene, const char *text);
+
+/* Damage of the log that overviews and samples have met so far. */
+const view_damage *view_scene_damage(const view_scene *scene);
 
 /* One row of the summary.  Texts are copied. */
 soa_status view_scene_add_summary(view_scene *scene, const char *name, const char *value);
@@ -64,6 +68,9 @@ typedef struct view_state {
     int contact_count; /* those that are not finite are left out            */
     const view_contact *contacts;
 } view_state;
+
+/* A contact of the world, told for the shape that a record tells it for: live and recorded forces have one sign. */
+void view_contact_of(const view_scene *scene, const soa_world_contact *from, view_contact *to);
 
 /* A frame (message 1).  A state that is not finite is drawn where the last good one was. */
 soa_status view_frame(view_scene *scene, uint32_t id, const view_state *state, app_out *out);

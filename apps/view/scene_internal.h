@@ -1,6 +1,7 @@
 /* scene_internal.h  the scene as scene.c and frame.c see it. */
 #ifndef VIEW_SCENE_INTERNAL_H
 #define VIEW_SCENE_INTERNAL_H
+#include "damage.h"
 #include "scene.h"
 
 enum { VIEW_LINES = 64, VIEW_TRIED = 256, VIEW_CONTACTS = 512, VIEW_RECORDED = 64 };
@@ -59,12 +60,16 @@ struct view_scene {
     int *recorded_of;   /* shape, and its only partner or -1, for each     */
     int first_recorded; /* column of the first of them                     */
 
+    int *partner; /* of each contact shape: the only one it may touch, or -1 */
+    int *shown;   /* of each: contacts are told as what this shape feels     */
+
     double t_made;  /* the world's time then: it may be moving by now */
     int64_t events; /* in the last JSON */
     double *q, *v;  /* of the last good state */
     double *q_now;  /* of the one being looked at */
     int phase_count;
     const char **phases;
+    view_damage damage; /* met by overviews and samples */
     char **notes;
     int note_count;
     view_summary_row *summary;

@@ -541,6 +541,9 @@ soa_status view_session_close(view_session *s, soa_report *report) {
 view_scene *view_session_scene(view_session *s) {
     return s->scene;
 }
+const char *view_session_why(const view_session *s) {
+    return s->how.log && !view_body_count(s->scene) ? s->replay.why : NULL;
+}
 soa_log *view_session_log(view_session *s) {
     return s->log;
 }
@@ -607,14 +610,7 @@ int view_session_frame(view_session *s, uint32_t id, uint64_t *serial, app_out *
     pthread_mutex_unlock(&s->lock);
     if (!fresh) return 0;
     state.phase = phase && *phase ? view_phase_of(s->scene, phase) : -1;
-    for (int i = 0; i < state.contact_count; ++i) {
-        const soa_world_contact *c = &s->contacts_seen[i];
-        s->shown[i].a = view_shape_of(s->scene, c->shape_a), s->shown[i].b = view_shape_of(s->scene, c->shape_b);
-        for (int k = 0; k < 3; ++k) {
-            s->shown[i].point[k] = c->point[k];
-            s->shown[i].force[k] = c->pressure * c->normal[k] + c->tangential[k];
-        }
-    }
+    for (int i = 0; i < state.contact_count; ++i) view_contact_of(s->scene, &s->contacts_seen[i], &s->shown[i]);
     return view_frame(s->scene, id, &state, out) ? -1 : 1;
 }
 

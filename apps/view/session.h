@@ -33,6 +33,8 @@ soa_status view_session_open(const view_session_options *options, view_session *
 soa_status view_session_close(view_session *session, soa_report *report);
 
 view_scene *view_session_scene(view_session *session);
+/* Why a log's machine cannot be shown; NULL: it is. */
+const char *view_session_why(const view_session *session);
 /* The record; another one after each view_session_look that finds the run begun anew. */
 soa_log *view_session_log(view_session *session);
 

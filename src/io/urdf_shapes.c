@@ -29,6 +29,8 @@ typedef struct reader {
     soai_urdf_name *materials; /* sorted */
     double (*colours)[4];
     int material_count;
+    int missing; /* meshes whose files do not exist */
+    char first_missing[121];
     bool no_memory;
 } reader;
 
@@ -210,14 +212,12 @@ static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place, co
     switch (soai_urdf_find_mesh(&r->files, file, soai_urdf_line(node), &path)) {
     case SOAI_MESH_FOUND: break;
     case SOAI_MESH_NO_MEMORY: r->no_memory = true; return;
-    case SOAI_MESH_NO_PACKAGE:
-        note(r, "link '%.*s': the package of mesh '%.120s' is not found", SOAI_URDF_SHOWN, r->u.name, file);
-        return;
+    case SOAI_MESH_NO_PACKAGE: return; /* told once for each package */
     case SOAI_MESH_SCHEME:
         note(r, "link '%.*s': mesh '%.120s' is not looked for", SOAI_URDF_SHOWN, r->u.name, file);
         return;
     case SOAI_MESH_MISSING:
-        note(r, "link '%.*s': mesh '%.120s' does not exist", SOAI_URDF_SHOWN, r->u.name, file);
+        if (r->missing++ == 0) snprintf(r->first_missing, sizeof r->first_missing, "%s", file);
         xmlFree(path);
         return;
     }
@@ -274,6 +274,21 @@ static void read_shape(reader *r, const xmlNode *visual) {
     if (s != NULL) s->shape = shape;
 }
 
+/* Meshes that are not there, in one line for each cause. */
+static void tell_missing(reader *r) {
+    static const char drawn[] = "links without any other shape are drawn as rods";
+    for (const soai_urdf_package *p = r->files.packages; p != NULL; p = p->next)
+        if (p->root == NULL)
+            note(r,
+                 "%d mesh%s of package '%.*s' %s not found: it is no folder, nor named by a package.xml, beside the "
+                 "file or above; %s",
+                 p->uses, p->uses == 1 ? "" : "es", SOAI_URDF_SHOWN, p->name, p->uses == 1 ? "is" : "are", drawn);
+    if (r->missing == 1)
+        note(r, "mesh '%s' does not exist; %s", r->first_missing, drawn);
+    else if (r->missing > 1)
+        note(r, "%d meshes do not exist, the first is '%s'; %s", r->missing, r->first_missing, drawn);
+}
+
 static void read_shapes(reader *r) {
     const char *element = "collision";
     for (int i = 0; i < r->u.link_count; ++i)
@@ -286,6 +301,7 @@ static void read_shapes(reader *r) {
         for (const xmlNode *v = NULL; (v = soai_urdf_child(r->u.links[i].node, element, v)) != NULL;)
             if (!r->no_memory && r->list->count < SHAPES_MOST) read_shape(r, v);
     }
+    if (!r->no_memory) tell_missing(r);
 }
 
 soa_status soa_urdf_shapes_parse(const char *text, size_t length, const char *name, const char *directory,
