@@ -809,6 +809,7 @@ export class Scene3D {
     this.renderer.setSize(w, h, false);
     this.camera.aspect = w / h;
     this.camera.updateProjectionMatrix();
+    if (this.fitted && !this.moved && this.followed === null) this.preset('fit', true); // nobody moved the camera: all stays in sight
     this.draw(); // at once: a canvas that changes its size is empty
   }
 

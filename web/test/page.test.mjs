@@ -107,6 +107,15 @@ async function fromDisk() {
   await p.waitForTimeout(400);
   check('nothing is drawn while nothing changes', (await probe(p)).drawn === idle);
 
+  const whole = seen.orange;
+  for (const width of [900, 1280]) { // the model stays in sight
+    await p.setViewportSize({ width, height: 800 });
+    await p.waitForTimeout(400);
+    seen = await look(p, '#view3');
+    check(`report: in sight at a width of ${width}`, seen.orange > (width / 1280) ** 2 * 0.6 * whole, [whole, seen]);
+    if (width === 900) await shoot(p, 'report-900-dark');
+  }
+
   // time
   await p.locator('#play').click();
   await p.waitForTimeout(600);
