@@ -520,13 +520,23 @@ class App {
       if (scene.bodies.some((b) => b.joint?.nq === 1)) this.makeJoints(add('joints', 'Joints'));
     }
     this.makeEvents(add('events', 'Events'));
+    const notes = scene.notes.length ? el('div', { class: 'notelist' }, el('h2', {}, 'Notes'), el('ul', {}, ...scene.notes.map((n) => el('li', {}, n)))) : null;
     if (scene.summary.length) {
-      add('summary', 'Summary').append(el('table', { class: 'summary' }, el('tbody', {}, ...scene.summary.map(([a, b]) => el('tr', {}, el('th', { scope: 'row' }, a), el('td', {}, b))))));
+      add('summary', 'Summary').append(el('table', { class: 'summary' }, el('tbody', {}, ...scene.summary.map(([a, b]) => el('tr', {}, el('th', { scope: 'row' }, a), el('td', {}, b))))), ...(notes ? [notes] : []));
     }
-    if (scene.scenario || scene.text)
-      add('scenario', 'Scenario').append(el('div', { class: 'scenario' }, el('p', {}, scene.text),
+    if (scene.scenario || scene.text || (notes && !scene.summary.length))
+      add('scenario', 'Scenario').append(...(notes && !scene.summary.length ? [notes] : []), el('div', { class: 'scenario' }, el('p', {}, scene.text),
         scene.scenario ? el('details', { open: true }, el('summary', {}, 'The scenario as it was run'), el('pre', {}, scene.scenario)) : null));
+    if (notes) this.showNotes(scene.summary.length ? 'summary' : 'scenario');
     this.splitter();
+  }
+  /** What could not be shown, in one line over the 3-D view until it is closed; all of it is in a list. */
+  private showNotes(tab: string): void {
+    const { notes } = this.scene;
+    const line = el('div', { id: 'notes', role: 'status' }, el('span', { title: notes[0] }, notes[0]),
+      el('button', { type: 'button', class: 'small', click: () => this.showTab(tab) }, notes.length > 1 ? `all ${notes.length} notes` : 'notes'),
+      iconButton('close', 'close the note', () => line.remove()));
+    byId('view3').append(line);
   }
   private showTab(id: string): void {
     this.tab = id;

@@ -71,6 +71,7 @@ export interface Scene {
   time: { first: number; last: number; samples: number; tick: number };
   events: Event[];
   summary: [string, string][];
+  notes: string[];
   scenario: string;
   q: number[];
 }
@@ -175,6 +176,7 @@ export function readScene(x: unknown): Scene {
     events: readEvents(x.events),
     summary: list(x.summary).filter((r): r is unknown[] => Array.isArray(r) && r.length >= 2)
       .map((r) => [String(r[0]), String(r[1])] as [string, string]),
+    notes: list(x.notes).filter((n): n is string => typeof n === 'string' && n !== ''),
     scenario: str(x.scenario), q: list(x.q).map((v) => num(v)),
   };
 }

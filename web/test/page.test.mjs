@@ -107,6 +107,13 @@ async function fromDisk() {
   await p.waitForTimeout(400);
   check('nothing is drawn while nothing changes', (await probe(p)).drawn === idle);
 
+  check('notes are shown', (await p.locator('#notes').textContent()).includes('left_link3.stl'));
+  await p.getByRole('button', { name: 'all 2 notes' }).click();
+  check('all notes in a list', (await p.locator('#panel-summary .notelist li:visible').allTextContents()).join().includes('left_link4.stl'));
+  await shoot(p, 'notes');
+  await p.getByRole('button', { name: 'close the note' }).click();
+  check('and closed', (await p.locator('#notes').count()) === 0);
+  await p.getByRole('tab', { name: 'Plots' }).click();
   const whole = seen.orange;
   for (const width of [900, 1280]) { // the model stays in sight
     await p.setViewportSize({ width, height: 800 });
