@@ -276,10 +276,16 @@ export class Scene3D {
 
   private build(): void {
     const { bodies, shapes } = this.scene;
-    const lengths = bodies.slice(1).map((b) => Math.hypot(b.place[0], b.place[1], b.place[2])).filter((x) => x > 1e-6).sort((a, b) => a - b);
+    // joints that close loops, from each of their two bodies
+    const closings = (this.scene.constraints ?? []).flatMap((c) => [{ body: c.a, place: c.placeA, joint: c.joint, scale: 1 }, { body: c.b, place: c.placeB, joint: c.joint, scale: 0.97 }])
+      .filter((c): c is typeof c & { place: Place } => c.place !== null);
+    // how thick bones are: by their typical length; where machines stand on the world tells nothing of it
+    const far = (places: Place[]) => places.map((p) => Math.hypot(p[0], p[1], p[2])).filter((x) => x > 1e-6).sort((a, b) => a - b);
+    const within = far([...bodies.filter((b) => b.parent > 0).map((b) => b.place), ...closings.filter((c) => c.body > 0).map((c) => c.place)]);
+    const lengths = within.length ? within : far(bodies.slice(1).map((b) => b.place));
     const typical = lengths.length ? lengths[lengths.length >> 1] : 0.3;
     const smallest = shapes.filter((s) => s.body).map((s) => Math.max(...s.half) + s.radius).filter((x) => x > 0);
-    const rod = Math.min(typical * 0.065, ...(smallest.length ? [Math.max(...smallest) * 0.35] : [1])) || 0.02;
+    const rod = Math.min(typical * (closings.length ? 0.05 : 0.065), ...(smallest.length ? [Math.max(...smallest) * 0.35] : [1])) || 0.02;
     const parity = bodies.map(() => 0);
     for (const [i, b] of bodies.entries()) {
       const group = new Group();
@@ -335,6 +341,10 @@ export class Scene3D {
           skeleton.push(mesh);
           group.add(mesh);
         };
+        const knuckle = (type: string) => // what a joint looks like, its axis along z
+          type === 'prismatic' ? new BoxGeometry(2.4 * rod, 2.4 * rod, 3 * rod)
+            : type === 'revolute' || type === 'helical' || type === 'cylindrical' ? upright(new CylinderGeometry(1.4 * rod, 1.4 * rod, 3 * rod, 28))
+            : new SphereGeometry(1.6 * rod, 24, 16);
         const bone = (to: number[], thick: number) => {
           const v = new Vector3(...to), length = v.length();
           box.expandByPoint(v);
@@ -346,19 +356,26 @@ export class Scene3D {
         for (const c of children) bone(c.place.slice(0, 3), rod);
         for (const f of this.scene.frames) if (f.body === i && !children.length) bone(f.place.slice(0, 3), 0.8 * rod);
         for (const s of own) if (Math.hypot(s.place[0], s.place[1], s.place[2]) > 0.5 * (Math.max(...s.half) + s.radius)) bone(s.place.slice(0, 3), 0.45 * rod);
+        for (const c of closings) {
+          if (c.body !== i) continue;
+          bone(c.place.slice(0, 3), rod);
+          if (c.joint === 'fixed') continue;
+          const at = placed(new Object3D(), c.place);
+          at.scale.setScalar(c.scale); // of two in one place one is seen
+          at.updateMatrix();
+          add(knuckle(c.joint).applyMatrix4(at.matrix), '#5c6470', 0);
+        }
         bone(b.com, 0.55 * rod);
         const j = b.joint;
         if (j && j.type !== 'free' && j.type !== 'fixed') {
           const axis = j.axis ? new Vector3(...j.axis).normalize() : Z;
-          const g = j.type === 'prismatic' ? new BoxGeometry(2.4 * rod, 2.4 * rod, 3 * rod)
-            : j.type === 'revolute' || j.type === 'helical' || j.type === 'cylindrical' ? upright(new CylinderGeometry(1.4 * rod, 1.4 * rod, 3 * rod, 28))
-            : new SphereGeometry(1.6 * rod, 24, 16);
-          add(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, axis)), '#5c6470', 0);
+          add(knuckle(j.type).applyQuaternion(new Quaternion().setFromUnitVectors(Z, axis)), '#5c6470', 0);
         } else if (!own.length) add(new SphereGeometry(1.6 * rod, 24, 16), this.partColour(i), shade);
         box.expandByPoint(new Vector3());
       } else if (!own.length) {
         for (const c of bodies) // pedestals: where machines stand on the world
           if (c.parent === 0 && c.joint && c.joint.type !== 'free' && c !== b) box.expandByPoint(new Vector3(...c.place.slice(0, 3)));
+        for (const c of closings) if (c.body === 0) box.expandByPoint(new Vector3(...c.place.slice(0, 3)));
       }
       // fingers alone would float: a body whose shapes stand away from it shows its bones too
       const away = own.length > 0 && !visual && i > 0 && own.every((s) => Math.hypot(s.place[0], s.place[1], s.place[2]) > 0.9 * (Math.min(...s.half.map((h) => h || Infinity), Infinity) + s.radius) && Math.hypot(s.place[0], s.place[1], s.place[2]) > Math.max(s.half[2], s.radius));
