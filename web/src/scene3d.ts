@@ -298,7 +298,7 @@ export class Scene3D {
       const own = shapes.filter((s) => s.body === i);
       const visual = own.some((s) => s.role === 'visual');
       const links: Object3D[] = [], collision: Object3D[] = [], skeleton: Object3D[] = [];
-      const box = new Box3();
+      const box = new Box3(), seen: Box3[] = []; // of each shape that is a link's looks
       for (const s of own) {
         const g = geometryOf(s);
         if (!g) continue;
@@ -331,13 +331,16 @@ export class Scene3D {
         group.add(mesh);
         g.computeBoundingBox();
         mesh.updateMatrix();
-        box.union(g.boundingBox!.clone().applyMatrix4(mesh.matrix));
+        const around = g.boundingBox!.clone().applyMatrix4(mesh.matrix);
+        box.union(around);
+        if (!second) seen.push(around);
       }
       if (i) {
-        const add = (g: BufferGeometry, colour: string, light: number, order = 0) => {
+        let bridged = false;
+        const add = (g: BufferGeometry, colour: string, light: number, always = false) => {
           const mesh = new Mesh(g, this.material(colour, light));
           mesh.userData.body = i;
-          mesh.renderOrder = order;
+          mesh.userData.always = always;
           skeleton.push(mesh);
           group.add(mesh);
         };
@@ -345,31 +348,34 @@ export class Scene3D {
           type === 'prismatic' ? new BoxGeometry(2.4 * rod, 2.4 * rod, 3 * rod)
             : type === 'revolute' || type === 'helical' || type === 'cylindrical' ? upright(new CylinderGeometry(1.4 * rod, 1.4 * rod, 3 * rod, 28))
             : new SphereGeometry(1.6 * rod, 24, 16);
-        const bone = (to: number[], thick: number) => {
+        const bone = (to: number[], thick: number, joint = false) => {
           const v = new Vector3(...to), length = v.length();
+          // shapes may be few, or some be lost: a joint that none of them reaches is joined to the body all the same
+          const always = joint && length >= 1.2 * thick && seen.every((s) => s.distanceToPoint(v) > 0.1 * length);
+          bridged ||= always;
           box.expandByPoint(v);
           if (length < 1.2 * thick) return;
           const g = upright(new CylinderGeometry(0.72 * thick, thick, length, 18)).translate(0, 0, length / 2);
-          add(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, v.divideScalar(length))), this.partColour(i), shade);
+          add(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, v.divideScalar(length))), this.partColour(i), shade, always);
         };
         const children = bodies.filter((c, k) => k > i && c.parent === i);
-        for (const c of children) bone(c.place.slice(0, 3), rod);
+        for (const c of children) bone(c.place.slice(0, 3), rod, true);
         for (const f of this.scene.frames) if (f.body === i && !children.length) bone(f.place.slice(0, 3), 0.8 * rod);
         for (const s of own) if (Math.hypot(s.place[0], s.place[1], s.place[2]) > 0.5 * (Math.max(...s.half) + s.radius)) bone(s.place.slice(0, 3), 0.45 * rod);
         for (const c of closings) {
           if (c.body !== i) continue;
-          bone(c.place.slice(0, 3), rod);
+          bone(c.place.slice(0, 3), rod, true);
           if (c.joint === 'fixed') continue;
           const at = placed(new Object3D(), c.place);
           at.scale.setScalar(c.scale); // of two in one place one is seen
           at.updateMatrix();
-          add(knuckle(c.joint).applyMatrix4(at.matrix), '#5c6470', 0);
+          add(knuckle(c.joint).applyMatrix4(at.matrix), '#5c6470', 0, bridged);
         }
         bone(b.com, 0.55 * rod);
         const j = b.joint;
         if (j && j.type !== 'free' && j.type !== 'fixed') {
           const axis = j.axis ? new Vector3(...j.axis).normalize() : Z;
-          add(knuckle(j.type).applyQuaternion(new Quaternion().setFromUnitVectors(Z, axis)), '#5c6470', 0);
+          add(knuckle(j.type).applyQuaternion(new Quaternion().setFromUnitVectors(Z, axis)), '#5c6470', 0, bridged);
         } else if (!own.length) add(new SphereGeometry(1.6 * rod, 24, 16), this.partColour(i), shade);
         box.expandByPoint(new Vector3());
       } else if (!own.length) {
@@ -431,7 +437,7 @@ export class Scene3D {
       g.visible = !this.hidden.has(i);
       this.linkParts[i].forEach((o) => (o.visible = l.links));
       this.collisionParts[i].forEach((o) => (o.visible = l.collision));
-      this.skeletonParts[i].forEach((o) => (o.visible = l.skeleton || (l.links && !this.hasLinks[i])));
+      this.skeletonParts[i].forEach((o) => (o.visible = l.skeleton || (l.links && (!this.hasLinks[i] || o.userData.always === true))));
     });
     this.frameMarks.forEach((o) => (o.visible = l.frames));
     this.bodyMarks.forEach((o) => (o.visible = l.bodyframes));
