@@ -486,6 +486,8 @@ class App {
   /* ---- the lists beside ---- */
   private makeSide(): void {
     const scene = this.scene;
+    const jointed = scene.bodies.some((b) => b.joint?.nq === 1);
+    if (scene.source === 'model' && scene.live && jointed) this.tab = 'joints'; // nothing to plot yet
     const tabs = document.querySelector<HTMLElement>('.tabs')!, panels = document.querySelector<HTMLElement>('.tabpanels')!;
     const add = (id: string, name: string): HTMLElement => {
       const panel = el('div', { id: `panel-${id}`, role: 'tabpanel', 'aria-labelledby': `tab-${id}`, tabindex: '-1' });
@@ -515,9 +517,10 @@ class App {
       phases: () => this.bands,
       phaseColour: this.phaseColour,
     });
+    if (this.tab !== 'plots') this.plots.setVisible(false);
     if (scene.bodies.length > 1) {
       this.makeTree(add('bodies', 'Bodies'));
-      if (scene.bodies.some((b) => b.joint?.nq === 1)) this.makeJoints(add('joints', 'Joints'));
+      if (jointed) this.makeJoints(add('joints', 'Joints'));
     }
     this.makeEvents(add('events', 'Events'));
     const notes = scene.notes.length ? el('div', { class: 'notelist' }, el('h2', {}, 'Notes'), el('ul', {}, ...scene.notes.map((n) => el('li', {}, n)))) : null;

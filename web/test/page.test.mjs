@@ -410,6 +410,7 @@ async function machine() {
   /* ---- served: a machine alone, with a loop ---- */
   const server = await serve(page, { source: 'model', closed: true });
   const p = await open(server.url);
+  check('machine: opens on the sliders', (await p.locator('.joint input:visible').count()) > 3 && (await p.getByRole('tab', { selected: true }).textContent()) === 'Joints');
   await p.getByRole('tab', { name: 'Bodies' }).click();
   await p.getByLabel('show robot', { exact: true }).uncheck();
   const alone = [(await look(p, '#view3')).blue];
