@@ -41,7 +41,8 @@ class App {
   private tab = 'plots';
   private listEvents: () => void = () => {};
   private markTree: () => void = () => {};
-  private clock = byId('clock');
+  private clockNow = document.createTextNode('– ');
+  private clockEnd = el('span', { class: 'clockend' });
   private playButton!: HTMLButtonElement;
   private started = false;
 
@@ -318,7 +319,8 @@ class App {
   }
 
   private showTime(): void {
-    this.clock.textContent = `${this.t.toFixed(3)} / ${Math.max(this.t, this.last).toFixed(this.last < 100 ? 2 : 0)} s`;
+    this.clockNow.data = `${this.t.toFixed(3)} `;
+    this.clockEnd.textContent = `/ ${Math.max(this.t, this.last).toFixed(this.last < 100 ? 2 : 0)} `;
     this.line.setTime(this.t);
     this.plots.setTime(this.t);
     this.showPhase();
@@ -436,6 +438,8 @@ class App {
   /* ---- the bar below ---- */
   private makeTransport(): void {
     const live = this.scene.live;
+    byId('clock').replaceChildren(this.clockNow, this.clockEnd, 's');
+    document.body.dataset.live = String(live);
     this.line = new Timeline(byId('timeline'), { seek: (t) => this.seek(t, true), step: (by) => this.step(by), ends: (l) => this.ends(l) });
     this.line.colour = this.phaseColour;
     this.line.setSpan(this.first, this.last);

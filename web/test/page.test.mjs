@@ -421,7 +421,11 @@ async function machine() {
   }
   check('machine: a bone to the joint that closes a loop', alone[2] > 20 && alone[1] > 1.5 * alone[2], alone);
   await p.getByLabel('show robot', { exact: true }).check();
-  await shoot(p, 'machine-1280-dark');
+  await p.setViewportSize({ width: 390, height: 844 });
+  await p.evaluate(() => (document.getElementById('clock').firstChild.data = '1234.567 ')); // a long run
+  const [clock, button] = await Promise.all(['#clock', '#golive'].map((s) => p.locator(s).boundingBox()));
+  check('machine: on a phone the clock is beside the button', clock.x + clock.width <= button.x && button.x + button.width <= 390, [clock, button]);
+  await shoot(p, 'machine-390-dark');
   check('machine: no complaints', p.complaints.length === 0, p.complaints);
   await p.close();
   await server.close();
