@@ -353,6 +353,10 @@ class App {
           pullable: () => this.direct() && this.source.served,
           pull: (body, at, to) => this.source.send({ do: 'pull', body, at, to }),
           release: () => this.source.send({ do: 'release' }),
+          layer: (layer, on) => {
+            const box = document.querySelector<HTMLInputElement>(`#layers input[data-layer=${layer}]`);
+            if (box) box.checked = on;
+          },
         });
       } catch {
         host.append(el('div', { class: 'nogl' }, el('p', {}, 'This browser gives no WebGL, so there is no 3-D view. Time line, plots and lists work without it.')));

@@ -21,11 +21,14 @@ export interface Hooks {
   /** at: the point held, in the body; to: in the world. */
   pull(body: number, at: [number, number, number], to: [number, number, number]): void;
   release(): void;
+  /** A layer was switched by the view itself. */
+  layer?(layer: Layer, on: boolean): void;
 }
 type Matter = MeshStandardMaterial | MeshLambertMaterial;
 type Pose = Pick<Frame, 't' | 'places' | 'com' | 'contacts' | 'lines'>;
 
 const NEAREST = 12; // lines at most: the shortest
+const MANY = 6; // more of them are not shown unless asked for
 const Z = new Vector3(0, 0, 1), Y = new Vector3(0, 1, 0);
 const placed = (o: Object3D, p: Place): Object3D => {
   o.position.set(p[0], p[1], p[2]);
@@ -453,6 +456,7 @@ export class Scene3D {
   }
   setLayer(layer: Layer, on: boolean): void {
     this.layers[layer] = on;
+    if (layer === 'nearest') this.nearestChosen = true;
     this.show();
     if (this.pose) this.setFrame(this.pose);
   }
@@ -616,8 +620,13 @@ export class Scene3D {
     });
   }
 
+  private nearestChosen = false;
   private setNearest(pose: Pose): void {
     const l = pose.lines;
+    if (!this.nearestChosen && this.layers.nearest && l.length > 7 * MANY) {
+      this.layers.nearest = false;
+      this.hooks.layer?.('nearest', false);
+    }
     const order = Array.from({ length: Math.floor(l.length / 7) }, (_, i) => i).sort((a, b) => l[7 * a + 6] - l[7 * b + 6]).slice(0, NEAREST);
     const n = order.length, points = new Float32Array(6 * n);
     order.forEach((from, i) => points.set(l.subarray(7 * from, 7 * from + 6), 6 * i));
