@@ -156,6 +156,7 @@ export class Scene3D {
   private trails = new Map<number, Trail>();
   private pose: Pose | null = null;
   private size = 1; // of the model
+  private extent = 1; // of all that was to be seen when the camera was placed
   private fitted = false;
   private followed: number | null = null;
   private followedAt = new Vector3();
@@ -574,12 +575,16 @@ export class Scene3D {
     this.flow.end();
   }
 
-  /** Arrow lengths: a reference force, 1, 2 or 5 times a power of ten, is drawn a sixth of the model's size long. */
+  /** Arrow lengths: a reference momentum, 1, 2 or 5 times a power of ten, is drawn a sixth of the model's size long. */
   private static reference(old: number, largest: number): number {
     if (!(largest > 1e-9)) return old;
     return old > 0 && largest <= 2.6 * old && largest >= 0.3 * old ? old : roundDown(largest);
   }
 
+  /** Metres for a newton. */
+  private forceScale(): number {
+    return this.forceReference > 1e-9 ? this.extent / 5 / this.forceReference : 0;
+  }
   private setContacts(pose: Pose): void {
     const c = pose.contacts, n = Math.floor(c.length / 8);
     if (n > this.dots.instanceMatrix.count) {
@@ -590,8 +595,9 @@ export class Scene3D {
     }
     let largest = 0;
     for (let i = 0; i < n; ++i) largest = Math.max(largest, Math.hypot(c[8 * i + 3], c[8 * i + 4], c[8 * i + 5]) || 0);
-    this.forceReference = Scene3D.reference(this.forceReference, largest);
-    const scale = this.forceReference ? this.size / 7 / this.forceReference : 0;
+    // the largest force so far is a fifth of what is in sight; after a blow that others would be too small beside, anew
+    if (largest > this.forceReference || (largest > 1e-9 && largest < 0.1 * this.forceReference)) this.forceReference = largest;
+    const scale = this.forceScale();
     const m = new Matrix4(), r = 0.006 * this.size;
     this.forces.begin(n);
     for (let i = 0; i < n; ++i) {
@@ -743,6 +749,11 @@ export class Scene3D {
         for (const d of [[r, 0, 0], [-r, 0, 0], [0, r, 0], [0, -r, 0], [0, 0, r], [0, 0, -r]]) out.push(at.clone().add(new Vector3(...d)));
       });
     }
+    const c = this.layers.contacts && this.pose ? this.pose.contacts : [], scale = this.forceScale();
+    for (let k = 0; k + 8 <= c.length; k += 8) { // tips of arrows
+      const tip = new Vector3(c[k] + scale * c[k + 3], c[k + 1] + scale * c[k + 4], c[k + 2] + scale * c[k + 5]);
+      if (Number.isFinite(tip.lengthSq())) out.push(tip);
+    }
     if (!out.length) add(box, new Matrix4());
     return out;
   }
@@ -772,6 +783,8 @@ export class Scene3D {
   }
 
   preset(name: Preset, atOnce = false): void {
+    this.extent = Math.max(1e-3, this.bounds().getSize(new Vector3()).length());
+    if (this.pose) this.setContacts(this.pose);
     const points = this.corners();
     const direction = { iso: this.oblique().clone(), front: new Vector3(1, 0, 0.02), side: new Vector3(0, -1, 0.02), top: new Vector3(0, -0.001, 1),
       fit: this.camera.position.clone().sub(this.controls.target) }[name].normalize();
@@ -909,7 +922,10 @@ export class Scene3D {
       if (px > 2 && px < 400) rows.push(`<span><i style="width:${Math.round(px)}px;background:${colour}"></i>${+value.toPrecision(2)} ${unit}</span>`);
     };
     const c = colours3[theme()];
-    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) row(c.force, this.size / 7, this.forceReference, 'N');
+    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) {
+      const round = roundDown(this.forceReference);
+      row(c.force, round * this.forceScale(), round, 'N');
+    }
     if (this.layers.momentum && this.pose) {
       if (this.momentumReference[0]) row(c.momentum, this.size / 6, this.momentumReference[0], 'N s');
       if (this.momentumReference[1]) row(c.angular, this.size / 6, this.momentumReference[1], 'N m s');

@@ -58,7 +58,12 @@ async function look(p, selector) {
     const d = new Uint32Array(g.getImageData(0, 0, image.width, image.height).data.buffer);
     const count = new Map();
     let hash = 0;
-    for (const x of d) count.set(x, (count.get(x) ?? 0) + 1), (hash = (Math.imul(hash, 31) + x) | 0);
+    for (let i = 0, from = 0; i < d.length; ++i) { // runs of one colour are counted at once
+      hash = (Math.imul(hash, 31) + d[i]) | 0;
+      if (d[i] === d[i + 1]) continue;
+      count.set(d[i], (count.get(d[i]) ?? 0) + i + 1 - from);
+      from = i + 1;
+    }
     const most = Math.max(...count.values());
     const hue = (x, r, gr, b) => { const [R, G, B] = [x & 255, (x >> 8) & 255, (x >> 16) & 255]; return r(R) && gr(G) && b(B); };
     let blue = 0, orange = 0;
