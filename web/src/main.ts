@@ -544,10 +544,10 @@ class App {
   /** What could not be shown, in one line over the 3-D view until it is closed; all of it is in a list. */
   private showNotes(tab: string): void {
     const { notes } = this.scene;
-    const line = el('div', { id: 'notes', role: 'status' }, el('span', { title: notes[0] }, notes[0]),
+    const line = el('div', { class: 'noterow' }, el('div', { id: 'notes', role: 'status' }, el('span', { title: notes[0] }, notes[0]),
       el('button', { type: 'button', class: 'small', click: () => this.showTab(tab) }, notes.length > 1 ? `all ${notes.length} notes` : 'notes'),
-      iconButton('close', 'close the note', () => line.remove()));
-    byId('view3').append(line);
+      iconButton('close', 'close the note', () => line.remove())));
+    (document.querySelector('.tools3:not([hidden])') ?? byId('view3')).append(line);
   }
   private showTab(id: string): void {
     this.tab = id;

@@ -62,7 +62,7 @@ export function makeScene({ live = false, duration = 40, samples = 2001, source,
     constraints: closed ? [{ name: 'loop', joint: 'revolute', body_a: 3, place_a: [0.3, 0, 0.9, ...unit], body_b: 0, place_b: [0, 0, 1, ...unit] }, { name: 'of an older program', body_a: 3, body_b: 9 }] : [], signals, phases, time: { first: 0, last: live ? 0 : duration, samples: live ? 1 : samples, tick: 0.002 },
     events: live ? [] : [...changes.slice(1).map((t, i) => ({ t, kind: 'phase', text: `${phases[i]} -> ${phases[i + 1]}` })),
       ...[0, 1, 2, 3, 4, 5].map((k) => ({ t: 10 + 0.4 * k, kind: 'touch', text: `finger ${k} on hull` }))].filter((e) => e.t <= duration).sort((a, b) => a.t - b.t),
-    notes: ["link 'left_link3': mesh 'left_link3.stl' is not there <a note>", "link 'left_link4': mesh 'left_link4.stl' is not there"],
+    notes: live ? [] : ["link 'left_link3': mesh 'left_link3.stl' is not there <a note>", "link 'left_link4': mesh 'left_link4.stl' is not there"],
     summary: live ? [] : [['satellite held', 'yes'], ['worst position error', '1.01 mm'], ['worst attitude error', '0.12 deg'], ['samples', String(samples)]],
     scenario: '# a fake scenario\nname: grapple\ntext: two arms & a <box>\nparts:\n  - name: robot\n    model: two-arms\n', q: qAt(0),
   };
