@@ -41,7 +41,8 @@ class App {
   private tab = 'plots';
   private listEvents: () => void = () => {};
   private markTree: () => void = () => {};
-  private clock = byId('clock');
+  private clockNow = document.createTextNode('– ');
+  private clockEnd = el('span', { class: 'clockend' });
   private playButton!: HTMLButtonElement;
   private started = false;
 
@@ -318,7 +319,8 @@ class App {
   }
 
   private showTime(): void {
-    this.clock.textContent = `${this.t.toFixed(3)} / ${Math.max(this.t, this.last).toFixed(this.last < 100 ? 2 : 0)} s`;
+    this.clockNow.data = `${this.t.toFixed(3)} `;
+    this.clockEnd.textContent = `/ ${Math.max(this.t, this.last).toFixed(this.last < 100 ? 2 : 0)} `;
     this.line.setTime(this.t);
     this.plots.setTime(this.t);
     this.showPhase();
@@ -351,6 +353,10 @@ class App {
           pullable: () => this.direct() && this.source.served,
           pull: (body, at, to) => this.source.send({ do: 'pull', body, at, to }),
           release: () => this.source.send({ do: 'release' }),
+          layer: (layer, on) => {
+            const box = document.querySelector<HTMLInputElement>(`#layers input[data-layer=${layer}]`);
+            if (box) box.checked = on;
+          },
         });
       } catch {
         host.append(el('div', { class: 'nogl' }, el('p', {}, 'This browser gives no WebGL, so there is no 3-D view. Time line, plots and lists work without it.')));
@@ -436,6 +442,8 @@ class App {
   /* ---- the bar below ---- */
   private makeTransport(): void {
     const live = this.scene.live;
+    byId('clock').replaceChildren(this.clockNow, this.clockEnd, 's');
+    document.body.dataset.live = String(live);
     this.line = new Timeline(byId('timeline'), { seek: (t) => this.seek(t, true), step: (by) => this.step(by), ends: (l) => this.ends(l) });
     this.line.colour = this.phaseColour;
     this.line.setSpan(this.first, this.last);
@@ -486,6 +494,8 @@ class App {
   /* ---- the lists beside ---- */
   private makeSide(): void {
     const scene = this.scene;
+    const jointed = scene.bodies.some((b) => b.joint?.nq === 1);
+    if (scene.source === 'model' && scene.live && jointed) this.tab = 'joints'; // nothing to plot yet
     const tabs = document.querySelector<HTMLElement>('.tabs')!, panels = document.querySelector<HTMLElement>('.tabpanels')!;
     const add = (id: string, name: string): HTMLElement => {
       const panel = el('div', { id: `panel-${id}`, role: 'tabpanel', 'aria-labelledby': `tab-${id}`, tabindex: '-1' });
@@ -515,18 +525,29 @@ class App {
       phases: () => this.bands,
       phaseColour: this.phaseColour,
     });
+    if (this.tab !== 'plots') this.plots.setVisible(false);
     if (scene.bodies.length > 1) {
       this.makeTree(add('bodies', 'Bodies'));
-      if (scene.bodies.some((b) => b.joint?.nq === 1)) this.makeJoints(add('joints', 'Joints'));
+      if (jointed) this.makeJoints(add('joints', 'Joints'));
     }
     this.makeEvents(add('events', 'Events'));
+    const notes = scene.notes.length ? el('div', { class: 'notelist' }, el('h2', {}, 'Notes'), el('ul', {}, ...scene.notes.map((n) => el('li', {}, n)))) : null;
     if (scene.summary.length) {
-      add('summary', 'Summary').append(el('table', { class: 'summary' }, el('tbody', {}, ...scene.summary.map(([a, b]) => el('tr', {}, el('th', { scope: 'row' }, a), el('td', {}, b))))));
+      add('summary', 'Summary').append(el('table', { class: 'summary' }, el('tbody', {}, ...scene.summary.map(([a, b]) => el('tr', {}, el('th', { scope: 'row' }, a), el('td', {}, b))))), ...(notes ? [notes] : []));
     }
-    if (scene.scenario || scene.text)
-      add('scenario', 'Scenario').append(el('div', { class: 'scenario' }, el('p', {}, scene.text),
+    if (scene.scenario || scene.text || (notes && !scene.summary.length))
+      add('scenario', 'Scenario').append(...(notes && !scene.summary.length ? [notes] : []), el('div', { class: 'scenario' }, el('p', {}, scene.text),
         scene.scenario ? el('details', { open: true }, el('summary', {}, 'The scenario as it was run'), el('pre', {}, scene.scenario)) : null));
+    if (notes) this.showNotes(scene.summary.length ? 'summary' : 'scenario');
     this.splitter();
+  }
+  /** What could not be shown, in one line over the 3-D view until it is closed; all of it is in a list. */
+  private showNotes(tab: string): void {
+    const { notes } = this.scene;
+    const line = el('div', { class: 'noterow' }, el('div', { id: 'notes', role: 'status' }, el('span', { title: notes[0] }, notes[0]),
+      el('button', { type: 'button', class: 'small', click: () => this.showTab(tab) }, notes.length > 1 ? `all ${notes.length} notes` : 'notes'),
+      iconButton('close', 'close the note', () => line.remove())));
+    (document.querySelector('.tools3:not([hidden])') ?? byId('view3')).append(line);
   }
   private showTab(id: string): void {
     this.tab = id;

@@ -45,8 +45,11 @@ export interface NamedFrame {
 }
 export interface Constraint {
   name: string;
+  joint: string; // type of the joint that closes the loop; '': not known
   a: number;
   b: number;
+  placeA: Place | null; // in body a, z along the joint's axis
+  placeB: Place | null;
 }
 export interface Signal {
   name: string;
@@ -71,6 +74,7 @@ export interface Scene {
   time: { first: number; last: number; samples: number; tick: number };
   events: Event[];
   summary: [string, string][];
+  notes: string[];
   scenario: string;
   q: number[];
 }
@@ -168,13 +172,17 @@ export function readScene(x: unknown): Scene {
       };
     }),
     frames: objects(x.frames).filter(onBody).map((f) => ({ name: str(f.name), body: num(f.body), place: place(f.place) })),
-    constraints: objects(x.constraints).map((c) => ({ name: str(c.name), a: num(c.body_a), b: num(c.body_b) })),
+    constraints: objects(x.constraints).map((c) => ({
+      name: str(c.name), joint: str(c.joint), a: num(c.body_a, -1), b: num(c.body_b, -1),
+      placeA: numbers(c.place_a, 7) && place(c.place_a), placeB: numbers(c.place_b, 7) && place(c.place_b),
+    })),
     signals: objects(x.signals).map((s) => ({ name: str(s.name, '?'), unit: str(s.unit) })),
     phases: list(x.phases).map((p) => str(p, '?')),
     time: { first, last: Math.max(first, num(time.last, first)), samples: num(time.samples), tick: num(time.tick) },
     events: readEvents(x.events),
     summary: list(x.summary).filter((r): r is unknown[] => Array.isArray(r) && r.length >= 2)
       .map((r) => [String(r[0]), String(r[1])] as [string, string]),
+    notes: list(x.notes).filter((n): n is string => typeof n === 'string' && n !== ''),
     scenario: str(x.scenario), q: list(x.q).map((v) => num(v)),
   };
 }

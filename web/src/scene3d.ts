@@ -21,11 +21,14 @@ export interface Hooks {
   /** at: the point held, in the body; to: in the world. */
   pull(body: number, at: [number, number, number], to: [number, number, number]): void;
   release(): void;
+  /** A layer was switched by the view itself. */
+  layer?(layer: Layer, on: boolean): void;
 }
 type Matter = MeshStandardMaterial | MeshLambertMaterial;
 type Pose = Pick<Frame, 't' | 'places' | 'com' | 'contacts' | 'lines'>;
 
 const NEAREST = 12; // lines at most: the shortest
+const MANY = 6; // more of them are not shown unless asked for
 const Z = new Vector3(0, 0, 1), Y = new Vector3(0, 1, 0);
 const placed = (o: Object3D, p: Place): Object3D => {
   o.position.set(p[0], p[1], p[2]);
@@ -153,6 +156,7 @@ export class Scene3D {
   private trails = new Map<number, Trail>();
   private pose: Pose | null = null;
   private size = 1; // of the model
+  private extent = 1; // of all that was to be seen when the camera was placed
   private fitted = false;
   private followed: number | null = null;
   private followedAt = new Vector3();
@@ -276,10 +280,16 @@ export class Scene3D {
 
   private build(): void {
     const { bodies, shapes } = this.scene;
-    const lengths = bodies.slice(1).map((b) => Math.hypot(b.place[0], b.place[1], b.place[2])).filter((x) => x > 1e-6).sort((a, b) => a - b);
+    // joints that close loops, from each of their two bodies
+    const closings = (this.scene.constraints ?? []).flatMap((c) => [{ body: c.a, place: c.placeA, joint: c.joint, scale: 1 }, { body: c.b, place: c.placeB, joint: c.joint, scale: 0.97 }])
+      .filter((c): c is typeof c & { place: Place } => c.place !== null);
+    // how thick bones are: by their typical length; where machines stand on the world tells nothing of it
+    const far = (places: Place[]) => places.map((p) => Math.hypot(p[0], p[1], p[2])).filter((x) => x > 1e-6).sort((a, b) => a - b);
+    const within = far([...bodies.filter((b) => b.parent > 0).map((b) => b.place), ...closings.filter((c) => c.body > 0).map((c) => c.place)]);
+    const lengths = within.length ? within : far(bodies.slice(1).map((b) => b.place));
     const typical = lengths.length ? lengths[lengths.length >> 1] : 0.3;
     const smallest = shapes.filter((s) => s.body).map((s) => Math.max(...s.half) + s.radius).filter((x) => x > 0);
-    const rod = Math.min(typical * 0.065, ...(smallest.length ? [Math.max(...smallest) * 0.35] : [1])) || 0.02;
+    const rod = Math.min(typical * (closings.length ? 0.05 : 0.065), ...(smallest.length ? [Math.max(...smallest) * 0.35] : [1])) || 0.02;
     const parity = bodies.map(() => 0);
     for (const [i, b] of bodies.entries()) {
       const group = new Group();
@@ -292,7 +302,7 @@ export class Scene3D {
       const own = shapes.filter((s) => s.body === i);
       const visual = own.some((s) => s.role === 'visual');
       const links: Object3D[] = [], collision: Object3D[] = [], skeleton: Object3D[] = [];
-      const box = new Box3();
+      const box = new Box3(), seen: Box3[] = []; // of each shape that is a link's looks
       for (const s of own) {
         const g = geometryOf(s);
         if (!g) continue;
@@ -325,40 +335,57 @@ export class Scene3D {
         group.add(mesh);
         g.computeBoundingBox();
         mesh.updateMatrix();
-        box.union(g.boundingBox!.clone().applyMatrix4(mesh.matrix));
+        const around = g.boundingBox!.clone().applyMatrix4(mesh.matrix);
+        box.union(around);
+        if (!second) seen.push(around);
       }
       if (i) {
-        const add = (g: BufferGeometry, colour: string, light: number, order = 0) => {
+        let bridged = false;
+        const add = (g: BufferGeometry, colour: string, light: number, always = false) => {
           const mesh = new Mesh(g, this.material(colour, light));
           mesh.userData.body = i;
-          mesh.renderOrder = order;
+          mesh.userData.always = always;
           skeleton.push(mesh);
           group.add(mesh);
         };
-        const bone = (to: number[], thick: number) => {
+        const knuckle = (type: string) => // what a joint looks like, its axis along z
+          type === 'prismatic' ? new BoxGeometry(2.4 * rod, 2.4 * rod, 3 * rod)
+            : type === 'revolute' || type === 'helical' || type === 'cylindrical' ? upright(new CylinderGeometry(1.4 * rod, 1.4 * rod, 3 * rod, 28))
+            : new SphereGeometry(1.6 * rod, 24, 16);
+        const bone = (to: number[], thick: number, joint = false) => {
           const v = new Vector3(...to), length = v.length();
+          // shapes may be few, or some be lost: a joint that none of them reaches is joined to the body all the same
+          const always = joint && length >= 1.2 * thick && seen.every((s) => s.distanceToPoint(v) > 0.1 * length);
+          bridged ||= always;
           box.expandByPoint(v);
           if (length < 1.2 * thick) return;
           const g = upright(new CylinderGeometry(0.72 * thick, thick, length, 18)).translate(0, 0, length / 2);
-          add(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, v.divideScalar(length))), this.partColour(i), shade);
+          add(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, v.divideScalar(length))), this.partColour(i), shade, always);
         };
         const children = bodies.filter((c, k) => k > i && c.parent === i);
-        for (const c of children) bone(c.place.slice(0, 3), rod);
+        for (const c of children) bone(c.place.slice(0, 3), rod, true);
         for (const f of this.scene.frames) if (f.body === i && !children.length) bone(f.place.slice(0, 3), 0.8 * rod);
         for (const s of own) if (Math.hypot(s.place[0], s.place[1], s.place[2]) > 0.5 * (Math.max(...s.half) + s.radius)) bone(s.place.slice(0, 3), 0.45 * rod);
+        for (const c of closings) {
+          if (c.body !== i) continue;
+          bone(c.place.slice(0, 3), rod, true);
+          if (c.joint === 'fixed') continue;
+          const at = placed(new Object3D(), c.place);
+          at.scale.setScalar(c.scale); // of two in one place one is seen
+          at.updateMatrix();
+          add(knuckle(c.joint).applyMatrix4(at.matrix), '#5c6470', 0, bridged);
+        }
         bone(b.com, 0.55 * rod);
         const j = b.joint;
         if (j && j.type !== 'free' && j.type !== 'fixed') {
           const axis = j.axis ? new Vector3(...j.axis).normalize() : Z;
-          const g = j.type === 'prismatic' ? new BoxGeometry(2.4 * rod, 2.4 * rod, 3 * rod)
-            : j.type === 'revolute' || j.type === 'helical' || j.type === 'cylindrical' ? upright(new CylinderGeometry(1.4 * rod, 1.4 * rod, 3 * rod, 28))
-            : new SphereGeometry(1.6 * rod, 24, 16);
-          add(g.applyQuaternion(new Quaternion().setFromUnitVectors(Z, axis)), '#5c6470', 0);
+          add(knuckle(j.type).applyQuaternion(new Quaternion().setFromUnitVectors(Z, axis)), '#5c6470', 0, bridged);
         } else if (!own.length) add(new SphereGeometry(1.6 * rod, 24, 16), this.partColour(i), shade);
         box.expandByPoint(new Vector3());
       } else if (!own.length) {
         for (const c of bodies) // pedestals: where machines stand on the world
           if (c.parent === 0 && c.joint && c.joint.type !== 'free' && c !== b) box.expandByPoint(new Vector3(...c.place.slice(0, 3)));
+        for (const c of closings) if (c.body === 0) box.expandByPoint(new Vector3(...c.place.slice(0, 3)));
       }
       // fingers alone would float: a body whose shapes stand away from it shows its bones too
       const away = own.length > 0 && !visual && i > 0 && own.every((s) => Math.hypot(s.place[0], s.place[1], s.place[2]) > 0.9 * (Math.min(...s.half.map((h) => h || Infinity), Infinity) + s.radius) && Math.hypot(s.place[0], s.place[1], s.place[2]) > Math.max(s.half[2], s.radius));
@@ -414,7 +441,7 @@ export class Scene3D {
       g.visible = !this.hidden.has(i);
       this.linkParts[i].forEach((o) => (o.visible = l.links));
       this.collisionParts[i].forEach((o) => (o.visible = l.collision));
-      this.skeletonParts[i].forEach((o) => (o.visible = l.skeleton || (l.links && !this.hasLinks[i])));
+      this.skeletonParts[i].forEach((o) => (o.visible = l.skeleton || (l.links && (!this.hasLinks[i] || o.userData.always === true))));
     });
     this.frameMarks.forEach((o) => (o.visible = l.frames));
     this.bodyMarks.forEach((o) => (o.visible = l.bodyframes));
@@ -430,6 +457,7 @@ export class Scene3D {
   }
   setLayer(layer: Layer, on: boolean): void {
     this.layers[layer] = on;
+    if (layer === 'nearest') this.nearestChosen = true;
     this.show();
     if (this.pose) this.setFrame(this.pose);
   }
@@ -547,12 +575,16 @@ export class Scene3D {
     this.flow.end();
   }
 
-  /** Arrow lengths: a reference force, 1, 2 or 5 times a power of ten, is drawn a sixth of the model's size long. */
+  /** Arrow lengths: a reference momentum, 1, 2 or 5 times a power of ten, is drawn a sixth of the model's size long. */
   private static reference(old: number, largest: number): number {
     if (!(largest > 1e-9)) return old;
     return old > 0 && largest <= 2.6 * old && largest >= 0.3 * old ? old : roundDown(largest);
   }
 
+  /** Metres for a newton. */
+  private forceScale(): number {
+    return this.forceReference > 1e-9 ? this.extent / 5 / this.forceReference : 0;
+  }
   private setContacts(pose: Pose): void {
     const c = pose.contacts, n = Math.floor(c.length / 8);
     if (n > this.dots.instanceMatrix.count) {
@@ -563,8 +595,9 @@ export class Scene3D {
     }
     let largest = 0;
     for (let i = 0; i < n; ++i) largest = Math.max(largest, Math.hypot(c[8 * i + 3], c[8 * i + 4], c[8 * i + 5]) || 0);
-    this.forceReference = Scene3D.reference(this.forceReference, largest);
-    const scale = this.forceReference ? this.size / 7 / this.forceReference : 0;
+    // the largest force so far is a fifth of what is in sight; after a blow that others would be too small beside, anew
+    if (largest > this.forceReference || (largest > 1e-9 && largest < 0.1 * this.forceReference)) this.forceReference = largest;
+    const scale = this.forceScale();
     const m = new Matrix4(), r = 0.006 * this.size;
     this.forces.begin(n);
     for (let i = 0; i < n; ++i) {
@@ -593,8 +626,13 @@ export class Scene3D {
     });
   }
 
+  private nearestChosen = false;
   private setNearest(pose: Pose): void {
     const l = pose.lines;
+    if (!this.nearestChosen && this.layers.nearest && l.length > 7 * MANY) {
+      this.layers.nearest = false;
+      this.hooks.layer?.('nearest', false);
+    }
     const order = Array.from({ length: Math.floor(l.length / 7) }, (_, i) => i).sort((a, b) => l[7 * a + 6] - l[7 * b + 6]).slice(0, NEAREST);
     const n = order.length, points = new Float32Array(6 * n);
     order.forEach((from, i) => points.set(l.subarray(7 * from, 7 * from + 6), 6 * i));
@@ -711,6 +749,11 @@ export class Scene3D {
         for (const d of [[r, 0, 0], [-r, 0, 0], [0, r, 0], [0, -r, 0], [0, 0, r], [0, 0, -r]]) out.push(at.clone().add(new Vector3(...d)));
       });
     }
+    const c = this.layers.contacts && this.pose ? this.pose.contacts : [], scale = this.forceScale();
+    for (let k = 0; k + 8 <= c.length; k += 8) { // tips of arrows
+      const tip = new Vector3(c[k] + scale * c[k + 3], c[k + 1] + scale * c[k + 4], c[k + 2] + scale * c[k + 5]);
+      if (Number.isFinite(tip.lengthSq())) out.push(tip);
+    }
     if (!out.length) add(box, new Matrix4());
     return out;
   }
@@ -740,6 +783,8 @@ export class Scene3D {
   }
 
   preset(name: Preset, atOnce = false): void {
+    this.extent = Math.max(1e-3, this.bounds().getSize(new Vector3()).length());
+    if (this.pose) this.setContacts(this.pose);
     const points = this.corners();
     const direction = { iso: this.oblique().clone(), front: new Vector3(1, 0, 0.02), side: new Vector3(0, -1, 0.02), top: new Vector3(0, -0.001, 1),
       fit: this.camera.position.clone().sub(this.controls.target) }[name].normalize();
@@ -809,6 +854,7 @@ export class Scene3D {
     this.renderer.setSize(w, h, false);
     this.camera.aspect = w / h;
     this.camera.updateProjectionMatrix();
+    if (this.fitted && !this.moved && this.followed === null) this.preset('fit', true); // nobody moved the camera: all stays in sight
     this.draw(); // at once: a canvas that changes its size is empty
   }
 
@@ -876,7 +922,10 @@ export class Scene3D {
       if (px > 2 && px < 400) rows.push(`<span><i style="width:${Math.round(px)}px;background:${colour}"></i>${+value.toPrecision(2)} ${unit}</span>`);
     };
     const c = colours3[theme()];
-    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) row(c.force, this.size / 7, this.forceReference, 'N');
+    if (this.layers.contacts && this.forces.group.visible && this.dots.count && this.forceReference) {
+      const round = roundDown(this.forceReference);
+      row(c.force, round * this.forceScale(), round, 'N');
+    }
     if (this.layers.momentum && this.pose) {
       if (this.momentumReference[0]) row(c.momentum, this.size / 6, this.momentumReference[0], 'N s');
       if (this.momentumReference[1]) row(c.angular, this.size / 6, this.momentumReference[1], 'N m s');

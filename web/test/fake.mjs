@@ -20,7 +20,7 @@ const changes = [0, 8, 13, 18, 30];
 const phaseAt = (t) => changes.reduce((p, c, i) => (t >= c ? i : p), 0);
 export const joints = 12;
 
-export function makeScene({ live = false, duration = 40, samples = 2001, source, extra = 0 } = {}) {
+export function makeScene({ live = false, duration = 40, samples = 2001, source, extra = 0, closed = false } = {}) {
   const unit = [1, 0, 0, 0];
   const bodies = [{ name: 'world', part: '', parent: -1, place: [0, 0, 0, ...unit], mass: 0, com: [0, 0, 0], inertia: [0, 0, 0, 0, 0, 0], joint: null }];
   const shapes = [{ name: 'base', group: 'base', body: 0, place: [0, 0, 0.1, ...unit], role: 'visual', type: 'box', half: [0.18, 0.5, 0.1], radius: 0 }];
@@ -59,9 +59,10 @@ export function makeScene({ live = false, duration = 40, samples = 2001, source,
   return {
     kind: 'scene', version: 1, title: 'grapple', text: 'two arms catch a drifting, tumbling satellite, bring it to rest and hold it <a fake run>', source: source ?? (live ? 'scenario' : 'log'), live,
     bodies, shapes, frames: [{ name: 'robot.left_hand', body: 6, place: [0.14, 0, 0, ...unit] }, { name: 'robot.right_hand', body: 12, place: [0.14, 0, 0, ...unit] }],
-    constraints: [], signals, phases, time: { first: 0, last: live ? 0 : duration, samples: live ? 1 : samples, tick: 0.002 },
+    constraints: closed ? [{ name: 'loop', joint: 'revolute', body_a: 3, place_a: [0.3, 0, 0.9, ...unit], body_b: 0, place_b: [0, 0, 1, ...unit] }, { name: 'of an older program', body_a: 3, body_b: 9 }] : [], signals, phases, time: { first: 0, last: live ? 0 : duration, samples: live ? 1 : samples, tick: 0.002 },
     events: live ? [] : [...changes.slice(1).map((t, i) => ({ t, kind: 'phase', text: `${phases[i]} -> ${phases[i + 1]}` })),
       ...[0, 1, 2, 3, 4, 5].map((k) => ({ t: 10 + 0.4 * k, kind: 'touch', text: `finger ${k} on hull` }))].filter((e) => e.t <= duration).sort((a, b) => a.t - b.t),
+    notes: live ? [] : ["link 'left_link3': mesh 'left_link3.stl' is not there <a note>", "link 'left_link4': mesh 'left_link4.stl' is not there"],
     summary: live ? [] : [['satellite held', 'yes'], ['worst position error', '1.01 mm'], ['worst attitude error', '0.12 deg'], ['samples', String(samples)]],
     scenario: '# a fake scenario\nname: grapple\ntext: two arms & a <box>\nparts:\n  - name: robot\n    model: two-arms\n', q: qAt(0),
   };
@@ -162,13 +163,13 @@ export function report(page, { long = false, duration = 40, samples = 2001, fram
 }
 
 /* ---- a server ---- */
-export function serve(pageFile, { live = true, port = 0, duration = 40, samples = 2001, log = [] } = {}) {
+export function serve(pageFile, { live = true, port = 0, duration = 40, samples = 2001, source, closed = false, log = [] } = {}) {
   const http = createServer((request, response) => {
     if (new URL(request.url, 'http://x').pathname !== '/') return response.writeHead(404).end();
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(readFileSync(pageFile));
   });
   const sockets = new WebSocketServer({ server: http, path: '/socket', handleProtocols: (p) => (p.has('soa-view-1') ? 'soa-view-1' : false) });
-  const scene = makeScene({ live, duration, samples });
+  const scene = makeScene({ live, duration, samples, source, closed });
   const run = { playing: false, speed: 1, t: 0, last: 0, q: qAt(0), moved: new Map() };
   const qNow = (t) => qAt(t).map((x, i) => run.moved.get(i) ?? x);
   const end = () => (live ? run.last : duration);

@@ -58,7 +58,12 @@ async function look(p, selector) {
     const d = new Uint32Array(g.getImageData(0, 0, image.width, image.height).data.buffer);
     const count = new Map();
     let hash = 0;
-    for (const x of d) count.set(x, (count.get(x) ?? 0) + 1), (hash = (Math.imul(hash, 31) + x) | 0);
+    for (let i = 0, from = 0; i < d.length; ++i) { // runs of one colour are counted at once
+      hash = (Math.imul(hash, 31) + d[i]) | 0;
+      if (d[i] === d[i + 1]) continue;
+      count.set(d[i], (count.get(d[i]) ?? 0) + i + 1 - from);
+      from = i + 1;
+    }
     const most = Math.max(...count.values());
     const hue = (x, r, gr, b) => { const [R, G, B] = [x & 255, (x >> 8) & 255, (x >> 16) & 255]; return r(R) && gr(G) && b(B); };
     let blue = 0, orange = 0;
@@ -106,6 +111,20 @@ async function fromDisk() {
   const idle = (await probe(p)).drawn;
   await p.waitForTimeout(400);
   check('nothing is drawn while nothing changes', (await probe(p)).drawn === idle);
+
+  check('notes are shown', (await p.locator('#notes').textContent()).includes('left_link3.stl'));
+  await p.getByRole('button', { name: 'all 2 notes' }).click();
+  check('all notes in a list', (await p.locator('#panel-summary .notelist li:visible').allTextContents()).join().includes('left_link4.stl'));
+  await p.getByRole('button', { name: 'close the note' }).click();
+  check('and closed', (await p.locator('#notes').count()) === 0);
+  await p.getByRole('tab', { name: 'Plots' }).click();
+  const whole = seen.orange;
+  await p.setViewportSize({ width: 770, height: 800 });
+  await p.waitForTimeout(150);
+  seen = await look(p, '#view3');
+  check('report: in sight when the window becomes narrow', seen.orange > 0.3 * whole && seen.orange < 0.93 * whole, [whole, seen]);
+  await p.setViewportSize({ width: 1280, height: 800 });
+  await p.waitForTimeout(100);
 
   // time
   await p.locator('#play').click();
@@ -392,6 +411,31 @@ async function served() {
   await server.close();
 }
 
+async function machine() {
+  /* ---- served: a machine alone, with a loop ---- */
+  const server = await serve(page, { source: 'model', closed: true });
+  const p = await open(server.url);
+  check('machine: opens on the sliders', (await p.locator('.joint input:visible').count()) > 3 && (await p.getByRole('tab', { selected: true }).textContent()) === 'Joints');
+  await p.getByRole('tab', { name: 'Bodies' }).click();
+  await p.getByLabel('show robot', { exact: true }).uncheck();
+  const alone = [(await look(p, '#view3')).blue];
+  for (const side of ['left', 'right']) {
+    await p.getByLabel(`show robot.${side}_link3`, { exact: true }).check();
+    alone.push((await look(p, '#view3')).blue - alone[0]);
+    await p.getByLabel(`show robot.${side}_link3`, { exact: true }).uncheck();
+  }
+  check('machine: a bone to the joint that closes a loop', alone[2] > 20 && alone[1] > 1.5 * alone[2], alone);
+  await p.getByLabel('show robot', { exact: true }).check();
+  await p.setViewportSize({ width: 390, height: 844 });
+  await p.evaluate(() => (document.getElementById('clock').firstChild.data = '1234.567 ')); // a long run
+  const [clock, button] = await Promise.all(['#clock', '#golive'].map((s) => p.locator(s).boundingBox()));
+  check('machine: on a phone the clock is beside the button', clock.x + clock.width <= button.x && button.x + button.width <= 390, [clock, button]);
+  await shoot(p, 'machine-390-dark');
+  check('machine: no complaints', p.complaints.length === 0, p.complaints);
+  await p.close();
+  await server.close();
+}
+
 async function ofTheProgram() {
   let p, a, b, seen;
   /* ---- what the program wrote ---- */
@@ -411,7 +455,7 @@ async function ofTheProgram() {
 }
 
 const failed = (name) => (e) => check(name, false, String(e.stack ?? e));
-await Promise.all([fromDisk().catch(failed('report')), served().catch(failed('served')).then(others).catch(failed('others')).then(ofTheProgram).catch(failed('reports of the program'))]);
+await Promise.all([fromDisk().catch(failed('report')).then(machine).catch(failed('machine')), served().catch(failed('served')).then(others).catch(failed('others')).then(ofTheProgram).catch(failed('reports of the program'))]);
 await browser.close();
 console.log(`${tests} checks, ${failures} failed; report open after ${opened} ms; ${rate?.frames} pictures in 1 s of scrubbing, ${rate?.work.toFixed(2)} ms of work each (lower quartile)`);
 process.exit(failures ? 1 : 0);
