@@ -138,7 +138,7 @@ foreach(script ${scripts})
 endforeach()
 
 # The slow ones first, so that no core waits at the end.
-foreach(name page served view playground wasm op_page generated cli saved_model invariance identities resume)
+foreach(name generated page served view playground wasm emit contact op_page cli saved_model invariance identities resume)
   if(TEST ${name})
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()

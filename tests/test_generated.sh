@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Generated code against the library: `soa gen` for several models, compiled and run beside `soa compute`.
-# usage: test_generated.sh SOA [CC]
+# usage: test_generated.sh SOA [CC]; SOA_GEN_MODELS="random:9 random:10" for every kind of joint (a minute of compiling each)
 set -eu
 soa=$1
 cc=${2:-${CC:-cc}}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
-for model in ${SOA_GEN_MODELS:-puma560 random:10}; do
+for model in ${SOA_GEN_MODELS:-puma560 random:6}; do
     "$soa" gen "$model" -o "$work/robot.c" --prefix robot >"$work/log"
     nq=$("$soa" info "$model" --json | tr ',{' '\n\n' | sed -n 's/^ *"nq": *\([0-9]*\).*/\1/p' | head -n 1)
     nv=$("$soa" info "$model" --json | tr ',{' '\n\n' | sed -n 's/^ *"nv": *\([0-9]*\).*/\1/p' | head -n 1)

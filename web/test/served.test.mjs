@@ -69,10 +69,20 @@ check('it begins when the page is opened', await until(p, () => window.soa.probe
 check('something is to be seen', (await colours(p)) > 50, await colours(p));
 await p.locator('#play').click();
 check('pause', await until(p, () => !window.soa.probe().playing));
-await p.waitForTimeout(300);
+/** Waits until nothing comes any more: what was on its way when the run was stopped has arrived. */
+async function still() {
+  for (let t = NaN, u; ; t = u) {
+    await p.waitForTimeout(400);
+    u = (await probe(p)).t;
+    if (u === t) return;
+  }
+}
+await still();
 let a = await probe(p);
 await p.locator('#step').click();
 check('one step is one tick', await until(p, (t) => Math.abs(window.soa.probe().t - t - 0.002) < 1e-9, a.t), [a.t, (await probe(p)).t]);
+await still();
+check('and no more', Math.abs((await probe(p)).t - a.t - 0.002) < 1e-9, [a.t, (await probe(p)).t]);
 await p.getByRole('tab', { name: 'Joints' }).click();
 const slider = await p.locator('.joint input').nth(1).boundingBox();
 a = await probe(p);

@@ -121,7 +121,7 @@ complete -c soa -n '__fish_seen_subcommand_from export' -l events -d 'CSV: the t
 complete -c soa -n '__fish_seen_subcommand_from export' -l list -d 'write nothing: say what the journal holds'
 complete -c soa -n '__fish_seen_subcommand_from export' -F
 complete -c soa -n '__fish_seen_subcommand_from view' -l open -d 'open the page in the browser (xdg-open)'
-complete -c soa -n '__fish_seen_subcommand_from view' -l record -s o -r -F -d 'keep the record of a live run in this journal'
+complete -c soa -n '__fish_seen_subcommand_from view' -l record -s o -r -F -d 'keep the record of a live run in this journal, a new file'
 complete -c soa -n '__fish_seen_subcommand_from view' -l until -x -d 'a live run ends at this time, s, instead of the scenario\'s duration'
 complete -c soa -n '__fish_seen_subcommand_from view' -l speed -x -d 'times real time, 0: as fast as it goes; default 1'
 complete -c soa -n '__fish_seen_subcommand_from view' -l paused -d 'a live run waits until it is started in the page; models always do'
