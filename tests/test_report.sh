@@ -20,7 +20,7 @@ check() { # WHAT CONDITION...
 is() { [ "$code" = "$1" ]; }
 has() { grep -qF -- "$2" "$1"; }
 lacks() { ! grep -qE -- "$2" "$1"; }
-nothing_left() { [ -z "$(find . -name '*.part*')" ]; }
+nothing_left() { [ -z "$(find . -name '*.??????' ! -name '*.soalog')" ]; } # temporary names
 size() { stat -c %s "$1"; }
 
 "$soa" sim grapple --until 0.6 -q -o run.soalog >/dev/null 2>err

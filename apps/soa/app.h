@@ -10,6 +10,8 @@
 #include "soa/io.h"
 #include "soa/soa.h"
 
+#include <stdint.h>
+
 enum { APP_OK = 0, APP_SOME_BAD = 1, APP_FAILED = 2, APP_GO_ON = -1 };
 
 typedef struct app_option {
@@ -63,6 +65,12 @@ int app_fail(const app_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)))
 #endif
     ;
+
+/* A finite number, or a whole one, given for option `name`.  APP_OK, or the exit code after saying what is wanted. */
+int app_read_number(const app_command *command, const char *name, const char *text, double least, double most,
+                    double *value);
+int app_read_whole(const app_command *command, const char *name, const char *text, uint64_t least, uint64_t most,
+                   uint64_t *value);
 
 /* Opens what args->word[0] names, with the model options; NULL after explaining why not.  app_open takes the tree alone
  * and says so on standard error where the model brings constraints; app_open_closed hands them over. */

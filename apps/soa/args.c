@@ -1,6 +1,7 @@
 /* args.c  command lines: options by table, mistakes with the nearest valid name, models opened with their options. */
 #include "app.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -79,6 +80,28 @@ int app_parse(const app_command *command, int argc, char **argv, app_args *args)
         return app_fail(command, "%s is missing; usage: soa %s %s (soa help %s shows examples)", command->words,
                         command->name, command->words, command->name);
     return APP_GO_ON;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------------------------- */
+int app_read_number(const app_command *command, const char *name, const char *text, double least, double most,
+                    double *value) {
+    char *end;
+    *value = strtod(text, &end);
+    if (end != text && !*end && isfinite(*value) && *value >= least && *value <= most) return APP_OK;
+    if (!isfinite(least) && !isfinite(most)) return app_fail(command, "%s wants a number, not '%s'", name, text);
+    return app_fail(command, "%s wants a number from %g to %g, not '%s'", name, least, most, text);
+}
+int app_read_whole(const app_command *command, const char *name, const char *text, uint64_t least, uint64_t most,
+                   uint64_t *value) {
+    char *end;
+    errno = 0;
+    const unsigned long long x = strtoull(text, &end, 10);
+    *value = x;
+    if (end != text && !*end && !errno && !strchr(text, '-') && x >= least && x <= most) return APP_OK;
+    char bound[24] = "2^64 - 1";
+    if (most < UINT64_MAX) snprintf(bound, sizeof bound, "%llu", (unsigned long long)most);
+    return app_fail(command, "%s wants a whole number from %llu to %s, not '%s'", name, (unsigned long long)least,
+                    bound, text);
 }
 
 /* --- models ----------------------------------------------------------------------------------------------------- */

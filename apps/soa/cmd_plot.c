@@ -37,14 +37,6 @@ const app_command app_plot = {
     .run = run,
 };
 
-static int read_number(const char *name, const char *text, double low, double high, double *value) {
-    char *end;
-    if (!text) return APP_OK;
-    *value = strtod(text, &end);
-    if (!*text || *end || !(*value >= low && *value <= high))
-        return app_fail(&app_plot, "%s '%s': a number from %g to %g is wanted", name, text, low, high);
-    return APP_OK;
-}
 static int ends_with(const char *text, const char *end) {
     const size_t n = strlen(text), k = strlen(end);
     return n > k && strcmp(text + n - k, end) == 0;
@@ -72,9 +64,9 @@ static int plot(soa_log *log, const app_args *args, const char *path) {
                   .bands = !args->value[PLAIN]};
     if (app_read_time(&app_plot, "--from", args->value[FROM], &what.from) ||
         app_read_time(&app_plot, "--to", args->value[TO], &what.to) ||
-        read_number("--columns", args->value[COLUMNS], 1, 4, &columns) ||
-        read_number("--width", args->value[WIDTH], 60, 1000, &what.width) ||
-        read_number("--dpi", args->value[DOTS], 50, 1200, &what.dots))
+        (args->value[COLUMNS] && app_read_number(&app_plot, "--columns", args->value[COLUMNS], 1, 4, &columns)) ||
+        (args->value[WIDTH] && app_read_number(&app_plot, "--width", args->value[WIDTH], 60, 1000, &what.width)) ||
+        (args->value[DOTS] && app_read_number(&app_plot, "--dpi", args->value[DOTS], 50, 1200, &what.dots)))
         return APP_FAILED;
     if (columns != floor(columns)) return app_fail(&app_plot, "--columns wants a whole number");
     what.columns = (int)columns;

@@ -58,30 +58,14 @@ static int draw_diagram(const soa_world *world, const char *path) {
     return APP_OK;
 }
 
-static int number(const char *text, const char *what, double *value) {
-    char *end;
-    *value = strtod(text, &end);
-    if (end == text || *end || !isfinite(*value)) return app_fail(&app_sim, "%s wants a number, not '%s'", what, text);
-    return APP_OK;
-}
-
-/* A whole number for --seed and --case. */
-static int whole(const char *text, const char *what, uint64_t *value) {
-    char *end;
-    errno = 0;
-    const unsigned long long x = strtoull(text, &end, 10);
-    if (end == text || *end || errno || strchr(text, '-'))
-        return app_fail(&app_sim, "%s wants a whole number from 0 to 2^64 - 1, not '%s'", what, text);
-    *value = x;
-    return APP_OK;
-}
-
 /* The scenario with its seed and case; original: what a case was drawn from. */
 static int open_scenario(const app_args *args, soa_scenario *scenario, soa_scenario *original) {
     soa_report report = {.body = -1};
     uint64_t seed = 0, number = 0;
-    if (args->value[SEED] && whole(args->value[SEED], "--seed", &seed) != APP_OK) return APP_FAILED;
-    if (args->value[CASE] && whole(args->value[CASE], "--case", &number) != APP_OK) return APP_FAILED;
+    if (args->value[SEED] && app_read_whole(&app_sim, "--seed", args->value[SEED], 0, UINT64_MAX, &seed) != APP_OK)
+        return APP_FAILED;
+    if (args->value[CASE] && app_read_whole(&app_sim, "--case", args->value[CASE], 0, UINT64_MAX, &number) != APP_OK)
+        return APP_FAILED;
     if (soa_scenario_open(args->word[0], scenario, &report)) return app_fail(&app_sim, "%s", report.text);
     if (args->value[SEED]) scenario->seed = seed;
     if (!args->value[CASE]) return APP_OK;
@@ -149,7 +133,8 @@ static int run(int argc, char **argv) {
         return app_fail(&app_sim, "--resume takes no --out, --seed, --case or --diagram: the journal knows its run");
     double until = 0;
     if (args.value[UNTIL]) {
-        if ((code = number(args.value[UNTIL], "--until", &until)) != APP_OK) return code;
+        if ((code = app_read_number(&app_sim, "--until", args.value[UNTIL], -INFINITY, INFINITY, &until)) != APP_OK)
+            return code;
         if (!(until > 0))
             return app_fail(&app_sim, "--until wants a time after the start, not '%s'", args.value[UNTIL]);
     }

@@ -83,16 +83,6 @@ static void progress(void *user, const soa_sweep_result *now) {
     b->shown = wall;
 }
 
-static int whole(const char *text, const char *what, unsigned long long least, unsigned long long most,
-                 unsigned long long *value) {
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    if (end == text || *end || errno || text[0] == '-' || *value < least || *value > most)
-        return app_fail(&app_sweep, "%s wants a whole number of %llu or more, not '%s'", what, least, text);
-    return APP_OK;
-}
-
 /* Started by mpirun, but built without MPI: the program beside this one that has it takes over. */
 static int started_by_mpirun(void) {
     const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
@@ -120,14 +110,14 @@ static int run(int argc, char **argv) {
     if (code != APP_GO_ON) return code;
     if (!app_mpi.exchange && started_by_mpirun()) return hand_over(argv);
     soa_sweep_options how = soa_sweep_default();
-    unsigned long long n = 0;
+    uint64_t n = 0;
     if (args.value[CASES]) {
-        if ((code = whole(args.value[CASES], "--cases", 1, 100000000, &n)) != APP_OK) return code;
+        if ((code = app_read_whole(&app_sweep, "--cases", args.value[CASES], 1, 100000000, &n)) != APP_OK) return code;
         how.cases = (int)n;
     }
     if (app_mpi.exchange) how.threads = 1;
     if (args.value[JOBS]) {
-        if ((code = whole(args.value[JOBS], "--jobs", 1, 10000, &n)) != APP_OK) return code;
+        if ((code = app_read_whole(&app_sweep, "--jobs", args.value[JOBS], 1, 10000, &n)) != APP_OK) return code;
         how.threads = (int)n;
     }
     soa_scenario scenario;
@@ -135,7 +125,7 @@ static int run(int argc, char **argv) {
     if (soa_scenario_open(args.word[0], &scenario, &report)) return app_fail(&app_sweep, "%s", report.text);
     code = APP_FAILED;
     if (args.value[SEED]) {
-        if (whole(args.value[SEED], "--seed", 0, ULLONG_MAX, &n) != APP_OK) goto done;
+        if (app_read_whole(&app_sweep, "--seed", args.value[SEED], 0, UINT64_MAX, &n) != APP_OK) goto done;
         scenario.seed = n;
     }
     char table[PATH_MAX];

@@ -63,23 +63,6 @@ static int run(int argc, char **argv) {
     return app_fail(&app_view, "this program was built without libwebsockets and cannot serve pages");
 }
 #else
-static int number(const char *text, const char *what, double least, double most, double *value) {
-    char *end;
-    *value = strtod(text, &end);
-    if (end == text || *end || !(*value >= least && *value <= most))
-        return app_fail(&app_view, "%s wants a number from %g to %g, not '%s'", what, least, most, text);
-    return APP_OK;
-}
-static int whole(const char *text, const char *what, uint64_t *value) {
-    char *end;
-    errno = 0;
-    const unsigned long long x = strtoull(text, &end, 10);
-    if (end == text || *end || errno || strchr(text, '-'))
-        return app_fail(&app_view, "%s wants a whole number from 0 to 2^64 - 1, not '%s'", what, text);
-    *value = x;
-    return APP_OK;
-}
-
 /* --- what is shown ---------------------------------------------------------------------------------------------------- */
 typedef struct shown {
     view_session_options how;
@@ -117,8 +100,11 @@ static int open_shown(const app_args *args, shown *what) {
     }
     if ((is_file && (ends_with(spec, ".yaml") || ends_with(spec, ".yml"))) || (!is_file && is_stock_scenario(spec))) {
         uint64_t seed = 0, number = 0;
-        if (args->value[SEED] && whole(args->value[SEED], "--seed", &seed) != APP_OK) return APP_FAILED;
-        if (args->value[CASE] && whole(args->value[CASE], "--case", &number) != APP_OK) return APP_FAILED;
+        if (args->value[SEED] && app_read_whole(&app_view, "--seed", args->value[SEED], 0, UINT64_MAX, &seed) != APP_OK)
+            return APP_FAILED;
+        if (args->value[CASE] &&
+            app_read_whole(&app_view, "--case", args->value[CASE], 0, UINT64_MAX, &number) != APP_OK)
+            return APP_FAILED;
         if (soa_scenario_open(spec, &what->scenario, &report)) return app_fail(&app_view, "%s", report.text);
         what->is_scenario = 1, what->how.kind = "scenario", what->how.scenario = &what->scenario;
         if (args->value[SEED]) what->scenario.seed = seed;
@@ -215,9 +201,14 @@ static int run(int argc, char **argv) {
     char token[TOKEN_ROOM] = "";
     double until = 0, speed = 1, port = 0;
     struct in_addr address;
-    if (args.value[UNTIL] && (code = number(args.value[UNTIL], "--until", 1e-9, 1e9, &until)) != APP_OK) return code;
-    if (args.value[SPEED] && (code = number(args.value[SPEED], "--speed", 0, 1e6, &speed)) != APP_OK) return code;
-    if (args.value[PORT] && (code = number(args.value[PORT], "--port", 1, 65535, &port)) != APP_OK) return code;
+    if (args.value[UNTIL] &&
+        (code = app_read_number(&app_view, "--until", args.value[UNTIL], 1e-9, 1e9, &until)) != APP_OK)
+        return code;
+    if (args.value[SPEED] &&
+        (code = app_read_number(&app_view, "--speed", args.value[SPEED], 0, 1e6, &speed)) != APP_OK)
+        return code;
+    if (args.value[PORT] && (code = app_read_number(&app_view, "--port", args.value[PORT], 1, 65535, &port)) != APP_OK)
+        return code;
     if (port != floor(port)) return app_fail(&app_view, "--port wants a whole number, not '%s'", args.value[PORT]);
     if (args.value[LISTEN] && inet_pton(AF_INET, args.value[LISTEN], &address) != 1)
         return app_fail(&app_view, "--listen wants an IPv4 address such as 192.168.0.7 or 0.0.0.0, not '%s'",

@@ -1,6 +1,7 @@
 /* signals.c  what commands that read a log share: signals by name, times, files written whole. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "signals.h"
+#include "target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,34 +71,15 @@ static int write_all(int fd, const char *data, size_t size) {
 }
 
 int app_write_file(const app_command *command, const char *path, const void *data, size_t size) {
-    struct stat about;
-    const int to_stdout = !strcmp(path, "-"), exists = !to_stdout && !stat(path, &about);
-    if (exists && S_ISDIR(about.st_mode)) return app_fail(command, "%s is a directory", path);
-    char *target = NULL, *part = NULL;
-    int fd = -1, error = 0;
-    if (to_stdout) {
-        fd = dup(STDOUT_FILENO);
-    } else if (exists && !S_ISREG(about.st_mode)) {
-        fd = open(path, O_WRONLY | O_CLOEXEC);
-    } else {
-        target = exists ? realpath(path, NULL) : strdup(path); /* a link stays a link */
-        part = target ? malloc(strlen(target) + 32) : NULL;
-        if (part) {
-            sprintf(part, "%s.part%ld", target, (long)getpid());
-            fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-            if (fd >= 0 && exists) (void)!fchmod(fd, about.st_mode & 0777);
-        }
+    app_target file;
+    int error = app_target_open(&file, path) ? errno : 0;
+    if (!error) {
+        error = write_all(file.fd, data, size);
+        if (app_target_close(&file, !error) && !error) error = errno;
     }
-    if (fd < 0) error = errno ? errno : ENOMEM;
-    const int opened = fd >= 0;
-    if (!error) error = write_all(fd, data, size);
-    if (!error && part && fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS) error = errno;
-    if (opened && close(fd) && !error) error = errno;
-    if (!error && part && rename(part, target)) error = errno;
-    if (error && part && opened) unlink(part);
-    free(part), free(target);
-    return error ? app_fail(command, "%s cannot be written: %s", to_stdout ? "standard output" : path, strerror(error))
-                 : APP_OK;
+    if (!error) return APP_OK;
+    if (error == EISDIR) return app_fail(command, "%s is a directory", path);
+    return app_fail(command, "%s cannot be written: %s", strcmp(path, "-") ? path : "standard output", strerror(error));
 }
 
 char *app_with_ending(const char *path, const char *ending) {

@@ -1,5 +1,6 @@
 /* sim_report.c  how a run of a world is shown: progress, summary for people, summary as JSON. */
 #include "sim_report.h"
+#include "target.h"
 
 #include <errno.h>
 #include <math.h>
@@ -78,14 +79,10 @@ static void put_count(app_out *out, const char *name, long long value) {
 
 int app_write_summary(const app_command *command, const char *path, const soa_scenario *scenario,
                       const soa_world_summary *s, const char *fault) {
-    char part[1024];
-    struct stat about;
-    const int direct = !stat(path, &about) && !S_ISREG(about.st_mode); /* a pipe, a device: as it is */
-    snprintf(part, sizeof part, "%.1000s%s", path, direct ? "" : ".part");
-    FILE *file = fopen(part, "w");
-    if (!file) return app_fail(command, "%s: %s", part, strerror(errno));
+    app_target file;
+    if (app_target_open(&file, path)) return app_fail(command, "%s: %s", path, strerror(errno));
     app_out out;
-    out_start(&out, fileno(file));
+    out_start(&out, file.fd);
     out_text(&out, "{\n  \"scenario\": ");
     out_string(&out, scenario->name ? scenario->name : "");
     out_format(&out, ",\n  \"seed\": %llu,\n  \"completed\": %s,\n  \"fault\": ", (unsigned long long)scenario->seed,
@@ -122,15 +119,11 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
     out_text(&out, "  \"phase\": ");
     out_string(&out, s->phase);
     out_text(&out, "\n}\n");
-    const int bad = out_flush(&out) != 0;
-    const int reason = out.error;
+    const int bad = out_flush(&out) != 0, reason = out.error;
     out_free(&out);
-    if (fclose(file) != 0 || bad || (!direct && rename(part, path) != 0)) {
-        const int why = reason ? reason : errno;
-        if (!direct) remove(part);
-        return app_fail(command, "%s: %s", path, strerror(why));
-    }
-    return APP_OK;
+    const int lost = app_target_close(&file, !bad);
+    if (bad) return app_fail(command, "%s: %s", path, strerror(reason));
+    return lost ? app_fail(command, "%s: %s", path, strerror(errno)) : APP_OK;
 }
 
 void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s) {

@@ -66,18 +66,16 @@ int app_target_open(app_target *t, const char *path) {
 }
 
 int app_target_close(app_target *t, int good) {
-    int failed = 0;
-    if (t->fd >= 0 && t->fd != STDOUT_FILENO) failed = close(t->fd);
+    int why = 0;
+    if (good && temporary && fsync(t->fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS) why = errno;
+    if (t->fd >= 0 && t->fd != STDOUT_FILENO && close(t->fd) && !why) why = errno;
     if (temporary) {
-        if (good && failed == 0) failed = rename(temporary, t->path);
-        if (!good || failed != 0) {
-            int reason = errno;
-            unlink(temporary);
-            errno = reason;
-        }
+        if (good && !why && rename(temporary, t->path)) why = errno;
+        if (!good || why) unlink(temporary);
         forget_temporary();
     }
     free(t->path);
     t->path = NULL;
-    return failed;
+    if (why) errno = why;
+    return why ? -1 : 0;
 }
