@@ -56,8 +56,8 @@ else()
   if(NOT fetched EQUAL 0) # now and not while building: what cannot be fetched must not keep the rest from being built
     message(STATUS "fetching the npm packages of web/")
     file(COPY ${wanted} DESTINATION ${work})
-    execute_process(COMMAND ${SOA_NPM} ci --ignore-scripts --prefer-offline --silent WORKING_DIRECTORY ${work}
-                    RESULT_VARIABLE fetched OUTPUT_QUIET)
+    execute_process(COMMAND ${SOA_NPM} ci --ignore-scripts --prefer-offline --loglevel=error WORKING_DIRECTORY ${work}
+                    RESULT_VARIABLE fetched OUTPUT_QUIET ERROR_VARIABLE complaint)
     if(fetched EQUAL 0)
       file(TOUCH ${stamp})
     endif()
@@ -65,7 +65,7 @@ else()
   if(fetched EQUAL 0)
     set(have_pages ON)
   else()
-    message(WARNING "npm could not fetch the packages of web/ (${fetched}): soa is built without the pages of `soa view` and `soa report`")
+    message(WARNING "npm could not fetch the packages of web/ (${fetched}): soa is built without the pages of `soa view` and `soa report`; once npm works, configure again\n${complaint}")
   endif()
 endif()
 

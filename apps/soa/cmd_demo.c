@@ -1,4 +1,5 @@
 /* cmd_demo.c  soa demo: the main job.  Two arms catch a satellite, by one law as in WD89 and by a law for each phase. */
+#include "page.h"
 #include "sim_report.h"
 
 #include <errno.h>
@@ -166,11 +167,11 @@ static int run(int argc, char **argv) {
     printf("\nresults\n  %s   errors, fingers and forces of both\n", picture);
     for (int i = 0; i < 2; ++i) printf("  %s, %s, %s\n", jobs[i].log, jobs[i].csv, jobs[i].h5);
     fflush(stdout);
-    if (app_has_page()) {
+    if (view_page_size) {
         if ((code = app_write_report(&app_demo, jobs[1].log, report, 0)) != APP_OK) return code;
         printf("\nlook at the satellite being caught: open this file in a browser\n%s\n", report);
     } else
-        printf("  no report: this program was built without its page (node and npm make it)\n");
+        printf("  no report: " VIEW_NO_PAGE "\n");
     if (!jobs[1].summary.held) return app_fail(&app_demo, "the satellite was not held");
     return APP_OK;
 }

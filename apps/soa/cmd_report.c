@@ -53,18 +53,12 @@ static int show(void *user, double done) {
     return app_interrupted();
 }
 
-int app_has_page(void) {
-    return view_page_size > 0;
-}
-
 int app_write_report(const app_command *command, const char *log, const char *path, int quiet) {
     view_replay replay;
     view_report_result result;
     soa_report report = {.body = -1};
     app_out out;
-    if (!view_page_size)
-        return app_fail(command,
-                        "this program was built without its page; node and npm make it (scripts/setup.sh build)");
+    if (!view_page_size) return app_fail(command, VIEW_NO_PAGE);
     soa_status s = view_replay_open(log, &replay, &report);
     if (s) return app_fail(command, "%s", report.text[0] ? report.text : soa_status_text(s));
     soa_log_info info;

@@ -181,9 +181,7 @@ static int serve(const app_args *args, shown *what, view_server_options *how) {
         printf("%s\n", view_server_address(server));
         if (fflush(stdout)) code = app_fail(&app_view, "standard output: %s", strerror(errno));
         if (isatty(2)) fprintf(stderr, "open this address in a browser; Ctrl-C ends\n");
-        if (!view_page_size)
-            fprintf(stderr, "soa view: this program was built without its page (node and npm were missing); only the "
-                            "socket answers\n");
+        if (!view_page_size) fprintf(stderr, "soa view: " VIEW_NO_PAGE "; only the socket answers\n");
         if (args->value[OPEN]) open_browser(view_server_address(server));
         if (code == APP_OK && view_server_run(server, session, &report)) code = app_fail(&app_view, "%s", report.text);
         if (view_session_close(session, &report)) code = app_fail(&app_view, "%s", report.text);

@@ -197,7 +197,7 @@ static int on_request(view_server *s, struct lws *wsi, view_download *download, 
     const char *why = refusal(s, wsi, 0, &code);
     if (why) return refuse(wsi, code, why);
     if (!strcmp(path, "/") && !view_page_size)
-        return refuse(wsi, 404, "This program was built without its page (node and npm were missing).\n");
+        return refuse(wsi, 404, VIEW_NO_PAGE ".\n");
     else if (!strcmp(path, "/"))
         *download = (view_download){view_page, view_page_size};
     else if (!strcmp(path, "/playground")) {

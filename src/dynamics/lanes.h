@@ -19,70 +19,84 @@ SOAI_INLINE void lanes_turn(const real a, const real b, const real c, const real
     out[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5), out[1] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);
     out[2] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7), out[3] = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
 }
+/* Turned, to four states */
+SOAI_INLINE void lanes_turn_out(const real a, const real b, const real c, const real d, konst *to, long stride) {
+    real out[4];
+    lanes_turn(a, b, c, d, out);
+    SOAI_UNROLL for (int l = 0; l < 4; ++l) memcpy(to + stride * l, out + l, sizeof *out);
+}
+SOAI_INLINE void lanes_out(const real *x, long step, konst *to, long stride) {
+    lanes_turn_out(x[0], x[step], x[2 * step], x[3 * step], to, stride);
+}
 #endif
 
 /* `count` numbers of each of `states` states, `stride` apart; lanes past `states` repeat the last.  Returns 1 if all
  * numbers are finite. */
 SOAI_INLINE int lanes_pack(const konst *from, long stride, int count, int states, real *to) {
     const konst *row[SOAI_LANES];
-    real sum = {0}; /* of x - x: zero, or NaN where a number is not finite */
+    const konst small = (konst)1e-18; /* so many numbers, each the largest there is, still have a finite sum */
+    real sum[4] = {0};
     row[0] = from;
     SOAI_UNROLL for (int l = 1; l < SOAI_LANES; ++l) row[l] = row[l - 1] + (l < states ? stride : 0);
     int j = 0;
 #ifdef SOAI_SHUFFLED
-    for (int next = 0; count >= 4 && next < count; next += 4) {
-        j = next + 4 <= count ? next : count - 4;
-        real a, b, c, d;
-        memcpy(&a, row[0] + j, sizeof a), memcpy(&b, row[1] + j, sizeof b);
-        memcpy(&c, row[2] + j, sizeof c), memcpy(&d, row[3] + j, sizeof d);
-        sum += ((a - a) + (b - b)) + ((c - c) + (d - d));
-        lanes_turn(a, b, c, d, to + j);
-        j += 4;
+    for (; count >= 4 && j < count; j += 4) {
+        if (j + 4 > count) j = count - 4;
+        real x[4];
+        SOAI_UNROLL for (int l = 0; l < 4; ++l) {
+            memcpy(x + l, row[l] + j, sizeof *x);
+            sum[l] += small * x[l];
+        }
+        lanes_turn(x[0], x[1], x[2], x[3], to + j);
     }
 #endif
     for (; j < count; ++j) {
         real x;
         for (int l = 0; l < SOAI_LANES; ++l) x[l] = row[l][j];
-        sum += x - x;
+        sum[0] += small * x;
         to[j] = x;
     }
-    return pack_all(sum == 0);
+    const real all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return pack_all(all - all == 0);
 }
 SOAI_INLINE void lanes_unpack(const real *from, int count, int states, konst *to, long stride) {
 #ifdef SOAI_SHUFFLED
-    for (int next = 0; states == SOAI_LANES && count >= 4 && next < count; next += 4) {
-        const int j = next + 4 <= count ? next : count - 4;
-        real out[4];
-        lanes_turn(from[j], from[j + 1], from[j + 2], from[j + 3], out);
-        SOAI_UNROLL for (int l = 0; l < 4; ++l) memcpy(to + stride * l + j, out + l, sizeof *out);
+    if (states == SOAI_LANES && count >= 4) {
+        for (int j = 0; j + 4 <= count; j += 4) lanes_out(from + j, 1, to + j, stride);
+        if (count % 4) lanes_out(from + count - 4, 1, to + count - 4, stride);
+        return;
     }
-    if (states == SOAI_LANES && count >= 4) return;
 #endif
     for (int j = 0; j < count; ++j)
         for (int l = 0; l < states; ++l) to[stride * l + j] = from[j][l];
 }
 
-/* The same for mass matrices, n x n: of large ones only what is on or below the diagonal stands in the lanes. */
+/* The same for mass matrices, n x n: of large ones only what is on or below the diagonal stands in the lanes, and the
+ * rest of a row is read from a column. */
 SOAI_INLINE void lanes_unpack_symmetric(const real *from, int n, int states, konst *to) {
-#define SOAI_AT_(r, c) from[(c) <= (r) ? (long)n * (r) + (c) : (long)n * (c) + (r)]
-    const long stride = (long)n * n;
+#define SOAI_AT_(r, c) from[(c) <= (r) ? line * (r) + (c) : line * (c) + (r)]
+    const long line = n, stride = line * line;
     if (n <= MASS_SMALL) { /* all of it stands there */
         lanes_unpack(from, n * n, states, to, stride);
         return;
     }
 #ifdef SOAI_SHUFFLED
-    for (int r = 0; states == SOAI_LANES && r < n; ++r)
+    for (int r = 0; states == SOAI_LANES && r < n; ++r, to += line)
         for (int next = 0; next < n; next += 4) {
             const int c = next + 4 <= n ? next : n - 4;
-            real out[4];
-            lanes_turn(SOAI_AT_(r, c), SOAI_AT_(r, c + 1), SOAI_AT_(r, c + 2), SOAI_AT_(r, c + 3), out);
-            SOAI_UNROLL for (int l = 0; l < 4; ++l) memcpy(to + stride * l + (long)n * r + c, out + l, sizeof *out);
+            if (c + 3 <= r)
+                lanes_out(from + line * r + c, 1, to + c, stride);
+            else if (c >= r)
+                lanes_out(from + line * c + r, line, to + c, stride);
+            else
+                lanes_turn_out(SOAI_AT_(r, c), SOAI_AT_(r, c + 1), SOAI_AT_(r, c + 2), SOAI_AT_(r, c + 3), to + c,
+                               stride);
         }
     if (states == SOAI_LANES) return;
 #endif
     for (int r = 0; r < n; ++r)
         for (int c = 0; c < n; ++c)
-            for (int l = 0; l < states; ++l) to[stride * l + (long)n * r + c] = SOAI_AT_(r, c)[l];
+            for (int l = 0; l < states; ++l) to[stride * l + line * r + c] = SOAI_AT_(r, c)[l];
 #undef SOAI_AT_
 }
 /* Wrenches on the bodies, 6 numbers each, into the axes chosen for each body (level.c). */
