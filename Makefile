@@ -5,14 +5,13 @@ JOBS ?= $(shell nproc)
 export SOA_JOBS = $(JOBS)
 export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
-export GNUMAKEFLAGS = --no-print-directory
 
 PAIRS ?= 1000000
 .PHONY: all demo view test bench counts gjk-campaign kill-campaign grapple-figures playground install fuzz format format-check setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^-- /{/^-- /!p}' build/configure.log; }
-build = cmake --build build -j $(JOBS)
+build = env -u MAKELEVEL cmake --build build -j $(JOBS)
 
 all: ## build the release and its tests: build/soa; then (cd build && ctest)
 	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }

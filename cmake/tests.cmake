@@ -7,7 +7,7 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
 if(NOT CMOCKA_FOUND)
-  message(WARNING "cmocka is not installed: the tests are left out (scripts/setup.sh test installs it)")
+  message(STATUS "cmocka is not installed: the tests are left out (scripts/setup.sh test installs it)")
   return()
 endif()
 pkg_check_modules(LAPACKE IMPORTED_TARGET lapacke)

@@ -257,7 +257,7 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
         }                                                                            \
         SOAI_UNROLL for (int j = 0; j < 6; ++j) S[(size_t)j * n + (size_t)c] = x[j]; \
     }
-        SOAI_BY_KIND(b, SOAI_STEP_)
+        SOAI_BY_KIND_OF(SOAI_CRBA_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
     SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
@@ -286,7 +286,7 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
         mass_ancestors(k, w, b, at, g, M);                                                            \
     }                                                                                                 \
     if (b->parent) composite_shift(k, w, b, i, kind)
-        SOAI_BY_KIND(b, SOAI_STEP_)
+        SOAI_BY_KIND_OF(SOAI_CRBA_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
     mass_mirror(k->nv, M);

@@ -269,7 +269,10 @@ static soa_status form_mass(const soa_model *m, soa_work *w, const double *q, do
     if (s == SOA_OK && !M) s = SOA_E_ARGUMENT;
     if (s) return s;
     double *tree = m->nm ? w->matrix : M;
-    (as_printed ? w->k->mass_r87 : w->k->crba)(&w->view, &w->w, tree_q(w, q), tree);
+    if (as_printed)
+        w->k->mass_r87(&w->view, &w->w, tree_q(w, q), tree);
+    else
+        w->k->crba(&w->level, &w->w, tree_q(w, q), tree);
     if (m->nm) user_matrix(w, tree, M);
     return SOA_OK;
 }

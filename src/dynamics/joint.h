@@ -16,38 +16,36 @@
 #include "kernel.h"
 #include "joint_types.h"
 
-/* Level kinds stand in the tables of batches and generated code only. */
-#if SOAI_LANES > 1 || defined(SOAI_GENERATED)
-#define SOAI_LEVEL 1
+/* Kinds that occur, a bit each: generated code knows.  Level kinds stand in the tables of batches and of crba. */
+#ifdef SOAI_KINDS
+#define SOAI_CRBA_KINDS SOAI_KINDS
 #else
-#define SOAI_LEVEL 0
+#define SOAI_CRBA_KINDS ~0
+#define SOAI_KINDS (SOAI_LANES > 1 ? ~0 : ~(7 << SOAI_KIND_LEVEL_X))
 #endif
-/* Kinds that occur, a bit each: generated code knows. */
-#ifndef SOAI_KINDS
-#define SOAI_KINDS (~0 ^ (SOAI_LEVEL ? 0 : 7 << SOAI_KIND_LEVEL_X))
-#endif
-#define SOAI_CASE_(kind, nv, step) \
-    if (SOAI_KINDS >> (kind)&1) {  \
-        step(kind, nv);            \
-    } else {                       \
-        __builtin_unreachable();   \
-    }                              \
+#define SOAI_CASE_(kinds, kind, nv, step) \
+    if ((kinds) >> (kind)&1) {            \
+        step(kind, nv);                   \
+    } else {                              \
+        __builtin_unreachable();          \
+    }                                     \
     break
 
 /* Runs `step(kind, nv)` with literals for the common kinds. */
-#define SOAI_BY_KIND(b, step)                                             \
-    switch ((b)->kind) {                                                  \
-    case SOAI_KIND_REVOLUTE_X: SOAI_CASE_(SOAI_KIND_REVOLUTE_X, 1, step); \
-    case SOAI_KIND_REVOLUTE_Y: SOAI_CASE_(SOAI_KIND_REVOLUTE_Y, 1, step); \
-    case SOAI_KIND_REVOLUTE_Z: SOAI_CASE_(SOAI_KIND_REVOLUTE_Z, 1, step); \
-    case SOAI_KIND_LEVEL_X: SOAI_CASE_(SOAI_KIND_LEVEL_X, 1, step);       \
-    case SOAI_KIND_LEVEL_Y: SOAI_CASE_(SOAI_KIND_LEVEL_Y, 1, step);       \
-    case SOAI_KIND_LEVEL_Z: SOAI_CASE_(SOAI_KIND_LEVEL_Z, 1, step);       \
-    case SOAI_KIND_REVOLUTE: SOAI_CASE_(SOAI_KIND_REVOLUTE, 1, step);     \
-    case SOAI_KIND_PRISMATIC: SOAI_CASE_(SOAI_KIND_PRISMATIC, 1, step);   \
-    case SOAI_KIND_SPHERICAL: SOAI_CASE_(SOAI_KIND_SPHERICAL, 3, step);   \
-    case SOAI_KIND_FREE: SOAI_CASE_(SOAI_KIND_FREE, 6, step);             \
-    default: SOAI_CASE_(SOAI_KIND_GENERAL, (b)->nv, step);                \
+#define SOAI_BY_KIND(b, step) SOAI_BY_KIND_OF(SOAI_KINDS, b, step)
+#define SOAI_BY_KIND_OF(kinds, b, step)                                          \
+    switch ((b)->kind) {                                                         \
+    case SOAI_KIND_REVOLUTE_X: SOAI_CASE_(kinds, SOAI_KIND_REVOLUTE_X, 1, step); \
+    case SOAI_KIND_REVOLUTE_Y: SOAI_CASE_(kinds, SOAI_KIND_REVOLUTE_Y, 1, step); \
+    case SOAI_KIND_REVOLUTE_Z: SOAI_CASE_(kinds, SOAI_KIND_REVOLUTE_Z, 1, step); \
+    case SOAI_KIND_LEVEL_X: SOAI_CASE_(kinds, SOAI_KIND_LEVEL_X, 1, step);       \
+    case SOAI_KIND_LEVEL_Y: SOAI_CASE_(kinds, SOAI_KIND_LEVEL_Y, 1, step);       \
+    case SOAI_KIND_LEVEL_Z: SOAI_CASE_(kinds, SOAI_KIND_LEVEL_Z, 1, step);       \
+    case SOAI_KIND_REVOLUTE: SOAI_CASE_(kinds, SOAI_KIND_REVOLUTE, 1, step);     \
+    case SOAI_KIND_PRISMATIC: SOAI_CASE_(kinds, SOAI_KIND_PRISMATIC, 1, step);   \
+    case SOAI_KIND_SPHERICAL: SOAI_CASE_(kinds, SOAI_KIND_SPHERICAL, 3, step);   \
+    case SOAI_KIND_FREE: SOAI_CASE_(kinds, SOAI_KIND_FREE, 6, step);             \
+    default: SOAI_CASE_(kinds, SOAI_KIND_GENERAL, (b)->nv, step);                \
     }
 
 /* A kind about a coordinate axis, that axis, and the two that follow it (x y z x ...).  Of a level kind R is no more

@@ -32,6 +32,11 @@ const char *soa_instruction_set(void) {
     return soai_kernels_for(SOAI_K_DOUBLE)->instruction_set;
 }
 
+void soai_work_level(soa_work *w) {
+    double *axes = w->w.Rw; /* nobody asks for them */
+    soai_level(&w->view, (soai_body_double *)w->level.body, (soai_dof_double *)w->level.dof, axes);
+}
+
 static size_t layout(const soa_model *m, char *memory) {
     soa_work scratch, *w = memory ? (soa_work *)(void *)memory : &scratch;
     size_t at = 0;
@@ -43,6 +48,8 @@ static size_t layout(const soa_model *m, char *memory) {
     w->body = -1;
     const size_t tq = (size_t)m->tq, tv = (size_t)m->tv, nb = (size_t)m->nb, most = tq > tv ? tq : tv;
     const size_t reals = w->k->work_reals(&w->view), reals_f = w->kf->work_reals(&w->view_f);
+    soai_body_double *body = soai_take(memory, &at, (nb + 1) * sizeof *body);
+    soai_dof_double *dof = soai_take(memory, &at, tv * sizeof *dof);
     void *arrays = soai_take(memory, &at, reals * sizeof(double));
     w->w_f = soai_take(memory, &at, w->kf->work_bytes);
     void *arrays_f = soai_take(memory, &at, reals_f * sizeof(float));
@@ -67,6 +74,8 @@ static size_t layout(const soa_model *m, char *memory) {
     if (memory) {
         w->k->work_place(&w->view, &w->w, arrays);
         w->kf->work_place(&w->view_f, w->w_f, arrays_f);
+        w->level = w->view, w->level.body = body, w->level.dof = dof;
+        soai_work_level(w);
         memset(arrays, 0xff, reals * sizeof(double)); /* NaN: a sweep that reads what nobody wrote shows itself */
         memset(arrays_f, 0xff, reals_f * sizeof(float));
         memset(w->path, 0, 4 * (nb + 1) * sizeof(int));

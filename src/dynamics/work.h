@@ -13,6 +13,7 @@ struct soa_work {
     const soa_model *model;
     const soai_kernels *k, *kf; /* double, float */
     soai_view_double view;
+    soai_view_double level; /* for crba: bodies in axes of our choice (level.c) */
     soai_view_float view_f;
     kernel_work w;
     void *w_f; /* struct of pointers of the float kernel */
@@ -33,6 +34,9 @@ struct soa_work {
     float *tq_f, *tv_f, *ta_f, *tt_f, *zero_f;
     float *matrix_f; /* mimic models only: tv^2 */
 };
+
+/* The tables for crba again, after the model's were changed (src/forms/tips.c changes those of its own model). */
+void soai_work_level(soa_work *w);
 
 /* Finds the body at fault for number j of the caller's q (or v). */
 int soai_body_of_q(const soa_model *m, int j);

@@ -132,7 +132,8 @@ static size_t layout(const soa_model *m, char *memory) {
     t->body = -1, t->limited = 0;
     if (memory) {
         memcpy(t->twin, m, (size_t)m->size);
-        soa_work_init(t->twin, room, work, &t->work); /* views point into the twin: what changes there is seen */
+        soa_work_init(t->twin, room, work,
+                      &t->work); /* views point into the twin: what changes there is seen, but by crba */
     }
     return at;
 }
@@ -312,7 +313,9 @@ soa_status soa_jtj(const soa_model *m, soa_tip_work *t, const double *q, const s
                    double *A) {
     soa_status s = begin(m, t, tips, count, damping);
     if (s == SOA_OK && !A) s = SOA_E_ARGUMENT;
-    return s ? s : told(t, soa_crba(t->twin, t->work, q, A));
+    if (s) return s;
+    soai_work_level(t->work);
+    return told(t, soa_crba(t->twin, t->work, q, A));
 }
 soa_status soa_jtj_solve(const soa_model *m, soa_tip_work *t, const double *q, const soa_tip *tips, int count,
                          double damping, const double *x, double *y) {

@@ -340,6 +340,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
             "#pragma GCC optimize(\"O3\", \"no-signed-zeros\", \"finite-math-only\", \"no-math-errno\", "
             "\"no-trapping-math\", \"no-tree-slp-vectorize\", \"fp-contract=fast\")\n"
             "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
+            "#pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\" /* it cannot count the joints' parts */\n"
             "#elif defined(__clang__) /* loops of unknown length stay loops */\n"
             "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
             "#include <stddef.h>\n#define SOAI_GENERATED 1\n"
