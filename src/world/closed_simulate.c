@@ -15,19 +15,14 @@
  *          up to it, and for stops the time refined by Newton's method
  * passages of singular configurations: passage.h                                                                  */
 #include "../base/base_internal.h"
-#include "erk_table.h"
 #include "losses.h"
 #include "passage.h"
 #include "rubbing.h"
-#include "soa/world.h"
-
-#include <arkode/arkode_arkstep.h>
-#include <nvector/nvector_serial.h>
+#include "stepper.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
 /* Steps of lower order are too short to pass over singular configurations: some changed branches without a sign. */
 enum { RETRIES = 12, LOOK_BACK = 10000, PASSING_ORDER = 5 };
@@ -42,20 +37,17 @@ typedef struct sim {
     soa_work *work;
     const soa_closed_sim_options *options;
     int nq, nv;
-    int counts;                                                   /* springs or ratios need the turns of cut joints */
-    double *damping, *applied, *tau, *qdd, *guess, *q, *y_before; /* five of nv, nq, all of y */
+    int counts;                                        /* springs or ratios need the turns of cut joints */
+    double *damping, *applied, *tau, *qdd, *guess, *q; /* five of nv, nq */
     soai_rubbing rub;
-    int watching, loose, *found; /* loose: stuck joints are not held, for a division */
+    int loose; /* stuck joints are not held, for a division */
     double last_event;
     int crowd;
     char *angle; /* of each q: it turns */
     double *numbers;
 
-    SUNContext context;
-    N_Vector y;
-    void *ark;
-    double *data; /* of y */
-    double t, t_before, t_mark;
+    soai_stepper step; /* y = [q, v, supplied, dissipated] */
+    double t_mark;
     double relief;  /* factor of the tolerances, 1 but over a passage */
     double mercy;   /* a factor of that, where the step over a passage failed before */
     double planned; /* length of the next step where we choose it, else 0 */
@@ -64,14 +56,11 @@ typedef struct sim {
     double *strength[2],
         strength_time[2]; /* of rows, and the weakest of all, at the last accepted states, latest first */
     int fresh;            /* the next evaluation is at an accepted state, just projected */
-    soa_status status;    /* of the last evaluation or projection */
-    int body;
-    int projecting; /* the failure was a projection's, at this constraint, which was off by so much */
+    int projecting;       /* the failure was a projection's, at this constraint, which was off by so much */
     const char *culprit;
     double off;
     double error[2];
     soa_closed_report last;
-    char message[160];
     soa_closed_sim_result *result;
 } sim;
 
@@ -141,12 +130,12 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
     const double *y = N_VGetArrayPointer(y_vector), *v = y + s->nq;
     double *rate = N_VGetArrayPointer(rate_vector), *energy = rate + s->nq + s->nv;
     s->projecting = 0;
-    s->status = evaluate(s, t, y);
-    if (!s->status) s->status = soa_q_rate(s->model, s->q, v, rate);
-    if (!s->status) s->status = soa_closed_power(s->constraints, energy, energy + 1);
-    if (s->status) {
-        s->body = soa_work_body(s->work);
-        return s->status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may do */
+    s->step.status = evaluate(s, t, y);
+    if (!s->step.status) s->step.status = soa_q_rate(s->model, s->q, v, rate);
+    if (!s->step.status) s->step.status = soa_closed_power(s->constraints, energy, energy + 1);
+    if (s->step.status) {
+        s->step.body = soa_work_body(s->work);
+        return s->step.status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may do */
     }
     memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
     for (int i = 0; i < s->nv; ++i) energy[0] += s->applied[i] * v[i], energy[1] += s->damping[i] * v[i] * v[i];
@@ -194,7 +183,7 @@ static const char *worst(sim *s, double t, const double *y, int with_rates, doub
 static soa_status project(sim *s, double t, double *y) {
     soa_closed_sim_result *r = s->result;
     soa_status status = soa_normalize(s->model, y);
-    s->projecting = 1, s->body = -1;
+    s->projecting = 1, s->step.body = -1;
     if (status) return status;
     if (s->options->no_projection) { /* only look */
         worst(s, t, y, 0, &s->error[0]);
@@ -211,12 +200,12 @@ static soa_status project(sim *s, double t, double *y) {
 }
 static int after_step(realtype t, N_Vector y, void *user) {
     sim *s = user;
-    s->status = project(s, t, N_VGetArrayPointer(y));
-    if (s->status) s->culprit = worst(s, t, N_VGetArrayPointer(y), 1, &s->off);
-    if (!s->status && s->rub.stuck_count &&
-        !(s->status = evaluate(s, t, N_VGetArrayPointer(y)))) /* what sticks rests */
-        s->status = soai_rubbing_settle(&s->rub, N_VGetArrayPointer(y) + s->nq);
-    return s->status ? -1 : 0;
+    s->step.status = project(s, t, N_VGetArrayPointer(y));
+    if (s->step.status) s->culprit = worst(s, t, N_VGetArrayPointer(y), 1, &s->off);
+    if (!s->step.status && s->rub.stuck_count &&
+        !(s->step.status = evaluate(s, t, N_VGetArrayPointer(y)))) /* what sticks rests */
+        s->step.status = soai_rubbing_settle(&s->rub, N_VGetArrayPointer(y) + s->nq);
+    return s->step.status ? -1 : 0;
 }
 
 /* --- sticking and slipping ---------------------------------------------------------------------------------------- */
@@ -224,122 +213,99 @@ static int watch(realtype t, N_Vector y_vector, realtype *g, void *user) {
     sim *s = user;
     const int fresh = s->fresh;
     for (int k = 0; k < 2 * s->rub.count; ++k) g[k] = 1;
-    if (!s->watching) return 0;
+    if (!s->step.watching) return 0;
     s->fresh = 0;
-    s->status = evaluate(s, t, N_VGetArrayPointer(y_vector));
+    s->step.status = evaluate(s, t, N_VGetArrayPointer(y_vector));
     s->fresh = fresh;
-    if (s->status) return -1;
+    if (s->step.status) return -1;
     soai_rubbing_watch(&s->rub, g);
     return 0;
 }
 /* The coordinates of mode stuck, and all others at rest, divide anew; those that stick come to rest exactly. */
 static soa_status regroup(sim *s) {
-    double *v = s->data + s->nq;
+    double *v = s->step.data + s->nq;
     soai_rubbing *r = &s->rub;
     s->fresh = 0, s->loose = 1;
-    memcpy(s->q, s->data, (size_t)s->nq * sizeof *s->q);
+    memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
     soa_status status = soa_normalize(s->model, s->q);
     if (!status) status = soai_rubbing_at(r, s->q, v);
     if (!status) soai_rubbing_gather(r, at_rest);
-    if (!status) status = evaluate(s, s->t, s->data);
+    if (!status) status = evaluate(s, s->step.t, s->step.data);
     if (!status) status = soai_rubbing_divide(r, s->qdd);
     if (!status) status = soai_rubbing_settle(r, v); /* not before: what turns at a dead point is not to be stopped */
     s->loose = 0;
-    return s->status = status;
-}
-/* From the last good state to `end`, with no events. */
-static int replay(sim *s, double end) {
-    memcpy(s->data, s->y_before, (size_t)(s->nq + s->nv + 2) * sizeof *s->data);
-    s->t = s->t_before;
-    int flag = ARKStepReset(s->ark, s->t, s->y);
-    if (flag != ARK_SUCCESS || end - s->t <= 1e-14 * (1 + fabs(end))) return flag;
-    s->watching = 0;
-    flag = ARKStepSetStopTime(s->ark, end);
-    while (flag == ARK_SUCCESS && s->t < end) flag = ARKStepEvolve(s->ark, end, s->y, &s->t, ARK_ONE_STEP);
-    s->watching = 1;
-    return flag == ARK_TSTOP_RETURN ? ARK_SUCCESS : flag;
+    return s->step.status = status;
 }
 /* An event that the root finder did not see, or -1; holding torques are those of after_step. */
 static int overdue(sim *s) {
     if (!s->rub.count) return -1;
-    memcpy(s->q, s->data, (size_t)s->nq * sizeof *s->q);
-    return soai_rubbing_at(&s->rub, s->q, s->data + s->nq) ? -1 : soai_rubbing_overdue(&s->rub);
+    memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
+    return soai_rubbing_at(&s->rub, s->q, s->step.data + s->nq) ? -1 : soai_rubbing_overdue(&s->rub);
 }
-/* The step reached an event near `when`; s->found says which, as `watch` numbers them.  Leaves the state there, with
+/* The step reached an event near `when`; s->step.found says which, as `watch` numbers them.  Leaves the state there, with
  * new modes. */
 static soa_status event(sim *s, double when, double t_after, int *flag) {
     soai_rubbing *r = &s->rub;
     int first_stop = -1;
     for (int k = 0; k < r->count && first_stop < 0; ++k)
-        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->found[2 * k]) first_stop = k;
+        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->step.found[2 * k]) first_stop = k;
     for (int round = 0; round < 6; ++round) {
-        if ((*flag = replay(s, when)) != ARK_SUCCESS) return s->status;
+        if ((*flag = soai_stepper_again(&s->step, when)) != ARK_SUCCESS) return s->step.status;
         if (first_stop < 0) break;
         s->fresh = 0;
-        if ((s->status = evaluate(s, s->t, s->data))) return s->status;
+        if ((s->step.status = evaluate(s, s->step.t, s->step.data))) return s->step.status;
         const soai_rub *of = r->list + first_stop;
         double acceleration = of->rest;
         for (int j = 0; j < s->nv; ++j) acceleration += of->row[j] * s->qdd[j];
         const double better = when - of->rate / acceleration;
-        if (!(better > s->t_before && better < t_after) || fabs(better - when) <= 1e-14 * (1 + fabs(when))) break;
+        if (!(better > s->step.t_before && better < t_after) || fabs(better - when) <= 1e-14 * (1 + fabs(when))) break;
         when = better;
     }
     long stuck_before = 0, stuck_after = 0, stops = 0;
     for (int k = 0; k < r->count; ++k) {
         stuck_before += r->list[k].mode == SOAI_STUCK;
-        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->found[2 * k])
+        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->step.found[2 * k])
             r->list[k].mode = SOAI_STUCK, ++stops;
     }
     const soa_status status = regroup(s);
     for (int k = 0; k < r->count; ++k) stuck_after += r->list[k].mode == SOAI_STUCK;
     s->result->stops += stops;
     if (!stops && stuck_after < stuck_before) s->result->releases += stuck_before - stuck_after;
-    if (!status) *flag = ARKStepReset(s->ark, s->t, s->y);
+    if (!status) *flag = ARKStepReset(s->step.ark, s->step.t, s->step.y);
     return status;
-}
-
-static void keep_message(int code, const char *module, const char *function, char *message, void *user) {
-    sim *s = user;
-    (void)module, (void)function;
-    if (code < 0) snprintf(s->message, sizeof s->message, "%s", message);
 }
 
 /* --- reports ------------------------------------------------------------------------------------------------------ */
 static soa_status explain(sim *s, soa_status status, int flag, soa_report *report) {
-    if (!status && flag >= 0) return SOA_OK;
-    if (!status) status = s->status;
-    if (!status) status = flag == ARK_MEM_FAIL ? SOA_E_MEMORY : SOA_E_NO_CONVERGENCE;
-    soa_body_info info;
-    if (s->body > 0 && !soa_body(s->model, s->body, &info))
-        return soai_report(report, status, s->body, 0, "simulation stopped at t = %.9g s, link %.60s: %s", s->t,
-                           info.link, soa_status_text(status));
-    if (status == s->status && s->projecting && s->culprit)
+    if (!(status = soai_stepper_reason(&s->step, status, flag))) return SOA_OK;
+    if (s->step.body > 0) return soai_stepper_explain(&s->step, s->model, status, flag, report);
+    if (status == s->step.status && s->projecting && s->culprit)
         return soai_report(report, status, -1, 0,
-                           "simulation stopped at t = %.9g s: no projection; \"%s\" is off by %.3g: %s", s->t,
+                           "simulation stopped at t = %.9g s: no projection; \"%s\" is off by %.3g: %s", s->step.t,
                            s->culprit, s->off, soa_status_text(status));
-    if (s->last.weakest >= 0 &&
-        (status == SOA_E_SINGULAR ? status == s->status : status == SOA_E_NO_CONVERGENCE && s->last.condition > 1e6))
-        return soai_report(
-            report, status, -1, 0, "simulation stopped near t = %.9g s: condition %.2g, \"%s\" the weakest: %s", s->t,
-            s->last.condition, soa_constraint_name(s->constraints, s->last.weakest), soa_status_text(status));
-    if (status == SOA_E_INCONSISTENT && status == s->status)
+    if (s->last.weakest >= 0 && (status == SOA_E_SINGULAR ? status == s->step.status
+                                                          : status == SOA_E_NO_CONVERGENCE && s->last.condition > 1e6))
+        return soai_report(report, status, -1, 0,
+                           "simulation stopped near t = %.9g s: condition %.2g, \"%s\" the weakest: %s", s->step.t,
+                           s->last.condition, soa_constraint_name(s->constraints, s->last.weakest),
+                           soa_status_text(status));
+    if (status == SOA_E_INCONSISTENT && status == s->step.status)
         return soai_report(report, status, -1, 0, "simulation stopped near t = %.9g s: %.90s, but disagrees by %.2g",
-                           s->t, s->last.text, s->last.residual);
-    return soai_report(report, status, -1, 0, "simulation stopped at t = %.9g s: %s%s%s", s->t, soa_status_text(status),
-                       s->message[0] ? "; " : "", s->message);
+                           s->step.t, s->last.text, s->last.residual);
+    return soai_stepper_explain(&s->step, s->model, status, flag, report);
 }
 
 static soa_status show(sim *s) {
     soa_closed_sim_result *r = s->result;
-    const double *v = s->data + s->nq, *energy = v + s->nv;
-    const int first = !r->steps && s->t == s->options->start;
-    memcpy(s->q, s->data, (size_t)s->nq * sizeof *s->q);
+    const double *v = s->step.data + s->nq, *energy = v + s->nv;
+    const int first = !r->steps && s->step.t == s->options->start;
+    memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
     soa_status status = soa_normalize(s->model, s->q);
     if (!status) status = soa_closed_energy(s->constraints, s->work, s->q, v, &r->kinetic, &r->potential);
     if (!status && s->counts && !(status = soa_kinematics(s->model, s->work, s->q, NULL, NULL)))
         status = soa_constraint_follow(s->constraints, s->work);
     if (status) return status;
-    r->t = s->t;
+    r->t = s->step.t;
     if (first) r->kinetic_start = r->kinetic, r->potential_start = r->potential;
     r->supplied = energy[0], r->dissipated = energy[1];
     r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) + r->dissipated - r->supplied;
@@ -352,9 +318,9 @@ static soa_status show(sim *s) {
 static void tell(sim *s, int *stop) {
     const soa_closed_sim_result *r = s->result;
     if (!s->options->sample) return;
-    const soa_closed_sample sample = {.t = s->t,
+    const soa_closed_sample sample = {.t = s->step.t,
                                       .q = s->q,
-                                      .v = s->data + s->nq,
+                                      .v = s->step.data + s->nq,
                                       .kinetic = r->kinetic,
                                       .potential = r->potential,
                                       .supplied = r->supplied,
@@ -372,12 +338,12 @@ static double ahead(void *user, double time) {
     sim *s = user;
     soa_closed_options o = s->options->closed;
     soa_closed_report report;
-    const double *v = s->y_before + s->nq;
+    const double *v = s->step.before + s->nq;
     o.brief = 1, o.consistency = INFINITY, o.most_condition = INFINITY, o.rank_most = s->result->rank_most;
     for (int i = 0; i < s->nv; ++i) s->tau[i] = v[i] + 0.5 * time * s->guess[i];
     ++s->result->evaluations;
-    if (soa_integrate(s->model, s->y_before, s->tau, time, s->q) ||
-        soa_closed_fd(s->constraints, s->work, &o, s->q, v, NULL, NULL, 0, s->t + time, s->qdd, NULL, &report) ||
+    if (soa_integrate(s->model, s->step.before, s->tau, time, s->q) ||
+        soa_closed_fd(s->constraints, s->work, &o, s->q, v, NULL, NULL, 0, s->step.t + time, s->qdd, NULL, &report) ||
         report.rank < s->result->rank_most)
         return 0;
     return report.strength;
@@ -400,55 +366,55 @@ static double passage_stop(sim *s, double h, double end, double *length) {
             double most = h;
             const double factor =
                 soai_passage_relief(s->options->order, s->options->relative_tolerance, fall / gone, &most);
-            if (now * gone > (3 * most + s->t - s->strength_time[0]) * fall) continue;
+            if (now * gone > (3 * most + s->step.t - s->strength_time[0]) * fall) continue;
             if (!soon || most > longer) longer = most, relief = factor;
             soon = 1;
         }
         if (!soon) return end;
         s->fresh = !look;
-        if (!look && evaluate(s, s->t, s->y_before)) return end;
+        if (!look && evaluate(s, s->step.t, s->step.before)) return end;
     }
     memcpy(s->guess, s->qdd, (size_t)s->nv * sizeof *s->guess);
     const double passage = soai_passage_find(s->strength[0][s->result->rows], 1.7 * longer, ahead, s);
     if (!(passage > 0)) return end;
-    s->ahead = s->t + passage;
+    s->ahead = s->step.t + passage;
     int passes;
-    const double step = soai_passage_step(s->options->order, longer, end - s->t, passage, &passes);
+    const double step = soai_passage_step(s->options->order, longer, end - s->step.t, passage, &passes);
     if (passes) *length = step, s->relief = fmin(relief * s->mercy, raised(s) / s->options->relative_tolerance);
-    return passes || step < h ? s->t + step : end;
+    return passes || step < h ? s->step.t + step : end;
 }
 
 /* The last good state again, with a step of h; 0 where that is no step. */
 static int again(sim *s, double h) {
-    memcpy(s->data, s->y_before, (size_t)(s->nq + s->nv + 2) * sizeof *s->data);
-    s->t = s->t_before, s->planned = h;
-    return h > 1e-12 * (1 + fabs(s->t)) && ARKStepReset(s->ark, s->t, s->y) == ARK_SUCCESS &&
-           ARKStepSetInitStep(s->ark, h) == ARK_SUCCESS;
+    const int flag = soai_stepper_back(&s->step);
+    s->planned = h;
+    return flag == ARK_SUCCESS && h > 1e-12 * (1 + fabs(s->step.t)) &&
+           ARKStepSetInitStep(s->step.ark, h) == ARK_SUCCESS;
 }
 
-/* From s->t to `end`, showing steps if no samples are asked for. */
+/* From s->step.t to `end`, showing steps if no samples are asked for. */
 static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
     int tries = 0;
-    while (!*stop && end - s->t > 1e-14 * (1 + fabs(end))) {
-        memcpy(s->y_before, s->data, (size_t)(s->nq + s->nv + 2) * sizeof *s->data);
-        s->t_before = s->t;
+    while (!*stop && end - s->step.t > 1e-14 * (1 + fabs(end))) {
+        soai_stepper_mark(&s->step);
         double h = s->planned, limit = end, passing = 0;
-        if (h > 0 || (ARKStepGetCurrentStep(s->ark, &h) == ARK_SUCCESS && h > 0))
+        if (h > 0 || (ARKStepGetCurrentStep(s->step.ark, &h) == ARK_SUCCESS && h > 0))
             limit = passage_stop(s, h, end, &passing);
         if (h > 0 && s->ahead <= end && s->options->order < PASSING_ORDER)
             return soai_report(report, SOA_E_SINGULAR, -1, 0,
                                "simulation stopped at t = %.9g s: a singular configuration lies ahead, at about %.6g s "
                                "(\"%s\" is the weakest); steps of order %d or more pass over it",
-                               s->t, s->ahead,
+                               s->step.t, s->ahead,
                                s->last.weakest >= 0 ? soa_constraint_name(s->constraints, s->last.weakest) : "?",
                                PASSING_ORDER);
         s->fresh = 1;
-        int flag = passing > 0 && !again(s, passing) ? ARK_ERR_FAILURE : ARKStepSetStopTime(s->ark, limit);
-        if (flag == ARK_SUCCESS) flag = ARKStepSetMaxErrTestFails(s->ark, passing > 0 ? 1 : 7); /* then we choose */
-        if (flag == ARK_SUCCESS) flag = ARKStepEvolve(s->ark, limit, s->y, &s->t, ARK_ONE_STEP);
+        int flag = passing > 0 && !again(s, passing) ? ARK_ERR_FAILURE : ARKStepSetStopTime(s->step.ark, limit);
+        if (flag == ARK_SUCCESS)
+            flag = ARKStepSetMaxErrTestFails(s->step.ark, passing > 0 ? 1 : 7); /* then we choose */
+        if (flag == ARK_SUCCESS) flag = ARKStepEvolve(s->step.ark, limit, s->step.y, &s->step.t, ARK_ONE_STEP);
         const int failed = flag == ARK_POSTPROCESS_STEP_FAIL || flag == ARK_UNREC_RHSFUNC_ERR;
         if ((failed || (flag == ARK_ERR_FAILURE && passing > 0)) && ++tries <= RETRIES) {
-            const double length = passing > 0 ? passing : fmin(h > 0 ? h : INFINITY, limit - s->t_before);
+            const double length = passing > 0 ? passing : fmin(h > 0 ? h : INFINITY, limit - s->step.t_before);
             ++s->result->retries;
             double factor = failed ? pow(0.25, tries) : 0.7;
             if (!failed && tries % 2 == 0) s->mercy *= 8, factor = 1; /* shorter ones only come closer to it */
@@ -457,24 +423,24 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
         if (flag < 0) return explain(s, SOA_OK, flag, report);
         const int against = flag == ARK_ROOT_RETURN ? -1 : overdue(s);
         if (flag == ARK_ROOT_RETURN || against >= 0) {
-            double when = s->t, reached = s->t;
+            double when = s->step.t, reached = s->step.t;
             if (flag == ARK_ROOT_RETURN) {
-                ARKStepGetRootInfo(s->ark, s->found);
-                ARKStepGetCurrentTime(s->ark, &reached);
+                ARKStepGetRootInfo(s->step.ark, s->step.found);
+                ARKStepGetCurrentTime(s->step.ark, &reached);
             } else {
-                memset(s->found, 0, 2 * (size_t)s->rub.count * sizeof *s->found);
-                s->found[2 * against] = -1, when = s->t_before;
+                memset(s->step.found, 0, 2 * (size_t)s->rub.count * sizeof *s->step.found);
+                s->step.found[2 * against] = -1, when = s->step.t_before;
             }
             soa_status status = event(s, when, reached, &flag);
             if (status || flag < 0) return explain(s, status, flag, report);
-            if (s->t - s->last_event > 1e-12 * (1 + fabs(s->t))) s->crowd = 0;
-            s->last_event = s->t;
+            if (s->step.t - s->last_event > 1e-12 * (1 + fabs(s->step.t))) s->crowd = 0;
+            s->last_event = s->step.t;
             if (++s->crowd > CROWD * s->rub.count) {
                 int which = 0;
-                while (which < s->rub.count - 1 && !s->found[2 * which] && !s->found[2 * which + 1]) ++which;
+                while (which < s->rub.count - 1 && !s->step.found[2 * which] && !s->step.found[2 * which + 1]) ++which;
                 return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                                   "simulation stopped at t = %.9g s: joint %.60s sticks and slips without end", s->t,
-                                   soai_rubbing_name(&s->rub, which));
+                                   "simulation stopped at t = %.9g s: joint %.60s sticks and slips without end",
+                                   s->step.t, soai_rubbing_name(&s->rub, which));
             }
         }
         if (s->relief > s->result->relief) s->result->relief = s->relief;
@@ -482,18 +448,19 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
         s->result->passages += passing > 0;
         if (++s->result->steps > s->options->max_steps)
             return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                               "simulation stopped at t = %.9g s: more than %ld steps", s->t, s->options->max_steps);
+                               "simulation stopped at t = %.9g s: more than %ld steps", s->step.t,
+                               s->options->max_steps);
         if (s->result->steps % LOOK_BACK == 0) { /* creeping towards a singularity, say */
-            if (s->t - s->t_mark < 1e-7 * s->options->duration)
+            if (s->step.t - s->t_mark < 1e-7 * s->options->duration)
                 return soai_report(
                     report, SOA_E_NO_CONVERGENCE, -1, 0,
                     "simulation stopped at t = %.9g s: the last %d steps went only %.2g s (\"%s\" is the "
                     "weakest constraint)",
-                    s->t, LOOK_BACK, s->t - s->t_mark,
+                    s->step.t, LOOK_BACK, s->step.t - s->t_mark,
                     s->last.weakest >= 0 ? soa_constraint_name(s->constraints, s->last.weakest) : "none");
-            s->t_mark = s->t;
+            s->t_mark = s->step.t;
         }
-        if (end - s->t <= 1e-14 * (1 + fabs(end))) s->t = end;
+        if (end - s->step.t <= 1e-14 * (1 + fabs(end))) s->step.t = end;
         soa_status status = show(s);
         if (status) return explain(s, status, 0, report);
         const double off = fabs(s->result->balance), scale = s->result->energy_scale;
@@ -503,29 +470,10 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
                 report, SOA_E_NO_CONVERGENCE, -1, 0,
                 "simulation stopped at t = %.9g s: the energy balance is off by %.2g of %.2g J (a singular "
                 "configuration lost, or torques that jump)",
-                s->t, off, scale);
+                s->step.t, off, scale);
         if (!(s->options->sample_time > 0)) tell(s, stop);
     }
     return SOA_OK;
-}
-
-static int start_integrator(sim *s) {
-    const soa_closed_sim_options *o = s->options;
-    int flag;
-    s->ark = ARKStepCreate(derivative, NULL, s->t, s->y, s->context);
-    if (!s->ark) return ARK_MEM_FAIL;
-    if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) || (flag = ARKStepSetUserData(s->ark, s)) ||
-        (!s->rub.count && /* the other kind costs evaluations */
-         (flag = ARKStepSetInterpolantType(s->ark, ARK_INTERP_LAGRANGE))) ||
-        (flag = ARKStepSetTableNum(s->ark, ARKODE_DIRK_NONE, soai_erk_table(o->order))) ||
-        (flag = ARKStepWFtolerances(s->ark, weights)) || (flag = ARKStepSetPostprocessStepFn(s->ark, after_step)))
-        return flag;
-    if (o->max_step > 0 && (flag = ARKStepSetMaxStep(s->ark, o->max_step))) return flag;
-    if (!s->rub.count) return ARK_SUCCESS;
-    for (int k = 0; k < 2 * s->rub.count; ++k) s->found[k] = -1;
-    if ((flag = ARKStepRootInit(s->ark, 2 * s->rub.count, watch)) || (flag = ARKStepSetRootDirection(s->ark, s->found)))
-        return flag;
-    return ARKStepSetNoInactiveRootWarn(s->ark);
 }
 
 /* Damping of each degree of freedom, which coordinates turn, and what rubs. */
@@ -548,8 +496,6 @@ static soa_status survey(sim *s, soa_report *report) {
         for (int j = 0; j < SOA_RATIO_TERMS; ++j) s->counts |= def.kind == SOA_RATIO && def.coordinate[j] < 0;
     }
     soa_status status = soai_rubbing_init(&s->rub, s->constraints, s->work);
-    if (!status && s->rub.count && !(s->found = calloc(2 * (size_t)s->rub.count, sizeof *s->found)))
-        status = SOA_E_MEMORY;
     return status ? soai_report(report, status, -1, 0, "%s", soa_status_text(status)) : SOA_OK;
 }
 
@@ -559,59 +505,50 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     double off = 0;
     soa_status status = survey(s, report);
     if (status) return status;
-    memcpy(s->data, q, (size_t)s->nq * sizeof *q);
-    if (v) memcpy(s->data + s->nq, v, (size_t)s->nv * sizeof *v);
-    s->t = s->t_mark = o->start;
+    memcpy(s->step.data, q, (size_t)s->nq * sizeof *q);
+    if (v) memcpy(s->step.data + s->nq, v, (size_t)s->nv * sizeof *v);
+    s->step.t = s->t_mark = o->start;
     status = soa_kinematics(s->model, s->work, q, v, NULL); /* NaN and wrong quaternions are not for repair */
     if (status) {
-        s->body = soa_work_body(s->work);
+        s->step.body = soa_work_body(s->work);
         return explain(s, status, 0, report);
     }
-    memcpy(s->y_before, s->data, (size_t)s->nq * sizeof *q); /* at zero speed: how far it is open */
-    const char *name = worst(s, s->t, s->y_before, 0, &off);
+    memcpy(s->step.before, s->step.data, (size_t)s->nq * sizeof *q); /* at zero speed: how far it is open */
+    const char *name = worst(s, s->step.t, s->step.before, 0, &off);
     if (off > 1e-3)
         return soai_report(report, SOA_E_INCONSISTENT, -1, 0,
                            "the start does not obey \"%s\", which is off by %.3g: assemble it first", name, off);
-    s->status = status = project(s, s->t, s->data);
+    s->step.status = status = project(s, s->step.t, s->step.data);
     if (!status) status = show(s);
     for (int k = 0; k < s->rub.count; ++k) s->rub.list[k].mode = SOAI_UP; /* whatever moves slides, the rest divides */
-    if (!status && s->rub.count && !(s->status = status = soai_rubbing_at(&s->rub, s->q, s->data + s->nq))) {
+    if (!status && s->rub.count && !(s->step.status = status = soai_rubbing_at(&s->rub, s->q, s->step.data + s->nq))) {
         soai_rubbing_gather(&s->rub, at_rest);
         s->fresh = s->loose = 1; /* tells the rank to begin with */
-        if (!(s->status = status = evaluate(s, s->t, s->data))) status = regroup(s);
+        if (!(s->step.status = status = evaluate(s, s->step.t, s->step.data))) status = regroup(s);
         s->projecting = 0;
     }
-    s->watching = 1, s->last_event = -INFINITY;
+    s->step.watching = 1, s->last_event = -INFINITY;
     s->fresh = 1;
-    if (!status && (s->status = status = evaluate(s, s->t, s->data))) s->projecting = 0;
+    if (!status && (s->step.status = status = evaluate(s, s->step.t, s->step.data))) s->projecting = 0;
     if (status) return explain(s, status, 0, report);
     tell(s, &stop);
     s->result->drift_worst = 0; /* the caller's, not ours */
-    const int flag = start_integrator(s);
+    const soai_step_plan plan = {.rate = derivative,
+                                 .after = after_step,
+                                 .weights = weights,
+                                 .watch = watch,
+                                 .events = 2 * s->rub.count,
+                                 .order = o->order,
+                                 .max_step = o->max_step};
+    const int flag = soai_stepper_start(&s->step, &plan, s);
     if (flag != ARK_SUCCESS) return explain(s, SOA_OK, flag, report);
     const double last = o->start + o->duration;
-    for (long k = 1; !stop && last - s->t > 1e-14 * (1 + fabs(last)); ++k) {
+    for (long k = 1; !stop && last - s->step.t > 1e-14 * (1 + fabs(last)); ++k) {
         double end = o->sample_time > 0 ? o->start + (double)k * o->sample_time : last;
         if (end > last - 1e-12 * o->duration) end = last;
         if ((status = advance(s, end, &stop, report))) return status;
         if (o->sample_time > 0) tell(s, &stop);
     }
-    return SOA_OK;
-}
-
-static soa_status check(const soa_closed_sim_options *o, soa_report *report) {
-#define REFUSE(...) return soai_report(report, SOA_E_ARGUMENT, -1, 0, __VA_ARGS__)
-    if (!(fabs(o->start) <= 1e9)) REFUSE("start is %g s", o->start);
-    if (!(o->duration >= 0 && o->duration <= 1e9)) REFUSE("duration is %g s; it must be from 0 to 1e9", o->duration);
-    if (!(o->sample_time >= 0) || (o->sample_time > 0 && !(o->sample_time * 1e9 >= o->duration)))
-        REFUSE("sample_time is %g s; it must be 0, or positive with at most 1e9 samples", o->sample_time);
-    if (!(o->relative_tolerance >= 1e-15 && o->relative_tolerance < 1))
-        REFUSE("relative_tolerance is %g; it must be from 1e-15 to 1", o->relative_tolerance);
-    if (!(o->absolute_tolerance > 0 && o->absolute_tolerance < 1))
-        REFUSE("absolute_tolerance is %g; it must be between 0 and 1", o->absolute_tolerance);
-    if (soai_erk_table(o->order) == ARKODE_ERK_NONE) REFUSE("order is %d; it must be 2, 3, 4, 5, 6 or 8", o->order);
-    if (!(o->max_step >= 0)) REFUSE("max_step is %g s", o->max_step);
-#undef REFUSE
     return SOA_OK;
 }
 
@@ -622,10 +559,11 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
     if (!options) options = &plain;
     if (!constraints || !q || !result)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "soa_closed_simulate: constraints, q and result are needed");
-    soa_status status = check(options, report);
+    const soa_closed_sim_options *o = options;
+    soa_status status = soai_check_span(o->start, o->duration, o->sample_time, report);
+    if (!status) status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order, o->max_step, report);
     if (status) return status;
-    struct timespec begin, end;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    const double begin = soai_seconds();
     memset(result, 0, sizeof *result);
     result->relief = 1;
     const soa_model *model = soa_constraint_model(constraints);
@@ -638,44 +576,33 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
              .relief = 1,
              .mercy = 1,
              .ahead = NAN,
-             .strength_time = {-INFINITY, -INFINITY},
-             .body = -1};
+             .strength_time = {-INFINITY, -INFINITY}};
     result->rows = soa_constraint_rows(constraints);
     const size_t nq = (size_t)s.nq, nv = (size_t)s.nv;
-    s.numbers = calloc(6 * nv + 2 * nq + 4 + 2 * ((size_t)result->rows + 1), sizeof *s.numbers);
+    s.numbers = calloc(5 * nv + nq + 2 * ((size_t)result->rows + 1), sizeof *s.numbers);
     s.angle = calloc(nq + 1, 1);
     if (!s.numbers || !s.angle) status = SOA_E_MEMORY;
     if (!status) {
         s.damping = s.numbers, s.tau = s.damping + nv, s.qdd = s.tau + nv;
         s.guess = s.qdd + nv, s.applied = s.guess + nv, s.q = s.applied + nv, s.strength[0] = s.q + nq;
-        s.strength[1] = s.strength[0] + result->rows + 1, s.y_before = s.strength[1] + result->rows + 1;
+        s.strength[1] = s.strength[0] + result->rows + 1;
         status = soa_work_create(model, &s.work);
     }
-    if (!status && SUNContext_Create(NULL, &s.context)) status = SOA_E_MEMORY;
-    if (!status && !(s.y = N_VNew_Serial((sunindextype)(nq + nv + 2), s.context))) status = SOA_E_MEMORY;
+    if (!status) status = soai_stepper_open(&s.step, s.nq + s.nv + 2);
     if (status) {
         soai_report(report, status, -1, 0, "soa_closed_simulate: %s", soa_status_text(status));
     } else {
-        s.data = N_VGetArrayPointer(s.y);
-        N_VConst(0, s.y);
         status = run(&s, q, v, report);
         if (!status) {
-            memcpy(q, s.data, nq * sizeof *q);
-            if (v) memcpy(v, s.data + nq, nv * sizeof *v);
+            memcpy(q, s.step.data, nq * sizeof *q);
+            if (v) memcpy(v, s.step.data + nq, nv * sizeof *v);
         }
     }
-    if (s.ark) {
-        ARKStepGetNumErrTestFails(s.ark, &result->rejected);
-        ARKStepFree(&s.ark);
-    }
-    if (s.y) N_VDestroy(s.y);
-    if (s.context) SUNContext_Free(&s.context);
+    soai_stepper_close(&s.step, &result->rejected);
     soai_rubbing_release(&s.rub);
     soa_work_free(s.work);
-    free(s.found);
     free(s.numbers);
     free(s.angle);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    result->wall_time = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    result->wall_time = soai_seconds() - begin;
     return status;
 }

@@ -9,22 +9,14 @@
  *          its interpolant; the stretch up to the event is then integrated again to end there, and for stops the time
  *          is refined by Newton's method, so that no interpolated state enters the motion
  * after    the joints at rest divide anew into stuck and sliding: box_lcp.h                                          */
-#include "soa/world.h"
-#include "soa/dynamics.h"
-
+#include "../base/base_internal.h"
 #include "box_lcp.h"
-#include "erk_table.h"
 #include "losses.h"
-
-#include <arkode/arkode_arkstep.h>
-#include <nvector/nvector_serial.h>
+#include "stepper.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* A stuck joint breaks loose a little beyond its bound, so that it then surely accelerates: no chatter at the bound. */
 static const double break_margin = 1e-9;
@@ -44,21 +36,10 @@ typedef struct sim {
     double *damping, *up, *down; /* per degree of freedom: viscous, Coulomb against v > 0 and v < 0 */
     double *q, *tau, *applied, *qdd, *hold, *Minv, *small, *x, *lo, *hi, *scratch;
     int *state, *pick;
-    double *y_before;
     double *numbers, *squares; /* the blocks that hold these arrays */
     int *integers;
 
-    SUNContext context;
-    N_Vector y;
-    void *ark;
-    double *data; /* of y */
-    int watching; /* zero while a stretch is integrated again */
-    int *found;
-    double t;
-
-    soa_status status; /* of the dynamics */
-    int body;
-    char message[160];
+    soai_stepper step; /* y as above */
     soa_sim_result *result;
 } sim;
 
@@ -69,19 +50,6 @@ soa_sim_options soa_sim_default(void) {
                              .absolute_tolerance = 1e-10,
                              .order = 5,
                              .max_steps = 10000000};
-}
-
-static soa_status fail(soa_report *report, soa_status status, int body, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static soa_status fail(soa_report *report, soa_status status, int body, const char *format, ...) {
-    if (report != NULL) {
-        va_list list;
-        va_start(list, format);
-        report->status = status, report->body = body, report->line = 0;
-        vsnprintf(report->text, sizeof report->text, format, list);
-        va_end(list);
-    }
-    return status;
 }
 
 /* --- the smooth stretch ------------------------------------------------------------------------------------------ */
@@ -136,11 +104,11 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
     sim *s = user;
     const double *y = N_VGetArrayPointer(y_vector), *v = y + s->nq;
     double *rate = N_VGetArrayPointer(rate_vector);
-    s->status = motion(s, t, y);
-    if (s->status == SOA_OK) s->status = soa_q_rate(s->model, s->q, v, rate);
-    if (s->status != SOA_OK) {
-        s->body = soa_work_body(s->work);
-        return s->status == SOA_E_NOT_FINITE ? 1 : -1; /* too long a step may overflow: try a shorter one */
+    s->step.status = motion(s, t, y);
+    if (s->step.status == SOA_OK) s->step.status = soa_q_rate(s->model, s->q, v, rate);
+    if (s->step.status != SOA_OK) {
+        s->step.body = soa_work_body(s->work);
+        return s->step.status == SOA_E_NOT_FINITE ? 1 : -1; /* too long a step may overflow: try a shorter one */
     }
     memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof(double));
     double viscous = 0, coulomb = 0, supplied = 0;
@@ -161,10 +129,10 @@ static int watch(realtype t, N_Vector y_vector, realtype *g, void *user) {
     sim *s = user;
     const double *y = N_VGetArrayPointer(y_vector), *v = y + s->nq;
     for (int k = 0; k < 2 * s->coulomb_count; k++) g[k] = 1;
-    if (!s->watching) return 0;
+    if (!s->step.watching) return 0;
     if (s->stuck_count > 0) {
-        s->status = motion(s, t, y);
-        if (s->status != SOA_OK) return -1;
+        s->step.status = motion(s, t, y);
+        if (s->step.status != SOA_OK) return -1;
     }
     for (int k = 0, stuck = 0; k < s->coulomb_count; k++) {
         int i = s->coulomb[k];
@@ -192,9 +160,9 @@ static soa_status divide(sim *s) {
     list_stuck(s);
     int n = s->stuck_count;
     if (n == 0) return SOA_OK;
-    memcpy(s->q, s->data, (size_t)s->nq * sizeof(double));
+    memcpy(s->q, s->step.data, (size_t)s->nq * sizeof(double));
     soa_status status = soa_normalize(s->model, s->q);
-    if (status == SOA_OK) status = free_motion(s, s->t, s->q, s->data + s->nq, 1);
+    if (status == SOA_OK) status = free_motion(s, s->step.t, s->q, s->step.data + s->nq, 1);
     if (status != SOA_OK) return status;
     pick_minv(s, s->stuck, n);
     for (int k = 0; k < n; k++) {
@@ -212,10 +180,10 @@ static soa_status divide(sim *s) {
 
 /* Brings the joints of mode STUCK to rest exactly: the impulse that does it costs next to no energy. */
 static soa_status settle(sim *s) {
-    double *v = s->data + s->nq;
+    double *v = s->step.data + s->nq;
     list_stuck(s);
     int n = s->stuck_count;
-    memcpy(s->q, s->data, (size_t)s->nq * sizeof(double));
+    memcpy(s->q, s->step.data, (size_t)s->nq * sizeof(double));
     soa_status status = soa_normalize(s->model, s->q);
     if (status == SOA_OK) status = soa_minv(s->model, s->work, s->q, s->Minv);
     if (status != SOA_OK) return status;
@@ -228,44 +196,31 @@ static soa_status settle(sim *s) {
     return SOA_OK;
 }
 
-/* From the remembered state at t_before to `end`, with no events. */
-static int again(sim *s, double t_before, double end) {
-    memcpy(s->data, s->y_before, (size_t)NV_LENGTH_S(s->y) * sizeof(double));
-    s->t = t_before;
-    int flag = ARKStepReset(s->ark, s->t, s->y);
-    if (flag != ARK_SUCCESS || end - t_before <= 1e-14 * (1 + fabs(end))) return flag;
-    s->watching = 0;
-    flag = ARKStepSetStopTime(s->ark, end);
-    while (flag == ARK_SUCCESS && s->t < end) flag = ARKStepEvolve(s->ark, end, s->y, &s->t, ARK_ONE_STEP);
-    s->watching = 1;
-    return flag == ARK_TSTOP_RETURN ? ARK_SUCCESS : flag;
-}
-
-/* The motion reached an event between t_before and s->t, near `when`; s->found says which joints, as `watch` numbers
- * them.  Leaves the state at the event with new modes. */
-static soa_status handle(sim *s, double t_before, double when, int *flag) {
-    double t_after = s->t;
+/* The last step reached an event near `when`; s->step.found says which joints, as `watch` numbers them.  Leaves the state
+ * at the event with new modes. */
+static soa_status handle(sim *s, double when, int *flag) {
+    double t_after = s->step.t;
     int first_stop = -1;
     for (int k = 0; k < s->coulomb_count && first_stop < 0; k++)
-        if (s->mode[s->coulomb[k]] != STUCK && s->found[2 * k] != 0) first_stop = s->coulomb[k];
+        if (s->mode[s->coulomb[k]] != STUCK && s->step.found[2 * k] != 0) first_stop = s->coulomb[k];
     for (int round = 0; round < 5; round++) {
-        if ((*flag = again(s, t_before, when)) != ARK_SUCCESS) return s->status;
+        if ((*flag = soai_stepper_again(&s->step, when)) != ARK_SUCCESS) return s->step.status;
         if (first_stop < 0) break;
-        double speed = s->data[s->nq + first_stop];
-        soa_status status = motion(s, s->t, s->data);
+        double speed = s->step.data[s->nq + first_stop];
+        soa_status status = motion(s, s->step.t, s->step.data);
         if (status != SOA_OK) return status;
         double better = when - speed / s->qdd[first_stop];
-        if (!(better > t_before && better < t_after) || fabs(better - when) <= 1e-14 * (1 + fabs(when))) break;
+        if (!(better > s->step.t_before && better < t_after) || fabs(better - when) <= 1e-14 * (1 + fabs(when))) break;
         when = better;
     }
     int stops = 0;
     for (int k = 0; k < s->coulomb_count; k++) {
         int i = s->coulomb[k];
-        if (s->mode[i] != STUCK && s->found[2 * k] != 0) {
+        if (s->mode[i] != STUCK && s->step.found[2 * k] != 0) {
             s->mode[i] = STUCK;
             stops++;
-        } else if (s->mode[i] == STUCK && (s->found[2 * k] != 0 || s->found[2 * k + 1] != 0)) {
-            s->mode[i] = s->found[2 * k] != 0 ? UP : DOWN;
+        } else if (s->mode[i] == STUCK && (s->step.found[2 * k] != 0 || s->step.found[2 * k + 1] != 0)) {
+            s->mode[i] = s->step.found[2 * k] != 0 ? UP : DOWN;
             s->result->releases++;
         }
     }
@@ -274,13 +229,13 @@ static soa_status handle(sim *s, double t_before, double when, int *flag) {
     if (stops > 0) status = settle(s);
     if (status == SOA_OK && stops > 0) status = divide(s);
     list_stuck(s);
-    *flag = ARKStepReset(s->ark, s->t, s->y);
+    *flag = ARKStepReset(s->step.ark, s->step.t, s->step.y);
     return status;
 }
 
 /* A sliding joint that runs against its mode though the root finder saw no crossing (it started from rest). */
 static int wrong_way(const sim *s) {
-    const double *v = s->data + s->nq;
+    const double *v = s->step.data + s->nq;
     for (int k = 0; k < s->coulomb_count; k++) {
         int i = s->coulomb[k];
         if (s->mode[i] != STUCK && (double)s->mode[i] * v[i] < 0) return k;
@@ -289,12 +244,6 @@ static int wrong_way(const sim *s) {
 }
 
 /* --- the whole motion -------------------------------------------------------------------------------------------- */
-
-static void keep_message(int code, const char *module, const char *function, char *message, void *user) {
-    sim *s = user;
-    (void)module, (void)function;
-    if (code < 0) snprintf(s->message, sizeof s->message, "%s", message);
-}
 
 static const char *joint_of(const sim *s, int dof) {
     soa_body_info info;
@@ -305,69 +254,62 @@ static const char *joint_of(const sim *s, int dof) {
 }
 
 static soa_status explain(const sim *s, soa_status status, int flag, soa_report *report) {
-    if (status == SOA_OK && flag >= 0) return SOA_OK;
-    if (status == SOA_OK) status = s->status;
-    if (status == SOA_OK && flag == ARK_MEM_FAIL) status = SOA_E_MEMORY;
-    if (status == SOA_OK) status = SOA_E_NO_CONVERGENCE;
-    soa_body_info info;
-    if (s->body > 0 && soa_body(s->model, s->body, &info) == SOA_OK)
-        return fail(report, status, s->body, "simulation stopped at t = %.9g s, link %.60s: %s", s->t, info.link,
-                    soa_status_text(status));
-    return fail(report, status, -1, "simulation stopped at t = %.9g s: %s%s%s", s->t, soa_status_text(status),
-                s->message[0] != '\0' ? "; " : "", s->message);
+    return soai_stepper_explain(&s->step, s->model, status, flag, report);
 }
 
-/* From s->t to `end`. */
+/* From s->step.t to `end`. */
 static soa_status advance(sim *s, double end, double *last_event, int *crowd, soa_report *report) {
     int flag = ARK_SUCCESS;
     soa_status status = SOA_OK;
-    while (end - s->t > 1e-14 * (1 + fabs(end))) {
-        double t_before = s->t;
-        memcpy(s->y_before, s->data, (size_t)NV_LENGTH_S(s->y) * sizeof(double));
-        flag = ARKStepSetStopTime(s->ark, end);
-        if (flag == ARK_SUCCESS) flag = ARKStepEvolve(s->ark, end, s->y, &s->t, ARK_ONE_STEP);
+    while (end - s->step.t > 1e-14 * (1 + fabs(end))) {
+        soai_stepper_mark(&s->step);
+        flag = soai_stepper_step(&s->step, end);
         if (flag < 0) return explain(s, SOA_OK, flag, report);
-        if (ARKStepGetNumSteps(s->ark, &s->result->steps) == ARK_SUCCESS && s->result->steps > s->options->max_steps)
-            return fail(report, SOA_E_NO_CONVERGENCE, -1, "simulation stopped at t = %.9g s: more than %ld steps", s->t,
-                        s->options->max_steps);
-        double when = s->t;
+        if (ARKStepGetNumSteps(s->step.ark, &s->result->steps) == ARK_SUCCESS &&
+            s->result->steps > s->options->max_steps)
+            return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                               "simulation stopped at t = %.9g s: more than %ld steps", s->step.t,
+                               s->options->max_steps);
+        double when = s->step.t;
         int against = -1;
         if (flag == ARK_ROOT_RETURN) {
-            ARKStepGetRootInfo(s->ark, s->found);
-            ARKStepGetCurrentTime(s->ark, &s->t);
+            ARKStepGetRootInfo(s->step.ark, s->step.found);
+            ARKStepGetCurrentTime(s->step.ark, &s->step.t);
         } else {
             if ((against = wrong_way(s)) < 0) continue;
             int i = s->coulomb[against];
-            double v0 = (double)s->mode[i] * s->y_before[s->nq + i], v1 = (double)s->mode[i] * s->data[s->nq + i];
-            memset(s->found, 0, (size_t)(2 * s->coulomb_count) * sizeof(int));
-            s->found[2 * against] = -1;
-            when = v0 > 0 ? t_before + (s->t - t_before) * v0 / (v0 - v1) : t_before;
+            double v0 = (double)s->mode[i] * s->step.before[s->nq + i],
+                   v1 = (double)s->mode[i] * s->step.data[s->nq + i];
+            memset(s->step.found, 0, (size_t)(2 * s->coulomb_count) * sizeof(int));
+            s->step.found[2 * against] = -1;
+            when = v0 > 0 ? s->step.t_before + (s->step.t - s->step.t_before) * v0 / (v0 - v1) : s->step.t_before;
         }
-        int at_rest = against >= 0 && when == t_before;
-        status = handle(s, t_before, when, &flag);
+        int at_rest = against >= 0 && when == s->step.t_before;
+        status = handle(s, when, &flag);
         if (status == SOA_OK && flag >= 0 && at_rest) { /* it would not start: it stays */
             s->mode[s->coulomb[against]] = STUCK;
             list_stuck(s);
         }
         if (status != SOA_OK || flag < 0) return explain(s, status, flag, report);
-        if (s->t - *last_event > 1e-12 * (1 + fabs(s->t))) *crowd = 0;
-        *last_event = s->t;
+        if (s->step.t - *last_event > 1e-12 * (1 + fabs(s->step.t))) *crowd = 0;
+        *last_event = s->step.t;
         if (++*crowd > CROWD * s->coulomb_count) {
             int which = 0;
-            while (which < s->coulomb_count - 1 && s->found[2 * which] == 0 && s->found[2 * which + 1] == 0) which++;
-            return fail(report, SOA_E_NO_CONVERGENCE, -1,
-                        "simulation stopped at t = %.9g s: joint %.60s sticks and slips without end", s->t,
-                        joint_of(s, s->coulomb[which]));
+            while (which < s->coulomb_count - 1 && s->step.found[2 * which] == 0 && s->step.found[2 * which + 1] == 0)
+                which++;
+            return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                               "simulation stopped at t = %.9g s: joint %.60s sticks and slips without end", s->step.t,
+                               joint_of(s, s->coulomb[which]));
         }
     }
-    s->t = end;
+    s->step.t = end;
     return SOA_OK;
 }
 
 static soa_status show(sim *s, double t, int *stop) {
     soa_sim_result *r = s->result;
-    const double *v = s->data + s->nq, *energy = v + s->nv;
-    memcpy(s->q, s->data, (size_t)s->nq * sizeof(double));
+    const double *v = s->step.data + s->nq, *energy = v + s->nv;
+    memcpy(s->q, s->step.data, (size_t)s->nq * sizeof(double));
     soa_status status = soa_normalize(s->model, s->q);
     if (status == SOA_OK) status = soa_energy(s->model, s->work, s->q, v, &r->kinetic, &r->potential);
     if (status != SOA_OK) return status;
@@ -390,8 +332,8 @@ static soa_status show(sim *s, double t, int *stop) {
 static soa_status allot(sim *s) {
     size_t n = (size_t)s->nv + 1;
     s->mode = calloc(n, sizeof *s->mode);
-    s->numbers = calloc(6 * n + 2 * (size_t)s->nq + n + 3, sizeof(double));
-    s->integers = calloc(6 * n, sizeof(int));
+    s->numbers = calloc(6 * n + (size_t)s->nq, sizeof(double));
+    s->integers = calloc(4 * n, sizeof(int));
     if (s->mode == NULL || s->numbers == NULL || s->integers == NULL) return SOA_E_MEMORY;
     double *d = s->numbers;
     s->damping = d, d += n;
@@ -400,14 +342,12 @@ static soa_status allot(sim *s) {
     s->tau = d, d += n;
     s->applied = d, d += n;
     s->qdd = d, d += n;
-    s->q = d, d += s->nq;
-    s->y_before = d;
+    s->q = d;
     int *i = s->integers;
     s->coulomb = i, i += n;
     s->stuck = i, i += n;
     s->state = i, i += n;
-    s->pick = i, i += n;
-    s->found = i;
+    s->pick = i;
     return SOA_OK;
 }
 
@@ -426,47 +366,14 @@ static soa_status allot_coulomb(sim *s) {
     return SOA_OK;
 }
 
-static soa_status check_options(const soa_sim_options *o, soa_report *report) {
-    if (!(o->duration >= 0 && o->duration <= 1e9))
-        return fail(report, SOA_E_ARGUMENT, -1, "duration is %g s; it must be from 0 to 1e9", o->duration);
-    if (!(o->sample_time > 0 && o->sample_time * 1e9 >= o->duration))
-        return fail(report, SOA_E_ARGUMENT, -1, "sample_time is %g s; it must be positive, with at most 1e9 samples",
-                    o->sample_time);
-    if (!(o->relative_tolerance >= 1e-16 && o->relative_tolerance < 1))
-        return fail(report, SOA_E_ARGUMENT, -1, "relative_tolerance is %g; it must be from 1e-16 to 1",
-                    o->relative_tolerance);
-    if (!(o->absolute_tolerance > 0 && o->absolute_tolerance < 1))
-        return fail(report, SOA_E_ARGUMENT, -1, "absolute_tolerance is %g; it must be between 0 and 1",
-                    o->absolute_tolerance);
-    if (soai_erk_table(o->order) == ARKODE_ERK_NONE)
-        return fail(report, SOA_E_ARGUMENT, -1, "order is %d; it must be 2, 3, 4, 5, 6 or 8", o->order);
-    return SOA_OK;
-}
-
-static int start_integrator(sim *s) {
-    const soa_sim_options *o = s->options;
-    int flag;
-    s->ark = ARKStepCreate(derivative, NULL, s->t, s->y, s->context);
-    if (s->ark == NULL) return ARK_MEM_FAIL;
-    if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) != ARK_SUCCESS) return flag;
-    if ((flag = ARKStepSetUserData(s->ark, s)) != ARK_SUCCESS) return flag;
-    if ((flag = ARKStepSetTableNum(s->ark, ARKODE_DIRK_NONE, soai_erk_table(o->order))) != ARK_SUCCESS) return flag;
-    if ((flag = ARKStepSStolerances(s->ark, o->relative_tolerance, o->absolute_tolerance)) != ARK_SUCCESS) return flag;
-    if (s->coulomb_count == 0) return flag;
-    if ((flag = ARKStepRootInit(s->ark, 2 * s->coulomb_count, watch)) != ARK_SUCCESS) return flag;
-    for (int k = 0; k < 2 * s->coulomb_count; k++) s->found[k] = -1;
-    if ((flag = ARKStepSetRootDirection(s->ark, s->found)) != ARK_SUCCESS) return flag;
-    return ARKStepSetNoInactiveRootWarn(s->ark);
-}
-
 static soa_status run(sim *s, const double *q, const double *v, soa_report *report) {
     const soa_sim_options *o = s->options;
     for (int i = 0; i < s->nv; i++) s->mode[i] = SMOOTH;
     soai_losses(s->model, s->damping, s->up, s->down);
-    memcpy(s->data, q, (size_t)s->nq * sizeof(double));
-    if (v != NULL) memcpy(s->data + s->nq, v, (size_t)s->nv * sizeof(double));
+    memcpy(s->step.data, q, (size_t)s->nq * sizeof(double));
+    if (v != NULL) memcpy(s->step.data + s->nq, v, (size_t)s->nv * sizeof(double));
     for (int i = 0; i < s->nv; i++) {
-        double speed = s->data[s->nq + i];
+        double speed = s->step.data[s->nq + i];
         if (!(s->up[i] > 0 || s->down[i] > 0)) continue;
         s->coulomb[s->coulomb_count++] = i;
         s->mode[i] = speed > 0 ? UP : speed < 0 ? DOWN : STUCK;
@@ -476,16 +383,22 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     if (status == SOA_OK) status = show(s, 0, &stop);
     if (status == SOA_OK) status = divide(s);
     if (status != SOA_OK) {
-        s->body = soa_work_body(s->work);
+        s->step.body = soa_work_body(s->work);
         return explain(s, status, 0, report);
     }
-    s->watching = 1;
-    int flag = start_integrator(s);
+    s->step.watching = 1;
+    const soai_step_plan plan = {.rate = derivative,
+                                 .watch = watch,
+                                 .events = 2 * s->coulomb_count,
+                                 .order = o->order,
+                                 .relative = o->relative_tolerance,
+                                 .absolute = o->absolute_tolerance};
+    int flag = soai_stepper_start(&s->step, &plan, s);
     if (flag != ARK_SUCCESS) return explain(s, SOA_OK, flag, report);
 
     double last_event = -1;
     int crowd = 0;
-    for (long k = 1; !stop && s->t < o->duration; k++) {
+    for (long k = 1; !stop && s->step.t < o->duration; k++) {
         double end = (double)k * o->sample_time;
         if (end > o->duration * (1 - 1e-12)) end = o->duration;
         if ((status = advance(s, end, &last_event, &crowd, report)) != SOA_OK) return status;
@@ -498,40 +411,33 @@ soa_status soa_simulate(const soa_model *model, const double *q, const double *v
                         soa_sim_result *result, soa_report *report) {
     soa_sim_options defaults = soa_sim_default();
     if (model == NULL || q == NULL || result == NULL)
-        return fail(report, SOA_E_ARGUMENT, -1, "soa_simulate: model, q and result are needed");
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "soa_simulate: model, q and result are needed");
     if (options == NULL) options = &defaults;
-    soa_status status = check_options(options, report);
+    const soa_sim_options *o = options;
+    soa_status status = soai_check_span(0, o->duration, o->sample_time, report);
+    if (!status && o->sample_time == 0)
+        status = soai_report(report, SOA_E_ARGUMENT, -1, 0, "sample_time is 0 s; it must be positive");
+    if (!status) status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order, 0, report);
     if (status != SOA_OK) return status;
 
-    struct timespec begin, end;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    const double begin = soai_seconds();
     *result = (soa_sim_result){0};
-    sim s = {
-        .model = model, .options = options, .nq = soa_nq(model), .nv = soa_nv(model), .result = result, .body = -1};
+    sim s = {.model = model, .options = options, .nq = soa_nq(model), .nv = soa_nv(model), .result = result};
     status = allot(&s);
     if (status == SOA_OK) status = soa_work_create(model, &s.work);
-    if (status == SOA_OK && SUNContext_Create(NULL, &s.context) != 0) status = SOA_E_MEMORY;
-    if (status == SOA_OK && (s.y = N_VNew_Serial(s.nq + s.nv + 3, s.context)) == NULL) status = SOA_E_MEMORY;
+    if (status == SOA_OK) status = soai_stepper_open(&s.step, s.nq + s.nv + 3);
     if (status != SOA_OK) {
-        fail(report, status, -1, "soa_simulate: %s", soa_status_text(status));
+        soai_report(report, status, -1, 0, "soa_simulate: %s", soa_status_text(status));
     } else {
-        s.data = N_VGetArrayPointer(s.y);
-        N_VConst(0, s.y);
         status = run(&s, q, v, report);
     }
-    if (s.ark != NULL) {
-        ARKStepGetNumSteps(s.ark, &result->steps);
-        ARKStepGetNumErrTestFails(s.ark, &result->rejected);
-        ARKStepFree(&s.ark);
-    }
-    if (s.y != NULL) N_VDestroy(s.y);
-    if (s.context != NULL) SUNContext_Free(&s.context);
+    if (s.step.ark != NULL) ARKStepGetNumSteps(s.step.ark, &result->steps);
+    soai_stepper_close(&s.step, &result->rejected);
     if (s.work != NULL) soa_work_free(s.work);
     free(s.mode);
     free(s.numbers);
     free(s.squares);
     free(s.integers);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    result->wall_time = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    result->wall_time = soai_seconds() - begin;
     return status;
 }

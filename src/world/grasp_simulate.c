@@ -6,18 +6,12 @@
  *          it on its interpolant, the step is taken again to end there, and the time refined by secants of the margin
  * changes  end a step: a contact that closes changes v by the impulse of soa_grasp_close                             */
 #include "../base/base_internal.h"
-#include "erk_table.h"
 #include "losses.h"
-#include "soa/world.h"
-
-#include <arkode/arkode_arkstep.h>
-#include <nvector/nvector_serial.h>
+#include "stepper.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_CONTACTS = 2000 }; /* as soa_grasp_size */
 
@@ -35,20 +29,12 @@ typedef struct sim {
     soa_constraints *constraints;
     int nq, nv, count; /* count: contacts, on or off */
     contact *list;
-    double *damping, *tau, *qdd, *q, *force, *margin, *y_before;
+    double *damping, *tau, *qdd, *q, *force, *margin;
     soa_contact_check *checks;
     double *numbers;
 
-    SUNContext context;
-    N_Vector y;
-    void *ark;
-    double *data; /* of y */
-    double t, t_before;
-    int watching, *found;
+    soai_stepper step; /* y = [q, v, supplied, dissipated] */
     double error[2];
-    soa_status status;
-    int body;
-    char message[160];
     soa_grasp_sim_result *result;
 } sim;
 
@@ -75,16 +61,16 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     if (!status)
         status =
             soa_grasp_fd(s->grasp, s->work, &s->options->grasp, s->q, v, s->tau, NULL, 0, s->qdd, s->force, NULL, NULL);
-    if (status) s->body = soa_work_body(s->work);
+    if (status) s->step.body = soa_work_body(s->work);
     return status;
 }
 static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void *user) {
     sim *s = user;
     const double *y = N_VGetArrayPointer(y_vector), *v = y + s->nq;
     double *rate = N_VGetArrayPointer(rate_vector), *energy = rate + s->nq + s->nv;
-    s->status = evaluate(s, t, y);
-    if (!s->status) s->status = soa_q_rate(s->model, s->q, v, rate);
-    if (s->status) return s->status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may do */
+    s->step.status = evaluate(s, t, y);
+    if (!s->step.status) s->step.status = soa_q_rate(s->model, s->q, v, rate);
+    if (s->step.status) return s->step.status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may do */
     memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
     energy[0] = energy[1] = 0;
     for (int i = 0; i < s->nv; ++i) energy[0] += s->tau[i] * v[i], energy[1] += s->damping[i] * v[i] * v[i];
@@ -93,13 +79,13 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
 static int after_step(realtype t, N_Vector y_vector, void *user) {
     sim *s = user;
     double *y = N_VGetArrayPointer(y_vector);
-    s->body = -1;
+    s->step.body = -1;
     ++s->result->projections;
-    s->status = soa_normalize(s->model, y);
-    if (!s->status) s->status = soa_closed_project(s->constraints, s->work, t, y, y + s->nq, s->error);
+    s->step.status = soa_normalize(s->model, y);
+    if (!s->step.status) s->step.status = soa_closed_project(s->constraints, s->work, t, y, y + s->nq, s->error);
     s->result->position_error = fmax(s->result->position_error, s->error[0]);
     s->result->rate_error = fmax(s->result->rate_error, s->error[1]);
-    return s->status ? -1 : 0;
+    return s->step.status ? -1 : 0;
 }
 /* Margins of all contacts at (t, y): 1 for those that cannot end. */
 static soa_status margins(sim *s, double t, const double *y) {
@@ -117,28 +103,14 @@ static soa_status margins(sim *s, double t, const double *y) {
 static int watch(realtype t, N_Vector y, realtype *g, void *user) {
     sim *s = user;
     for (int i = 0; i < s->count; ++i) g[i] = 1;
-    if (!s->watching) return 0;
-    if ((s->status = margins(s, t, N_VGetArrayPointer(y)))) return -1;
+    if (!s->step.watching) return 0;
+    if ((s->step.status = margins(s, t, N_VGetArrayPointer(y)))) return -1;
     memcpy(g, s->margin, (size_t)s->count * sizeof *g);
     return 0;
 }
-static void keep_message(int code, const char *module, const char *function, char *message, void *user) {
-    sim *s = user;
-    (void)module, (void)function;
-    if (code < 0) snprintf(s->message, sizeof s->message, "%s", message);
-}
-
 /* --- events and changes ------------------------------------------------------------------------------------------- */
 static soa_status explain(sim *s, soa_status status, int flag, soa_report *report) {
-    if (!status && flag >= 0) return SOA_OK;
-    if (!status) status = s->status;
-    if (!status) status = flag == ARK_MEM_FAIL ? SOA_E_MEMORY : SOA_E_NO_CONVERGENCE;
-    soa_body_info info;
-    if (s->body > 0 && !soa_body(s->model, s->body, &info))
-        return soai_report(report, status, s->body, 0, "simulation stopped at t = %.9g s, link %.60s: %s", s->t,
-                           info.link, soa_status_text(status));
-    return soai_report(report, status, -1, 0, "simulation stopped at t = %.9g s: %s%s%s", s->t, soa_status_text(status),
-                       s->message[0] ? "; " : "", s->message);
+    return soai_stepper_explain(&s->step, s->model, status, flag, report);
 }
 static void turn(sim *s, int i, int on) {
     soa_grasp_switch(s->grasp, s->list[i].number, on);
@@ -160,7 +132,7 @@ static void ask(sim *s, int i, int *stop) {
     soa_grasp_span(s->grasp, s->list[i].number, &index, NULL, NULL);
     if (!soa_grasp_get(s->grasp, s->list[i].number, &def) && s->checks[index].event == SOA_CONTACT_HOLDS)
         s->checks[index].event = nearest(&def, s->checks + index);
-    const soa_grasp_event event = {s->t, s->list[i].number, s->checks + index, s->q, s->data + s->nq};
+    const soa_grasp_event event = {s->step.t, s->list[i].number, s->checks + index, s->q, s->step.data + s->nq};
     const soa_grasp_answer answer =
         s->options->event ? s->options->event(s->options->event_user, &event) : SOA_GRASP_STOP;
     ++r->events;
@@ -176,7 +148,7 @@ static void ask(sim *s, int i, int *stop) {
 /* Contacts whose margin is gone where we stand, the worst first; `first`: one that is just there, or -1. */
 static soa_status settle(sim *s, int first, int *stop) {
     while (!*stop) {
-        soa_status status = margins(s, s->t, s->data);
+        soa_status status = margins(s, s->step.t, s->step.data);
         if (status) return status;
         int worst = first;
         for (int i = 0; i < s->count && first < 0; ++i)
@@ -187,40 +159,28 @@ static soa_status settle(sim *s, int first, int *stop) {
     }
     return SOA_OK;
 }
-/* From the last good state to `end`, with no events. */
-static int replay(sim *s, double end) {
-    memcpy(s->data, s->y_before, (size_t)(s->nq + s->nv + 2) * sizeof *s->data);
-    s->t = s->t_before;
-    int flag = ARKStepReset(s->ark, s->t, s->y);
-    if (flag != ARK_SUCCESS || end - s->t <= 1e-14 * (1 + fabs(end))) return flag;
-    s->watching = 0;
-    flag = ARKStepSetStopTime(s->ark, end);
-    while (flag == ARK_SUCCESS && s->t < end) flag = ARKStepEvolve(s->ark, end, s->y, &s->t, ARK_ONE_STEP);
-    s->watching = 1;
-    return flag == ARK_TSTOP_RETURN ? ARK_SUCCESS : flag;
-}
 static soa_status event(sim *s, double when, double reached, int *flag, int *stop) {
     int first = -1;
-    double t0 = s->t_before, m0;
+    double t0 = s->step.t_before, m0;
     for (int i = 0; i < s->count && first < 0; ++i)
-        if (s->found[i]) first = i;
-    soa_status status = margins(s, t0, s->y_before);
+        if (s->step.found[i]) first = i;
+    soa_status status = margins(s, t0, s->step.before);
     if (status) return status;
     m0 = s->margin[first];
     for (int round = 0; round < 5; ++round) {
-        if ((*flag = replay(s, when)) != ARK_SUCCESS) return s->status;
-        if ((status = margins(s, s->t, s->data))) return status;
+        if ((*flag = soai_stepper_again(&s->step, when)) != ARK_SUCCESS) return s->step.status;
+        if ((status = margins(s, s->step.t, s->step.data))) return status;
         const double m1 = s->margin[first], better = when - m1 * (when - t0) / (m1 - m0);
-        if (!(better > s->t_before && better < reached) || fabs(better - when) <= 1e-14 * (1 + fabs(when))) break;
+        if (!(better > s->step.t_before && better < reached) || fabs(better - when) <= 1e-14 * (1 + fabs(when))) break;
         t0 = when, m0 = m1, when = better;
     }
     status = settle(s, first, stop);
-    if (!status) *flag = ARKStepReset(s->ark, s->t, s->y);
+    if (!status) *flag = ARKStepReset(s->step.ark, s->step.t, s->step.y);
     return status;
 }
 /* A contact on or off, now. */
 static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) {
-    double *v = s->data + s->nq, before, after, potential;
+    double *v = s->step.data + s->nq, before, after, potential;
     int i = 0, index = -1;
     while (i < s->count && s->list[i].number != c->contact) ++i;
     soa_grasp_span(s->grasp, c->contact, &index, NULL, NULL);
@@ -231,18 +191,18 @@ static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) 
         return SOA_OK;
     }
     soa_contact_motion motion;
-    soa_status status = soa_normalize(s->model, s->data);
-    if (!status) status = soa_grasp_motion(s->grasp, s->work, s->data, v, c->contact, &motion);
+    soa_status status = soa_normalize(s->model, s->step.data);
+    if (!status) status = soa_grasp_motion(s->grasp, s->work, s->step.data, v, c->contact, &motion);
     if (status) return explain(s, status, 0, report);
     if (!(motion.gap <= 1e-3))
         return soai_report(report, SOA_E_INCONSISTENT, -1, 0,
-                           "contact %d is to close at t = %.9g s, but is open by %.3g (m or rad)", c->contact, s->t,
-                           motion.gap);
+                           "contact %d is to close at t = %.9g s, but is open by %.3g (m or rad)", c->contact,
+                           s->step.t, motion.gap);
     turn(s, i, 1);
-    status = soa_closed_project(s->constraints, s->work, s->t, s->data, NULL, s->error);
-    if (!status) status = soa_energy(s->model, s->work, s->data, v, &before, &potential);
-    if (!status) status = soa_grasp_close(s->grasp, s->work, s->data, v, v, NULL);
-    if (!status) status = soa_energy(s->model, s->work, s->data, v, &after, &potential);
+    status = soa_closed_project(s->constraints, s->work, s->step.t, s->step.data, NULL, s->error);
+    if (!status) status = soa_energy(s->model, s->work, s->step.data, v, &before, &potential);
+    if (!status) status = soa_grasp_close(s->grasp, s->work, s->step.data, v, v, NULL);
+    if (!status) status = soa_energy(s->model, s->work, s->step.data, v, &after, &potential);
     if (status) return explain(s, status, 0, report);
     v[s->nv + 1] += before - after, s->result->lost += before - after;
     ++s->result->closures;
@@ -252,12 +212,12 @@ static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) 
 /* --- the whole motion --------------------------------------------------------------------------------------------- */
 static soa_status show(sim *s, int first) {
     soa_grasp_sim_result *r = s->result;
-    const double *v = s->data + s->nq, *energy = v + s->nv;
-    memcpy(s->q, s->data, (size_t)s->nq * sizeof *s->q);
+    const double *v = s->step.data + s->nq, *energy = v + s->nv;
+    memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
     soa_status status = soa_normalize(s->model, s->q);
     if (!status) status = soa_energy(s->model, s->work, s->q, v, &r->kinetic, &r->potential);
     if (status) return status;
-    r->t = s->t;
+    r->t = s->step.t;
     if (first) r->kinetic_start = r->kinetic, r->potential_start = r->potential;
     r->supplied = energy[0], r->dissipated = energy[1];
     r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) + r->dissipated - r->supplied;
@@ -268,61 +228,42 @@ static soa_status show(sim *s, int first) {
 }
 static soa_status tell(sim *s, int *stop) {
     soa_grasp_sim_result *r = s->result;
-    const soa_status status = margins(s, s->t, s->data);
+    const soa_status status = margins(s, s->step.t, s->step.data);
     if (status) return status;
     const int contacts = soa_grasp_contacts(s->grasp, NULL);
     for (int i = 0; i < contacts; ++i)
         if (s->checks[i].margin < r->margin_least) r->margin_least = s->checks[i].margin;
     if (!s->options->sample) return SOA_OK;
-    const soa_grasp_sample sample = {s->t,        s->q,          s->data + s->nq, r->kinetic, r->potential,
-                                     r->supplied, r->dissipated, r->balance,      contacts,   s->force,
+    const soa_grasp_sample sample = {s->step.t,   s->q,          s->step.data + s->nq, r->kinetic, r->potential,
+                                     r->supplied, r->dissipated, r->balance,           contacts,   s->force,
                                      s->checks,   s->error[0],   s->error[1]};
     if (s->options->sample(s->options->sample_user, &sample)) *stop = r->stopped = 1;
     return SOA_OK;
 }
 
-/* From s->t to `end`. */
+/* From s->step.t to `end`. */
 static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
-    while (!*stop && end - s->t > 1e-14 * (1 + fabs(end))) {
-        memcpy(s->y_before, s->data, (size_t)(s->nq + s->nv + 2) * sizeof *s->data);
-        s->t_before = s->t;
-        int flag = ARKStepSetStopTime(s->ark, end);
-        if (flag == ARK_SUCCESS) flag = ARKStepEvolve(s->ark, end, s->y, &s->t, ARK_ONE_STEP);
+    while (!*stop && end - s->step.t > 1e-14 * (1 + fabs(end))) {
+        soai_stepper_mark(&s->step);
+        int flag = soai_stepper_step(&s->step, end);
         if (flag < 0) return explain(s, SOA_OK, flag, report);
         if (++s->result->steps > s->options->max_steps)
             return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                               "simulation stopped at t = %.9g s: more than %ld steps", s->t, s->options->max_steps);
+                               "simulation stopped at t = %.9g s: more than %ld steps", s->step.t,
+                               s->options->max_steps);
         soa_status status = SOA_OK;
         if (flag == ARK_ROOT_RETURN) {
-            double reached = s->t;
-            ARKStepGetRootInfo(s->ark, s->found);
-            ARKStepGetCurrentTime(s->ark, &reached);
-            status = event(s, s->t, reached, &flag, stop);
+            double reached = s->step.t;
+            ARKStepGetRootInfo(s->step.ark, s->step.found);
+            ARKStepGetCurrentTime(s->step.ark, &reached);
+            status = event(s, s->step.t, reached, &flag, stop);
             if (status || flag < 0) return explain(s, status, flag, report);
         }
-        if (end - s->t <= 1e-14 * (1 + fabs(end))) s->t = end;
+        if (end - s->step.t <= 1e-14 * (1 + fabs(end))) s->step.t = end;
         if ((status = show(s, 0))) return explain(s, status, 0, report);
         if (!(s->options->sample_time > 0) && (status = tell(s, stop))) return explain(s, status, 0, report);
     }
     return SOA_OK;
-}
-
-static int start_integrator(sim *s) {
-    const soa_grasp_sim_options *o = s->options;
-    int flag;
-    s->ark = ARKStepCreate(derivative, NULL, s->t, s->y, s->context);
-    if (!s->ark) return ARK_MEM_FAIL;
-    if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) || (flag = ARKStepSetUserData(s->ark, s)) ||
-        (flag = ARKStepSetTableNum(s->ark, ARKODE_DIRK_NONE, soai_erk_table(o->order))) ||
-        (flag = ARKStepSStolerances(s->ark, o->relative_tolerance, o->absolute_tolerance)) ||
-        (flag = ARKStepSetPostprocessStepFn(s->ark, after_step)))
-        return flag;
-    if (o->max_step > 0 && (flag = ARKStepSetMaxStep(s->ark, o->max_step))) return flag;
-    if (!s->count) return ARK_SUCCESS;
-    for (int i = 0; i < s->count; ++i) s->found[i] = -1;
-    if ((flag = ARKStepRootInit(s->ark, s->count, watch)) || (flag = ARKStepSetRootDirection(s->ark, s->found)))
-        return flag;
-    return ARKStepSetNoInactiveRootWarn(s->ark);
 }
 
 /* Contacts as constraints for the projection; damping of the joints. */
@@ -371,12 +312,12 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     int stop = 0, next = 0;
     soa_status status = survey(s, report);
     if (status) return status;
-    memcpy(s->data, q, (size_t)s->nq * sizeof *q);
-    if (v) memcpy(s->data + s->nq, v, (size_t)s->nv * sizeof *v);
-    s->t = o->start;
+    memcpy(s->step.data, q, (size_t)s->nq * sizeof *q);
+    if (v) memcpy(s->step.data + s->nq, v, (size_t)s->nv * sizeof *v);
+    s->step.t = o->start;
     status = soa_kinematics(s->model, s->work, q, v, NULL);
     if (status) {
-        s->body = soa_work_body(s->work);
+        s->step.body = soa_work_body(s->work);
         return explain(s, status, 0, report);
     }
     for (int i = 0; i < s->count; ++i) {
@@ -389,24 +330,32 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
             return soai_report(report, SOA_E_INCONSISTENT, -1, 0, "contact %d is open by %.3g (m or rad) at the start",
                                s->list[i].number, motion.gap);
     }
-    status = soa_closed_project(s->constraints, s->work, s->t, s->data, s->data + s->nq, s->error);
+    status = soa_closed_project(s->constraints, s->work, s->step.t, s->step.data, s->step.data + s->nq, s->error);
     if (!status) status = show(s, 1);
     if (!status) status = settle(s, -1, &stop);
     if (!status) status = tell(s, &stop);
     if (status) return explain(s, status, 0, report);
-    s->watching = 1;
-    const int flag = start_integrator(s);
+    s->step.watching = 1;
+    const soai_step_plan plan = {.rate = derivative,
+                                 .after = after_step,
+                                 .watch = watch,
+                                 .events = s->count,
+                                 .order = o->order,
+                                 .relative = o->relative_tolerance,
+                                 .absolute = o->absolute_tolerance,
+                                 .max_step = o->max_step};
+    const int flag = soai_stepper_start(&s->step, &plan, s);
     if (flag != ARK_SUCCESS) return explain(s, SOA_OK, flag, report);
     const double last = o->start + o->duration;
-    for (long k = 1; !stop && last - s->t > 1e-14 * (1 + fabs(last));) {
+    for (long k = 1; !stop && last - s->step.t > 1e-14 * (1 + fabs(last));) {
         double sample = o->sample_time > 0 ? o->start + (double)k * o->sample_time : last;
         if (sample > last - 1e-12 * o->duration) sample = last;
         int changed = 0;
-        while (next < o->change_count && o->changes[next].t <= s->t + 1e-12 * (1 + fabs(s->t)) && !status)
+        while (next < o->change_count && o->changes[next].t <= s->step.t + 1e-12 * (1 + fabs(s->step.t)) && !status)
             status = change(s, o->changes + next++, report), changed = 1;
         if (status) return status;
         if (changed && (status = settle(s, -1, &stop))) return explain(s, status, 0, report);
-        if (changed && ARKStepReset(s->ark, s->t, s->y) != ARK_SUCCESS)
+        if (changed && ARKStepReset(s->step.ark, s->step.t, s->step.y) != ARK_SUCCESS)
             return explain(s, SOA_E_NO_CONVERGENCE, 0, report);
         const int first = next < o->change_count && o->changes[next].t < sample;
         if ((status = advance(s, first ? o->changes[next].t : sample, &stop, report))) return status;
@@ -417,79 +366,51 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     return SOA_OK;
 }
 
-static soa_status check(const soa_grasp_sim_options *o, soa_report *report) {
-#define REFUSE(...) return soai_report(report, SOA_E_ARGUMENT, -1, 0, __VA_ARGS__)
-    if (!(fabs(o->start) <= 1e9)) REFUSE("start is %g s", o->start);
-    if (!(o->duration >= 0 && o->duration <= 1e9)) REFUSE("duration is %g s; it must be from 0 to 1e9", o->duration);
-    if (!(o->sample_time >= 0) || (o->sample_time > 0 && !(o->sample_time * 1e9 >= o->duration)))
-        REFUSE("sample_time is %g s; it must be 0, or positive with at most 1e9 samples", o->sample_time);
-    if (!(o->relative_tolerance >= 1e-15 && o->relative_tolerance < 1))
-        REFUSE("relative_tolerance is %g; it must be from 1e-15 to 1", o->relative_tolerance);
-    if (!(o->absolute_tolerance > 0 && o->absolute_tolerance < 1))
-        REFUSE("absolute_tolerance is %g; it must be between 0 and 1", o->absolute_tolerance);
-    if (soai_erk_table(o->order) == ARKODE_ERK_NONE) REFUSE("order is %d; it must be 2, 3, 4, 5, 6 or 8", o->order);
-    if (!(o->max_step >= 0)) REFUSE("max_step is %g s", o->max_step);
-    if (o->change_count < 0 || (o->change_count && !o->changes)) REFUSE("%d changes, but none given", o->change_count);
-#undef REFUSE
-    return SOA_OK;
-}
-
 soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v, const soa_grasp_sim_options *options,
                               soa_grasp_sim_result *result, soa_report *report) {
     const soa_grasp_sim_options plain = soa_grasp_sim_default();
     if (!options) options = &plain;
     if (!grasp || !q || !result)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "soa_grasp_simulate: grasp, q and result are needed");
-    soa_status status = check(options, report);
+    const soa_grasp_sim_options *o = options;
+    soa_status status = soai_check_span(o->start, o->duration, o->sample_time, report);
+    if (!status) status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order, o->max_step, report);
+    if (!status && (o->change_count < 0 || (o->change_count && !o->changes)))
+        status = soai_report(report, SOA_E_ARGUMENT, -1, 0, "%d changes, but none given", o->change_count);
     if (status) return status;
-    struct timespec begin, end;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    const double begin = soai_seconds();
     memset(result, 0, sizeof *result);
     result->margin_least = INFINITY, result->last.contact = -1;
     const soa_model *model = soa_grasp_model(grasp);
-    sim s = {.grasp = grasp,
-             .model = model,
-             .options = options,
-             .nq = soa_nq(model),
-             .nv = soa_nv(model),
-             .result = result,
-             .body = -1};
+    sim s = {
+        .grasp = grasp, .model = model, .options = options, .nq = soa_nq(model), .nv = soa_nv(model), .result = result};
     for (int i = 0; i < MOST_CONTACTS; ++i) s.count += !soa_grasp_get(grasp, i, NULL);
     const size_t nq = (size_t)s.nq, nv = (size_t)s.nv, n = (size_t)s.count;
-    s.list = calloc(n + 1, sizeof *s.list), s.found = calloc(n + 1, sizeof *s.found);
+    s.list = calloc(n + 1, sizeof *s.list);
     s.checks = calloc(n + 1, sizeof *s.checks);
-    s.numbers = calloc(4 * nv + 2 * nq + 7 * n + 4, sizeof *s.numbers);
-    if (!s.list || !s.found || !s.checks || !s.numbers) status = SOA_E_MEMORY;
+    s.numbers = calloc(3 * nv + nq + 7 * n + 1, sizeof *s.numbers);
+    if (!s.list || !s.checks || !s.numbers) status = SOA_E_MEMORY;
     if (!status) {
         s.damping = s.numbers, s.tau = s.damping + nv, s.qdd = s.tau + nv, s.force = s.qdd + nv;
-        s.margin = s.force + 6 * n, s.q = s.margin + n, s.y_before = s.q + nq;
+        s.margin = s.force + 6 * n, s.q = s.margin + n;
         for (int i = 0, k = 0; i < MOST_CONTACTS; ++i)
             if (!soa_grasp_get(grasp, i, NULL)) s.list[k++].number = i;
         status = soa_work_create(model, &s.work);
     }
-    if (!status && SUNContext_Create(NULL, &s.context)) status = SOA_E_MEMORY;
-    if (!status && !(s.y = N_VNew_Serial((sunindextype)(nq + nv + 2), s.context))) status = SOA_E_MEMORY;
+    if (!status) status = soai_stepper_open(&s.step, s.nq + s.nv + 2);
     if (status) {
         soai_report(report, status, -1, 0, "soa_grasp_simulate: %s", soa_status_text(status));
     } else {
-        s.data = N_VGetArrayPointer(s.y);
-        N_VConst(0, s.y);
         status = run(&s, q, v, report);
         if (!status) {
-            memcpy(q, s.data, nq * sizeof *q);
-            if (v) memcpy(v, s.data + nq, nv * sizeof *v);
+            memcpy(q, s.step.data, nq * sizeof *q);
+            if (v) memcpy(v, s.step.data + nq, nv * sizeof *v);
         }
     }
-    if (s.ark) {
-        ARKStepGetNumErrTestFails(s.ark, &result->rejected);
-        ARKStepFree(&s.ark);
-    }
-    if (s.y) N_VDestroy(s.y);
-    if (s.context) SUNContext_Free(&s.context);
+    soai_stepper_close(&s.step, &result->rejected);
     soa_constraints_free(s.constraints);
     soa_work_free(s.work);
-    free(s.list), free(s.found), free(s.checks), free(s.numbers);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    result->wall_time = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    free(s.list), free(s.checks), free(s.numbers);
+    result->wall_time = soai_seconds() - begin;
     return status;
 }

@@ -10,7 +10,7 @@
  * after       quaternions unit, loops projected, total momentum of a free system restored by a rigid motion of all its
  *             roots (the least change in kinetic energy; the error it removes is that of the step), springs of friction
  *             shortened to what friction holds                                                                         */
-#include "erk_table.h"
+#include "stepper.h"
 #include "world_internal.h"
 
 #include <arkode/arkode_arkstep.h>

@@ -12,7 +12,7 @@
 
 typedef double soai_strength_fn(void *user, double ahead);
 
-/* Middles of the widest gaps between the stages of the method of an order (erk_table.h), the best last, and how far the
+/* Middles of the widest gaps between the stages of the method of an order (stepper.c), the best last, and how far the
  * stages are from there; parts of the step. */
 static inline const double *soai_gaps(int order, int *count, double *half) {
     static const double two[] = {0.5}, three[] = {0.25}, four[] = {0.25}, five[] = {0.55}, six[] = {7.0 / 15},
