@@ -3,35 +3,20 @@
 //   SCREENSHOTS  directory for pictures
 //   REPORT       reports made by the program, opened too
 // Ends with 77 and "SKIPPED: why" where Chromium is missing.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
+import { check, complaints, count, launch } from './browser.mjs';
 import { report, serve } from './fake.mjs';
 
 const [page, pictures, ...reports] = process.argv.slice(2).map((p) => resolve(p));
-const executablePath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => p && existsSync(p));
-if (!executablePath) {
-  console.log('SKIPPED: Chromium is not installed');
-  process.exit(77);
-}
 mkdirSync(pictures, { recursive: true });
-let tests = 0, failures = 0;
-const check = (what, ok, more = '') => {
-  ++tests;
-  if (ok) return;
-  ++failures;
-  console.log(`FAILED ${what}${more === '' ? '' : `: ${JSON.stringify(more)}`}`);
-};
 
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--use-gl=swiftshader', '--enable-unsafe-swiftshader'] });
-const harmless = /GPU stall|GL Driver Message|Automatic fallback to software WebGL/;
+const browser = await launch();
 async function open(url, { width = 1280, height = 800, colorScheme = 'dark', expected = null, ...more } = {}) {
   const p = await browser.newPage({ viewport: { width, height }, colorScheme, ...more });
-  p.complaints = [];
+  p.complaints = complaints(p, expected);
   p.outside = [];
-  p.on('console', (m) => ['error', 'warning'].includes(m.type()) && !harmless.test(m.text()) && !expected?.test(m.text()) && p.complaints.push(m.text()));
-  p.on('pageerror', (e) => p.complaints.push(String(e)));
   p.on('request', (r) => r.url() !== url && !/^(data|blob):/.test(r.url()) && p.outside.push(r.url()));
   await p.goto(url);
   await p.waitForFunction(() => window.soa?.probe?.().frameTime !== null, null, { timeout: 15000 });
@@ -457,5 +442,5 @@ async function ofTheProgram() {
 const failed = (name) => (e) => check(name, false, String(e.stack ?? e));
 await Promise.all([fromDisk().catch(failed('report')).then(machine).catch(failed('machine')), served().catch(failed('served')).then(others).catch(failed('others')).then(ofTheProgram).catch(failed('reports of the program'))]);
 await browser.close();
-console.log(`${tests} checks, ${failures} failed; report open after ${opened} ms; ${rate?.frames} pictures in 1 s of scrubbing, ${rate?.work.toFixed(2)} ms of work each (lower quartile)`);
-process.exit(failures ? 1 : 0);
+console.log(`${count.tests} checks, ${count.failures} failed; report open after ${opened} ms; ${rate?.frames} pictures in 1 s of scrubbing, ${rate?.work.toFixed(2)} ms of work each (lower quartile)`);
+process.exit(count.failures ? 1 : 0);

@@ -1,13 +1,12 @@
 // The README's picture and the frames of its animation: node pictures.mjs REPORT DIRECTORY
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
+import { launch } from './browser.mjs';
 
 const [report, directory] = process.argv.slice(2).map((p) => resolve(p));
-const executablePath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser'].find((p) => p && existsSync(p));
 mkdirSync(directory, { recursive: true });
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--use-gl=swiftshader', '--enable-unsafe-swiftshader'] });
+const browser = await launch();
 async function open(width, height) {
   const p = await browser.newPage({ viewport: { width, height }, colorScheme: 'light' });
   await p.goto(pathToFileURL(report).href);

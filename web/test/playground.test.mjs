@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync, rmSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
+import { launch } from './browser.mjs';
 
 const [page, program, screens] = process.argv.slice(2).map((x) => resolve(x));
 mkdirSync(screens, { recursive: true });
@@ -18,10 +18,7 @@ const check = (good, what) => {
 };
 const soa = (words, input = '') => execFileSync(program, words, { input, encoding: 'utf8' });
 
-const browser = await chromium.launch({
-  executablePath: process.env.SOA_CHROMIUM || '/usr/bin/chromium',
-  args: ['--no-sandbox', '--use-gl=swiftshader', '--enable-unsafe-swiftshader', '--allow-file-access-from-files'],
-});
+const browser = await launch('--allow-file-access-from-files');
 const eye = await browser.newPage(); // reads pictures
 const pixels = (png) =>
   eye.evaluate(async (data) => {

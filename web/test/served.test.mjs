@@ -3,40 +3,18 @@
 //   SCREENSHOTS  directory for pictures
 //   LOG          a record to be played back
 // Ends with 77 and "SKIPPED: why" where Chromium is missing.
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { chromium } from 'playwright-core';
+import { check, complaints, count, launch, view } from './browser.mjs';
 
 const [soa, pictures, record] = process.argv.slice(2).map((p) => resolve(p));
-const executablePath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => p && existsSync(p));
-if (!executablePath) {
-  console.log('SKIPPED: Chromium is not installed');
-  process.exit(77);
-}
 mkdirSync(pictures, { recursive: true });
-let tests = 0, failures = 0;
-const check = (what, ok, more = '') => {
-  ++tests;
-  if (ok) return;
-  ++failures;
-  console.log(`FAILED ${what}${more === '' ? '' : `: ${JSON.stringify(more)}`}`);
-};
 
-function serve(...words) {
-  const child = spawn(soa, ['view', ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const done = new Promise((r) => child.on('exit', (code) => r(code)));
-  return new Promise((r) => child.stdout.once('data', (d) => r({
-    url: String(d).trim(), end: () => (child.kill('SIGINT'), done),
-  })));
-}
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--use-gl=swiftshader', '--enable-unsafe-swiftshader'] });
-const harmless = /GPU stall|GL Driver Message|Automatic fallback to software WebGL/;
+const serve = (...words) => view(soa, ...words);
+const browser = await launch();
 async function open(url) {
   const p = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'dark' });
-  p.complaints = [];
-  p.on('console', (m) => ['error', 'warning'].includes(m.type()) && !harmless.test(m.text()) && p.complaints.push(m.text()));
-  p.on('pageerror', (e) => p.complaints.push(String(e)));
+  p.complaints = complaints(p);
   await p.goto(url);
   await p.waitForFunction(() => window.soa?.probe?.().frameTime !== null, null, { timeout: 30000 });
   return p;
@@ -145,5 +123,5 @@ if (record) {
   check('it ends well', (await server.end()) === 0);
 }
 await browser.close();
-console.log(`${tests} checks, ${failures} failed`);
-process.exit(failures ? 1 : 0);
+console.log(`${count.tests} checks, ${count.failures} failed`);
+process.exit(count.failures ? 1 : 0);

@@ -2,19 +2,16 @@
 // record, the time from asking for the address to a picture with its plots (least, median, most of five), and how many
 // pictures a second it draws, each with a frame of its own from the record, while the time line is dragged for five seconds.
 // Where there is no graphics processor (SwiftShader draws), that is what is measured.
-import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { resolve } from 'node:path';
-import { chromium } from 'playwright-core';
+import { launch, view } from './browser.mjs';
 
 const [soa, ...records] = process.argv.slice(2).map((p) => resolve(p));
-const executablePath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => p && existsSync(p));
-if (!executablePath || !records.length) {
-  console.log(executablePath ? 'usage: node speed.mjs SOA LOG...' : 'Chromium is not installed');
+if (!records.length) {
+  console.log('usage: node speed.mjs SOA LOG...');
   process.exit(2);
 }
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--use-gl=swiftshader', '--enable-unsafe-swiftshader'] });
+const browser = await launch();
 const size = { width: 1280, height: 800 };
 const ready = () => {
   const p = window.soa?.probe?.();
@@ -47,13 +44,12 @@ const scrub = async () => {
 
 console.log(`${cpus().length} processors, load ${loadavg()[0].toFixed(1)}, ${size.width} x ${size.height}, Chromium ${browser.version()}`);
 for (const record of records) {
-  const server = spawn(soa, ['view', record], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const url = await new Promise((r) => server.stdout.once('data', (d) => r(String(d).trim())));
+  const server = await view(soa, record);
   const times = [], rates = [];
   for (let i = 0; i < 5; ++i) {
     const page = await browser.newPage({ viewport: size });
     const from = performance.now();
-    await page.goto(url);
+    await page.goto(server.url);
     await page.waitForFunction(ready, null, { timeout: 60000 });
     times.push((performance.now() - from) / 1000);
     await page.waitForTimeout(1000);
@@ -63,7 +59,6 @@ for (const record of records) {
   const sorted = (list) => [...list].sort((a, b) => a - b);
   const three = (list, digits) => [0, 2, 4].map((i) => sorted(list)[i].toFixed(digits)).join(', ');
   console.log(`${record.replace(/.*\//, '')}: open after ${three(times, 2)} s; scrubbing ${three(rates.map((r) => r.fresh), 0)} new frames a second, ${three(rates.map((r) => r.drawn), 0)} pictures drawn`);
-  server.kill('SIGINT');
-  await new Promise((r) => server.on('exit', r));
+  await server.end();
 }
 await browser.close();
