@@ -1,38 +1,9 @@
 /* test_grasp_momentum.c  a free-floating base with two arms that hold one object, moved by its joints' torques for a
  * minute: total momentum, linear and angular about the inertial origin, stays what it was.                           */
-#include "check.h"
-
-#include "soa/soa.h"
+#include "floating_arms.h"
 #include "soa/world.h"
 
-enum { ARM = 6, BODIES = 2 * ARM + 2 };
-
-static const soa_model *build(void) {
-    static soa_body_def body[BODIES];
-    static char names[BODIES][24];
-    int n = 0;
-    body[n] = soa_body_default("base", 0, SOA_FREE);
-    soa_body_box(&body[n++], 120, 0.8, 1, 0.6);
-    for (int arm = 0; arm < 2; ++arm)
-        for (int i = 0; i < ARM; ++i, ++n) {
-            snprintf(names[n], sizeof names[n], "%s%d", arm ? "right" : "left", i + 1);
-            body[n] = soa_body_default(names[n], i ? n : 1, SOA_REVOLUTE);
-            body[n].placement = i ? soa_frame_rpy(0.2, -0.1, 0.3, 0.3, 0, 0.02)
-                                  : soa_frame_rpy(0, 0, arm ? -0.3 : 0.3, 0.5, arm ? -0.4 : 0.4, 0);
-            soa_body_box(&body[n], 3, 0.3, 0.06, 0.05);
-            body[n].com[0] = 0.15;
-            const double axis[3] = {i % 3 == 2, i % 3 == 1, i % 3 == 0};
-            memcpy(body[n].joint.axis, axis, sizeof axis);
-        }
-    body[n] = soa_body_default("object", 0, SOA_FREE);
-    soa_body_box(&body[n++], 15, 0.3, 0.8, 0.2);
-    soa_model_def def = soa_model_default("two arms and an object", body, n);
-    def.gravity[2] = 0;
-    const soa_model *m = NULL;
-    soa_report report;
-    if (soa_model_create(&def, &m, &report)) fail_msg("%s", report.text);
-    return m;
-}
+enum { ARM = 6 };
 
 typedef struct watch {
     const soa_model *m;
@@ -92,7 +63,7 @@ static void sixty_seconds(void **unused) {
     (void)unused;
     const char *slow = getenv("SOA_SANITIZE");
     const double seconds = slow && slow[0] ? 2 : 60;
-    watch k = {.m = build()};
+    watch k = {.m = floating_arms(ARM, 120, 15)};
     soa_work *w = NULL;
     soa_constraints *c = NULL;
     const soa_constraint_capacity room = {2, 12, 1};

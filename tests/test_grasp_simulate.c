@@ -1,6 +1,5 @@
 /* test_grasp_simulate.c  grasps in time: slipping and breaking as events, closing, letting go; sliding. */
-#include "check.h"
-#include "soa/soa.h"
+#include "floating_arms.h"
 #include "soa/world.h"
 
 static const double half_pi = 1.57079632679489661923;
@@ -182,33 +181,7 @@ static void sliding_and_tipping(void **unused) {
 
 /* --- momentum, over closing and letting go ------------------------------------------------------------------------ */
 
-enum { ARM = 4, BODIES = 2 * ARM + 2 };
-static const soa_model *floating(void) {
-    static soa_body_def body[BODIES];
-    static char names[BODIES][24];
-    int n = 0;
-    body[n] = soa_body_default("base", 0, SOA_FREE);
-    soa_body_box(&body[n++], 40, 0.8, 1, 0.6);
-    for (int arm = 0; arm < 2; ++arm)
-        for (int i = 0; i < ARM; ++i, ++n) {
-            snprintf(names[n], sizeof names[n], "%s%d", arm ? "right" : "left", i + 1);
-            body[n] = soa_body_default(names[n], i ? n : 1, SOA_REVOLUTE);
-            body[n].placement = i ? soa_frame_rpy(0.2, -0.1, 0.3, 0.3, 0, 0.02)
-                                  : soa_frame_rpy(0, 0, arm ? -0.3 : 0.3, 0.5, arm ? -0.4 : 0.4, 0);
-            soa_body_box(&body[n], 3, 0.3, 0.06, 0.05);
-            body[n].com[0] = 0.15;
-            const double axis[3] = {i % 3 == 2, i % 3 == 1, i % 3 == 0};
-            memcpy(body[n].joint.axis, axis, sizeof axis);
-        }
-    body[n] = soa_body_default("object", 0, SOA_FREE);
-    soa_body_box(&body[n++], 8, 0.3, 0.8, 0.2);
-    soa_model_def def = soa_model_default("two arms", body, n);
-    def.gravity[2] = 0;
-    const soa_model *m = NULL;
-    soa_report report;
-    if (soa_model_create(&def, &m, &report)) fail_msg("%s", report.text);
-    return m;
-}
+enum { ARM = 4 };
 typedef struct watcher {
     const soa_model *m;
     soa_work *w;
@@ -239,7 +212,7 @@ static void momentum(void **unused) {
     const int step = slow && slow[0] ? 4 : 1; /* points and sliding points only */
     double worst = 0;
     for (int which = 0; which < 5; which += step) {
-        watcher k = {.m = floating()};
+        watcher k = {.m = floating_arms(ARM, 40, 8)};
         soa_grasp *g = NULL;
         soa_work *w = NULL;
         soa_report report;
