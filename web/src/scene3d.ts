@@ -1,16 +1,18 @@
 // The 3-D view: bodies from their shapes (or as skeletons), what acts on them, and a camera.  Draws only when something
 // changed.  z is up.  It knows nothing of where frames come from; the playground uses it too.
 import {
-  AmbientLight, Box3, BoxGeometry, BufferAttribute, BufferGeometry, CapsuleGeometry, Color, ConeGeometry, CylinderGeometry,
-  DirectionalLight, DoubleSide, EdgesGeometry, FrontSide, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial, LineSegments,
-  Material, Matrix4, Mesh, MeshBasicMaterial, MeshLambertMaterial, MeshStandardMaterial, Object3D, PerspectiveCamera, Plane, PlaneGeometry, Quaternion, Raycaster,
-  Scene as ThreeScene, SphereGeometry, Vector2, Vector3, WebGLRenderer,
+  AmbientLight, Box3, BoxGeometry, BufferAttribute, BufferGeometry, Color, CylinderGeometry, DirectionalLight, DoubleSide, EdgesGeometry, FrontSide,
+  Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshBasicMaterial, MeshLambertMaterial,
+  MeshStandardMaterial, Object3D, PerspectiveCamera, Plane, PlaneGeometry, Quaternion, Raycaster, Scene as ThreeScene, SphereGeometry, Vector2,
+  Vector3, WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
-import { mergeGeometries } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
-import type { Frame, Place, Scene, Shape } from './protocol';
+import { fit } from './fit';
+import type { Frame, Place, Scene } from './protocol';
+import { Arrows, axesGeometry, geometryOf, placed, upright, Z } from './shapes';
 import { rotate } from './source';
-import { axisColours, calm, colours3, partColours, pretty, roundDown, theme, type ThemeName } from './theme';
+import { Trails } from './trails';
+import { calm, colours3, partColours, pretty, roundDown, theme, type ThemeName } from './theme';
 
 export type Layer = 'links' | 'collision' | 'skeleton' | 'frames' | 'bodyframes' | 'axes' | 'contacts' | 'nearest' | 'com' | 'momentum' | 'trails' | 'grid';
 export type Preset = 'iso' | 'front' | 'side' | 'top' | 'fit';
@@ -29,36 +31,6 @@ type Pose = Pick<Frame, 't' | 'places' | 'com' | 'contacts' | 'lines'>;
 
 const NEAREST = 12; // lines at most: the shortest
 const MANY = 6; // more of them are not shown unless asked for
-const Z = new Vector3(0, 0, 1), Y = new Vector3(0, 1, 0);
-const placed = (o: Object3D, p: Place): Object3D => {
-  o.position.set(p[0], p[1], p[2]);
-  o.quaternion.set(p[4], p[5], p[6], p[3]).normalize();
-  return o;
-};
-const upright = (g: BufferGeometry): BufferGeometry => g.rotateX(Math.PI / 2); // three's y to our z
-
-function polygons(s: Shape): BufferGeometry {
-  const corners: number[] = [];
-  for (const f of s.faces)
-    for (let k = 2; k < f.length; ++k) for (const i of [f[0], f[k - 1], f[k]]) corners.push(...s.vertices[i]);
-  const g = new BufferGeometry();
-  g.setAttribute('position', new BufferAttribute(Float32Array.from(corners), 3));
-  g.computeVertexNormals();
-  return g;
-}
-function geometryOf(s: Shape): BufferGeometry | null {
-  const r = Math.max(s.radius, 1e-6);
-  switch (s.type) {
-    case 'box': return new BoxGeometry(2 * s.half[0], 2 * s.half[1], 2 * s.half[2]);
-    case 'sphere': return upright(new SphereGeometry(r, 32, 20));
-    case 'capsule': return upright(new CapsuleGeometry(r, 2 * s.half[2], 8, 24));
-    case 'cylinder': return upright(new CylinderGeometry(r, r, 2 * s.half[2], 36));
-    case 'hull':
-    case 'mesh': return s.faces.length ? polygons(s) : null;
-    default: return null;
-  }
-}
-
 /** True where pictures are drawn by the processor. */
 function drawnInSoftware(): boolean {
   const gl = document.createElement('canvas').getContext('webgl2');
@@ -66,58 +38,6 @@ function drawnInSoftware(): boolean {
   const name = gl && info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : '';
   gl?.getExtension('WEBGL_lose_context')?.loseContext();
   return /swiftshader|llvmpipe|softpipe|software/i.test(name);
-}
-
-/** Arrows drawn by two instanced meshes; as many as are set. */
-class Arrows {
-  readonly group = new Group();
-  private shaft!: InstancedMesh;
-  private head!: InstancedMesh;
-  private room = 0;
-  private count = 0;
-  constructor(private material: Material, private order: number) {
-    this.grow(16);
-  }
-  private grow(room: number): void {
-    this.room = room;
-    this.group.clear();
-    this.shaft?.dispose();
-    this.head?.dispose();
-    this.shaft = new InstancedMesh(upright(new CylinderGeometry(1, 1, 1, 10)).translate(0, 0, 0.5), this.material, room);
-    this.head = new InstancedMesh(upright(new ConeGeometry(1, 1, 14)).translate(0, 0, 0.5), this.material, room);
-    for (const m of [this.shaft, this.head]) {
-      m.frustumCulled = false;
-      m.renderOrder = this.order;
-      this.group.add(m);
-    }
-  }
-  begin(count: number): void {
-    if (count > this.room) this.grow(2 * count);
-    this.count = 0;
-  }
-  add(from: Vector3, by: Vector3, thick: number): void {
-    const length = by.length();
-    if (!(length > 1e-9)) return;
-    const q = new Quaternion().setFromUnitVectors(Z, by.clone().divideScalar(length));
-    const tip = Math.min(8 * thick, 0.6 * length);
-    const m = new Matrix4();
-    this.shaft.setMatrixAt(this.count, m.compose(from, q, new Vector3(thick, thick, length - tip)));
-    const at = from.clone().addScaledVector(by, (length - tip) / length);
-    this.head.setMatrixAt(this.count++, m.compose(at, q, new Vector3(2.8 * thick, 2.8 * thick, tip)));
-  }
-  end(): void {
-    this.shaft.count = this.head.count = this.count;
-    this.shaft.instanceMatrix.needsUpdate = this.head.instanceMatrix.needsUpdate = true;
-  }
-}
-
-interface Trail {
-  body: number;
-  data: Float64Array; // t x y z, by time
-  count: number;
-  past: Line;
-  future: Line;
-  complete: boolean;
 }
 
 export class Scene3D {
@@ -153,7 +73,7 @@ export class Scene3D {
   private pullLine: Line;
   private pullBall: Mesh;
   private grid: LineSegments | null = null;
-  private trails = new Map<number, Trail>();
+  private trails: Trails;
   private pose: Pose | null = null;
   private size = 1; // of the model
   private extent = 1; // of all that was to be seen when the camera was placed
@@ -232,6 +152,7 @@ export class Scene3D {
     this.momentum = new Arrows(this.basics.momentum, 18);
     this.angular = new Arrows(this.basics.angular, 18);
     this.flow = new Arrows(this.basics.flow, 24);
+    this.trails = new Trails(this.three, (body) => scene.bodies[body].com, (body) => this.partColour(body));
     this.dots = this.makeDots(64);
     this.nearest = new LineSegments(new BufferGeometry(), new LineBasicMaterial({ depthTest: false, transparent: true }));
     this.com = new Mesh(new SphereGeometry(1, 20, 14), this.basics.com);
@@ -396,7 +317,7 @@ export class Scene3D {
       this.boxes.push(box);
     }
     const scale = Math.max(typical * 0.4, 4 * rod);
-    const axes = this.axesGeometry(scale);
+    const axes = axesGeometry(scale);
     const coloured = new MeshBasicMaterial({ vertexColors: true });
     for (const f of this.scene.frames) {
       const m = new Mesh(axes, coloured);
@@ -420,20 +341,6 @@ export class Scene3D {
     this.show();
   }
 
-  private axesGeometry(length: number): BufferGeometry {
-    const parts = [new Vector3(1, 0, 0), Y, Z].map((d, k) => {
-      const g = mergeGeometries([
-        upright(new CylinderGeometry(0.025 * length, 0.025 * length, 0.85 * length, 8)).translate(0, 0, 0.425 * length),
-        upright(new ConeGeometry(0.07 * length, 0.2 * length, 12)).translate(0, 0, 0.9 * length),
-      ]).applyQuaternion(new Quaternion().setFromUnitVectors(Z, d));
-      const n = g.getAttribute('position').count, c = new Color(axisColours[k]);
-      const colours = new Float32Array(3 * n);
-      for (let i = 0; i < n; ++i) c.toArray(colours, 3 * i);
-      return g.setAttribute('color', new BufferAttribute(colours, 3));
-    });
-    return mergeGeometries(parts);
-  }
-
   /* ---- switches ---- */
   private show(): void {
     const l = this.layers;
@@ -450,7 +357,7 @@ export class Scene3D {
     this.nearest.visible = l.nearest;
     this.com.visible = l.com && this.pose !== null;
     this.momentum.group.visible = this.angular.group.visible = l.momentum;
-    this.trails.forEach((t) => (t.past.visible = t.future.visible = l.trails));
+    this.trails.show(l.trails);
     if (this.grid) this.grid.visible = l.grid && !this.plates.some((o) => o.visible);
     this.plates.forEach((o) => (o.parent!.userData.level ??= o.visible, o.visible = l.grid && o.parent!.userData.level));
     this.invalidate();
@@ -551,7 +458,7 @@ export class Scene3D {
     this.setContacts(pose);
     this.setMomentum(pose);
     this.setNearest(pose);
-    for (const t of this.trails.values()) this.extendTrail(t, pose);
+    this.trails.extend(pose);
     this.drawFlow();
     this.invalidate();
   }
@@ -646,71 +553,12 @@ export class Scene3D {
     return this.trails.has(body);
   }
   setTrail(body: number, on: boolean, path: Float64Array | null = null): void {
-    const old = this.trails.get(body);
-    if (old) {
-      this.three.remove(old.past, old.future);
-      this.trails.delete(body);
-    }
-    if (on) {
-      const line = (opacity: number) => {
-        const m = new Line(new BufferGeometry(), new LineBasicMaterial({ color: this.partColour(body), depthTest: false, transparent: true, opacity }));
-        m.frustumCulled = false;
-        m.renderOrder = 12;
-        m.visible = this.layers.trails;
-        this.three.add(m);
-        return m;
-      };
-      const t: Trail = { body, data: path ?? new Float64Array(4 * 256), count: path ? path.length / 4 : 0, past: line(1), future: line(0.25), complete: path !== null };
-      this.trails.set(body, t);
-      this.fillTrail(t);
-      if (this.pose) this.extendTrail(t, this.pose);
-    }
+    this.trails.set(body, on, path, this.layers.trails);
+    if (this.pose) this.trails.extend(this.pose);
     this.invalidate();
   }
-  /** A run that began again has no past. */
   clearTrails(): void {
-    for (const t of this.trails.values()) if (!t.complete) (t.count = 0), this.fillTrail(t);
-  }
-  private fillTrail(t: Trail): void {
-    const points = new Float32Array(3 * t.count);
-    for (let i = 0; i < t.count; ++i) points.set([t.data[4 * i + 1], t.data[4 * i + 2], t.data[4 * i + 3]], 3 * i);
-    const attribute = new BufferAttribute(points, 3);
-    for (const m of [t.past, t.future]) {
-      m.geometry.dispose();
-      m.geometry = new BufferGeometry().setAttribute('position', attribute);
-    }
-  }
-  private extendTrail(t: Trail, pose: Pose): void {
-    if (7 * t.body + 7 > pose.places.length) return;
-    let k = 0; // the first point after this time
-    for (let a = 0, b = t.count; ; ) {
-      if (a >= b) {
-        k = a;
-        break;
-      }
-      const m = (a + b) >> 1;
-      if (t.data[4 * m] <= pose.t) a = m + 1;
-      else b = m;
-    }
-    if (!t.complete && (k === 0 || t.data[4 * (k - 1)] < pose.t)) {
-      if (t.count >= 6000) { // thin out: every second point goes
-        let n = 0;
-        for (let i = 0; i < t.count; i += 2) t.data.copyWithin(4 * n++, 4 * i, 4 * i + 4);
-        t.count = n;
-        k = Math.min(n, k >> 1);
-      }
-      if (4 * (t.count + 1) > t.data.length) {
-        const more = new Float64Array(2 * t.data.length);
-        more.set(t.data);
-        t.data = more;
-      }
-      t.data.copyWithin(4 * (k + 1), 4 * k, 4 * t.count);
-      t.data.set([pose.t, ...rotate(pose.places, 7 * t.body, this.scene.bodies[t.body].com)], 4 * k);
-      ++t.count, ++k;
-      this.fillTrail(t);
-    }
-    t.past.geometry.setDrawRange(0, k);
-    t.future.geometry.setDrawRange(Math.max(0, k - 1), Math.max(0, t.count - k + 1));
+    this.trails.clear();
   }
 
   /* ---- camera ---- */
@@ -788,28 +636,7 @@ export class Scene3D {
     const points = this.corners();
     const direction = { iso: this.oblique().clone(), front: new Vector3(1, 0, 0.02), side: new Vector3(0, -1, 0.02), top: new Vector3(0, -0.001, 1),
       fit: this.camera.position.clone().sub(this.controls.target) }[name].normalize();
-    // the nearest place from which all corners are in sight, with the middle of what is seen in the middle
-    const back = direction, right = new Vector3().crossVectors(Z, back).normalize(), up = new Vector3().crossVectors(back, right);
-    const half = Math.tan((this.camera.fov * Math.PI) / 360); // buttons stand above, scales below
-    const ty = half * Math.max(0.5, 1 - 76 / this.tall), tx = 0.92 * half * this.camera.aspect;
-    const centre = this.bounds().getCenter(new Vector3());
-    let distance = 1e-3;
-    for (let round = 0; ; ++round) {
-      distance = 1e-3;
-      for (const p of points) {
-        const d = p.clone().sub(centre);
-        distance = Math.max(distance, d.dot(back) + Math.abs(d.dot(right)) / tx, d.dot(back) + Math.abs(d.dot(up)) / ty);
-      }
-      if (round === 3) break;
-      const seen = [Infinity, -Infinity, Infinity, -Infinity];
-      for (const p of points) {
-        const d = p.clone().sub(centre), depth = Math.max(1e-6, distance - d.dot(back));
-        const x = d.dot(right) / depth, y = d.dot(up) / depth;
-        seen[0] = Math.min(seen[0], x), seen[1] = Math.max(seen[1], x), seen[2] = Math.min(seen[2], y), seen[3] = Math.max(seen[3], y);
-      }
-      centre.addScaledVector(right, ((seen[0] + seen[1]) / 2) * distance).addScaledVector(up, ((seen[2] + seen[3]) / 2) * distance);
-    }
-    centre.addScaledVector(up, Math.min(0.2, 44 / this.tall) * half * distance);
+    const { centre, distance } = fit(points, direction, this.bounds().getCenter(new Vector3()), this.camera, this.tall);
     const to = centre.clone().addScaledVector(direction, distance);
     this.camera.near = distance / 200;
     this.camera.far = distance * 60;
