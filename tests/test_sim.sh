@@ -1,19 +1,9 @@
 #!/usr/bin/env bash
 # test_sim.sh PROGRAM  soa sim as people and programs call it: runs, summaries, exit codes, what it says to bad input.
 set -u
-soa=$(cd "$(dirname "${1:?usage: test_sim.sh PROGRAM}")" && pwd)/$(basename "$1")
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d) || exit 1
-trap 'chmod -R u+w "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export LC_ALL=C
-failures=0 tests=0
+. "$(dirname "$0")/lib.sh"
+verb=sim
 python=$(command -v python3 || true)
-ok() { tests=$((tests + 1)); }
-bad() { tests=$((tests + 1)) failures=$((failures + 1)); printf 'FAILED %s\n' "$*"; }
-run() { "$soa" sim "$@" >out 2>err; code=$?; }
-expect() { if [ "$code" = "$2" ]; then ok; else bad "$1: exit $code, not $2: $(head -c 300 err)"; fi; }
-has() { if grep -qF -- "$3" "$2"; then ok; else bad "$1: '$3' is not in $2: $(head -c 400 "$2")"; fi; }
 # json WHAT FILE PYTHON-EXPRESSION: the summary d satisfies it
 json() {
     [ -n "$python" ] || return
@@ -252,5 +242,4 @@ expect "rates" 0
 "$soa" export rates.soalog -o - >rates.csv 2>err
 if [ "$(wc -l <rates.csv)" -eq 252 ]; then ok; else bad "300 Hz of 500: $(wc -l <rates.csv) lines, not 252"; fi
 
-echo "$tests checks, $failures failed"
-[ "$failures" -eq 0 ]
+finish
