@@ -137,6 +137,13 @@ run --help
 expect "--help" 0
 for text in --resume --summary --until --case --seed --diagram "Exit status"; do has "--help" out "$text"; done
 
+# --- numbers that are nothing -------------------------------------------------------------------------------------------------
+run billiard --until 0.01 -q -o nought.soalog --summary nought.json
+"$soa" export nought.soalog --events -o nought.csv >/dev/null
+has "the balls lie on the table" nought.csv "touch,table skin1 0 m/s"
+has_not "no -0 in events" nought.csv " -0 "
+has_not "no -0 in the summary" nought.json " -0,"
+
 # --- files ------------------------------------------------------------------------------------------------------------------
 run drop.yaml -o /nonexistent/run.soalog
 expect "log nowhere" 2

@@ -101,8 +101,8 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
     put_count(&out, "below_least_distance", s->saves);
     put(&out, "kinetic_J", s->kinetic), put(&out, "potential_J", s->potential),
         put(&out, "contact_stored_J", s->stored);
-    put(&out, "supplied_J", s->supplied), put(&out, "viscous_J", s->viscous), put(&out, "coulomb_J", -s->rubbed);
-    put(&out, "stops_J", -s->stopped), put(&out, "contact_work_J", s->contact),
+    put(&out, "supplied_J", s->supplied), put(&out, "viscous_J", s->viscous), put(&out, "coulomb_J", 0 - s->rubbed);
+    put(&out, "stops_J", 0 - s->stopped), put(&out, "contact_work_J", s->contact),
         put(&out, "disturbance_J", s->disturbed);
     put(&out, "energy_error_rel", s->energy_error_rel), put(&out, "contact_created_J", s->contact_created);
     put(&out, "momentum_error_rel", s->is_free ? s->momentum_error_rel : NAN),

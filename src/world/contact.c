@@ -482,7 +482,8 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
             if (w->first_slot[now->meeting] < 0) {
                 w->first_slot[now->meeting] = now->slot;
                 ++stats->touches;
-                soai_event(w, t, "touch", "%s %s %.6g m/s", w->solids[m->a].name, w->solids[m->b].name, now->rate);
+                soai_event(w, t, "touch", "%s %s %.6g m/s", w->solids[m->a].name, w->solids[m->b].name,
+                           now->rate + 0.0); /* never -0 */
             }
         }
         soai_slot *slot = &w->slots[now->slot];
