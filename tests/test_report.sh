@@ -14,7 +14,7 @@ check "a run to look at" test -s run.soalog
 "$soa" sim grapple --until 3 -q -o flipped.soalog >/dev/null 2>err
 cp flipped.soalog long.soalog
 printf '\377' | dd of=flipped.soalog bs=1 seek=$(($(size flipped.soalog) / 2)) conv=notrunc 2>/dev/null
-for name in complete killed torn events no_signals; do cp "$corpus/$name" $name.soaj; done
+for name in complete killed torn events no_signals; do cp "$corpus/$name" $name.soalog; done
 
 # --- report
 run report run.soalog -o report.html
@@ -45,16 +45,16 @@ else
     check "a link stays a link" test -L link.html
 
     # logs of other kinds
-    run report complete.soaj -o plots.html
+    run report complete.soalog -o plots.html
     expect "a log without a scenario" 0
     has "gives plots" err "plots only"
     has "without bodies" plots.html '"bodies": []'
-    run report killed.soaj -o killed.html
+    run report killed.soalog -o killed.html
     expect "a log without an end" 0
     has "says so" err "no end record"
-    run report torn.soaj -o torn.html
+    run report torn.soalog -o torn.html
     expect "a torn one" 0
-    run report no_signals.soaj -o none.html
+    run report no_signals.soalog -o none.html
     expect "one without signals" 0
     printf '<robot name="r"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial><visual><geometry><mesh filename="gone.stl"/></geometry></visual><visual><geometry><box size="1 1 1"/></geometry></visual></link></robot>' >r.urdf
     printf 'name: "a </script> <b>"\nduration: 0.05\nparts:\n  - {name: p, model: r.urdf, floating: true}\nrecording: {rate: 100}\n' >s.yaml
@@ -93,7 +93,7 @@ else
     check "and in its summary" grep -qE '\["the record is", "damaged at byte [0-9]+' flipped.html
     check "its frames end there too" grep -qE ' 1[0-9][0-9] frames of 301 samples' out
     check "a good one says nothing of the kind" lacks report.html 'damaged (or unfinished )?at byte [0-9]'
-    run report torn.soaj -o torn.html
+    run report torn.soalog -o torn.html
     check "one that was cut says so" grep -qE 'damaged or unfinished at byte [0-9]+: nothing is shown after t = ' err
     run report run.soalog -o run.soalog
     expect "not over the log itself" 2
@@ -143,7 +143,7 @@ check "is said to be a part" grep -qE '^soa plot: note: damaged at byte [0-9]+: 
 run plot long.soalog energy.kinetic -o whole.svg
 check "a good one says nothing" test ! -s err
 check "and shows more" test "$(size whole.svg)" -gt "$(size flipped.svg)"
-run plot complete.soaj 'a*' energy -o a.svg
+run plot complete.soalog 'a*' energy -o a.svg
 expect "a log without a scenario" 0
 run plot run.soalog q.robot.left_joint9 -o bad.svg
 expect "no such signal" 2
@@ -170,7 +170,7 @@ expect "no such folder" 2
 check "nothing bad was written" test ! -e bad.svg -a ! -e bad.jpg
 run plot /dev/null energy -o bad.svg
 expect "no log" 2
-run plot no_signals.soaj '*' -o bad.svg
+run plot no_signals.soalog '*' -o bad.svg
 expect "a log without signals" 2
 check "nothing is left lying about" nothing_left
 

@@ -642,11 +642,11 @@ def replays():
     said = server.end()
     check("soa view: note: plots only.  The machine cannot be shown: " in said, f"and it is said: {said}")
     # no record, and half of one
-    write("text.soaj", "hello")
+    write("text.soalog", "hello")
     write("empty.soalog", "")
     with open(os.path.join(folder, "cut.soalog"), "wb") as file:
         file.write(read("lost.soalog")[:100])
-    for name in ("text.soaj", "empty.soalog", "cut.soalog"):
+    for name in ("text.soalog", "empty.soalog", "cut.soalog"):
         said = [subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, timeout=30 * slack)
                 for words in (("view", name), ("export", name, "--list"))]
         check(said[0].returncode == 2 and said[0].stderr == said[1].stderr.replace("soa export", "soa view"),

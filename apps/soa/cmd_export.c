@@ -113,8 +113,8 @@ const app_command app_export = {
         "as attributes.  CSV: one line of names and units, then 17 digits that read back to the same bits.\n"
         "The file appears under its name when all is done; an older one stays if anything fails.\n",
     .options = options,
-    .examples = "  soa export run.soaj\n"
-                "  soa export run.soaj -o arm.csv --signals 'arm.*,energy' --from 2 --to 3.5\n"
-                "  soa export run.soaj --events -o - | head\n",
+    .examples = "  soa export run.soalog\n"
+                "  soa export run.soalog -o arm.csv --signals 'arm.*,energy' --from 2 --to 3.5\n"
+                "  soa export run.soalog --events -o - | head\n",
     .run = run,
 };

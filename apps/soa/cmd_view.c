@@ -94,7 +94,7 @@ static int open_shown(const app_args *args, shown *what) {
     struct stat about;
     const int is_file = !stat(spec, &about);
     if (is_file && S_ISDIR(about.st_mode)) return app_fail(&app_view, "%s is a folder", spec);
-    if (is_file && (ends_with(spec, ".soalog") || ends_with(spec, ".soaj") || is_journal(spec))) {
+    if (is_file && (ends_with(spec, ".soalog") || is_journal(spec))) {
         what->how.log = spec;
         return APP_OK;
     }
