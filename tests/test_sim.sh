@@ -137,7 +137,12 @@ run --help
 expect "--help" 0
 for text in --resume --summary --until --case --seed --diagram "Exit status"; do has "--help" out "$text"; done
 
-# --- numbers that are nothing -------------------------------------------------------------------------------------------------
+# --- cases, and numbers that are nothing ------------------------------------------------------------------------------------
+run drop.yaml --case 3
+expect "a case of nothing" 2
+has "a case of nothing" err "--case 3: drop.yaml has no sweep and no noisy sensors, so all its cases are one; leave --case out"
+run "$here/scenarios/sweep.yaml" --case 2 -q
+check "a case of a sweep" test $code != 2
 run billiard --until 0.01 -q -o nought.soalog --summary nought.json
 "$soa" export nought.soalog --events -o nought.csv >/dev/null
 has "the balls lie on the table" nought.csv "touch,table skin1 0 m/s"
@@ -153,6 +158,34 @@ expect "summary nowhere" 2
 run nothing.yaml
 expect "no scenario" 2
 has "no scenario" err "nothing.yaml"
+# something else than a scenario, or than a record
+"$soa" save puma560 -o puma.soam >/dev/null
+printf '<!DOCTYPE html>\n<html></html>\n' >page.html
+printf '<robot name="a"><link name="b"/></robot>\n' >robot.urdf
+other() { # WHAT TEXT ARGUMENTS...
+    local verb= what=$1 text=$2
+    shift 2
+    run "$@"
+    expect "$what" 2
+    has "$what" err "$text"
+}
+other "a log to run" "drop.soalog is the record of a run; soa view, report, plot and export take it, and soa sim --resume" \
+    sim drop.soalog
+other "a log to sweep" "is the record of a run" sweep drop.soalog
+other "a log as a model" "is the record of a run" info drop.soalog
+other "a model to run" "puma.soam is a saved model; soa info, compute, drop, view and others take it" sim puma.soam
+other "a shipped model to run" "puma560 is a shipped model; soa info" sim puma560
+other "a URDF file to run" "robot.urdf is a model (URDF); soa info" sim robot.urdf
+other "a scenario to resume" "drop.yaml is a scenario, not a record" sim --resume drop.yaml
+for command in "report NAME" "plot NAME q" "export NAME"; do
+    other "$command of a scenario" "drop.yaml is a scenario, not a record; soa sim, sweep and view take it, and soa sim \
+drop.yaml -o run.soalog makes a record of it" ${command/NAME/drop.yaml}
+    other "$command of a shipped scenario" "billiard is a shipped scenario, not a record" ${command/NAME/billiard}
+    other "$command of a model" "puma.soam is a saved model; soa info" ${command/NAME/puma.soam}
+done
+other "a scenario as a model" "drop.yaml is a scenario; soa sim, sweep and view take it" info drop.yaml
+other "a scenario to check" "drop.yaml is a scenario; soa sim" check drop.yaml
+other "a page" "page.html is a page of HTML; a browser opens it" report page.html
 cp drop.soalog kept.soalog # a run that does not start leaves an older log alone
 echo "parts: 3" >broken.yaml
 run broken.yaml -o kept.soalog

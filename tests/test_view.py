@@ -653,6 +653,33 @@ def replays():
               f"{name}: the journal's own words: {said[0].stderr} {said[1].stderr}")
 
 
+def mistakes():
+    """What an option or a file is not for."""
+    write("drop.yaml", drop)
+    write("rod.urdf", rod)
+    write("page.html", "<!doctype html><html></html>")
+    write("list.txt", "hello")
+    soa("sim", "drop.yaml", "-q", "-o", "drop.soalog")
+    for words, text in (
+            (("drop.yaml", "--floating"), "drop.yaml is a scenario: --floating is for a MODEL alone"),
+            (("grapple", "--floating"), "grapple is a shipped scenario: --floating is for a MODEL alone"),
+            (("drop.soalog", "--floating"), "drop.soalog is a record: --floating is for a MODEL alone"),
+            (("rod.urdf", "--case", "1"), "rod.urdf is no scenario: --seed and --case are for scenarios"),
+            (("puma560", "--seed", "1"), "puma560 is no scenario: --seed and --case are for scenarios"),
+            (("drop.yaml", "--case", "1"), "--case 1: drop.yaml has no sweep"),
+            (("drop.soalog", "--case", "1"), "drop.soalog is a record"),
+            (("page.html",), "page.html is a page of HTML; a browser opens it"),
+            (("list.txt",), "list.txt is neither a record (.soalog), a scenario (.yaml) nor a model (URDF, .soam)")):
+        process = subprocess.Popen([program, "view", *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            said = process.communicate(timeout=10 * slack)[1]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            said = "nothing: it goes on"
+            process.communicate()
+        check(process.returncode == 2 and text in said, f"{words}: {process.returncode} {said}")
+
+
 # --- who is turned away -------------------------------------------------------------------------------------------------
 def raw_head(server):
     got = server.raw(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
@@ -929,7 +956,7 @@ def slow():
 
 def main():
     begun = time.monotonic()
-    for part in (live, to_the_end, pulls, a_run_that_fails, machines, replays, strangers, fuzz, slow):
+    for part in (live, to_the_end, pulls, a_run_that_fails, machines, replays, mistakes, strangers, fuzz, slow):
         chosen = os.environ.get("SOA_VIEW_PARTS")
         if chosen and part.__name__ not in chosen.split(","):
             continue

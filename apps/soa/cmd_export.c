@@ -81,6 +81,7 @@ static int run(int argc, char **argv) {
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_log *log = NULL;
     soa_log_info info;
+    if (app_refuse_others(&app_export, path, APP_JOURNAL) != APP_OK) return APP_FAILED;
     const soa_status s = soa_log_open(path, &log, &report);
     if (s != SOA_OK) return app_fail(&app_export, "%s", report.text[0] ? report.text : soa_status_text(s));
     soa_log_get(log, &info);
