@@ -1,5 +1,5 @@
 # Every tests/test_NAME.c is one program and one CTest test NAME; tests/test_NAME.sh and tests/test_NAME.py likewise.
-# A script gets the soa program as $1 (test_headers.sh and test_install.sh what they say) and finds in the environment
+# Scripts share tests/lib.sh.  A script gets the soa program as $1 (test_headers.sh and test_install.sh what they say) and finds in the environment
 #   SOA_SOURCE_DIR SOA_BUILD_DIR   this tree and its build directory
 #   SOA_SANITIZE                   the sanitizers of this build, or nothing
 #   CC CXX CMAKE_COMMAND           what this build uses (CXX may be nothing)

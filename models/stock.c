@@ -225,34 +225,19 @@ int soai_stock_is_name(const char *name) {
     return find(name) != NULL;
 }
 
-/* Edit distance between the parts before the colon, letters' case ignored. */
-static int distance(const char *a, const char *b) {
+const char *soai_stock_hint(const char *name, char hint[SOAI_HINT]) {
     enum { LONGEST = 32 };
-    int n = (int)stem(a), m = (int)stem(b), row[LONGEST + 1];
-    if (n > LONGEST || m > LONGEST) return LONGEST;
-    for (int j = 0; j <= m; j++) row[j] = j;
-    for (int i = 1; i <= n; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= m; j++) {
-            int same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
-            int best = diagonal + !same;
-            diagonal = row[j];
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            row[j] = best;
-        }
+    char word[LONGEST + 1], stems[FAMILY_COUNT][LONGEST + 1];
+    snprintf(word, sizeof word, "%.*s", (int)stem(name), name);
+    soai_nearest search = soai_nearest_to(stem(name) <= LONGEST ? word : "");
+    for (int i = 0; i < FAMILY_COUNT; i++) {
+        snprintf(stems[i], sizeof stems[i], "%.*s", (int)stem(families[i].name), families[i].name);
+        soai_nearest_try(&search, stems[i]);
     }
-    return row[m];
-}
-
-const char *soai_stock_nearest(const char *name) {
-    int best = 0, least = distance(name, families[0].name);
-    for (int i = 1; i < FAMILY_COUNT; i++) {
-        int d = distance(name, families[i].name);
-        if (d < least) best = i, least = d;
-    }
-    return families[best].name;
+    if (search.best == NULL) return " (soa models lists them)";
+    for (int i = 0; i < FAMILY_COUNT; i++)
+        if (search.best == stems[i]) search.best = families[i].name; /* with its colon */
+    return soai_nearest_hint(&search, hint);
 }
 
 /* The number after the colon, or why there is none. */
@@ -300,9 +285,9 @@ soa_status soai_stock_open(const char *name, const soa_read_options *options, co
     if (name == NULL || model == NULL)
         return fail(report, SOA_E_ARGUMENT, "soa_stock_model: name and model are needed");
     const family *f = find(name);
+    char hint[SOAI_HINT];
     if (f == NULL)
-        return fail(report, SOA_E_NAME, "there is no shipped model \"%.80s\"; did you mean \"%s\"?", name,
-                    soai_stock_nearest(name));
+        return fail(report, SOA_E_NAME, "there is no shipped model \"%.80s\"%s", name, soai_stock_hint(name, hint));
     soai_stock stock = {.gravity = {0, 0, -9.81}, .status = SOA_OK};
     soa_status status = parse_number(f, name, &stock.number, report);
     if (status != SOA_OK) return status;

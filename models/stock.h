@@ -5,6 +5,7 @@
 #ifndef SOAI_STOCK_H
 #define SOAI_STOCK_H
 
+#include "../src/base/nearest.h"
 #include "soa/io.h"
 
 #define SOAI_PI 3.14159265358979323846
@@ -48,9 +49,10 @@ void soai_axis(soa_body_def *body, double x, double y, double z);
 void soai_com(soa_body_def *body, double x, double y, double z);
 void soai_limits(soa_body_def *body, double lower, double upper, double speed, double effort);
 
-/* Whether a name, up to its colon, is a shipped model's; and the shipped name that looks most like it. */
+/* Whether a name, up to its colon, is a shipped model's; and what to say where it is none, into hint: the name that looks
+ * like it, or where they are listed. */
 int soai_stock_is_name(const char *name);
-const char *soai_stock_nearest(const char *name);
+const char *soai_stock_hint(const char *name, char hint[SOAI_HINT]);
 
 /* soa_stock_model, with the constraints of the model (list may be NULL). */
 soa_status soai_stock_open(const char *name, const soa_read_options *options, const soa_model **model,

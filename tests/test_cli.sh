@@ -1,30 +1,10 @@
 #!/usr/bin/env bash
 # test_cli.sh PROGRAM  the soa program as other programs and people call it: outputs, messages, exit codes.
 set -u
-soa=$(cd "$(dirname "${1:?usage: test_cli.sh PROGRAM}")" && pwd)/$(basename "$1")
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export LC_ALL=C
+. "$(dirname "$0")/lib.sh"
 unset NO_COLOR
-tests=0 failures=0
 
 # --- small tools ---------------------------------------------------------------------------------------------------
-ok() { tests=$((tests + 1)); }
-bad() { tests=$((tests + 1)); failures=$((failures + 1)); printf 'FAILED %s\n' "$*"; }
-
-# run ARGUMENTS...: runs soa on file `in` (or nothing); leaves out, err and $code
-run() {
-    "$soa" "$@" <"${in:-/dev/null}" >out 2>err
-    code=$?
-}
-# expect WHAT CODE: the exit code of the last run
-expect() { if [ "$code" = "$2" ]; then ok; else bad "$1: exit $code, not $2; $(head -c 300 err)"; fi; }
-# has WHAT FILE TEXT: the file holds the text
-has() { if grep -qF -- "$3" "$2"; then ok; else bad "$1: '$3' is not in $2: $(head -c 400 "$2")"; fi; }
-has_not() { if grep -qF -- "$3" "$2"; then bad "$1: '$3' is in $2"; else ok; fi; }
-same() { if cmp -s "$2" "$3"; then ok; else bad "$1: $2 and $3 differ: $(diff "$2" "$3" | head -c 400)"; fi; }
 lines() { if [ "$(wc -l <"$2")" -eq "$3" ]; then ok; else bad "$1: $(wc -l <"$2") lines in $2, not $3"; fi; }
 # numbers FILE: all numbers in it, one per line, without the keys
 numbers() { sed 's/"[^"]*"//g' "$1" | grep -oE '[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?'; }
@@ -703,5 +683,4 @@ if [ "$(basename "$soa")" = soa ]; then
     has "completion of a link" out tip
 fi
 
-echo "$((tests - failures)) of $tests checks passed"
-[ $failures = 0 ]
+finish

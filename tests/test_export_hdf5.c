@@ -28,7 +28,7 @@ static int make(void **state) {
     soa_report report = {SOA_OK, -1, 0, ""};
     strcpy(folder, "/tmp/soa_export_XXXXXX");
     if (!mkdtemp(folder)) return -1;
-    snprintf(log_path, sizeof log_path, "%s/run.soaj", folder);
+    snprintf(log_path, sizeof log_path, "%s/run.soalog", folder);
     snprintf(out_path, sizeof out_path, "%s/run.h5", folder);
     if (soa_journal_create(log_path, "name: x\n", 8, names, SIGNALS, &j, &report) != SOA_OK) return -1;
     for (long k = 0; k < SAMPLES; ++k) {

@@ -80,6 +80,34 @@ static void thrown_block_stops(void **state) {
     }
 }
 
+/* Two shapes begin to slide and stop once, at however many points they touch. */
+static void patch_slips_as_one(void **state) {
+    (void)state;
+    const double twist[6] = {0, 0, 0, 1.5, 0, 0};
+    stage s = block(0, 0.4, laws[2], twist, 3);
+    int slips = 0, sticks = 0, sliding = 0, most = 0;
+    while (soa_world_time(s.world) < 3 - 1e-9) {
+        OK(tick(&s));
+        int count;
+        const soa_world_event *e = soa_world_events(s.world, &count);
+        for (int i = 0; i < count; ++i) {
+            const int slip = !strcmp(e[i].kind, "slip"), stick = !strcmp(e[i].kind, "stick");
+            slips += slip, sticks += stick;
+            if (slip || stick) { /* in turn */
+                assert_int_equal(sliding, stick);
+                sliding = slip;
+            }
+        }
+        soa_world_contact c;
+        const int points = soa_world_contacts(s.world, &c, 0);
+        most = points > most ? points : most;
+    }
+    printf("  %d points; %d slips, %d sticks\n", most, slips, sticks);
+    assert_true(most >= 4 && slips > 0 && slips == sticks && !sliding);
+    assert_int_equal(summary_of(&s).slips, slips);
+    closed(&s);
+}
+
 /* Friction turns with the motion: thrown across a slope at the friction angle, |v| + v_down is kept, so at last the block
  * slides straight down with half its speed. */
 static void direction_follows(void **state) {
@@ -237,6 +265,7 @@ int main(void) {
         cmocka_unit_test(thrown_block_stops),  cmocka_unit_test(direction_follows),
         cmocka_unit_test(ball_comes_to_roll),  cmocka_unit_test(billiard_pairs),
         cmocka_unit_test(stack_stands),        cmocka_unit_test(box_tips_at_its_angle),
+        cmocka_unit_test(patch_slips_as_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

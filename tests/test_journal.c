@@ -67,7 +67,7 @@ static int make_folder(void **state) {
     (void)state;
     strcpy(folder, access("/dev/shm", W_OK) ? "/tmp/soa_journal_XXXXXX" : "/dev/shm/soa_journal_XXXXXX");
     if (!mkdtemp(folder)) return -1;
-    for (int i = 0; i < 4; ++i) snprintf(paths[i], sizeof paths[i], "%s/%c.soaj", folder, "abcd"[i]);
+    for (int i = 0; i < 4; ++i) snprintf(paths[i], sizeof paths[i], "%s/%c.soalog", folder, "abcd"[i]);
     return 0;
 }
 static int remove_folder(void **state) {

@@ -2,22 +2,9 @@
 # test_op_page.sh SOA  `soa op --explain --html`: pages well-formed and self-contained, sweeps as --explain says, patterns as
 # --dense gives them and as the tree demands, input escaped, size bounded, an older file kept when writing fails.
 set -u
-soa=$(cd "$(dirname "${1:?usage: test_op_page.sh SOA}")" && pwd)/$(basename "$1")
 command -v python3 >/dev/null || { echo "python3 is not installed"; exit 77; }
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export LC_ALL=C
-tests=0 failures=0
-check() { # WHAT CONDITION...
-    local what=$1
-    shift
-    tests=$((tests + 1))
-    if ! "$@"; then failures=$((failures + 1)); echo "FAILED $what: $(head -c 300 err 2>/dev/null)"; fi
-}
-run() { "$soa" op "$@" >out 2>err </dev/null; code=$?; }
-is() { [ "$code" = "$1" ]; }
-has() { grep -qF -- "$2" "$1"; }
+. "$(dirname "$0")/lib.sh"
+verb=op
 
 cat >judge.py <<'END'
 # judge.py SOA LIST : lines MODEL, STATE or -, EXPRESSION, the same as --explain takes it, PAGE, between tabs
@@ -141,11 +128,11 @@ sys.exit(failures > 0)
 END
 pages=0
 page() { # MODEL STATE|- EXPRESSION [the same for --explain]
-    local in=()
-    [ "$2" = - ] || in=(--in "$2")
+    local state=()
+    [ "$2" = - ] || state=(--in "$2")
     pages=$((pages + 1))
-    run "$1" "$3" --explain --html $pages.html "${in[@]}"
-    check "$1 $3" is 0
+    run "$1" "$3" --explain --html $pages.html "${state[@]}"
+    expect "$1 $3" 0
     check "$1 $3: nothing is printed" test ! -s out
     printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "${4:-$3}" $pages.html >>list
 }
@@ -167,20 +154,20 @@ page random-ideal:7 - FD4
 page arm7 - "E' phi b"
 check "all pages" python3 judge.py "$soa" list
 run arm7 phi --explain --html page.html
-check "an operator of link space" has page.html 'applied to <i>x</i>'
+has "an operator of link space" page.html 'applied to <i>x</i>'
 
 # Forward dynamics is recognised whatever its form.
 run arm7 FD4 --explain --html page.html
-check "FD4 is forward dynamics" has page.html "It is forward dynamics (proved"
+has "FD4 is forward dynamics" page.html "It is forward dynamics (proved"
 run arm7 FD2 --explain --html page.html
-check "links' accelerations" has page.html "proved equal to FD2"
+has "links' accelerations" page.html "proved equal to FD2"
 run arm7 "inv(Mass) H phi b" --explain --html page.html
-check "something with the inverse in it" has page.html "It has the inverse of the mass matrix in it"
-check "R87's equations" has page.html "z⁻(k) = φ(k,k−1) z⁺(k−1) + b(k)"
-check "Table I" has page.html "<td>Process error covariance</td>"
-check "the identity is named" has 1.html "RK88-I (a.35)"
+has "something with the inverse in it" page.html "It has the inverse of the mass matrix in it"
+has "R87's equations" page.html "z⁻(k) = φ(k,k−1) z⁺(k−1) + b(k)"
+has "Table I" page.html "<td>Process error covariance</td>"
+has "the identity is named" 1.html "RK88-I (a.35)"
 run arm7 FD1 --as-written --explain --html page.html
-check "as written" has page.html "Kept as written"
+has "as written" page.html "Kept as written"
 
 # What comes from outside is escaped: names of model and links, variables, the state.
 evil='&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&quot;x'
@@ -190,61 +177,60 @@ cat >evil.urdf <<END
 END
 echo '{"vars": {"w": {"space": "joint", "value": [2]}, "</code><script>": {"space": "joint", "value": [1]}}}' >evil.json
 run evil.urdf "inv(Mass) (T + w)" --explain --html page.html --in evil.json
-check "names with markup in them" is 0
+expect "names with markup in them" 0
 check "no tag comes through" test -z "$(grep -nE '<script|<img|<b>j|"[^"]* onload="' page.html)"
-check "the model's name is there" has page.html '&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&quot;x'
-check "the link's too" has page.html '&lt;img src=x onerror=&#39;y&#39;&gt;&amp;amp;'
-check "and the state" has page.html '&lt;/code&gt;&lt;script&gt;'
-check "the variable is in the expression" has page.html '(T + w)'
+has "the model's name is there" page.html '&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&quot;x'
+has "the link's too" page.html '&lt;img src=x onerror=&#39;y&#39;&gt;&amp;amp;'
+has "and the state" page.html '&lt;/code&gt;&lt;script&gt;'
+has "the variable is in the expression" page.html '(T + w)'
 run arm7 "T </h1><script>" --explain --html page2.html
-check "what is no expression" is 2
+expect "what is no expression" 2
 check "writes nothing" test ! -e page2.html
 
 # Bounded: a thousand bodies; an expression as long as the parser takes.
 run chain:1000 FD1 --explain --html page.html
-check "a thousand bodies" is 0
+expect "a thousand bodies" 0
 check "in a small page" test "$(wc -c <page.html)" -lt 100000
-check "the arm's ends are drawn" has page.html '⋯994'
+has "the arm's ends are drawn" page.html '⋯994'
 long="T$(for ((i = 1; i < 260; ++i)); do printf " + %d Mass thdd - %d inv(Mass) T + %d H psi P phi' a" $i $i $i; done)"
 run chain:40 "$long" --explain --html page.html
-check "a long expression" is 0
+expect "a long expression" 0
 check "still below 2 MB" test "$(wc -c <page.html)" -lt 2000000
 
 # Files: standard output, mistakes, an older page kept.
 "$soa" op puma560 FD3 --explain --html - >out 2>err
-check "standard output" has out "</html>"
+has "standard output" out "</html>"
 echo old >kept.html
 run puma560 "inv(M) b" --explain --html kept.html
-check "no O(n) form" is 2
-check "and it says so" has err "no O(n) form"
+expect "no O(n) form" 2
+has "and it says so" err "no O(n) form"
 check "the older page stays" test "$(cat kept.html)" = old
 run puma560 FD3 --explain --html no/such/place.html
-check "no such place" is 2
-check "is named" has err "no/such/place.html"
+expect "no such place" 2
+has "is named" err "no/such/place.html"
 mkdir folder
 run puma560 FD3 --explain --html folder
-check "a folder" is 2
+expect "a folder" 2
 (trap '' XFSZ; ulimit -f 1; "$soa" op puma560 FD3 --explain --html kept.html >out 2>err)
 code=$?
-check "no room" is 2
-check "is said" has err "kept.html:"
+expect "no room" 2
+has "is said" err "kept.html:"
 check "the older page stays then too" test "$(cat kept.html)" = old
 check "nothing is left behind" test -z "$(find . -name 'kept.html.*')"
 if [ -e /dev/full ]; then
     run puma560 FD3 --explain --html /dev/full
-    check "a full device" is 2
+    expect "a full device" 2
 fi
 run puma560 FD3 --explain --html kept.html --in nowhere.json
-check "no such state" is 2
+expect "no such state" 2
 echo >empty.json
 run puma560 FD3 --explain --html kept.html --in empty.json
-check "no state in the file" is 2
-check "says so" has err "no state"
+expect "no state in the file" 2
+has "says so" err "no state"
 echo '{"q": [1]}' >short.json
 run puma560 FD3 --explain --html kept.html --in short.json
-check "a state too short" is 2
+expect "a state too short" 2
 check "the older page is still there" test "$(cat kept.html)" = old
 run puma560 FD3 --explain --html kept.html
-check "and is replaced in the end" has kept.html "</html>"
-echo "$tests checks, $failures failed"
-[ "$failures" = 0 ]
+has "and is replaced in the end" kept.html "</html>"
+finish

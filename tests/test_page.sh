@@ -15,8 +15,8 @@ trap 'rm -rf "$dir"' EXIT
 pictures=$build/page-pictures
 rm -rf "$pictures"
 reports=()
-if "$soa" report --help >/dev/null 2>&1 && "$soa" sim billiard --out "$dir/billiard.soaj" >"$dir/log" 2>&1 &&
-    "$soa" report "$dir/billiard.soaj" -o "$dir/billiard.html" >>"$dir/log" 2>&1; then
+if "$soa" report --help >/dev/null 2>&1 && "$soa" sim billiard --out "$dir/billiard.soalog" >"$dir/log" 2>&1 &&
+    "$soa" report "$dir/billiard.soalog" -o "$dir/billiard.html" >>"$dir/log" 2>&1; then
     reports=("$dir/billiard.html")
 fi
 cd "$work" && node test/page.test.mjs "$build/web/view.html" "$pictures" "${reports[@]}"

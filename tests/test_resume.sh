@@ -3,21 +3,9 @@
 # models named by relative paths are known again; what cannot go on is refused and left as it is.
 # scripts/kill-campaign.sh is the same at length (make kill-campaign).
 set -u
-soa=$(cd "$(dirname "${1:?usage: test_resume.sh PROGRAM}")" && pwd)/$(basename "$1")
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export LC_ALL=C
-failures=0 tests=0
-ok() { tests=$((tests + 1)); }
-bad() { tests=$((tests + 1)) failures=$((failures + 1)); printf 'FAILED %s\n' "$*"; }
+. "$(dirname "$0")/lib.sh"
 figures() { grep -v -e '"wall_s"' -e '"real_time_factor"' "$1"; }
-same_bytes() { if cmp "$2" "$3"; then ok; else bad "$1: $2 and $3 differ"; fi; }
 same_figures() { if diff <(figures "$2") <(figures "$3"); then ok; else bad "$1: figures of $2 and $3 differ"; fi; }
-expect() { if [ "$code" = "$2" ]; then ok; else bad "$1: exit $code, not $2: $(head -c 300 err)"; fi; }
-has() { if grep -qF -- "$3" "$2"; then ok; else bad "$1: '$3' is not in $2: $(head -c 400 "$2")"; fi; }
-run() { "$soa" "$@" >out 2>err; code=$?; }
 
 # --- kill -9 -------------------------------------------------------------------------------------------------------
 if "$here/../scripts/kill-campaign.sh" "$soa" "${SOA_KILLS:-8}" "$here"/scenarios/kill-*.yaml >campaign 2>&1; then ok; else bad "kills: $(cat campaign)"; fi
@@ -29,7 +17,7 @@ run sim "$arm" -o whole.soalog --summary whole.json -q
 expect "whole" 0
 run sim "$arm" -o again.soalog --summary again.json
 expect "again" 0
-same_bytes "two runs" whole.soalog again.soalog
+same "two runs" whole.soalog again.soalog
 same_figures "two runs" whole.json again.json
 
 # --- stopped at a time, then to the end: one more checkpoint, the same samples, events and figures ------------------------
@@ -40,13 +28,13 @@ same_figures "--until, then the rest" whole.json part.json
 for log in whole part; do
     "$soa" export $log.soalog -o $log.csv && "$soa" export $log.soalog --events -o $log.events.csv
 done
-same_bytes "samples" whole.csv part.csv
-same_bytes "events" whole.events.csv part.events.csv
+same "samples" whole.csv part.csv
+same "events" whole.events.csv part.events.csv
 # a finished journal taken up again says the same once more
 cp whole.soalog finished.soalog
 run sim --resume finished.soalog --summary finished.json -q
 expect "finished" 0
-same_bytes "finished" whole.soalog finished.soalog
+same "finished" whole.soalog finished.soalog
 same_figures "finished" whole.json finished.json
 
 # --- Ctrl-C -----------------------------------------------------------------------------------------------------------
@@ -68,7 +56,7 @@ run sim --resume stopped.soalog --until "$end" --summary stopped.json -q
 run sim long.yaml -o straight.soalog --until "$end" --summary straight.json -q
 same_figures "after Ctrl-C" stopped.json straight.json
 "$soa" export stopped.soalog -o stopped.csv && "$soa" export straight.soalog -o straight.csv
-same_bytes "after Ctrl-C" stopped.csv straight.csv
+same "after Ctrl-C" stopped.csv straight.csv
 
 # --- seed, case, folder --------------------------------------------------------------------------------------------------
 mkdir -p deep/er elsewhere
@@ -93,7 +81,7 @@ run sim deep/rod.yaml --seed 77 --case 5 -o cut5.soalog --until 0.2 -q
 (cd elsewhere && "$soa" sim --resume ../cut5.soalog --summary ../cut5.json -q)
 code=$?
 expect "case taken up elsewhere" 0
-same_bytes "case" whole5.soalog cut5.soalog
+same "case" whole5.soalog cut5.soalog
 same_figures "case" whole5.json cut5.json
 run sim deep/rod.yaml --seed 77 --case 6 --summary other.json -q
 if diff <(figures whole5.json) <(figures other.json) >/dev/null; then bad "case 6 is case 5"; else ok; fi
@@ -105,12 +93,12 @@ sed -i 's/mass value="2"/mass value="2.1"/' deep/er/rod.urdf
 run sim --resume changed.soalog
 expect "changed model" 2
 has "changed model" err "is not of this scenario with these models"
-same_bytes "changed model" changed.soalog before.soalog
+same "changed model" changed.soalog before.soalog
 rm deep/er/rod.urdf
 run sim --resume changed.soalog
 expect "model gone" 2
 has "model gone" err "rod.yaml:4:5: part 'rod':"
-same_bytes "model gone" changed.soalog before.soalog
+same "model gone" changed.soalog before.soalog
 for file in /dev/null /nonexistent "$arm"; do
     run sim --resume "$file"
     expect "--resume $file" 2
@@ -137,5 +125,4 @@ run sim --resume hurt.soalog --summary hurt.json -q
 expect "damaged checkpoint" 0
 same_figures "damaged checkpoint" whole.json hurt.json
 
-echo "$tests checks, $failures failed"
-[ "$failures" -eq 0 ]
+finish

@@ -1,19 +1,9 @@
 #!/usr/bin/env bash
 # test_sim.sh PROGRAM  soa sim as people and programs call it: runs, summaries, exit codes, what it says to bad input.
 set -u
-soa=$(cd "$(dirname "${1:?usage: test_sim.sh PROGRAM}")" && pwd)/$(basename "$1")
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d) || exit 1
-trap 'chmod -R u+w "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export LC_ALL=C
-failures=0 tests=0
+. "$(dirname "$0")/lib.sh"
+verb=sim
 python=$(command -v python3 || true)
-ok() { tests=$((tests + 1)); }
-bad() { tests=$((tests + 1)) failures=$((failures + 1)); printf 'FAILED %s\n' "$*"; }
-run() { "$soa" sim "$@" >out 2>err; code=$?; }
-expect() { if [ "$code" = "$2" ]; then ok; else bad "$1: exit $code, not $2: $(head -c 300 err)"; fi; }
-has() { if grep -qF -- "$3" "$2"; then ok; else bad "$1: '$3' is not in $2: $(head -c 400 "$2")"; fi; }
 # json WHAT FILE PYTHON-EXPRESSION: the summary d satisfies it
 json() {
     [ -n "$python" ] || return
@@ -147,6 +137,18 @@ run --help
 expect "--help" 0
 for text in --resume --summary --until --case --seed --diagram "Exit status"; do has "--help" out "$text"; done
 
+# --- cases, and numbers that are nothing ------------------------------------------------------------------------------------
+run drop.yaml --case 3
+expect "a case of nothing" 2
+has "a case of nothing" err "--case 3: drop.yaml has no sweep and no noisy sensors, so all its cases are one; leave --case out"
+run "$here/scenarios/sweep.yaml" --case 2 -q
+check "a case of a sweep" test $code != 2
+run billiard --until 0.01 -q -o nought.soalog --summary nought.json
+"$soa" export nought.soalog --events -o nought.csv >/dev/null
+has "the balls lie on the table" nought.csv "touch,table skin1 0 m/s"
+has_not "no -0 in events" nought.csv " -0 "
+has_not "no -0 in the summary" nought.json " -0,"
+
 # --- files ------------------------------------------------------------------------------------------------------------------
 run drop.yaml -o /nonexistent/run.soalog
 expect "log nowhere" 2
@@ -156,6 +158,34 @@ expect "summary nowhere" 2
 run nothing.yaml
 expect "no scenario" 2
 has "no scenario" err "nothing.yaml"
+# something else than a scenario, or than a record
+"$soa" save puma560 -o puma.soam >/dev/null
+printf '<!DOCTYPE html>\n<html></html>\n' >page.html
+printf '<robot name="a"><link name="b"/></robot>\n' >robot.urdf
+other() { # WHAT TEXT ARGUMENTS...
+    local verb= what=$1 text=$2
+    shift 2
+    run "$@"
+    expect "$what" 2
+    has "$what" err "$text"
+}
+other "a log to run" "drop.soalog is the record of a run; soa view, report, plot and export take it, and soa sim --resume" \
+    sim drop.soalog
+other "a log to sweep" "is the record of a run" sweep drop.soalog
+other "a log as a model" "is the record of a run" info drop.soalog
+other "a model to run" "puma.soam is a saved model; soa info, compute, drop, view and others take it" sim puma.soam
+other "a shipped model to run" "puma560 is a shipped model; soa info" sim puma560
+other "a URDF file to run" "robot.urdf is a model (URDF); soa info" sim robot.urdf
+other "a scenario to resume" "drop.yaml is a scenario, not a record" sim --resume drop.yaml
+for command in "report NAME" "plot NAME q" "export NAME"; do
+    other "$command of a scenario" "drop.yaml is a scenario, not a record; soa sim, sweep and view take it, and soa sim \
+drop.yaml -o run.soalog makes a record of it" ${command/NAME/drop.yaml}
+    other "$command of a shipped scenario" "billiard is a shipped scenario, not a record" ${command/NAME/billiard}
+    other "$command of a model" "puma.soam is a saved model; soa info" ${command/NAME/puma.soam}
+done
+other "a scenario as a model" "drop.yaml is a scenario; soa sim, sweep and view take it" info drop.yaml
+other "a scenario to check" "drop.yaml is a scenario; soa sim" check drop.yaml
+other "a page" "page.html is a page of HTML; a browser opens it" report page.html
 cp drop.soalog kept.soalog # a run that does not start leaves an older log alone
 echo "parts: 3" >broken.yaml
 run broken.yaml -o kept.soalog
@@ -252,5 +282,4 @@ expect "rates" 0
 "$soa" export rates.soalog -o - >rates.csv 2>err
 if [ "$(wc -l <rates.csv)" -eq 252 ]; then ok; else bad "300 Hz of 500: $(wc -l <rates.csv) lines, not 252"; fi
 
-echo "$tests checks, $failures failed"
-[ "$failures" -eq 0 ]
+finish

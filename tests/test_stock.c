@@ -251,9 +251,11 @@ static void expect_error(const char *name, int floating, soa_status status, cons
 
 static void wrong_names(void **state) {
     (void)state;
-    expect_error("pumma560", 0, SOA_E_NAME, "\"puma560\"");
-    expect_error("Chian:5", 0, SOA_E_NAME, "\"chain:N\"");
-    expect_error("quadropod", 0, SOA_E_NAME, "\"quadruped\"");
+    expect_error("pumma560", 0, SOA_E_NAME, "did you mean 'puma560'?");
+    expect_error("Chian:5", 0, SOA_E_NAME, "did you mean 'chain:N'?");
+    expect_error("quadropod", 0, SOA_E_NAME, "did you mean 'quadruped'?");
+    expect_error("billiard", 0, SOA_E_NAME, "(soa models lists them)"); /* nothing is near */
+    expect_error("x", 0, SOA_E_NAME, "(soa models lists them)");
     expect_error("chain", 0, SOA_E_NAME, "chain:10");
     expect_error("chain:", 0, SOA_E_NAME, "chain:10");
     expect_error("chain:0", 0, SOA_E_NAME, "from 1 to");

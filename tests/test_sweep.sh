@@ -1,28 +1,18 @@
 #!/usr/bin/env bash
 # test_sweep.sh PROGRAM  soa sweep: the same table to the byte for any number of threads and ranks, and after a kill.
 set -u
-soa=$(cd "$(dirname "${1:?usage: test_sweep.sh PROGRAM}")" && pwd)/$(basename "$1")
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export LC_ALL=C
+. "$(dirname "$0")/lib.sh"
+verb=sweep
 scenario=$here/scenarios/sweep.yaml
-tests=0 failures=0
-ok() { tests=$((tests + 1)); }
-bad() { tests=$((tests + 1)); failures=$((failures + 1)); printf 'FAILED %s\n' "$*"; }
-same() { if cmp -s "$2" "$3"; then ok; else bad "$1: $2 and $3 differ: $(diff "$2" "$3" | head -c 400)"; fi; }
-expect() { if [ "$2" = "$3" ]; then ok; else bad "$1: exit $2, not $3: $(head -c 300 err)"; fi; }
-has() { if grep -qF -- "$3" "$2"; then ok; else bad "$1: '$3' is not in $2: $(head -c 400 "$2")"; fi; }
 gone() { if [ -e "$2" ]; then bad "$1: $2 is there"; else ok; fi; }
 
 # --- threads --------------------------------------------------------------------------------------------------------
-"$soa" sweep "$scenario" --cases 4 --jobs 1 -o one.csv >out 2>err
-expect "one thread" $? 0
+run "$scenario" --cases 4 --jobs 1 -o one.csv
+expect "one thread" 0
 has summary out "of 4 cases"
 gone "side file" one.csv.cases
-"$soa" sweep "$scenario" --cases 4 --jobs 2 -o two.csv -q >out 2>err
-expect "two threads" $? 0
+run "$scenario" --cases 4 --jobs 2 -o two.csv -q
+expect "two threads" 0
 same "one and two threads" one.csv two.csv
 [ "$(wc -l <one.csv)" = 5 ] && ok || bad "one.csv has $(wc -l <one.csv) lines"
 has heading one.csv "case,held,position_error_m,attitude_error_deg,fingers_lost,fingers_slipped"
@@ -32,11 +22,11 @@ if [ "$(sed 1d one.csv | cut -d, -f3 | sort -u | wc -l)" = 4 ]; then ok; else ba
 # soa sim draws the same case
 "$soa" sim "$scenario" --case 2 --summary case2.json -q >out 2>err
 if grep -q "\"position_error_m\": $(sed -n 4p one.csv | cut -d, -f3 | cut -c1-12)" case2.json; then ok; else bad "soa sim --case 2 differs"; fi
-"$soa" sweep "$scenario" --cases 4 --seed 4 --jobs 2 -o seed.csv -q >out 2>err
+run "$scenario" --cases 4 --seed 4 --jobs 2 -o seed.csv -q
 if cmp -s one.csv seed.csv; then bad "another seed gives the same table"; else ok; fi
 # the table of more cases begins with that of fewer
-"$soa" sweep "$scenario" --cases 12 --jobs 2 -o twelve.csv -q >out 2>err
-expect "twelve cases" $? 0
+run "$scenario" --cases 12 --jobs 2 -o twelve.csv -q
+expect "twelve cases" 0
 head -5 twelve.csv >five.csv
 same "fewer cases" one.csv five.csv
 
@@ -55,13 +45,13 @@ kill_and_resume() { # signal
     if [ -e killed.csv ]; then
         echo "note: the sweep was faster than signal $1" # and nothing is left to resume
     else
-        if [ "$1" = INT ]; then expect "stopped by $1" $code 1; fi
-        "$soa" sweep "$scenario" --cases 12 --jobs 2 -o killed.csv -q >out 2>err
-        expect "finished cases are not thrown away" $? 2
+        if [ "$1" = INT ]; then expect "stopped by $1" 1; fi
+        run "$scenario" --cases 12 --jobs 2 -o killed.csv -q
+        expect "finished cases are not thrown away" 2
         has "what to do" err "resume it"
         printf '0123456789abcdef 7,1,0.5' >>killed.csv.cases # as a power cut may leave it
-        "$soa" sweep "$scenario" --cases 12 --jobs 1 -o killed.csv --resume >out 2>err
-        expect "resumed after $1" $? 0
+        run "$scenario" --cases 12 --jobs 1 -o killed.csv --resume
+        expect "resumed after $1" 0
         has "kept" out "were kept from before"
     fi
     same "after $1" twelve.csv killed.csv
@@ -71,17 +61,17 @@ kill_and_resume KILL
 kill_and_resume INT
 # a row that was damaged is run again; a side file of something else is refused
 head -c 100 twelve.csv >other.csv.cases
-"$soa" sweep "$scenario" --cases 4 -o other.csv --resume -q >out 2>err
-expect "a side file of something else" $? 2
+run "$scenario" --cases 4 -o other.csv --resume -q
+expect "a side file of something else" 2
 has "whose it is" err "another scenario"
 
 # --- mistakes -------------------------------------------------------------------------------------------------------
-"$soa" sweep "$scenario" --cases 0 >out 2>err
-expect "no cases" $? 2
-"$soa" sweep nothing.yaml >out 2>err
-expect "no scenario" $? 2
-"$soa" sweep "$scenario" --cases 2 -o /nowhere/table.csv -q >out 2>err
-expect "no such folder" $? 2
+run "$scenario" --cases 0
+expect "no cases" 2
+run nothing.yaml
+expect "no scenario" 2
+run "$scenario" --cases 2 -o /nowhere/table.csv -q
+expect "no such folder" 2
 has "no such folder" err "/nowhere"
 
 # --- ranks ----------------------------------------------------------------------------------------------------------
@@ -90,7 +80,8 @@ if [ -x "$(dirname "$soa")/soa-mpi" ] && command -v mpirun >/dev/null; then
     export OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_btl_vader_single_copy_mechanism=none
     for ranks in 2 3; do
         timeout 120 mpirun -n $ranks "$soa" sweep "$scenario" --cases 4 -o ranks.csv -q >out 2>err
-        expect "$ranks ranks" $? 0
+        code=$?
+        expect "$ranks ranks" 0
         same "$ranks ranks" one.csv ranks.csv
         gone "side file of $ranks ranks" ranks.csv.cases.1
         rm -f ranks.csv
@@ -109,5 +100,4 @@ if [ -x "$(dirname "$soa")/soa-mpi" ] && command -v mpirun >/dev/null; then
 else
     echo "SKIPPED: the ranks (soa-mpi is not built here, or there is no mpirun); all else was tested"
 fi
-echo "$tests checks, $failures failed"
-[ "$failures" = 0 ]
+finish

@@ -43,7 +43,7 @@ class Client:
         self.socket.connect(("127.0.0.1", port))
         self.bytes = bytearray()
         self.scene = self.state = self.error = self.frame = None
-        self.events, self.answers, self.states, self.errors, self.frames = [], {}, 0, 0, 0
+        self.events, self.answers, self.states, self.errors, self.frames, self.summaries = [], {}, 0, 0, 0, 0
         lines = [f"GET {path} HTTP/1.1", f"Host: {host}", "Upgrade: websocket", "Connection: Upgrade",
                  "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: " + base64.b64encode(os.urandom(16)).decode()]
         if origin:
@@ -122,6 +122,8 @@ class Client:
             self.state, self.states = x, self.states + 1
         elif x["kind"] == "events":
             self.events[x["from"]:] = x["list"]
+        elif x["kind"] == "summary":
+            self.scene["summary"], self.scene["notes"], self.summaries = x["summary"], x["notes"], self.summaries + 1
         elif x["kind"] == "error":
             self.error, self.errors = x["text"], self.errors + 1
         return x
@@ -642,15 +644,103 @@ def replays():
     said = server.end()
     check("soa view: note: plots only.  The machine cannot be shown: " in said, f"and it is said: {said}")
     # no record, and half of one
-    write("text.soaj", "hello")
+    write("text.soalog", "hello")
     write("empty.soalog", "")
     with open(os.path.join(folder, "cut.soalog"), "wb") as file:
         file.write(read("lost.soalog")[:100])
-    for name in ("text.soaj", "empty.soalog", "cut.soalog"):
+    for name in ("text.soalog", "empty.soalog", "cut.soalog"):
         said = [subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, timeout=30 * slack)
                 for words in (("view", name), ("export", name, "--list"))]
         check(said[0].returncode == 2 and said[0].stderr == said[1].stderr.replace("soa export", "soa view"),
               f"{name}: the journal's own words: {said[0].stderr} {said[1].stderr}")
+
+
+def summaries():
+    """The figures of a live run are those of soa sim, and change while it goes on."""
+    write("drop.yaml", drop)
+    soa("sim", "drop.yaml", "-q", "--summary", "drop.json")
+    with open(os.path.join(folder, "drop.json")) as file:
+        figures = json.load(file)
+    server = Server("drop.yaml", "--paused", "--speed", "0.2")  # 2.5 s
+    c = server.client()
+    row = lambda name: dict(c.scene["summary"]).get(name, "")
+    check(row("run") == "0 s so far" and row("energy balance"), f"there from the beginning: {c.scene['summary']}")
+    c.command(what="play")
+    c.until(lambda: c.summaries > 1 and "so far" in row("run"), "while it goes on")
+    c.until(lambda: "ended" in row("run"), "that of the end")
+    check(c.summaries < 8, f"about one a second: {c.summaries} in 2.5 s")
+    check(row("integration") == "%d steps (%d tried again), %d evaluations" % (
+        figures["steps"], figures["steps_rejected"], figures["evaluations"]), f"steps: {row('integration')}")
+    check(row("contacts") == "%d touches, %d releases, %d slips" % (
+        figures["touches"], figures["releases"], figures["slips"]), f"contacts: {row('contacts')}")
+    check(row("energy balance") == "within %.1e of the largest" % figures["energy_error_rel"], "the balance")
+    late = server.client()
+    check(late.scene["summary"] == c.scene["summary"], "who comes later finds it")
+    late.close()
+    c.command(what="reset")
+    c.until(lambda: row("run") == "0 s so far", "begun anew")
+    before = c.summaries
+    c.say(what="step", count=10)
+    c.until(lambda: row("run") == "0.02 s so far", "also while it is stepped")
+    check(c.summaries <= before + 2, f"not at every tick: {c.summaries - before}")
+    c.close()
+    server.end()
+
+
+def damage():
+    """A record of which a part cannot be read is shown as far as it goes, and the page is told."""
+    soa("sim", "grapple", "--until", "2", "-q", "-o", "good.soalog")
+    good = read("good.soalog")
+    for name, data in (("good", good), ("flipped", good[:len(good) // 2] + bytes([good[len(good) // 2] ^ 255]) +
+                                        good[len(good) // 2 + 1:]), ("torn", good[:len(good) * 2 // 3])):
+        with open(os.path.join(folder, name + ".soalog"), "wb") as file:
+            file.write(data)
+        os.utime(os.path.join(folder, name + ".soalog"), (1e9, 1e9))  # nobody writes it any more
+        server = Server(name + ".soalog")
+        c = server.client()
+        check(c.ask(what="samples", signals=[0], t0=0, t1=2), f"{name}: there is something to plot")
+        if name == "good":
+            c.drain()
+            check(c.scene["notes"] == [], f"a good one has no notes: {c.scene['notes']}")
+        else:
+            c.until(lambda: c.scene["notes"], f"{name}: a note")
+            check(re.fullmatch(r"damaged( or unfinished)? at byte \d+: nothing is shown after t = [01]\.\d+ s", c.scene["notes"][0]),
+                  f"{name}: {c.scene['notes']}")
+            check(["the record is", c.scene["notes"][0]] in c.scene["summary"], f"{name}: in the summary too")
+            c.ask(what="samples", signals=[1], t0=0, t1=2)
+            c.drain()
+            late = server.client()
+            check(late.scene["notes"] == c.scene["notes"] and len(c.scene["notes"]) == 1, f"{name}: told once, and to all")
+            late.close()
+        c.close()
+        server.end()
+
+
+def mistakes():
+    """What an option or a file is not for."""
+    write("drop.yaml", drop)
+    write("rod.urdf", rod)
+    write("page.html", "<!doctype html><html></html>")
+    write("list.txt", "hello")
+    soa("sim", "drop.yaml", "-q", "-o", "drop.soalog")
+    for words, text in (
+            (("drop.yaml", "--floating"), "drop.yaml is a scenario: --floating is for a MODEL alone"),
+            (("grapple", "--floating"), "grapple is a shipped scenario: --floating is for a MODEL alone"),
+            (("drop.soalog", "--floating"), "drop.soalog is a record: --floating is for a MODEL alone"),
+            (("rod.urdf", "--case", "1"), "rod.urdf is no scenario: --seed and --case are for scenarios"),
+            (("puma560", "--seed", "1"), "puma560 is no scenario: --seed and --case are for scenarios"),
+            (("drop.yaml", "--case", "1"), "--case 1: drop.yaml has no sweep"),
+            (("drop.soalog", "--case", "1"), "drop.soalog is a record"),
+            (("page.html",), "page.html is a page of HTML; a browser opens it"),
+            (("list.txt",), "list.txt is neither a record (.soalog), a scenario (.yaml) nor a model (URDF, .soam)")):
+        process = subprocess.Popen([program, "view", *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            said = process.communicate(timeout=10 * slack)[1]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            said = "nothing: it goes on"
+            process.communicate()
+        check(process.returncode == 2 and text in said, f"{words}: {process.returncode} {said}")
 
 
 # --- who is turned away -------------------------------------------------------------------------------------------------
@@ -929,7 +1019,7 @@ def slow():
 
 def main():
     begun = time.monotonic()
-    for part in (live, to_the_end, pulls, a_run_that_fails, machines, replays, strangers, fuzz, slow):
+    for part in (live, to_the_end, pulls, a_run_that_fails, machines, replays, summaries, damage, mistakes, strangers, fuzz, slow):
         chosen = os.environ.get("SOA_VIEW_PARTS")
         if chosen and part.__name__ not in chosen.split(","):
             continue

@@ -72,6 +72,15 @@ int app_read_number(const app_command *command, const char *name, const char *te
 int app_read_whole(const app_command *command, const char *name, const char *text, uint64_t least, uint64_t most,
                    uint64_t *value);
 
+/* What a file holds, or a name stands for; `what` says it in words ("a saved model") unless it is APP_UNKNOWN. */
+typedef enum app_kind { APP_UNKNOWN, APP_JOURNAL, APP_SCENARIO, APP_MODEL, APP_PAGE } app_kind;
+app_kind app_kind_of(const char *spec, const char **what);
+/* APP_OK if that is what is wanted, or unknown (its reader will say more); else says what it is and which command takes it. */
+int app_refuse_others(const app_command *command, const char *spec, app_kind wanted);
+
+/* Whether a name, up to its colon, is a shipped model's. */
+int app_is_stock_model(const char *spec);
+
 /* Opens what args->word[0] names, with the model options; NULL after explaining why not.  app_open takes the tree alone
  * and says so on standard error where the model brings constraints; app_open_closed hands them over. */
 const soa_model *app_open(const app_command *command, const app_args *args);

@@ -143,6 +143,7 @@ const soa_model *app_open_closed(const app_command *command, const app_args *arg
                  args->value[APP_GRAVITY]);
         return NULL;
     }
+    if (app_refuse_others(command, spec, APP_MODEL) != APP_OK) return NULL;
     soa_status status = soa_model_open_closed(spec, &options, &model, constraints, &report);
     if (status != SOA_OK) {
         /* the text mostly begins with the file */

@@ -147,19 +147,13 @@ static int is_xml(const char *path) {
     return first == '<' || first == 0xef || first == 0xfe || first == 0xff;
 }
 
-static int is_shipped(const char *name) {
-    size_t length = strcspn(name, ":");
-    for (int i = 0; soa_stock_name(i); ++i)
-        if (strcspn(soa_stock_name(i), ":") == length && strncmp(soa_stock_name(i), name, length) == 0) return 1;
-    return 0;
-}
-
 static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_check, argc, argv, &args);
     if (code != APP_GO_ON) return code;
     const char *name = args.word[0];
-    int is_urdf = !is_shipped(name) && is_xml(name);
+    if (app_refuse_others(&app_check, name, APP_MODEL) != APP_OK) return APP_FAILED;
+    int is_urdf = !app_is_stock_model(name) && is_xml(name);
     remarks all = {NULL, 0, 0, 0};
     int count[3] = {0, 0, 0};
     const soa_model *model = NULL;

@@ -81,6 +81,7 @@ static int run(int argc, char **argv) {
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_log *log = NULL;
     soa_log_info info;
+    if (app_refuse_others(&app_export, path, APP_JOURNAL) != APP_OK) return APP_FAILED;
     const soa_status s = soa_log_open(path, &log, &report);
     if (s != SOA_OK) return app_fail(&app_export, "%s", report.text[0] ? report.text : soa_status_text(s));
     soa_log_get(log, &info);
@@ -113,8 +114,8 @@ const app_command app_export = {
         "as attributes.  CSV: one line of names and units, then 17 digits that read back to the same bits.\n"
         "The file appears under its name when all is done; an older one stays if anything fails.\n",
     .options = options,
-    .examples = "  soa export run.soaj\n"
-                "  soa export run.soaj -o arm.csv --signals 'arm.*,energy' --from 2 --to 3.5\n"
-                "  soa export run.soaj --events -o - | head\n",
+    .examples = "  soa export run.soalog\n"
+                "  soa export run.soalog -o arm.csv --signals 'arm.*,energy' --from 2 --to 3.5\n"
+                "  soa export run.soalog --events -o - | head\n",
     .run = run,
 };

@@ -111,6 +111,7 @@ static int run(int argc, char **argv) {
     if (code != APP_GO_ON) return code;
     soa_report report = {.body = -1};
     soa_log *log = NULL;
+    if (app_refuse_others(&app_plot, args.word[0], APP_JOURNAL) != APP_OK) return APP_FAILED;
     const soa_status s = soa_log_open(args.word[0], &log, &report);
     if (s) return app_fail(&app_plot, "%s", report.text[0] ? report.text : soa_status_text(s));
     char *name = args.value[OUTPUT] ? NULL : app_with_ending(args.word[0], ".svg");

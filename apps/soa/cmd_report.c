@@ -97,6 +97,7 @@ static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_report, argc, argv, &args);
     if (code != APP_GO_ON) return code;
+    if (app_refuse_others(&app_report, args.word[0], APP_JOURNAL) != APP_OK) return APP_FAILED;
     char *name = args.value[OUTPUT] ? NULL : app_with_ending(args.word[0], ".html");
     const char *path = args.value[OUTPUT] ? args.value[OUTPUT] : name;
     if (!path)

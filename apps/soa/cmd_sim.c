@@ -58,23 +58,6 @@ static int draw_diagram(const soa_world *world, const char *path) {
     return APP_OK;
 }
 
-/* The scenario with its seed and case; original: what a case was drawn from. */
-static int open_scenario(const app_args *args, soa_scenario *scenario, soa_scenario *original) {
-    soa_report report = {.body = -1};
-    uint64_t seed = 0, number = 0;
-    if (args->value[SEED] && app_read_whole(&app_sim, "--seed", args->value[SEED], 0, UINT64_MAX, &seed) != APP_OK)
-        return APP_FAILED;
-    if (args->value[CASE] && app_read_whole(&app_sim, "--case", args->value[CASE], 0, UINT64_MAX, &number) != APP_OK)
-        return APP_FAILED;
-    if (soa_scenario_open(args->word[0], scenario, &report)) return app_fail(&app_sim, "%s", report.text);
-    if (args->value[SEED]) scenario->seed = seed;
-    if (!args->value[CASE]) return APP_OK;
-    *original = *scenario;
-    if (!soa_scenario_vary(original, number, scenario, NULL, &report)) return APP_OK;
-    soa_scenario_free(original);
-    return app_fail(&app_sim, "%s", report.text);
-}
-
 /* Runs the world to its end, shows and writes what came of it. */
 static int run_world(const app_args *args, const soa_scenario *scenario, soa_world *world, soa_journal *journal,
                      double until) {
@@ -144,9 +127,13 @@ static int run(int argc, char **argv) {
     soa_journal *journal = NULL;
     soa_world *world = NULL;
     soa_status s = SOA_OK;
+    if (app_refuse_others(&app_sim, args.value[RESUME] ? args.value[RESUME] : args.word[0],
+                          args.value[RESUME] ? APP_JOURNAL : APP_SCENARIO) != APP_OK)
+        return APP_FAILED;
     if (args.value[RESUME])
         s = soa_world_resume(args.value[RESUME], &scenario, &world, &journal, &report);
-    else if ((code = open_scenario(&args, &scenario, &original)) != APP_OK)
+    else if ((code = app_open_scenario(&app_sim, args.word[0], args.value[SEED], args.value[CASE], &scenario,
+                                       &original)) != APP_OK)
         return code;
     else {
         s = soa_world_create(&scenario, &world, &report);

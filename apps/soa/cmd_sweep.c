@@ -122,6 +122,7 @@ static int run(int argc, char **argv) {
     }
     soa_scenario scenario;
     soa_report report = {.body = -1};
+    if (app_refuse_others(&app_sweep, args.word[0], APP_SCENARIO) != APP_OK) return APP_FAILED;
     if (soa_scenario_open(args.word[0], &scenario, &report)) return app_fail(&app_sweep, "%s", report.text);
     code = APP_FAILED;
     if (args.value[SEED]) {

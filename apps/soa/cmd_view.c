@@ -71,22 +71,10 @@ typedef struct shown {
     int is_machine, is_scenario;
 } shown;
 
-/* The first bytes of a journal. */
-static int is_journal(const char *path) {
-    soa_log *log = NULL;
-    soa_report report;
-    const soa_status s = soa_log_open(path, &log, &report);
-    if (!s) soa_log_close(log);
-    return s != SOA_E_FILE && s != SOA_E_FORMAT;
-}
 static int ends_with(const char *text, const char *end) {
     const size_t n = strlen(text), m = strlen(end);
     return n >= m && !strcmp(text + n - m, end);
 }
-static int is_stock_scenario(const char *name) {
-    return soa_stock_scenario_text(name) != NULL;
-}
-
 /* A file is what it holds, else what it is called; a name is a shipped scenario, else a shipped model. */
 static int open_shown(const app_args *args, shown *what) {
     const char *spec = args->word[0];
@@ -94,27 +82,27 @@ static int open_shown(const app_args *args, shown *what) {
     struct stat about;
     const int is_file = !stat(spec, &about);
     if (is_file && S_ISDIR(about.st_mode)) return app_fail(&app_view, "%s is a folder", spec);
-    if (is_file && (ends_with(spec, ".soalog") || ends_with(spec, ".soaj") || is_journal(spec))) {
+    const char *kind_text;
+    const app_kind kind = app_kind_of(spec, &kind_text);
+    const int is_log = is_file && (ends_with(spec, ".soalog") || kind == APP_JOURNAL);
+    if (args->value[FLOATING] && (is_log || kind == APP_SCENARIO))
+        return app_fail(&app_view, "%s is %s: --floating is for a MODEL alone", spec, is_log ? "a record" : kind_text);
+    if (is_log) {
         what->how.log = spec;
         return APP_OK;
     }
-    if ((is_file && (ends_with(spec, ".yaml") || ends_with(spec, ".yml"))) || (!is_file && is_stock_scenario(spec))) {
-        uint64_t seed = 0, number = 0;
-        if (args->value[SEED] && app_read_whole(&app_view, "--seed", args->value[SEED], 0, UINT64_MAX, &seed) != APP_OK)
-            return APP_FAILED;
-        if (args->value[CASE] &&
-            app_read_whole(&app_view, "--case", args->value[CASE], 0, UINT64_MAX, &number) != APP_OK)
-            return APP_FAILED;
-        if (soa_scenario_open(spec, &what->scenario, &report)) return app_fail(&app_view, "%s", report.text);
-        what->is_scenario = 1, what->how.kind = "scenario", what->how.scenario = &what->scenario;
-        if (args->value[SEED]) what->scenario.seed = seed;
-        if (!args->value[CASE]) return APP_OK;
-        what->original = what->scenario;
-        memset(&what->scenario, 0, sizeof what->scenario);
-        if (soa_scenario_vary(&what->original, number, &what->scenario, NULL, &report))
-            return app_fail(&app_view, "%s", report.text);
-        return APP_OK;
+    if (kind == APP_SCENARIO) {
+        const int code =
+            app_open_scenario(&app_view, spec, args->value[SEED], args->value[CASE], &what->scenario, &what->original);
+        what->is_scenario = code == APP_OK, what->how.kind = "scenario", what->how.scenario = &what->scenario;
+        return code;
     }
+    if (args->value[SEED] || args->value[CASE])
+        return app_fail(&app_view, "%s is no scenario: --seed and --case are for scenarios", spec);
+    if (app_refuse_others(&app_view, spec, APP_MODEL) != APP_OK) return APP_FAILED;
+    if (is_file && kind == APP_UNKNOWN && about.st_size > 0 && !ends_with(spec, ".soam"))
+        return app_fail(&app_view, "%s is neither a record (.soalog), a scenario (.yaml) nor a model (URDF, .soam)",
+                        spec);
     if (view_machine_open(spec, args->value[FLOATING] != NULL, &what->machine, &report)) {
         const int named = strstr(report.text, spec) != NULL;
         return app_fail(&app_view, "%s%s%s", named ? "" : spec, named ? "" : ": ", report.text);

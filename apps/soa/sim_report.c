@@ -1,4 +1,4 @@
-/* sim_report.c  how a run of a world is shown: progress, summary for people, summary as JSON. */
+/* sim_report.c  how a run of a world is shown: its scenario opened, progress, summary for people, summary as JSON. */
 #include "sim_report.h"
 #include "target.h"
 
@@ -14,6 +14,37 @@ static volatile sig_atomic_t interrupted;
 static void on_signal(int number) {
     (void)number;
     interrupted = 1;
+}
+
+/* --- the scenario ------------------------------------------------------------------------------------------------- */
+/* Whether cases differ in their noise. */
+static int is_noisy(const soa_sensor_set *s) {
+    return s->position_noise > 0 || s->rate_noise > 0 || s->force_noise > 0 || s->torque_noise > 0 ||
+           s->pose_noise[0] + s->pose_noise[1] > 0 || s->twist_noise[0] + s->twist_noise[1] > 0 ||
+           s->imu_noise[0] + s->imu_noise[1] > 0;
+}
+int app_open_scenario(const app_command *command, const char *spec, const char *seed, const char *number,
+                      soa_scenario *scenario, soa_scenario *original) {
+    soa_report report = {.body = -1};
+    uint64_t seed_value = 0, number_value = 0;
+    *original = (soa_scenario){0};
+    if ((seed && app_read_whole(command, "--seed", seed, 0, UINT64_MAX, &seed_value) != APP_OK) ||
+        (number && app_read_whole(command, "--case", number, 0, UINT64_MAX, &number_value) != APP_OK))
+        return APP_FAILED;
+    if (soa_scenario_open(spec, scenario, &report)) return app_fail(command, "%s", report.text);
+    if (seed) scenario->seed = seed_value;
+    if (!number) return APP_OK;
+    *original = *scenario;
+    *scenario = (soa_scenario){0};
+    if (!original->variation_count && !is_noisy(&original->control.sensors))
+        app_fail(command, "--case %s: %s has no sweep and no noisy sensors, so all its cases are one; leave --case out",
+                 number, spec);
+    else if (!soa_scenario_vary(original, number_value, scenario, NULL, &report))
+        return APP_OK;
+    else
+        app_fail(command, "%s", report.text);
+    soa_scenario_free(original);
+    return APP_FAILED;
 }
 
 /* --- progress ----------------------------------------------------------------------------------------------------- */
@@ -101,8 +132,8 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
     put_count(&out, "below_least_distance", s->saves);
     put(&out, "kinetic_J", s->kinetic), put(&out, "potential_J", s->potential),
         put(&out, "contact_stored_J", s->stored);
-    put(&out, "supplied_J", s->supplied), put(&out, "viscous_J", s->viscous), put(&out, "coulomb_J", -s->rubbed);
-    put(&out, "stops_J", -s->stopped), put(&out, "contact_work_J", s->contact),
+    put(&out, "supplied_J", s->supplied), put(&out, "viscous_J", s->viscous), put(&out, "coulomb_J", 0 - s->rubbed);
+    put(&out, "stops_J", 0 - s->stopped), put(&out, "contact_work_J", s->contact),
         put(&out, "disturbance_J", s->disturbed);
     put(&out, "energy_error_rel", s->energy_error_rel), put(&out, "contact_created_J", s->contact_created);
     put(&out, "momentum_error_rel", s->is_free ? s->momentum_error_rel : NAN),

@@ -1,4 +1,4 @@
-/* sim_report.h  how a run of a world is shown: progress, summary for people, summary as JSON. */
+/* sim_report.h  how a run of a world is shown: its scenario opened, progress, summary for people, summary as JSON. */
 #ifndef SOA_SIM_REPORT_H
 #define SOA_SIM_REPORT_H
 #include "app.h"
@@ -19,6 +19,11 @@ void app_progress_end(const app_progress *progress);
 /* From here on SIGINT and SIGTERM end a run at the next tick; nonzero once one has come. */
 void app_catch_signals(void);
 int app_interrupted(void);
+
+/* A scenario with --seed and --case (NULL: not given); original: what a case was drawn from, else empty.  Free both.  An exit
+ * code; on a fault there is nothing to free. */
+int app_open_scenario(const app_command *command, const char *spec, const char *seed, const char *number,
+                      soa_scenario *scenario, soa_scenario *original);
 
 void app_print_summary(const soa_scenario *scenario, const soa_world_summary *summary);
 /* fault NULL: the run went to its end.  Returns an exit code; mistakes are explained in the name of `command`. */

@@ -21,4 +21,7 @@ void view_replay_close(view_replay *replay);
  * into the scene. */
 soa_status view_summarise(view_scene *scene, soa_log *log, const soa_scenario *scenario, soa_world *world,
                           soa_report *report);
+/* The same of a live run, in place of the rows before; over: it has come to its end. */
+soa_status view_summarise_run(view_scene *scene, const soa_scenario *scenario, const soa_world_summary *summary,
+                              int over);
 #endif

@@ -77,6 +77,10 @@ soa_status view_scene_add_summary(view_scene *scene, const char *name, const cha
     more[scene->summary_count++] = row;
     return SOA_OK;
 }
+void view_scene_clear_summary(view_scene *scene) {
+    for (int i = 0; i < scene->summary_count; ++i) free(scene->summary[i].name), free(scene->summary[i].value);
+    scene->summary_count = 0;
+}
 
 static const soa_shape *shape_of(const view_shape *shape) {
     return shape->shape ? shape->shape : &shape->hull;
@@ -345,7 +349,7 @@ void view_scene_free(view_scene *s) {
     for (int i = 0; i < s->visual_count; ++i) soa_urdf_shape_list_free(&s->visuals[i]);
     free(s->visuals);
     for (int i = 0; i < s->note_count; ++i) free(s->notes[i]);
-    for (int i = 0; i < s->summary_count; ++i) free(s->summary[i].name), free(s->summary[i].value);
+    view_scene_clear_summary(s);
     soa_work_free(s->work);
     free(s->shapes), free(s->notes), free(s->summary), free(s->phases), free(s->pairs), free(s->near), free(s->bounds);
     free(s->partner), free(s->shown), free(s->pose), free(s->column), free(s->row), free(s->recorded_of), free(s->q),
@@ -626,6 +630,24 @@ static void put_scenario_text(const view_scene *s, app_out *out) {
     free(copy);
 }
 
+static void put_summary(const view_scene *s, app_out *out) {
+    out_text(out, ",\n \"summary\": [");
+    for (int i = 0; i < s->summary_count; ++i) {
+        out_text(out, i ? ",\n  [" : "\n  ["), out_string(out, s->summary[i].name), out_text(out, ", ");
+        out_string(out, s->summary[i].value), out_char(out, ']');
+    }
+    out_text(out, "],\n \"notes\": [");
+    for (int i = 0; i < s->note_count; ++i) out_text(out, i ? ", " : ""), out_string(out, s->notes[i]);
+    out_char(out, ']');
+}
+soa_status view_summary_json(const view_scene *s, app_out *out) {
+    const size_t before = out->size;
+    out_text(out, "{\"kind\": \"summary\""), put_summary(s, out), out_text(out, "}\n");
+    if (!out->error) return SOA_OK;
+    out->size = before;
+    return SOA_E_MEMORY;
+}
+
 soa_status view_scene_json(view_scene *s, app_out *out) {
     const soa_scenario *sc = s->from.scenario;
     const int drawn = view_body_count(s);
@@ -660,14 +682,8 @@ soa_status view_scene_json(view_scene *s, app_out *out) {
     put_number(out, "tick", s->from.world ? soa_world_tick_length(s->from.world) : 0);
     out_text(out, "},\n \"events\": [");
     put_events(s, out);
-    out_text(out, "],\n \"summary\": [");
-    for (int i = 0; i < s->summary_count; ++i) {
-        out_text(out, i ? ",\n  [" : "\n  ["), out_string(out, s->summary[i].name), out_text(out, ", ");
-        out_string(out, s->summary[i].value), out_char(out, ']');
-    }
-    out_text(out, "],\n \"notes\": [");
-    for (int i = 0; i < s->note_count; ++i) out_text(out, i ? ", " : ""), out_string(out, s->notes[i]);
     out_char(out, ']');
+    put_summary(s, out);
     put_scenario_text(s, out);
     put_key(out, "q"), out_vector(out, s->q ? s->q : &(double){0}, drawn ? (size_t)s->nq : 0);
     out_text(out, "}\n");

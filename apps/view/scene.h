@@ -40,9 +40,12 @@ const view_damage *view_scene_damage(const view_scene *scene);
 
 /* One row of the summary.  Texts are copied. */
 soa_status view_scene_add_summary(view_scene *scene, const char *name, const char *value);
+void view_scene_clear_summary(view_scene *scene);
 
 /* The scene, with the record as it is now. */
 soa_status view_scene_json(view_scene *scene, app_out *out);
+/* Its summary and notes alone, for those who have it already. */
+soa_status view_summary_json(const view_scene *scene, app_out *out);
 /* How many events the last one held: long lists are thinned out. */
 int64_t view_event_count(const view_scene *scene);
 /* Another record of the same world: a run begun anew. */

@@ -51,7 +51,7 @@ typedef struct view_client {
     view_message pending[PENDING];
     int pending_count;
     char error[260];
-    uint64_t errors_seen, frame_serial;
+    uint64_t errors_seen, summaries_seen, frame_serial;
     int record;
     int64_t events;        /* in the page's list */
     int64_t events_at;     /* of the record */
@@ -343,9 +343,14 @@ static int send_scene(view_server *s, view_client *c) {
     view_session_look(s->session, &s->state);
     start_message(&s->out);
     if (view_scene_json(scene, &s->out)) return -1;
-    c->has_scene = 1, c->want_state = 1;
+    c->has_scene = 1, c->want_state = 1, c->summaries_seen = s->state.summaries;
     c->events = view_event_count(scene), c->events_at = s->state.events, c->record = s->state.record;
     return send_message(c, &s->out, LWS_WRITE_TEXT);
+}
+static int send_summary(view_server *s, view_client *c) {
+    start_message(&s->out);
+    c->summaries_seen = s->state.summaries;
+    return view_summary_json(view_session_scene(s->session), &s->out) ? -1 : send_message(c, &s->out, LWS_WRITE_TEXT);
 }
 static int send_error(view_server *s, view_client *c) {
     start_message(&s->out);
@@ -420,6 +425,8 @@ static int on_writable(view_server *s, view_client *c) {
         bad = send_answer(s, c);
     else if (c->want_state)
         bad = send_state(s, c);
+    else if (c->summaries_seen != s->state.summaries)
+        bad = send_summary(s, c);
     else if (c->record != s->state.record || c->events_at < s->state.events)
         bad = send_events(s, c);
     else if (c->frame_serial < s->frame_serial && now() - c->framed >= 0.9 * frame_period)
@@ -427,8 +434,8 @@ static int on_writable(view_server *s, view_client *c) {
     else
         return 0;
     if (bad) return -1;
-    if (c->error[0] || c->closing || c->pending_count || c->want_state || c->record != s->state.record ||
-        c->events_at < s->state.events)
+    if (c->error[0] || c->closing || c->pending_count || c->want_state || c->summaries_seen != s->state.summaries ||
+        c->record != s->state.record || c->events_at < s->state.events)
         ask_to_write(c);
     return 0;
 }
@@ -458,8 +465,8 @@ static void look(view_server *s) {
             snprintf(c->error, sizeof c->error, "%.250s", x->error);
         }
         if (changed || ((x->playing || x->last != y->last) && t - c->stated >= state_period)) c->want_state = 1;
-        if (c->want_state || c->error[0] || c->frame_serial < s->frame_serial || c->events_at < x->events ||
-            c->record != x->record)
+        if (c->want_state || c->error[0] || c->summaries_seen != x->summaries || c->frame_serial < s->frame_serial ||
+            c->events_at < x->events || c->record != x->record)
             ask_to_write(c);
     }
 }

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ static const double ahead_most = 0.004;   /* s of real time that the run may be 
 static const double behind_most = 0.25;   /* s behind: then the clock starts anew                               */
 static const double flush_period = 0.03;  /* s between looks that the record allows others                      */
 static const double factor_period = 0.25; /* s over which the factor is measured                               */
+static const double summary_period = 1;   /* s between two summaries of a run that goes on                      */
 static const double pull_rate = 20, hold_rate = 20; /* rad/s of the springs                                     */
 
 struct view_session {
@@ -54,11 +56,16 @@ struct view_session {
     int contact_count;
     const char *phase;
     soa_log *new_log; /* taken over by the server at its next look */
+    soa_world_summary summary;
+    int summary_over;        /* it is that of the end */
+    uint64_t summary_serial; /* of the two above      */
 
     /* the server's */
     double *q_seen, *v_seen;
     soa_world_contact contacts_seen[CONTACTS];
     view_contact shown[CONTACTS];
+    uint64_t summary_seen, summaries;
+    int told_damage;
 
     /* the run's */
     soa_journal *journal;
@@ -71,7 +78,8 @@ struct view_session {
     soa_work *work;
     int playing, ended, reset, steps, record, leaving, dirty; /* dirty: ticks since the record was flushed */
     uint64_t tick;
-    double speed, anchor, t_anchor, flushed, factor_at, factor_t;
+    int unsummed; /* something has changed since the last summary */
+    double speed, anchor, t_anchor, flushed, summed, factor_at, factor_t;
     int said_over;
     int moved; /* by hand, and not yet in the record */
     char noted[160];
@@ -152,6 +160,16 @@ static void say(view_session *s, const char *text) {
 static void flush_record(view_session *s) {
     if (s->journal) soa_journal_flush(s->journal);
     s->flushed = now(), s->dirty = 0;
+}
+
+/* What `soa sim` would print of the run so far.  Costs about one evaluation of the forces. */
+static void sum_up(view_session *s) {
+    soa_world_summary summary;
+    s->summed = now(), s->unsummed = 0;
+    if (soa_world_summarise(s->world, &summary)) return;
+    pthread_mutex_lock(&s->lock);
+    s->summary = summary, s->summary_over = s->ended, ++s->summary_serial;
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* --- commands ------------------------------------------------------------------------------------------------------- */
@@ -362,6 +380,8 @@ static int hold(view_session *s) {
         const double due = s->speed > 0 ? s->anchor + (soa_world_time(s->world) - s->t_anchor) / s->speed : 0;
         const int waits = s->ended || (s->steps == 0 && (!s->playing || due > wall + ahead_most));
         if ((s->dirty && ((waits && !s->playing) || wall - s->flushed > flush_period)) || any) flush_record(s);
+        s->unsummed |= any;
+        if (s->unsummed && ((waits && !s->playing) || wall - s->summed > summary_period)) sum_up(s);
         if (any) wake(s);
         if (!waits) {
             if (s->moved) record_move(s);
@@ -383,7 +403,7 @@ static int hold(view_session *s) {
 }
 static int after_tick(void *user, soa_world *world) {
     view_session *s = user;
-    ++s->tick, s->dirty = 1;
+    ++s->tick, s->dirty = s->unsummed = 1;
     publish(s);
     const double end = s->how.until > 0 ? s->how.until : s->scenario.duration;
     const int is_last = soa_world_time(world) + 0.999 * soa_world_tick_length(world) > end;
@@ -407,6 +427,7 @@ static void begin_anew(view_session *s) {
         soa_journal_event(s->journal, s->start_events[i].t, s->start_events[i].kind, s->start_events[i].text);
     ++s->record;
     if (status) s->ended = 1;
+    s->unsummed = 1;
     pthread_mutex_lock(&s->lock);
     soa_log_close(s->new_log);
     s->new_log = log;
@@ -424,7 +445,7 @@ static void *simulate(void *user) {
             status = soa_world_run(s->world, s->journal, &how, &report);
             if (status) say(s, report.text[0] ? report.text : soa_status_text(status));
             if (!s->reset && !s->leaving) {
-                s->ended = 1, s->playing = s->steps = 0;
+                s->ended = s->unsummed = 1, s->playing = s->steps = 0;
                 close_record(s, !status);
                 publish(s), wake(s);
                 hold(s);
@@ -474,6 +495,16 @@ static soa_status open_live(view_session *s, soa_report *report) {
     return status;
 }
 
+/* What a page must be told of a record of which a part cannot be read. */
+static void tell_damage(view_session *s, const view_damage *damage) {
+    char text[160];
+    if (!damage->found || s->told_damage) return;
+    view_damage_text(damage, text);
+    view_scene_add_note(s->scene, text);
+    view_scene_add_summary(s->scene, "the record is", text);
+    s->told_damage = 1, ++s->summaries;
+}
+
 static soa_status open_replay(view_session *s, soa_report *report) {
     const soa_status status = view_replay_open(s->how.log, &s->replay, report);
     if (status) return status;
@@ -481,6 +512,11 @@ static soa_status open_replay(view_session *s, soa_report *report) {
     view_replay *r = &s->replay;
     view_summarise(r->scene, r->log, r->has_scenario ? &r->scenario : NULL, r->world, &ignored); /* or without it */
     s->log = s->replay.log, s->scene = s->replay.scene;
+    view_damage end = {0};
+    struct stat about;
+    view_damage_of_end(s->log, &end);
+    if (end.found && !stat(s->how.log, &about) && time(NULL) - about.st_mtime > 10)
+        tell_damage(s, &end); /* nobody writes */
     return SOA_OK;
 }
 
@@ -499,7 +535,7 @@ soa_status view_session_open(const view_session_options *options, view_session *
     if (!status) status = options->log ? open_replay(s, report) : open_live(s, report);
     s->state.live = !options->log;
     if (!status && s->state.live) {
-        publish(s);
+        publish(s), sum_up(s);
         s->has_thread = !pthread_create(&s->thread, NULL, simulate, s);
         if (!s->has_thread) status = fail(report, SOA_E_MEMORY, "the run's thread cannot be started");
     }
@@ -551,8 +587,11 @@ soa_log *view_session_log(view_session *s) {
 void view_session_look(view_session *s, view_session_state *state) {
     soa_log *fresh = NULL;
     soa_log_info info;
+    soa_world_summary summary;
     pthread_mutex_lock(&s->lock);
     *state = s->state;
+    const int new_summary = s->summary_serial != s->summary_seen, over = s->summary_over;
+    s->summary_seen = s->summary_serial, summary = s->summary;
     snprintf(state->phase, sizeof state->phase, "%s", s->phase ? s->phase : "");
     fresh = s->new_log, s->new_log = NULL;
     pthread_mutex_unlock(&s->lock);
@@ -561,6 +600,8 @@ void view_session_look(view_session *s, view_session_state *state) {
         soa_log_close(s->log);
         s->log = fresh;
     }
+    if (new_summary) view_summarise_run(s->scene, &s->scenario, &summary, over), ++s->summaries;
+    state->summaries = s->summaries;
     soa_log_get(s->log, &info);
     if (!info.complete && !soa_log_refresh(s->log, NULL, NULL)) soa_log_get(s->log, &info);
     if (!s->state.live) state->t = isfinite(info.last) ? info.last : 0, state->ended = info.complete;
@@ -618,6 +659,7 @@ soa_status view_session_answer(view_session *s, const view_message *m, app_out *
     view_session_state state;
     view_session_look(s, &state);
     uint64_t newest = 0;
+    soa_status status;
     *report = (soa_report){.body = -1};
     switch (m->what) {
     case VIEW_FRAME:
@@ -625,9 +667,14 @@ soa_status view_session_answer(view_session *s, const view_message *m, app_out *
         if (s->state.live && m->t >= state.t && view_session_frame(s, m->id, &newest, out) == 1) return SOA_OK;
         return view_frame_of_log(s->scene, m->id, m->t, out, report);
     case VIEW_OVERVIEW:
-        return view_overview(s->scene, m->id, m->signals, m->signal_count, m->t0, m->t1, m->columns, out, report);
+        status = view_overview(s->scene, m->id, m->signals, m->signal_count, m->t0, m->t1, m->columns, out, report);
+        break;
     case VIEW_SAMPLES:
-        return view_samples(s->scene, m->id, m->signals, m->signal_count, m->t0, m->t1, VIEW_VALUES_MOST, out, report);
+        status =
+            view_samples(s->scene, m->id, m->signals, m->signal_count, m->t0, m->t1, VIEW_VALUES_MOST, out, report);
+        break;
     default: return fail(report, SOA_E_ARGUMENT, "not a question");
     }
+    tell_damage(s, view_scene_damage(s->scene)); /* what was met on the way */
+    return status;
 }

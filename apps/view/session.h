@@ -47,6 +47,7 @@ typedef struct view_session_state {
     uint64_t done;           /* commands carried out: states after them are news       */
     uint64_t tick;           /* ticks made since the session began, also over resets   */
     uint64_t errors;         /* grows with every one                                   */
+    uint64_t summaries;      /* grows whenever the scene's summary or notes change     */
     char error[256], phase[64];
 } view_session_state;
 /* How it stands; takes notice of what the record has got since. */

@@ -1,5 +1,5 @@
-/* summary.c  the table of a run: from the state at the log's last checkpoint, as `soa sim` sums it up; what the log has
- * besides, its phases and events and how far signals went. */
+/* summary.c  the table of a run: of a live one as it stands, of a log from the state at its last checkpoint, as `soa sim`
+ * sums it up; what the log has besides, its phases and events and how far signals went. */
 #include "replay.h"
 
 #include <math.h>
@@ -22,17 +22,20 @@ static void row(table *t, const char *name, const char *format, ...) {
     if (!t->status) t->status = view_scene_add_summary(t->scene, name, value);
 }
 
-static void from_world(table *t, const soa_scenario *sc, const soa_world_summary *s) {
+/* over: the run has come to its end, where what is held is judged. */
+static void from_world(table *t, const soa_scenario *sc, const soa_world_summary *s, int over) {
     if (s->judged) {
         char name[120];
         snprintf(name, sizeof name, "%.100s held", sc->success.object);
-        row(t, name, "%s", s->held ? "yes" : "no");
-        row(t, "worst error while holding", "%.3g mm, %.3g deg", 1e3 * s->position_error_m, s->attitude_error_deg);
+        row(t, name, "%s", !over ? "judged at the end" : s->held ? "yes" : "no");
+        if (over || isfinite(s->position_error_m)) /* in the beginning there may be no goal */
+            row(t, over ? "worst error while holding" : "off its goal by", "%.3g mm, %.3g deg",
+                1e3 * s->position_error_m, s->attitude_error_deg);
         row(t, "internal force", "%.3g N (%.3g to %.3g N)", s->internal_force_N, s->internal_force_least,
             s->internal_force_most);
         if (s->finger_count)
-            row(t, "fingers", "%d of %d lost, %d slipped (%.2g mm at most)", s->fingers_lost, s->finger_count,
-                s->fingers_slipped, 1e3 * s->slip_worst_m);
+            row(t, "fingers", "%d of %d %s, %d slipped (%.2g mm at most)", s->fingers_lost, s->finger_count,
+                over ? "lost" : "lost or not there yet", s->fingers_slipped, 1e3 * s->slip_worst_m);
     }
     if (s->touches) row(t, "contacts", "%lld touches, %lld releases, %lld slips", s->touches, s->releases, s->slips);
     row(t, "energy", "kinetic %.4g J, potential %.4g J, in contacts %.3g J", s->kinetic, s->potential, s->stored);
@@ -113,7 +116,7 @@ soa_status view_summarise(view_scene *scene, soa_log *log, const soa_scenario *s
     if (world && scenario && !soa_log_checkpoint(log, &at, &blob, &size, NULL) && blob &&
         !soa_world_restore(world, blob, size) && !soa_world_summarise(world, &s)) {
         if (at < last - 1e-9) row(&t, "figures below", "up to the last checkpoint, %.6g s", at);
-        from_world(&t, scenario, &s), told = 1;
+        from_world(&t, scenario, &s, 1), told = 1;
     }
     free(blob);
     if (!told) {
@@ -130,5 +133,13 @@ soa_status view_summarise(view_scene *scene, soa_log *log, const soa_scenario *s
         *report = (soa_report){.status = t.status, .body = -1};
         snprintf(report->text, sizeof report->text, "%s", soa_status_text(t.status));
     }
+    return t.status;
+}
+
+soa_status view_summarise_run(view_scene *scene, const soa_scenario *scenario, const soa_world_summary *s, int over) {
+    table t = {scene, SOA_OK};
+    view_scene_clear_summary(scene);
+    row(&t, "run", "%.6g s%s%s%s", s->t, over ? ", ended" : " so far", *s->phase ? ", in phase " : "", s->phase);
+    from_world(&t, scenario, s, over);
     return t.status;
 }

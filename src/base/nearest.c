@@ -30,18 +30,17 @@ static int edit_distance(const char *a, const char *b) {
 }
 
 soai_nearest soai_nearest_to(const char *word) {
-    int length = (int)strlen(word);
-    return (soai_nearest){word, NULL, 1 + (length + 2) / 3}; /* this far is no resemblance */
+    return (soai_nearest){word, NULL, WORD_MAX};
 }
 
+/* Near: as many changes as a third of the longer name, or one; or begun well and not finished. */
 void soai_nearest_try(soai_nearest *search, const char *candidate) {
-    size_t length = strlen(search->word);
-    if (length == 0 || length > WORD_MAX || strlen(candidate) > WORD_MAX) return;
-    int distance = strncmp(search->word, candidate, length) == 0 ? 1 : edit_distance(search->word, candidate);
-    if (distance < search->distance && distance < (int)(length > strlen(candidate) ? length : strlen(candidate))) {
-        search->distance = distance;
-        search->best = candidate;
-    }
+    const size_t length = strlen(search->word), other = strlen(candidate), longer = length > other ? length : other;
+    if (length == 0 || longer > WORD_MAX) return;
+    const int begun = length > 2 && strncmp(search->word, candidate, length) == 0;
+    const int distance = begun ? 1 : edit_distance(search->word, candidate), most = longer < 6 ? 1 : (int)longer / 3;
+    if (distance <= most && distance < search->distance && distance < (int)longer)
+        search->distance = distance, search->best = candidate;
 }
 
 const char *soai_nearest_hint(const soai_nearest *search, char hint[SOAI_HINT]) {

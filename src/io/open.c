@@ -49,8 +49,9 @@ soa_status soa_model_open_closed(const char *spec, const soa_read_options *optio
         int reason = errno;
         if (reason != ENOENT || looks_like_file(spec))
             return fail(report, SOA_E_FILE, "%.150s: %s", spec, strerror(reason));
-        return fail(report, SOA_E_NAME, "\"%.100s\" is neither a file nor a shipped model; did you mean \"%s\"?", spec,
-                    soai_stock_nearest(spec));
+        char hint[SOAI_HINT];
+        return fail(report, SOA_E_NAME, "\"%.100s\" is neither a file nor a shipped model%s", spec,
+                    soai_stock_hint(spec, hint));
     }
     if (S_ISDIR(about.st_mode)) return fail(report, SOA_E_FILE, "%.150s is a directory, not a model file", spec);
 

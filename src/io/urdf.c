@@ -372,39 +372,10 @@ int soai_urdf_find(const soai_urdf_name *names, int count, const char *name) {
     return low < count && strcmp(names[low].name, name) == 0 ? names[low].index : -1;
 }
 
-static int lower(char c) {
-    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
-/* Levenshtein distance, capitals ignored. */
-static int distance(const char *a, size_t a_length, const char *b, size_t b_length) {
-    int row[33];
-    for (size_t j = 0; j <= b_length; ++j) row[j] = (int)j;
-    for (size_t i = 1; i <= a_length; ++i) {
-        int diagonal = row[0];
-        row[0] = (int)i;
-        for (size_t j = 1; j <= b_length; ++j) {
-            int change = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
-            int skip = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = change < skip ? change : skip;
-        }
-    }
-    return row[b_length];
-}
-
 const char *soai_urdf_nearest(const char *word, const char *const *words) {
-    size_t length = strlen(word);
-    const char *nearest = NULL;
-    int least = 3;
-    if (length == 0 || length > 32) return NULL;
-    for (; *words != NULL; ++words) {
-        size_t other = strlen(*words);
-        if (other > 32) continue;
-        int d = distance(word, length, *words, other);
-        if (d < least && 2 * (size_t)d < other + (other < 3)) least = d, nearest = *words;
-    }
-    return nearest;
+    soai_nearest search = soai_nearest_to(word);
+    for (; *words != NULL; ++words) soai_nearest_try(&search, *words);
+    return search.best;
 }
 
 /* --- links and joints ------------------------------------------------------------------------------------------ */

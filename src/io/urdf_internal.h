@@ -12,6 +12,7 @@
 
 #include <libxml/tree.h>
 
+#include "../base/nearest.h"
 #include "soa/io.h"
 
 #define SOAI_URDF_SHOWN 48 /* characters of a foreign text shown in a message */
@@ -130,7 +131,7 @@ bool soai_urdf_numbers(soai_urdf *u, const xmlNode *node, const char *name, doub
 soa_frame soai_urdf_origin(soai_urdf *u, const xmlNode *node);
 /* Index of the first of that name, or -1. */
 int soai_urdf_find(const soai_urdf_name *names, int count, const char *name);
-/* Word of the NULL-ended list nearest to `word`, or NULL if none is near (two slips at most). */
+/* Word of the NULL-ended list nearest to `word`, or NULL if none is near. */
 const char *soai_urdf_nearest(const char *word, const char *const *words);
 bool soai_urdf_one_dof(soa_joint_type type);
 /* xmlMalloc of at least one element. */

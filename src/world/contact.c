@@ -443,19 +443,24 @@ soa_status soai_contact_evaluate(soa_world *w, double time, const double *y) {
 /* --- after a step ------------------------------------------------------------------------------------------------- */
 /* Touches of the state just reached take their slots; springs are shortened to what friction holds. */
 void soai_contact_keep(soa_world *w, double t, double *y) {
+    enum { MET = 1, SLID = 2, SLIDES = 4 }; /* of a meeting: touches now; a point of it slid before, slides now */
     soai_stats *stats = &w->state->stats;
-    for (int k = 0; k < w->slot_count; ++k) w->next_slot[k] = 0; /* 1: stays */
+    for (int k = 0; k < w->slot_count; ++k) {
+        w->next_slot[k] = 0; /* 1: stays */
+        if (w->slots[k].meeting >= 0 && w->slots[k].sliding) w->met[w->slots[k].meeting] = SLID;
+    }
     for (int i = 0; i < w->touch_count; ++i) {
         if (w->touch[i].slot >= 0) w->next_slot[w->touch[i].slot] = 1;
-        w->met[w->touch[i].meeting] = 1;
+        w->met[w->touch[i].meeting] |= MET;
     }
     for (int k = 0; k < w->slot_count; ++k) {
         soai_slot *slot = &w->slots[k];
         if (slot->meeting < 0 || w->next_slot[k]) continue;
         const soai_meeting *m = &w->meetings[slot->meeting];
-        if (!w->met[slot->meeting] && w->first_slot[slot->meeting] >= 0) {
+        if (!(w->met[slot->meeting] & MET) && w->first_slot[slot->meeting] >= 0) {
             ++stats->releases;
             w->first_slot[slot->meeting] = -1; /* said once */
+            w->met[slot->meeting] = 0;
             soai_event(w, t, "release", "%s %s", w->solids[m->a].name, w->solids[m->b].name);
         }
         *slot = (soai_slot){.meeting = -1};
@@ -466,7 +471,6 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         soai_touch *now = &w->touch[i];
         const soai_meeting *m = &w->meetings[now->meeting];
         const soa_contact_pair *law = &w->scenario->contacts[m->law];
-        w->met[now->meeting] = 0;
         if (now->slot < 0) {
             while (free_slot < w->slot_count && w->slots[free_slot].meeting >= 0) ++free_slot;
             if (free_slot == w->slot_count) continue; /* touch_at refuses more points than slots */
@@ -478,7 +482,8 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
             if (w->first_slot[now->meeting] < 0) {
                 w->first_slot[now->meeting] = now->slot;
                 ++stats->touches;
-                soai_event(w, t, "touch", "%s %s %.6g m/s", w->solids[m->a].name, w->solids[m->b].name, now->rate);
+                soai_event(w, t, "touch", "%s %s %.6g m/s", w->solids[m->a].name, w->solids[m->b].name,
+                           now->rate + 0.0); /* never -0 */
             }
         }
         soai_slot *slot = &w->slots[now->slot];
@@ -500,12 +505,17 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         if (length > most) slot->slipped += length - most;
         slot->slipped += now->slip_rate * (t - slot->t);
         slot->t = t;
-        const int sliding = length > 0 && k * length >= 0.99 * now->bound && now->slip_rate > 0;
-        if (sliding != slot->sliding) {
-            slot->sliding = sliding;
-            stats->slips += sliding;
-            soai_event(w, t, sliding ? "slip" : "stick", "%s %s", w->solids[m->a].name, w->solids[m->b].name);
-        }
+        slot->sliding = length > 0 && k * length >= 0.99 * now->bound && now->slip_rate > 0;
+        if (slot->sliding) w->met[now->meeting] |= SLIDES;
+    }
+    for (int i = 0; i < w->touch_count;
+         ++i) { /* two shapes slip when the first point slides, stick when the last one stops */
+        const soai_meeting *m = &w->meetings[w->touch[i].meeting];
+        const int about = w->met[w->touch[i].meeting], slides = (about & SLIDES) != 0;
+        w->met[w->touch[i].meeting] = 0; /* said once */
+        if (slides == ((about & SLID) != 0)) continue;
+        stats->slips += slides;
+        soai_event(w, t, slides ? "slip" : "stick", "%s %s", w->solids[m->a].name, w->solids[m->b].name);
     }
     w->state->kept = t;
     soai_contact_index(w);

@@ -395,6 +395,7 @@ soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *opti
         w.side = side_name(options->table, options->rank);
         s = w.side ? read_sides(&w, &good) : SOA_E_MEMORY;
     }
+    s = exchange(&w, s); /* all have looked before anyone writes: a fresh side file is no stopped sweep's */
     if (!s && options->table) s = open_side(&w, good);
     w.status = s = exchange(&w, s); /* all meet, whoever failed too: nobody is left waiting */
     int turn = 0;

@@ -703,8 +703,10 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
     soa_status s = soa_energy(w->model, w->work, w->y, w->y + w->at_v, &out->kinetic, &out->potential);
     const int looked = soai_peek(w) == SOA_OK; /* after a failed tick the state may be beyond what there is to see */
     for (int i = 0; i < w->touch_count; ++i) out->stored += w->touch[i].stored;
-    out->supplied = ledger[SOAI_SUPPLIED], out->viscous = ledger[SOAI_VISCOUS], out->rubbed = ledger[SOAI_RUBBED];
-    out->stopped = ledger[SOAI_STOPPED], out->contact = ledger[SOAI_CONTACT], out->disturbed = ledger[SOAI_DISTURBED];
+    out->supplied = ledger[SOAI_SUPPLIED] + 0.0; /* never -0: people read these */
+    out->viscous = ledger[SOAI_VISCOUS] + 0.0, out->rubbed = ledger[SOAI_RUBBED] + 0.0;
+    out->stopped = ledger[SOAI_STOPPED] + 0.0, out->contact = ledger[SOAI_CONTACT] + 0.0;
+    out->disturbed = ledger[SOAI_DISTURBED] + 0.0;
     out->energy_error_rel = st->energy_scale > 0 ? st->balance_worst / st->energy_scale : 0;
     out->contact_created = st->created_worst;
     out->is_free = w->is_free;

@@ -52,6 +52,7 @@ class App {
       frame: (f) => this.onFrame(f),
       state: (s) => this.onState(s),
       events: (from, list) => this.onEvents(from, list),
+      summary: (rows, notes) => this.onSummary(rows, notes),
       connection: (up, why) => this.onConnection(up, why),
       error: (text) => toast(text),
     });
@@ -68,6 +69,7 @@ class App {
       this.eventsChanged();
       this.plots.refresh();
       void this.findPhases();
+      this.onSummary(scene.summary, scene.notes);
       if (!scene.live) this.seek(this.t);
       return;
     }
@@ -531,21 +533,40 @@ class App {
       if (jointed) this.makeJoints(add('joints', 'Joints'));
     }
     this.makeEvents(add('events', 'Events'));
-    const notes = scene.notes.length ? el('div', { class: 'notelist' }, el('h2', {}, 'Notes'), el('ul', {}, ...scene.notes.map((n) => el('li', {}, n)))) : null;
-    if (scene.summary.length) {
-      add('summary', 'Summary').append(el('table', { class: 'summary' }, el('tbody', {}, ...scene.summary.map(([a, b]) => el('tr', {}, el('th', { scope: 'row' }, a), el('td', {}, b))))), ...(notes ? [notes] : []));
+    if (scene.summary.length || scene.notes.length) {
+      add('summary', 'Summary').append(el('table', { class: 'summary' }, el('tbody', { id: 'rows' })), el('div', { id: 'notelist', class: 'notelist' }, el('h2', {}, 'Notes'), el('ul', {})));
+      this.onSummary(scene.summary, scene.notes, true);
     }
-    if (scene.scenario || scene.text || (notes && !scene.summary.length))
-      add('scenario', 'Scenario').append(...(notes && !scene.summary.length ? [notes] : []), el('div', { class: 'scenario' }, el('p', {}, scene.text),
+    if (scene.scenario || scene.text)
+      add('scenario', 'Scenario').append(el('div', { class: 'scenario' }, el('p', {}, scene.text),
         scene.scenario ? el('details', { open: true }, el('summary', {}, 'The scenario as it was run'), el('pre', {}, scene.scenario)) : null));
-    if (notes) this.showNotes(scene.summary.length ? 'summary' : 'scenario');
     this.splitter();
   }
+  /** Rows and notes of a summary, also of one that changes while it is looked at: only what differs is written. */
+  private onSummary(rows: Scene['summary'], notes: string[], first = false): void {
+    const body = document.getElementById('rows');
+    if (!body) return;
+    while (body.children.length > rows.length) body.lastElementChild!.remove();
+    rows.forEach((row, i) => {
+      if (i >= body.children.length) body.append(el('tr', {}, el('th', { scope: 'row' }), el('td', {})));
+      row.forEach((text, k) => {
+        const cell = body.children[i].children[k];
+        if (cell.textContent !== text) cell.textContent = text;
+      });
+    });
+    const fresh = first ? notes[0] : notes.find((n) => !this.scene.notes.includes(n));
+    if (!first && !fresh) return;
+    this.scene.notes = notes;
+    byId('notelist').hidden = !notes.length;
+    byId('notelist').querySelector('ul')!.replaceChildren(...notes.map((n) => el('li', {}, n)));
+    if (fresh) this.showNote(fresh);
+  }
   /** What could not be shown, in one line over the 3-D view until it is closed; all of it is in a list. */
-  private showNotes(tab: string): void {
+  private showNote(note: string): void {
     const { notes } = this.scene;
-    const line = el('div', { class: 'noterow' }, el('div', { id: 'notes', role: 'status' }, el('span', { title: notes[0] }, notes[0]),
-      el('button', { type: 'button', class: 'small', click: () => this.showTab(tab) }, notes.length > 1 ? `all ${notes.length} notes` : 'notes'),
+    document.querySelector('.noterow')?.remove();
+    const line = el('div', { class: 'noterow' }, el('div', { id: 'notes', role: 'status' }, el('span', { title: note }, note),
+      el('button', { type: 'button', class: 'small', click: () => this.showTab('summary') }, notes.length > 1 ? `all ${notes.length} notes` : 'notes'),
       iconButton('close', 'close the note', () => line.remove())));
     (document.querySelector('.tools3:not([hidden])') ?? byId('view3')).append(line);
   }

@@ -148,6 +148,13 @@ export function readEvents(x: unknown): Event[] {
   return objects(x).map((e) => ({ t: num(e.t), kind: str(e.kind), text: str(e.text) }));
 }
 
+export function readRows(x: unknown): Scene['summary'] {
+  return list(x).filter((r): r is unknown[] => Array.isArray(r) && r.length >= 2).map((r) => [String(r[0]), String(r[1])]);
+}
+export function readNotes(x: unknown): string[] {
+  return list(x).filter((n): n is string => typeof n === 'string' && n !== '');
+}
+
 export function readScene(x: unknown): Scene {
   if (!isObject(x) || x.kind !== 'scene') throw new Error('this is not a scene');
   if (num(x.version, 1) !== 1) throw new Error(`scene of version ${String(x.version)}: this page reads version 1`);
@@ -180,9 +187,7 @@ export function readScene(x: unknown): Scene {
     phases: list(x.phases).map((p) => str(p, '?')),
     time: { first, last: Math.max(first, num(time.last, first)), samples: num(time.samples), tick: num(time.tick) },
     events: readEvents(x.events),
-    summary: list(x.summary).filter((r): r is unknown[] => Array.isArray(r) && r.length >= 2)
-      .map((r) => [String(r[0]), String(r[1])] as [string, string]),
-    notes: list(x.notes).filter((n): n is string => typeof n === 'string' && n !== ''),
+    summary: readRows(x.summary), notes: readNotes(x.notes),
     scenario: str(x.scenario), q: list(x.q).map((v) => num(v)),
   };
 }

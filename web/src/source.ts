@@ -2,7 +2,7 @@
 // other end of a WebSocket.  Both give curves for a stretch of time, and frames, one on its way at a time: the newest
 // wish wins, and older ones that have not left yet are dropped.
 import {
-  KIND_FRAME, KIND_OVERVIEW, KIND_SAMPLES, kindOf, readEvents, readFrame, readOverview, readSamples, readScene, readState,
+  KIND_FRAME, KIND_OVERVIEW, KIND_SAMPLES, kindOf, readEvents, readFrame, readNotes, readOverview, readRows, readSamples, readScene, readState,
   type Event, type Frame, type Overview, type Samples, type Scene, type State,
 } from './protocol';
 
@@ -19,6 +19,7 @@ export interface Handlers {
   frame(frame: Frame): void;
   state(state: State): void;
   events(from: number, list: Event[]): void;
+  summary(rows: Scene['summary'], notes: string[]): void;
   connection(up: boolean, why: string): void;
   error(text: string): void;
 }
@@ -366,6 +367,9 @@ export class SocketSource implements Source {
       }
       case 'events':
         this.handlers.events(typeof x.from === 'number' ? x.from : 0, readEvents(x.list));
+        break;
+      case 'summary':
+        this.handlers.summary(readRows(x.summary), readNotes(x.notes));
         break;
       case 'error':
         this.frameId = 0; // whatever was asked is not answered any more

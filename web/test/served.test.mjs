@@ -3,7 +3,7 @@
 //   SCREENSHOTS  directory for pictures
 //   LOG          a record to be played back
 // Ends with 77 and "SKIPPED: why" where Chromium is missing.
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { check, complaints, count, launch, view } from './browser.mjs';
 
@@ -76,6 +76,14 @@ check('reset', await until(p, () => window.soa.probe().t === 0));
 await p.locator('#speed').selectOption('2');
 await p.locator('#play').click();
 check('it goes on after a reset', await until(p, () => window.soa.probe().t > 1));
+await p.locator('#tab-summary').click();
+const run = () => document.querySelector('#rows td').textContent;
+const then = await p.evaluate(run);
+check('a summary of the run so far', then.includes('so far') && (await p.locator('#rows').textContent()).includes('energy balance'), then);
+check('which goes on with it', await until(p, (then) => document.querySelector('#rows td').textContent !== then, then));
+check('without notes', !(await p.locator('#notelist').isVisible()));
+await shoot(p, 'served-summary');
+await p.locator('#tab-plots').click();
 const band = await p.locator('#timeline').boundingBox();
 await p.mouse.click(band.x + band.width * 0.3, band.y + 25);
 check('looking back while it goes on', await until(p, () => {
@@ -118,7 +126,21 @@ if (record) {
   await p.locator('#play').click();
   check('a record is played', await until(p, (t) => window.soa.probe().frameTime > t + 0.2 || window.soa.probe().frameTime < t, a.frameTime));
   await shoot(p, 'served-record');
+  check('a good record has no notes', (await p.locator('#notes').count()) === 0);
   check('no complaints of the browser', p.complaints.length === 0, p.complaints);
+  await p.close();
+  check('it ends well', (await server.end()) === 0);
+
+  const bytes = readFileSync(record);
+  bytes[bytes.length >> 1] ^= 255;
+  writeFileSync(`${record}.damaged`, bytes);
+  server = await serve(`${record}.damaged`);
+  p = await open(server.url);
+  check('of a damaged one the page says so', await until(p, () => /damaged at byte \d+: nothing is shown after t = /.test(document.querySelector('#notes')?.textContent ?? '')));
+  await p.locator('#notes button.small').click();
+  check('also in the summary', /the record is.*damaged at byte/.test(await p.locator('#panel-summary').textContent()));
+  check('and in the list', (await p.locator('#notelist li').count()) === 1 && (await p.locator('#notelist').isVisible()));
+  await shoot(p, 'served-damaged');
   await p.close();
   check('it ends well', (await server.end()) === 0);
 }

@@ -1,0 +1,63 @@
+/* kind.c  what a file or a name stands for, so that a command given the wrong thing says what it is and who takes it. */
+#include "app.h"
+
+#include "soa/scenario.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+static int ends_with(const char *text, const char *end) {
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+int app_is_stock_model(const char *spec) {
+    const char *name;
+    for (int i = 0; (name = soa_stock_name(i)); ++i) {
+        const size_t stem = strcspn(name, ":");
+        if (strcspn(spec, ":") == stem && !strncmp(name, spec, stem)) return 1;
+    }
+    return 0;
+}
+
+app_kind app_kind_of(const char *spec, const char **what) {
+    static const char journal[] = "\x89SOAJNL\n", saved[] = "soamodel";
+    struct stat about;
+    if (stat(spec, &about)) {
+        if (soa_stock_scenario_text(spec)) return *what = "a shipped scenario", APP_SCENARIO;
+        if (app_is_stock_model(spec)) return *what = "a shipped model", APP_MODEL;
+        return APP_UNKNOWN;
+    }
+    FILE *file = S_ISREG(about.st_mode) ? fopen(spec, "rb") : NULL; /* a pipe would be read only once */
+    char head[64] = "";
+    if (!file) return APP_UNKNOWN;
+    head[fread(head, 1, sizeof head - 1, file)] = 0;
+    fclose(file);
+    if (!memcmp(head, journal, 8)) return *what = "the record of a run", APP_JOURNAL;
+    if (!memcmp(head, saved, 8)) return *what = "a saved model", APP_MODEL;
+    const char *text = head + (memcmp(head, "\xef\xbb\xbf", 3) ? 0 : 3);
+    text += strspn(text, " \t\r\n");
+    if (!strncasecmp(text, "<!doctype html", 14) || !strncasecmp(text, "<html", 5))
+        return *what = "a page of HTML", APP_PAGE;
+    if (*text == '<') return *what = "a model (URDF)", APP_MODEL;
+    if (ends_with(spec, ".yaml") || ends_with(spec, ".yml")) return *what = "a scenario", APP_SCENARIO;
+    return APP_UNKNOWN;
+}
+
+int app_refuse_others(const app_command *command, const char *spec, app_kind wanted) {
+    static const char *const takers[] = {
+        [APP_JOURNAL] = "soa view, report, plot and export take it, and soa sim --resume goes on with it",
+        [APP_SCENARIO] = "soa sim, sweep and view take it",
+        [APP_MODEL] = "soa info, compute, drop, view and others take it",
+        [APP_PAGE] = "a browser opens it",
+    };
+    if (wanted == APP_MODEL && app_is_stock_model(spec)) return APP_OK; /* whatever else is called so */
+    const char *what = "";
+    const app_kind kind = app_kind_of(spec, &what);
+    if (kind == APP_UNKNOWN || kind == wanted) return APP_OK;
+    if (kind == APP_SCENARIO && wanted == APP_JOURNAL)
+        return app_fail(command, "%s is %s, not a record; %s, and soa sim %s -o run.soalog makes a record of it", spec,
+                        what, takers[kind], spec);
+    return app_fail(command, "%s is %s; %s", spec, what, takers[kind]);
+}
