@@ -164,7 +164,7 @@ class App {
     const grew = s.last !== this.last || s.first !== this.first || again;
     this.span(s.first, s.last);
     if (this.scene.live) {
-      if (this.following && s.last < this.t) this.t = s.last;
+      if (this.following && s.t < this.t) this.t = s.t; // begun again; the record may end before the run
       if (s.speed !== this.speed && document.activeElement !== byId('speed')) this.setSpeed(s.speed, false);
       byId('factor').textContent = s.playing && s.factor > 0 ? `${s.factor.toPrecision(2)}× real time` : s.ended ? 'ended' : '';
     }
