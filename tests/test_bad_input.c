@@ -761,6 +761,68 @@ static void singular_in_one_state(void **state) {
     soa_batch_free(b), soa_work_free(w), soa_model_free(m);
 }
 
+/* More joints than the heavy body beyond them can resist: no state has an answer, and none may be made of rounding
+ * errors.  Seven turns under one body; a massless free body that carries an arm of one joint, or of two. */
+static void too_many_joints(void **state) {
+    (void)state;
+    enum { MOST = 8, TRIES = 40 };
+    for (int which = 0; which < 4; which++) {
+        const int n = which == 0 ? 7 : which == 1 ? 2 : 3, base = which == 0 || which == 3 ? SOA_REVOLUTE : SOA_FREE;
+        soa_body_def bodies[MOST];
+        for (int i = 0; i < n; i++) {
+            bodies[i] = soa_body_default(NULL, i, i ? SOA_REVOLUTE : (soa_joint_type)base);
+            static const char *const name[] = {"a", "b", "c", "d", "e", "f", "g"};
+            bodies[i].name = name[i];
+            for (int k = 0; k < 3; k++)
+                bodies[i].joint.axis[k] = cos(3 * i + k), bodies[i].placement.p[k] = sin(i + 2 * k);
+        }
+        if (which == 3) bodies[1].joint = soa_body_default("b", 1, SOA_SPHERICAL).joint; /* five of six: well */
+        for (int i = which == 2 ? 1 : n - 1; i < n; i++) {
+            bodies[i].mass = 2;
+            for (int k = 0; k < 3; k++) bodies[i].com[k] = 0.1 * k, bodies[i].inertia[k] = 0.3 + 0.05 * k;
+        }
+        soa_model_def def = soa_model_default("too many joints", bodies, n);
+        const soa_model *m;
+        OK(soa_model_create(&def, &m, NULL));
+        soa_work *w;
+        soa_batch *b;
+        OK(soa_work_create(m, &w)), OK(soa_batch_create(m, &b));
+        double q[16], tau[16], qdd[16], Minv[256];
+        for (int t = 0; t < TRIES; t++) {
+            soa_neutral(m, q);
+            for (int j = 0; j < soa_nq(m); j++) q[j] += sin(1.7 * t + j);
+            soa_normalize(m, q);
+            for (int j = 0; j < soa_nv(m); j++) tau[j] = cos(t + j);
+            const soa_status wanted = which == 3 ? SOA_OK : SOA_E_HINGE_SINGULAR; /* the count is not too strict */
+            expect("aba", "too many joints", soa_aba(m, w, q, tau, tau, NULL, 0, qdd), wanted);
+            if (wanted) assert_int_equal(soa_work_body(w), 1);
+            expect("minv", "too many joints", soa_minv(m, w, q, Minv), wanted);
+            expect("aba_batch", "too many joints", soa_aba_batch(m, b, 1, q, tau, tau, NULL, qdd), wanted);
+            expect("rnea", "too many joints", soa_rnea(m, w, q, tau, tau, NULL, 0, qdd), SOA_OK);
+        }
+        soa_batch_free(b), soa_work_free(w), soa_model_free(m);
+    }
+}
+/* A massless ball joint with its neighbour's axis in one line of turns: not a matter of counting, D itself shows it. */
+static void ball_and_turn(void **state) {
+    (void)state;
+    soa_body_def bodies[2] = {soa_body_default("ball", 0, SOA_SPHERICAL), soa_body_default("arm", 1, SOA_REVOLUTE)};
+    for (int k = 0; k < 3; k++) bodies[1].com[k] = 0.3 - 0.1 * k, bodies[1].inertia[k] = 0.3 + 0.05 * k;
+    bodies[1].mass = 2;
+    soa_model_def def = soa_model_default("ball and turn", bodies, 2);
+    const soa_model *m;
+    OK(soa_model_create(&def, &m, NULL));
+    soa_work *w;
+    OK(soa_work_create(m, &w));
+    double q[5], tau[4] = {1, 2, 3, 4}, qdd[4];
+    for (int t = 0; t < 200; t++) { /* four turns about one point */
+        for (int j = 0; j < 5; j++) q[j] = sin(1.7 * t + j);
+        soa_normalize(m, q);
+        expect("aba", "ball and turn", soa_aba(m, w, q, tau, tau, NULL, 0, qdd), SOA_E_HINGE_SINGULAR);
+    }
+    soa_work_free(w), soa_model_free(m);
+}
+
 /* --- definitions --------------------------------------------------------------------------------------------------- */
 
 typedef struct bad_definition {
@@ -1148,12 +1210,13 @@ static void out_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(not_finite),    cmocka_unit_test(quaternions),
-                                       cmocka_unit_test(arguments),     cmocka_unit_test(wrenches),
-                                       cmocka_unit_test(readers),       cmocka_unit_test(manifold),
-                                       cmocka_unit_test(batches),       cmocka_unit_test(single_precision),
-                                       cmocka_unit_test(massless_tips), cmocka_unit_test(singular_in_one_state),
-                                       cmocka_unit_test(definitions),   cmocka_unit_test(memory_and_pointers),
-                                       cmocka_unit_test(empty_model),   cmocka_unit_test(out_of_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(not_finite),      cmocka_unit_test(quaternions),
+                                       cmocka_unit_test(arguments),       cmocka_unit_test(wrenches),
+                                       cmocka_unit_test(readers),         cmocka_unit_test(manifold),
+                                       cmocka_unit_test(batches),         cmocka_unit_test(single_precision),
+                                       cmocka_unit_test(massless_tips),   cmocka_unit_test(singular_in_one_state),
+                                       cmocka_unit_test(too_many_joints), cmocka_unit_test(ball_and_turn),
+                                       cmocka_unit_test(definitions),     cmocka_unit_test(memory_and_pointers),
+                                       cmocka_unit_test(empty_model),     cmocka_unit_test(out_of_memory)};
     return cmocka_run_group_tests_name("bad_input", tests, NULL, NULL);
 }

@@ -982,6 +982,11 @@ static void test_lint_tree(void **state) {
         "j", "revolute", "a", "b", AXIS LIMIT) JOINT("k", "revolute", "b", "c", "<axis xyz='1 0 0'/>" LIMIT));
     assert_int_equal(lint_(inner, "massless-tip", __LINE__).times, 0);
     remarks(inner, "missing-inertial", 3, "joint 'j'");
+    assert_int_equal(lint_(inner, "hinge-singular", __LINE__).times, 0);
+    /* Two joints about one line with nothing between them: the tip need not move. */
+    remarks(ROBOT("<link name='a'/>\n<link name='b'/>\n" GOOD_LINK("c") JOINT("j", "revolute", "a", "b", AXIS LIMIT)
+                      JOINT("k", "revolute", "b", "c", AXIS LIMIT)),
+            "hinge-singular", 3, "joint 'j'");
     assert_int_equal(lint_(ROBOT("<link name='a'/><link name='b'/>" JOINT(
                                "j", "revolute", "a", "b", AXIS LIMIT "<soa rotor_inertia='1' gear_ratio='2'/>")),
                            "massless-tip", __LINE__)

@@ -24,26 +24,26 @@ extern "C" {
 #endif
 
 /* One list: code, text. soa_status_text() and the enum both come from it. */
-#define SOA_STATUS_LIST(X)                                                                                             \
-    X(SOA_OK, "ok")                                                                                                    \
-    X(SOA_E_ARGUMENT, "an argument is missing or out of range")                                                        \
-    X(SOA_E_NOT_FINITE, "an input number is NaN or infinite")                                                          \
-    X(SOA_E_QUATERNION, "a quaternion is not of unit length")                                                          \
-    X(SOA_E_MEMORY, "the memory given is too small or misaligned, or none could be had")                               \
-    X(SOA_E_TREE, "the bodies do not form a tree with parents before children")                                        \
-    X(SOA_E_NAME, "a name is missing, unknown or used twice")                                                          \
-    X(SOA_E_JOINT, "a joint definition is not usable")                                                                 \
-    X(SOA_E_FRAME, "a placement is not a rotation and a finite translation")                                           \
-    X(SOA_E_INERTIA, "a mass or inertia is not physical")                                                              \
-    X(SOA_E_MIMIC, "a mimic joint does not follow a usable joint")                                                     \
-    X(SOA_E_HINGE_SINGULAR, "a joint moves no inertia (massless or point-like tip), so its acceleration is undefined") \
-    X(SOA_E_FORMAT, "the data are not in the format expected")                                                         \
-    X(SOA_E_VERSION, "the data were written by another version of the format")                                         \
-    X(SOA_E_CHECKSUM, "the data are damaged (checksum does not match)")                                                \
-    X(SOA_E_FILE, "a file could not be read or written")                                                               \
-    X(SOA_E_NO_CONVERGENCE, "an iteration did not converge")                                                           \
-    X(SOA_E_SINGULAR, "a singular system: what is given does not determine the answer")                                \
-    X(SOA_E_INCONSISTENT, "constraints contradict each other, or cannot be met by what may act")                       \
+#define SOA_STATUS_LIST(X)                                                                                            \
+    X(SOA_OK, "ok")                                                                                                   \
+    X(SOA_E_ARGUMENT, "an argument is missing or out of range")                                                       \
+    X(SOA_E_NOT_FINITE, "an input number is NaN or infinite")                                                         \
+    X(SOA_E_QUATERNION, "a quaternion is not of unit length")                                                         \
+    X(SOA_E_MEMORY, "the memory given is too small or misaligned, or none could be had")                              \
+    X(SOA_E_TREE, "the bodies do not form a tree with parents before children")                                       \
+    X(SOA_E_NAME, "a name is missing, unknown or used twice")                                                         \
+    X(SOA_E_JOINT, "a joint definition is not usable")                                                                \
+    X(SOA_E_FRAME, "a placement is not a rotation and a finite translation")                                          \
+    X(SOA_E_INERTIA, "a mass or inertia is not physical")                                                             \
+    X(SOA_E_MIMIC, "a mimic joint does not follow a usable joint")                                                    \
+    X(SOA_E_HINGE_SINGULAR, "a joint moves no inertia (massless links, point tip), so its acceleration is undefined") \
+    X(SOA_E_FORMAT, "the data are not in the format expected")                                                        \
+    X(SOA_E_VERSION, "the data were written by another version of the format")                                        \
+    X(SOA_E_CHECKSUM, "the data are damaged (checksum does not match)")                                               \
+    X(SOA_E_FILE, "a file could not be read or written")                                                              \
+    X(SOA_E_NO_CONVERGENCE, "an iteration did not converge")                                                          \
+    X(SOA_E_SINGULAR, "a singular system: what is given does not determine the answer")                               \
+    X(SOA_E_INCONSISTENT, "constraints contradict each other, or cannot be met by what may act")                      \
     X(SOA_E_BRANCHED, "the call is for unbranched chains, and a body carries more than one")
 
 typedef enum soa_status {

@@ -388,7 +388,7 @@ static soa_status by_kkt(const input *in, gram *s) {
             c->x[i] = -(c->gamma[r] + dot(nv, row, sum)) * c->scale[r];
             for (int j = 0; j < nv; ++j) c->x[j] -= c->K[n * i + j] * sum[i];
         }
-        if (!soai_ldl_solve(n, c->K, c->x, c->order)) return SOA_E_SINGULAR;
+        if (!soai_ldl_solve(n, c->K, c->x, c->order)) return SOA_E_HINGE_SINGULAR; /* G1 has full rank, so it is M */
         for (int i = 0; i < n; ++i) sum[i] += c->x[i];
     }
     for (int j = 0; j < nv; ++j) c->vdot[j] = sum[j];
@@ -398,11 +398,12 @@ static soa_status by_kkt(const input *in, gram *s) {
     return SOA_OK;
 }
 
-/* M = C C' in place, lower triangle, the diagonal of C as its reciprocals.  0: M is not positive definite. */
+/* M = C C' in place, lower triangle, the diagonal of C as its reciprocals.  0: M is not positive definite, or no more
+ * so than rounding makes it. */
 static int cholesky(int n, double *C) {
     for (int j = 0; j < n; ++j) {
         const double d = C[n * j + j] - dot(j, C + n * j, C + n * j);
-        if (!(d > 0)) return 0;
+        if (!(d > 1e-14 * C[n * j + j])) return 0;
         C[n * j + j] = 1 / sqrt(d);
         for (int i = j + 1; i < n; ++i) C[n * i + j] = (C[n * i + j] - dot(j, C + n * i, C + n * j)) * C[n * j + j];
     }
@@ -426,6 +427,7 @@ static soa_status by_null_space(const input *in, gram *s) {
     const int nv = c->model->nv, rows = in->rows;
     soa_status bad = dense_start(in);
     if (bad) return bad;
+    if (!c->inertias && (in->w->body = in->w->view.stuck)) return SOA_E_HINGE_SINGULAR;
     if (!cholesky(nv, c->M)) return SOA_E_HINGE_SINGULAR;
     const double *C = c->M;
     solve_lower(nv, C, c->torque); /* C^-1 (tau - bias), C^-1 G' */

@@ -37,6 +37,7 @@ SOAI_SWEEP void minv_mul(const view_table *k, kernel_work *w, const real *x, rea
 /* Poses and articulated inertias at q; q NULL: the poses stand. */
 SOAI_SWEEP int articulate(const view_table *k, kernel_work *w, const real *q) {
     if (q) positions(k, w, q);
+    if (k->stuck) return k->stuck;
     for (int i = 1; i <= k->nb; ++i)
         if (!k->body[i].child) abi_set(k->body[i].M, w->b[i].P);
     for (int i = k->nb; i >= 1; --i) {
@@ -65,7 +66,7 @@ SOAI_SWEEP int mimic_prepare(const view_table *k, kernel_work *w) {
         for (int c = 0; c < nm; ++c)
             w->W[nm * r + c] =
                 w->Y[c * nv + k->mimic[r].follower] - k->mimic[r].ratio * w->Y[c * nv + k->mimic[r].leader];
-    return block_factor(nm, w->W, REAL(0)) ? 0 : 1;
+    return block_factor(nm, w->W, 0) ? 0 : 1;
 }
 SOAI_SWEEP void mimic_project(const view_table *k, kernel_work *w, real *vdot) {
     const int nm = k->nm, nv = k->nv;
@@ -78,6 +79,7 @@ SOAI_SWEEP void mimic_project(const view_table *k, kernel_work *w, real *vdot) {
 
 SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const real *v, const real *tau, const real *fext,
                    real *vdot) {
+    if (k->stuck) return k->stuck;
     if (k->losses) { /* the torque that is left after friction and springs */
         for (int j = 0; j < k->nv; ++j) w->x[j] = tau[j];
         step_losses(k, q, v, (konst)-1, w->x);

@@ -170,13 +170,40 @@ SOAI_INLINE void step_pose(const view_table *k, kernel_work *w, int i) {
     for (int j = 0; j < 3; ++j) pw[j] += w->pw[3 * parent + j];
 }
 
-/* D = L d L', in place (lower triangle, row by row); 0 where a pivot is not safely positive.  `scale` is the size of
- * the inertia D was taken from: a hinge that moves only rounding errors of it counts as moving nothing.             */
+/* Sizes of the inertia that the columns of D are taken from, `turn` and `slide` the traces of P's angular and linear
+ * blocks: angles and shifts have different units, so each column has its own. */
+SOAI_INLINE void hinge_size(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv, real turn,
+                            real slide, real *size) {
+    for (int c = 0; c < nv; ++c) {
+        if (kind == SOAI_KIND_GENERAL) {
+            real H[6];
+            joint_column(k, w, b, c, H);
+            size[c] = v3_dot(H, H) * turn + v3_dot(H + 3, H + 3) * slide;
+        } else {
+            size[c] = kind == SOAI_KIND_PRISMATIC || (kind == SOAI_KIND_FREE && c >= 3) ? slide : turn;
+        }
+    }
+}
+/* D = L d L', in place (lower triangle, row by row); 0 where a pivot is not safely positive.  `size` are the columns'
+ * sizes, NULL: any positive pivot will do.  Pivot j is x D x*, x the row j of 1/L: the joint's motion that leaves the
+ * forces of the columns before at zero.  A motion that moves only rounding errors of what it would move if nothing
+ * gave way counts as moving nothing.                                                                               */
 #define SOAI_HINGE_TOLERANCE 1e-14
-SOAI_INLINE int block_factor(int n, real *D, real scale) {
+SOAI_INLINE int block_factor(int n, real *D, const real *size) {
     for (int j = 0; j < n; ++j) {
+        real least = REAL(0);
         for (int m = 0; m < j; ++m) D[n * j + j] -= D[n * j + m] * D[n * j + m] * D[n * m + m];
-        if (!real_all_above(D[n * j + j], scale)) return 0;
+        if (size) {
+            real x[6];
+            x[j] = REAL(1);
+            least = size[j];
+            for (int i = j - 1; i >= 0; --i) {
+                x[i] = REAL(0);
+                for (int m = i + 1; m <= j; ++m) x[i] -= x[m] * D[n * m + i];
+                least += x[i] * x[i] * size[i];
+            }
+        }
+        if (!real_all_above(D[n * j + j], least * REAL(SOAI_HINGE_TOLERANCE))) return 0;
         for (int i = j + 1; i < n; ++i) {
             for (int m = 0; m < j; ++m) D[n * i + j] -= D[n * i + m] * D[n * j + m] * D[n * m + m];
             D[n * i + j] = D[n * i + j] / D[n * j + j];
@@ -250,11 +277,9 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
     real *U = nv == 1 ? U1 : Us;                                   /* one column lives in registers */
     if (mode & ARTICULATE) {
         joint_inertia(k, w, b, kind, nv, P, U);
-        const real size = kind == SOAI_KIND_PRISMATIC ? P[ABI_C(XX)] + P[ABI_C(YY)] + P[ABI_C(ZZ)]
-                          : ON_AXIS(kind) || kind == SOAI_KIND_REVOLUTE || kind == SOAI_KIND_SPHERICAL
-                              ? P[ABI_A(XX)] + P[ABI_A(YY)] + P[ABI_A(ZZ)]
-                              : REAL(0);
-        const real least = size * REAL(SOAI_HINGE_TOLERANCE);
+        real size[6];
+        hinge_size(k, w, b, kind, nv, P[ABI_A(XX)] + P[ABI_A(YY)] + P[ABI_A(ZZ)],
+                   P[ABI_C(XX)] + P[ABI_C(YY)] + P[ABI_C(ZZ)], size);
         if (nv == 1) {
             real d; /* D = H P H*                 R87 (38) */
             if (ON_AXIS(kind))
@@ -262,7 +287,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
             else
                 joint_project(k, w, b, kind, nv, U, &d);
             d += b->armature;
-            if (__builtin_expect(!real_all_above(d, least), 0)) return 0;
+            if (__builtin_expect(!real_all_above(d, size[0] * REAL(SOAI_HINGE_TOLERANCE)), 0)) return 0;
             dinv = REAL(1) / d;
             if (b->rotor) {
                 real couple[3];
@@ -284,7 +309,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                 for (int j = 0; j < nv; ++j) D[nv * r + j] = x[j];
                 D[nv * r + r] += k->dof[b->iv + r].armature;
             }
-            if (!block_factor(nv, D, least)) return 0;
+            if (!block_factor(nv, D, size)) return 0;
             real Y[36];
             for (int j = 0; b->parent && j < 6; ++j) {
                 for (int r = 0; r < nv; ++r) x[r] = U[6 * r + j];

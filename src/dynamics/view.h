@@ -55,6 +55,7 @@ typedef struct SOAI_VIEW(mimic) {
 typedef struct SOAI_VIEW(view) {
     int nb, nq, nv, nd, nm; /* bodies without the world, tree q and v, entries of all D blocks, mimic joints */
     int losses;             /* nonzero: some dof has friction or a spring */
+    int stuck;              /* a body whose hinge moves no inertia at any q, or 0 */
     SOAI_KONST gravity[3];
     const SOAI_VIEW(body) * body; /* nb + 1 */
     const SOAI_VIEW(dof) * dof;   /* nv     */

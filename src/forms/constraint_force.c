@@ -179,10 +179,9 @@ static int hinge_moves(const soai_view_double *k, const kernel_work *w, int i, c
         for (int r = 0; r < b->nv; ++r) D[b->nv * r + c] = v6_dot(H + 6 * r, U);
         D[b->nv * c + c] += k->dof[b->iv + c].armature;
     }
-    const int slides = b->kind == SOAI_KIND_PRISMATIC,
-              other = b->kind == SOAI_KIND_FREE || b->kind == SOAI_KIND_GENERAL;
-    const double size = other ? 0 : slides ? P[21] + P[28] + P[35] : P[0] + P[7] + P[14];
-    return block_factor(b->nv, D, size * SOAI_HINGE_TOLERANCE);
+    double size[6];
+    hinge_size(k, w, b, b->kind, b->nv, P[0] + P[7] + P[14], P[21] + P[28] + P[35], size);
+    return block_factor(b->nv, D, size);
 }
 /* K [a; -beta] = [Hd tau - z; T' c] + [0; T'] phi* a(p), solved for both parts of the right side. */
 static void pivot(const kernel_work *w, int i, joint_block *j) {

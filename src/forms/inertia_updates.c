@@ -27,11 +27,9 @@ static void times_inertia(int n, const double *X, const double P[36], double *ou
 static int joint_of(const soa_work *w, int i, const double P[36], joint *j) {
     const soai_view_double *k = &w->view;
     const soai_body_double *b = k->body + i;
-    const int turns = b->kind <= SOAI_KIND_REVOLUTE || b->kind == SOAI_KIND_SPHERICAL,
-              slides = b->kind == SOAI_KIND_PRISMATIC;
-    double least = 0; /* as in step_filter */
+    double size[6];
+    hinge_size(k, &w->w, b, b->kind, b->nv, P[0] + P[7] + P[14], P[21] + P[28] + P[35], size);
     j->n = b->nv;
-    for (int r = 0; r < 3; ++r) least += SOAI_HINGE_TOLERANCE * (turns ? P[7 * r] : slides ? P[7 * (3 + r)] : 0);
     for (int c = 0; c < b->nv; ++c) {
         step_column(k, &w->w, b, b->kind, c, j->H + 6 * c);
         v6_zero(j->S + 6 * c);
@@ -44,7 +42,7 @@ static int joint_of(const soa_work *w, int i, const double P[36], joint *j) {
         j->R[r] = armature - 2 * v6_dot(j->H + 6 * r, j->S + 6 * r);
         j->D[(j->n + 1) * r] += armature;
     }
-    if (!block_factor(j->n, j->D, least)) return 0;
+    if (!block_factor(j->n, j->D, size)) return 0;
     for (int r = 0; r < j->n; ++r) v6_add_scaled(1, j->S + 6 * r, j->U + 6 * r);
     for (int c = 0; c < 6; ++c) {
         double g[6];

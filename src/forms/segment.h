@@ -155,11 +155,9 @@ SOAI_INLINE int run_body(const view_table *k, kernel_work *w, const soai_segment
         for (int j = 0; j < ABI_SIZE; ++j) P[j] += side->P[j];
         for (int j = 0; j < 6; ++j) z[j] += side->z[j];
     }
-    const real size = kind == SOAI_KIND_PRISMATIC ? P[ABI_C(XX)] + P[ABI_C(YY)] + P[ABI_C(ZZ)]
-                      : kind == SOAI_KIND_FREE || kind == SOAI_KIND_GENERAL
-                          ? REAL(0)
-                          : P[ABI_A(XX)] + P[ABI_A(YY)] + P[ABI_A(ZZ)];
-    const real least = size * REAL(SOAI_HINGE_TOLERANCE);
+    real size[6];
+    hinge_size(k, w, b, kind, nv, P[ABI_A(XX)] + P[ABI_A(YY)] + P[ABI_A(ZZ)],
+               P[ABI_C(XX)] + P[ABI_C(YY)] + P[ABI_C(ZZ)], size);
     joint_inertia(k, w, b, kind, nv, P, U);
     joint_project(k, w, b, kind, nv, z, x);
     for (int r = 0; r < nv; ++r) {
@@ -169,9 +167,9 @@ SOAI_INLINE int run_body(const view_table *k, kernel_work *w, const soai_segment
         D[nv * r + r] += k->dof[b->iv + r].armature;
     }
     if (nv == 1) {
-        if (!real_all_above(D[0], least)) return 0;
+        if (!real_all_above(D[0], size[0] * REAL(SOAI_HINGE_TOLERANCE))) return 0;
         D[0] = REAL(1) / D[0];
-    } else if (!block_factor(nv, D, least)) {
+    } else if (!block_factor(nv, D, size)) {
         return 0;
     }
     real Y[36];
@@ -228,7 +226,7 @@ SOAI_INLINE void run_joint(const view_table *k, const kernel_work *w, const body
     for (int r = 0; r < b->nv; ++r) joint_column(k, w, b, r, H + 6 * r);
     for (int r = 0; r < b->nv; ++r)
         for (int c = 0; c <= r; ++c) G[b->nv * r + c] = v6_dot(H + 6 * r, H + 6 * c);
-    block_factor(b->nv, G, REAL(0));
+    block_factor(b->nv, G, 0);
     block_solve(b->nv, G, x);
 }
 /* The last body of an open run has the acceleration of the handle, known from the join.  Taking its joint's from there,

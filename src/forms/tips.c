@@ -134,6 +134,7 @@ static size_t layout(const soa_model *m, char *memory) {
         memcpy(t->twin, m, (size_t)m->size);
         soa_work_init(t->twin, room, work,
                       &t->work); /* views point into the twin: what changes there is seen, but by crba */
+        t->work->view.stuck = 0; /* the twin's inertias are others */
     }
     return at;
 }

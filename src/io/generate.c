@@ -126,10 +126,12 @@ static void put_tables(FILE *f, const soa_model *m, const soai_view_double v, co
     fprintf(f, "%s};\n", v.nm ? unit : "{0}");
     for (int k = 0; k < 2; ++k) {
         const char *name = k ? "level" : "own";
-        fprintf(f,
-                "static const soai_view_double gen_%s = {%d, %d, %d, %d, %d, %d, {%.17g, %.17g, %.17g}, gen_%s_body, "
-                "gen_%s_dof, gen_mimic};\n",
-                name, v.nb, v.nq, v.nv, v.nd, v.nm, v.losses, v.gravity[0], v.gravity[1], v.gravity[2], name, name);
+        fprintf(
+            f,
+            "static const soai_view_double gen_%s = {%d, %d, %d, %d, %d, %d, %d, {%.17g, %.17g, %.17g}, gen_%s_body, "
+            "gen_%s_dof, gen_mimic};\n",
+            name, v.nb, v.nq, v.nv, v.nd, v.nm, v.losses, v.stuck, v.gravity[0], v.gravity[1], v.gravity[2], name,
+            name);
     }
     const soai_map *maps[2] = {SOAI_AT(m, soai_map, map_q), SOAI_AT(m, soai_map, map_v)};
     const int counts[2] = {m->tq, m->tv};

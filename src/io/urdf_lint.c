@@ -821,6 +821,29 @@ static void check_all(lint *l) {
     report_packages(l);
 }
 
+/* Can every joint be accelerated at q = 0?  More joints under one heavy link than directions in which it can move have
+ * a motion that moves nothing.  Loops may hold it; they are looked at by themselves. */
+static void check_dynamics(lint *l, const soa_model *model) {
+    const soai_urdf *u = &l->u;
+    soa_work *work = NULL;
+    soa_body_info info;
+    double *qdd = malloc((size_t)(soa_nv(model) + 1) * sizeof *qdd);
+    if (qdd == NULL || soa_work_create(model, &work) != SOA_OK)
+        l->no_memory = true;
+    else if (soa_aba(model, work, NULL, NULL, NULL, NULL, 0, qdd) == SOA_E_HINGE_SINGULAR &&
+             soa_body(model, soa_work_body(work), &info) == SOA_OK) {
+        int line = 0;
+        for (int i = 0; i < u->link_count; ++i)
+            if (strcmp(u->links[i].name, info.link) == 0) line = u->links[i].line;
+        WARN(line, "hinge-singular",
+             "joint '%.*s' and those beyond it can move without moving any mass: forward dynamics has no answer at "
+             "q = 0; give an <inertial> to the links without one, or the joints a rotor inertia",
+             SHOWN, info.joint);
+    }
+    soa_work_free(work);
+    free(qdd);
+}
+
 /* What only the builder sees. */
 static bool ask_builder(lint *l, bool floating) {
     soai_urdf *u = &l->u;
@@ -832,6 +855,7 @@ static bool ask_builder(lint *l, bool floating) {
     if (status == SOA_OK && floating && u->constraint_count > 0) status = soai_urdf_constraints(u, NULL, model, NULL);
     u->sink = sink;
     bool loops = status != SOA_OK || floating || check_loops(l, model) == SOA_OK; /* it tells by itself */
+    if (status == SOA_OK && !floating && u->constraint_count == 0) check_dynamics(l, model);
     soa_model_free(model);
     if (status == SOA_OK) return loops;
     if (status == SOA_E_MEMORY)

@@ -328,6 +328,25 @@ static int put_text(char *text, size_t *at, const char *words) {
     return (int)start;
 }
 
+/* A body whose hinge moves no inertia at any q, or 0: seven turning joints under one heavy body have a motion that
+ * leaves it at rest.  Sweeps would find it too, but in numbers that are rounding errors all over.  Counts in how many
+ * directions P of each body can have inertia at most: those of M, and of each child what its hinge leaves. */
+static int stuck_body(int nb, const soai_body_double *body, const soai_dof_double *dof, soai_meta *meta) {
+    int stuck = 0;
+    for (int i = nb; i >= 1 && !stuck; --i) {
+        const double *I = meta[i].inertia, *M = body[i].M, least = 1e-14 * (fabs(M[4]) + fabs(M[5]) + fabs(M[6]));
+        int turns = 0, *rank = &meta[i].stuck; /* holds the children's */
+        for (int k = 0; k < 6; ++k) turns |= fabs(I[k]) > least;
+        *rank = *rank + 3 * (meta[i].mass > 0) + 3 * turns;
+        if (*rank > 6) *rank = 6;
+        const int driven = dof[body[i].iv].armature > 0; /* then D is positive, and P+ keeps its directions */
+        if (!driven && *rank < body[i].nv) stuck = i;
+        meta[body[i].parent].stuck += *rank - (driven ? 0 : body[i].nv) + (body[i].rotor != 0);
+    }
+    for (int i = 1; i <= nb; ++i) meta[i].stuck = 0;
+    return stuck;
+}
+
 static void fill(const builder *b, soa_model *m) {
     const soa_model_def *def = b->def;
     memset(m, 0, (size_t)b->head.size);
@@ -445,6 +464,7 @@ static void fill(const builder *b, soa_model *m) {
         memcpy(e->inertia, shifted + 4, sizeof e->inertia);
         m->mass += M[0];
     }
+    meta[0].stuck = stuck_body(m->nb, body, dof, meta);
     soai_body_float *body_f = SECTION(soai_body_float, body_f);
     soai_dof_float *dof_f = SECTION(soai_dof_float, dof_f);
     soai_mimic_float *mimic_f = SECTION(soai_mimic_float, mimic_f);

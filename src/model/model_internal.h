@@ -20,7 +20,8 @@ typedef struct soai_meta {
     int32_t frame;                 /* of its link */
     int32_t leader;                /* body followed (mimic), or -1 */
     int32_t user_q, user_v;        /* first of its coordinates in the caller's vectors; -1 for followers */
-    int32_t rotor_model, pad;
+    int32_t rotor_model;
+    int32_t stuck;        /* of the world: the body whose hinge moves no inertia at any q, or 0 */
     double ratio, offset; /* mimic, directly on a joint that follows none */
     double axis[3], axis2[3], pitch;
     double R[9], p[3];

@@ -38,7 +38,7 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
         if (memcmp(t, body_f + i, offsetof(soai_body_double, R0)))
             BAD(SOA_E_FORMAT, "body %d: its two tables differ", i);
         if (i == 0) {
-            if (t->parent || t->nv || t->type || t->child < 0 || t->child > m->nb)
+            if (t->parent || t->nv || t->type || t->child < 0 || t->child > m->nb || e->stuck < 0 || e->stuck > m->nb)
                 BAD(SOA_E_FORMAT, "body 0 is not the world");
             continue;
         }

@@ -51,10 +51,17 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
         return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
     }
     for (int f = 0; f < tip_count; ++f) {
-        const soai_frame_row *row = SOAI_AT(model, soai_frame_row, frame) + tips[f];
-        if (tips[f] < 0 || tips[f] >= model->frames || !row->body) {
+        if (tips[f] < 0 || tips[f] >= model->frames) {
             soa_machine_free(m);
-            return soai_report(report, SOA_E_NAME, -1, 0, "tip %d is not a frame of a moving body", f);
+            return soai_report(report, SOA_E_NAME, -1, 0, "tip %d is frame %d; the model has frames 0 to %d", f + 1,
+                               tips[f], model->frames - 1);
+        }
+        const soai_frame_row *row = SOAI_AT(model, soai_frame_row, frame) + tips[f];
+        if (!row->body) {
+            soa_machine_free(m);
+            return soai_report(report, SOA_E_NAME, -1, 0,
+                               "tip '%s' does not move (it is fixed to the world); name a link that does",
+                               SOAI_AT(model, char, text) + row->text);
         }
         m->tips.body[f] = row->body;
         memcpy(m->tips.R + 9 * f, row->R, sizeof row->R), memcpy(m->tips.p + 3 * f, row->p, sizeof row->p);
