@@ -797,7 +797,7 @@ class App {
   /** For tests. */
   probe(): object {
     return {
-      t: this.t, first: this.first, last: this.last, playing: this.running(), following: this.following, drawn: this.view?.frames ?? 0,
+      t: this.t, first: this.first, last: this.last, playing: this.started && this.running(), following: this.following, drawn: this.view?.frames ?? 0,
       frameTime: this.frame?.t ?? null, selected: this.selected, places: this.frame ? Array.from(this.frame.places) : [],
     };
   }

@@ -35,5 +35,6 @@ export function check(what, ok, more = '') {
 export function view(soa, ...words) {
   const child = spawn(soa, ['view', ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
   const done = new Promise((r) => child.on('exit', (code) => r(code)));
+  process.on('exit', () => child.kill('SIGKILL')); // whatever becomes of the script
   return new Promise((r) => child.stdout.once('data', (d) => r({ url: String(d).trim(), end: () => (child.kill('SIGINT'), done) })));
 }

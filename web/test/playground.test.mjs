@@ -64,6 +64,15 @@ async function open(machine, width, height, colorScheme) {
   return p;
 }
 const picture = (p) => p.locator('#view3').screenshot();
+/** The picture when it stands still: it is coarse while things move and fine a moment later. */
+const fine = async (p) => {
+  for (let k = 0, last = null; ; ++k) {
+    const now = await picture(p);
+    if (k === 20 || (last && now.equals(last))) return now;
+    last = now;
+    await p.waitForTimeout(400);
+  }
+};
 const give = async (p, text) => {
   await p.fill('#expression', text);
   await p.press('#expression', 'Enter');
@@ -74,7 +83,7 @@ const number = (text) => Number(text.replace(/−/g, '-'));
 try {
   /* ---- a machine and an expression ---- */
   const p = await open('arm7', 960, 600, 'dark');
-  const before = await picture(p);
+  const before = await fine(p);
   const seen = await pixels(before);
   check(seen.seen > 0.003, `the arm is visible: ${(100 * seen.seen).toFixed(1)} % of the picture`);
   check((await p.locator('.sweepcard').count()) === 4 && (await p.locator('svg.sweep').count()) === 4, 'FD3 is drawn as four sweeps');
@@ -140,8 +149,7 @@ try {
   const pulled = await values();
   check(hand === 'grab' && Math.max(...pulled.map((x, i) => Math.abs(x - rested[i]))) > 0.02, 'a body comes along with the mouse');
   await p.click('#reset');
-  let off = 1; // the picture is coarse while things move and fine a moment later
-  for (let k = 0; k < 30 && off >= 0.002; ++k) await p.waitForTimeout(100), (off = await apart(before, await picture(p)));
+  const off = await apart(before, await fine(p));
   check(off < 0.002, `reset puts it back: ${(100 * off).toFixed(2)} % of the picture differ`);
   await p.click('#view3 canvas', { position: { x: 20, y: 300 } });
   await p.keyboard.press('Space');
