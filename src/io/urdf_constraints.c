@@ -260,7 +260,7 @@ soa_status soai_urdf_constraints(soai_urdf *u, const soa_read_options *options, 
         soai_urdf_no_memory(u);
         return u->status;
     }
-    char *names = (char *)(defs + count);
+    char *names = defs ? (char *)(defs + count) : NULL;
     for (int i = 0; i < u->constraint_count; ++i) {
         const soai_urdf_constraint *c = &u->constraints[i];
         soa_constraint_def def;
