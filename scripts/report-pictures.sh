@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 [ -s build/demo/report.html ] || { echo "run make demo first" >&2; exit 1; }
 frames=$(mktemp -d)
 trap 'rm -rf "$frames"' EXIT
-cp web/test/pictures.mjs build/web/work/test/
+cp web/test/pictures.mjs web/test/browser.mjs build/web/work/test/
 (cd build/web/work && node test/pictures.mjs "$OLDPWD/build/demo/report.html" "$frames")
 convert "$frames/report.png" -strip docs/images/report.png
 convert -delay 15 -loop 0 "$frames"/frame-*.png -resize 640x +dither -colors 48 -layers optimize docs/images/report.gif
