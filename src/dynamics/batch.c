@@ -1,6 +1,6 @@
 /* batch.c  many states of one model: states are packed into SIMD lanes, swept, and unpacked.
  *
- * The sweeps run on tables in which bodies have axes of our choice (level.c); wrenches are turned into them.
+ * The sweeps run on tables in which bodies have frames of our choice (level.c); wrenches are brought into them.
  * A group is `lanes` consecutive states; the last one is filled up by repeating its last state, so every state runs
  * through the same instructions whatever the batch's size.  One text (GROUPS) serves double and float.               */
 #include "work.h"
@@ -17,7 +17,7 @@ struct soa_batch {
         const soai_kernels *k;
         const void *view;
         void *work;
-        void *axes;                   /* chosen for the bodies */
+        void *frames;                 /* chosen for the bodies, 12 numbers each */
         void *q, *v, *a, *fext, *out; /* packed: tree coordinates */
         void *one_q, *one_v, *one_a;  /* mimic models: expanded rows, `lanes` of each */
         void *one_out;
@@ -33,7 +33,7 @@ static void layout_half(const soa_model *m, struct half *h, char *memory, size_t
     const size_t lane = h->k->real_bytes, number = lane / (size_t)h->k->lanes, L = (size_t)h->k->lanes;
     const size_t tq = (size_t)m->tq, tv = (size_t)m->tv, nb = (size_t)m->nb;
     const size_t out = m->tv <= MOST_LANE_MASS && tv * tv > tv ? tv * tv : tv;
-    h->axes = soai_take(memory, at, 9 * (nb + 1) * number);
+    h->frames = soai_take(memory, at, 12 * (nb + 1) * number);
     h->work = soai_take(memory, at, h->k->work_bytes);
     void *arrays = soai_take(memory, at, h->k->work_reals(h->view) * lane);
     h->q = soai_take(memory, at, tq * lane), h->v = soai_take(memory, at, tv * lane),
@@ -65,10 +65,10 @@ static size_t layout(const soa_model *m, char *memory) {
     layout_half(m, &b->d, memory, &at);
     layout_half(m, &b->f, memory, &at);
     if (memory) {
-        double *axes = b->d.axes;
-        soai_level(&b->view_d, body, dof, axes);
+        double *numbers = b->d.frames;
+        soai_level(&b->view_d, body, dof, b->d.frames);
         soai_round_tables(m->nb, body, m->tv, dof, body_f, dof_f);
-        for (size_t i = 0; i < 9 * B; ++i) ((float *)b->f.axes)[i] = (float)axes[i];
+        for (size_t i = 0; i < 12 * B; ++i) ((float *)b->f.frames)[i] = (float)numbers[i];
         b->view_d.body = body, b->view_d.dof = dof, b->view_f.body = body_f, b->view_f.dof = dof_f;
     }
     const size_t most = 6 * (size_t)m->nb + (size_t)m->tq + (size_t)m->tv;
@@ -127,7 +127,7 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
     if (what != MASS) fine &= h->k->pack(v, sv, tv, states, h->v) & h->k->pack(a, sa, tv, states, h->a);
     if (fext) fine &= h->k->pack(fext, sf, 6 * shape->nb, states, h->fext);
     if (!fine) return NOT_FINITE;
-    if (fext) h->k->level(h->axes, shape->nb, h->fext);
+    if (fext) h->k->level(h->frames, shape->nb, h->fext);
     if (what == MASS) return h->k->crba(h->view, h->work, h->q, h->out);
     return (what == FORWARD ? h->k->aba : h->k->rnea)(h->view, h->work, h->q, h->v, h->a, fext ? h->fext : NULL,
                                                       h->out);

@@ -133,7 +133,7 @@ SOAI_INLINE void step_root_pose(const view_table *k, kernel_work *w, const body_
         root_compose_turn(AXIS_OF(kind), w->b[i].R, parent, axes);
     else
         root_compose(parent, w->b[i].R, axes);
-    root_mul(parent, pw, pw);
+    if (!IS_PIVOT(kind)) root_mul(parent, pw, pw);
     SOAI_UNROLL for (int j = 0; j < 3; ++j) pw[j] += w->pw[3 * b->parent + j];
 }
 
@@ -149,7 +149,7 @@ SOAI_INLINE void composite_shift(const view_table *k, kernel_work *w, const body
     if (parent->child == i) rigid_set(parent->M, out);
 #endif
     if (IS_LEVEL(kind))
-        rigid_in_add_turn(AXIS_OF(kind), w->b[i].R, p, w->b[i].P, sum, out);
+        rigid_in_add_turn(AXIS_OF(kind), w->b[i].R, IS_PIVOT(kind) ? 0 : p, w->b[i].P, sum, out);
     else
         rigid_in_add(w->b[i].R, p, w->b[i].P, sum, out);
 }

@@ -21,7 +21,7 @@
 #define SOAI_CRBA_KINDS SOAI_KINDS
 #else
 #define SOAI_CRBA_KINDS ~0
-#define SOAI_KINDS (SOAI_LANES > 1 ? ~0 : ~(7 << SOAI_KIND_LEVEL_X))
+#define SOAI_KINDS (SOAI_LANES > 1 ? ~0 : ~(63 << SOAI_KIND_LEVEL_X))
 #endif
 #define SOAI_CASE_(kinds, kind, nv, step) \
     if ((kinds) >> (kind)&1) {            \
@@ -41,6 +41,9 @@
     case SOAI_KIND_LEVEL_X: SOAI_CASE_(kinds, SOAI_KIND_LEVEL_X, 1, step);       \
     case SOAI_KIND_LEVEL_Y: SOAI_CASE_(kinds, SOAI_KIND_LEVEL_Y, 1, step);       \
     case SOAI_KIND_LEVEL_Z: SOAI_CASE_(kinds, SOAI_KIND_LEVEL_Z, 1, step);       \
+    case SOAI_KIND_PIVOT_X: SOAI_CASE_(kinds, SOAI_KIND_PIVOT_X, 1, step);       \
+    case SOAI_KIND_PIVOT_Y: SOAI_CASE_(kinds, SOAI_KIND_PIVOT_Y, 1, step);       \
+    case SOAI_KIND_PIVOT_Z: SOAI_CASE_(kinds, SOAI_KIND_PIVOT_Z, 1, step);       \
     case SOAI_KIND_REVOLUTE: SOAI_CASE_(kinds, SOAI_KIND_REVOLUTE, 1, step);     \
     case SOAI_KIND_PRISMATIC: SOAI_CASE_(kinds, SOAI_KIND_PRISMATIC, 1, step);   \
     case SOAI_KIND_SPHERICAL: SOAI_CASE_(kinds, SOAI_KIND_SPHERICAL, 3, step);   \
@@ -49,20 +52,25 @@
     }
 
 /* A kind about a coordinate axis, that axis, and the two that follow it (x y z x ...).  Of a level kind R is no more
- * than the turn about that axis; its H* is sense e, sense = +-1 standing in the table's axis. */
+ * than the turn about that axis; its H* is sense e, sense = +-1 standing in the table's axis.  A pivot is a level kind
+ * whose p is zero and not read. */
 #define IS_LEVEL(kind) ((kind) >= SOAI_KIND_LEVEL_X)
+#define IS_PIVOT(kind) ((kind) >= SOAI_KIND_PIVOT_X)
 #define ON_AXIS(kind) ((kind) <= SOAI_KIND_REVOLUTE_Z || IS_LEVEL(kind))
-#define AXIS_OF(kind) ((kind) - (IS_LEVEL(kind) ? SOAI_KIND_LEVEL_X : SOAI_KIND_REVOLUTE_X))
+#define AXIS_OF(kind) ((kind) - (IS_PIVOT(kind) ? SOAI_KIND_PIVOT_X : IS_LEVEL(kind) ? SOAI_KIND_LEVEL_X : SOAI_KIND_REVOLUTE_X))
 #define NEXT(ax) (((ax) + 1) % 3)
 #define LAST(ax) (((ax) + 2) % 3)
-/* Cases of all six. */
+/* Cases of all nine. */
 #define CASE_ON_AXIS           \
     case SOAI_KIND_REVOLUTE_X: \
     case SOAI_KIND_REVOLUTE_Y: \
     case SOAI_KIND_REVOLUTE_Z: \
     case SOAI_KIND_LEVEL_X:    \
     case SOAI_KIND_LEVEL_Y:    \
-    case SOAI_KIND_LEVEL_Z
+    case SOAI_KIND_LEVEL_Z:    \
+    case SOAI_KIND_PIVOT_X:    \
+    case SOAI_KIND_PIVOT_Y:    \
+    case SOAI_KIND_PIVOT_Z
 
 /* sense x */
 SOAI_INLINE real joint_rate(const body_table *b, int kind, real x) {
@@ -207,6 +215,9 @@ SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_
     case SOAI_KIND_LEVEL_X:
     case SOAI_KIND_LEVEL_Y:
     case SOAI_KIND_LEVEL_Z:
+    case SOAI_KIND_PIVOT_X:
+    case SOAI_KIND_PIVOT_Y:
+    case SOAI_KIND_PIVOT_Z:
         joint_sincos(w, b, 0, R + 1, R);
         R[1] = joint_rate(b, kind, R[1]);
         break;
@@ -223,7 +234,9 @@ SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_
 }
 /* p: the body's origin in its parent, a constant of the model for joints that only turn. */
 SOAI_INLINE void joint_origin(const kernel_work *w, const body_table *b, int i, int kind, real p[3]) {
-    if (ON_AXIS(kind) || kind == SOAI_KIND_REVOLUTE || kind == SOAI_KIND_SPHERICAL) {
+    if (IS_PIVOT(kind)) {
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = REAL(0);
+    } else if (ON_AXIS(kind) || kind == SOAI_KIND_REVOLUTE || kind == SOAI_KIND_SPHERICAL) {
         SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = REAL(b->p[j]);
     } else {
         SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = w->b[i].p[j];

@@ -130,8 +130,8 @@ static void k_unpack(const void *from, int count, int states, void *to, long str
 static void k_unpack_symmetric(const void *from, int n, int states, void *to) {
     lanes_unpack_symmetric(from, n, states, to);
 }
-static void k_level(const void *axes, int bodies, void *wrenches) {
-    lanes_level(axes, bodies, wrenches);
+static void k_level(const void *frames, int bodies, void *wrenches) {
+    lanes_level(frames, bodies, wrenches);
 }
 #else
 #define k_pack 0

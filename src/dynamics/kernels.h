@@ -57,7 +57,7 @@ typedef struct soai_kernels {
     int (*pack)(const void *from, long stride, int count, int states, void *to);
     void (*unpack)(const void *from, int count, int states, void *to, long stride);
     void (*unpack_symmetric)(const void *from, int n, int states, void *to); /* n x n each, from lower triangles */
-    void (*level)(const void *axes, int bodies, void *wrenches);             /* into the axes of level.c */
+    void (*level)(const void *frames, int bodies, void *wrenches);           /* into the frames of level.c */
 } soai_kernels;
 
 typedef enum soai_number { SOAI_K_DOUBLE, SOAI_K_FLOAT, SOAI_K_DOUBLE_LANES, SOAI_K_FLOAT_LANES } soai_number;

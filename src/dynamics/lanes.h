@@ -99,15 +99,20 @@ SOAI_INLINE void lanes_unpack_symmetric(const real *from, int n, int states, kon
             for (int l = 0; l < states; ++l) to[stride * l + line * r + c] = SOAI_AT_(r, c)[l];
 #undef SOAI_AT_
 }
-/* Wrenches on the bodies, 6 numbers each, into the axes chosen for each body (level.c). */
-SOAI_INLINE void lanes_level(const konst *axes, int bodies, real *f) {
-    for (int i = 1; i <= bodies; ++i)
+/* Wrenches on the bodies, 6 numbers each, into the frame chosen for each body (level.c): 9 numbers of its axes, 3 of its
+ * origin. */
+SOAI_INLINE void lanes_level(const konst *frames, int bodies, real *f) {
+    for (int i = 1; i <= bodies; ++i, f += 6) {
+        const konst *S = frames + 12 * i;
+        real t[3];
         for (int part = 0; part < 6; part += 3) {
-            const konst *S = axes + 9 * i;
-            real *x = f + 6 * (i - 1) + part, y[3];
+            real *x = f + part, y[3];
             for (int j = 0; j < 3; ++j) y[j] = S[j] * x[0] + S[3 + j] * x[1] + S[6 + j] * x[2];
             for (int j = 0; j < 3; ++j) x[j] = y[j];
         }
+        v3_cross_k(f + 3, S + 9, t);
+        for (int j = 0; j < 3; ++j) f[j] += t[j]; /* n - d x f */
+    }
 }
 
 #endif

@@ -57,11 +57,14 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
     if (b->parent) {
         const real *U = in->P;
         real p[3], at[3], wJ[6];
-        joint_origin(w, b, i, kind, p);
         joint_rot_back(kind, own->R, in->V, omega);
         joint_rot_back(kind, own->R, in->A, A);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) at[j] =
-            in->A[3 + j] + U[3 * j] * p[0] + U[3 * j + 1] * p[1] + U[3 * j + 2] * p[2];
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) at[j] = in->A[3 + j];
+        if (!IS_PIVOT(kind)) {
+            joint_origin(w, b, i, kind, p);
+            SOAI_UNROLL for (int j = 0; j < 3; ++j) at[j] +=
+                U[3 * j] * p[0] + U[3 * j + 1] * p[1] + U[3 * j + 2] * p[2];
+        }
         joint_rot_back(kind, own->R, at, A + 3);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) wJ[j] = omega[j], wJ[3 + j] = REAL(0);
         joint_add(k, w, b, kind, nv, v_tree + b->iv, wJ);

@@ -53,10 +53,11 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
 SOAI_INLINE void step_motion_out(const kernel_work *w, const body_table *b, int i, int kind, const real X[6],
                                  real out[6]) {
     const real *R = w->b[i].R;
-    real p[3], v[3];
-    joint_origin(w, b, i, kind, p);
-    v3_cross(X, p, v);
-    v[0] += X[3], v[1] += X[4], v[2] += X[5];
+    real p[3], v[3] = {X[3], X[4], X[5]};
+    if (!IS_PIVOT(kind)) {
+        joint_origin(w, b, i, kind, p);
+        v3_cross_add(X, p, v);
+    }
     joint_rot_back(kind, R, X, out);
     joint_rot_back(kind, R, v, out + 3);
 }
@@ -64,10 +65,12 @@ SOAI_INLINE void step_force_in(const kernel_work *w, const body_table *b, int i,
                                real out[6]) {
     const real *R = w->b[i].R;
     real p[3], n[3], g[3];
-    joint_origin(w, b, i, kind, p);
     joint_rot(kind, R, f, n);
     joint_rot(kind, R, f + 3, g);
-    v3_cross_add(p, g, n);
+    if (!IS_PIVOT(kind)) {
+        joint_origin(w, b, i, kind, p);
+        v3_cross_add(p, g, n);
+    }
     out[0] += n[0], out[1] += n[1], out[2] += n[2];
     out[3] += g[0], out[4] += g[1], out[5] += g[2];
 }
@@ -238,7 +241,7 @@ SOAI_INLINE void hinge_bias(int kind, const real *P, const real c[6], real z[6])
  * it with the body's own M. */
 SOAI_INLINE void hinge_shift_to(const real *R, const real p[3], int kind, const real *P, const real *sum, real *out) {
     if (IS_LEVEL(kind))
-        abi_in_add_turn(AXIS_OF(kind), R, p, P, sum, out);
+        abi_in_add_turn(AXIS_OF(kind), R, IS_PIVOT(kind) ? 0 : p, P, sum, out);
     else if (ON_AXIS(kind))
         abi_in_add_axis(AXIS_OF(kind), R, p, P, sum, out);
     else

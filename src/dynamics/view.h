@@ -21,6 +21,9 @@ enum {
     SOAI_KIND_LEVEL_X,   /* H* = [+-e_x; 0], no rotor, axes parallel to the parent's at q = 0: tables of level.c only */
     SOAI_KIND_LEVEL_Y,
     SOAI_KIND_LEVEL_Z,
+    SOAI_KIND_PIVOT_X, /* the same, and p = 0: the body's origin is the parent's */
+    SOAI_KIND_PIVOT_Y,
+    SOAI_KIND_PIVOT_Z,
     SOAI_KIND_COUNT
 };
 #endif

@@ -33,8 +33,8 @@ const char *soa_instruction_set(void) {
 }
 
 void soai_work_level(soa_work *w) {
-    double *axes = w->w.Rw; /* nobody asks for them */
-    soai_level(&w->view, (soai_body_double *)w->level.body, (soai_dof_double *)w->level.dof, axes);
+    soai_frame *frames = (soai_frame *)(void *)w->w.B; /* nobody asks for them */
+    soai_level(&w->view, (soai_body_double *)w->level.body, (soai_dof_double *)w->level.dof, frames);
 }
 
 static size_t layout(const soa_model *m, char *memory) {

@@ -13,7 +13,7 @@ struct soa_work {
     const soa_model *model;
     const soai_kernels *k, *kf; /* double, float */
     soai_view_double view;
-    soai_view_double level; /* for crba: bodies in axes of our choice (level.c) */
+    soai_view_double level; /* for crba: bodies in frames of our choice (level.c) */
     soai_view_float view_f;
     kernel_work w;
     void *w_f; /* struct of pointers of the float kernel */

@@ -383,15 +383,15 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
     const size_t B = (size_t)level.nb + 1;
     soai_body_double *body = malloc(B * sizeof *body);
     soai_dof_double *dof = malloc(((size_t)level.nv + 1) * sizeof *dof);
-    double *axes = malloc(9 * B * sizeof *axes);
-    FILE *f = body && dof && axes ? fopen(path, "w") : NULL;
+    soai_frame *frames = malloc(B * sizeof *frames);
+    FILE *f = body && dof && frames ? fopen(path, "w") : NULL;
     if (f) {
-        soai_level(&level, body, dof, axes);
+        soai_level(&level, body, dof, frames);
         level.body = body, level.dof = dof;
         put_file(f, model, level, prefix);
     }
-    const int memory = body && dof && axes;
-    free(body), free(dof), free(axes);
+    const int memory = body && dof && frames;
+    free(body), free(dof), free(frames);
     if (!memory) return soai_report(report, SOA_E_MEMORY, -1, 0, "no memory");
     if (!f) return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(errno));
     const int bad = ferror(f);

@@ -1,4 +1,4 @@
-/* level.c  the same machine with its bodies' axes turned, for batches and generated code.
+/* level.c  the same machine with other axes and origins of its bodies, for batches, mass matrices and generated code.
  *
  * A sweep that gives out joint numbers only may hold every body in axes of its own choice: x = S y, x in the body's
  * axes, y in the chosen ones.  Then the joint's R(q) becomes S(parent)' R(q) S and inertias, placements and axes turn with it.
@@ -6,7 +6,12 @@
  *   level     the axis lies along a coordinate axis of the parent's chosen axes, in either sense: S makes the body's parallel to
  *             those at q = 0, so R is a turn about that axis and nothing else (SOAI_KIND_LEVEL_...)
  *   on axis   else S puts the axis along a coordinate axis (SOAI_KIND_REVOLUTE_X ...), if it does not lie there already
- * All other joints keep the body's axes.  Quarter turns are taken as exact.  O(n).                                    */
+ * All other joints keep the body's axes.  Quarter turns are taken as exact.
+ *
+ * The origin of a level body may slide along its joint's axis, which changes no joint number either.  Where it can so come to lie
+ * on the parent's origin it does, and p vanishes (SOAI_KIND_PIVOT_...); where it cannot, it goes to where the axis
+ * meets that of a child, so that the child's can.  Shoulders, hips and wrists are made of such joints.  Bodies on the
+ * fixed world are pivots wherever they are: nothing there asks for p.  O(n).                                        */
 #include "../spatial/algebra.h"
 #include "model_internal.h"
 
@@ -60,15 +65,50 @@ static void choose(soai_body_double *b, const double T[9], double S[9]) {
     b->kind = SOAI_KIND_REVOLUTE_X + ax;
 }
 
-void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_double *dof, double *axes) {
+static int is_level(const soai_body_double *b) {
+    return b->kind >= SOAI_KIND_LEVEL_X;
+}
+static int near_zero(double x, const double p[3]) {
+    return fabs(x) <= 1e-15 * (fabs(p[0]) + fabs(p[1]) + fabs(p[2]));
+}
+/* Slides origins; what a body's slid by goes to frame[i].origin, in its chosen axes. */
+static void slide(int nb, soai_body_double *body, soai_frame *frame) {
+    static const double zero[10] = {0};
+    for (int i = 0; i <= nb; ++i)
+        for (int j = 0; j < 3; ++j) frame[i].origin[j] = 0;
+    /* where a child's axis meets that of its parent: the parent's wish, from its first child that has one */
+    for (int i = nb; i >= 1; --i) {
+        const soai_body_double *b = body + i, *in = body + b->parent;
+        if (!b->parent || !is_level(b) || !is_level(in)) continue;
+        const int own = (b->kind - SOAI_KIND_LEVEL_X) % 3, ax = (in->kind - SOAI_KIND_LEVEL_X) % 3;
+        if (own != ax && near_zero(b->p[3 - own - ax], b->p)) frame[b->parent].origin[ax] = b->p[ax];
+    }
+    for (int i = 1; i <= nb; ++i) {
+        soai_body_double *b = body + i;
+        double *by = frame[i].origin, *p = b->p, back[3];
+        const double *in = frame[b->parent].origin, before[3] = {p[0], p[1], p[2]};
+        for (int j = 0; j < 3; ++j) p[j] -= in[j];
+        if (!is_level(b)) continue;
+        const int ax = b->kind - SOAI_KIND_LEVEL_X, n = (ax + 1) % 3, l = (ax + 2) % 3;
+        if (b->parent && near_zero(p[n], before) && near_zero(p[l], before)) by[ax] = -p[ax], p[n] = p[l] = 0;
+        p[ax] += by[ax];
+        if (!b->parent || (p[0] == 0 && p[1] == 0 && p[2] == 0)) b->kind = SOAI_KIND_PIVOT_X + ax;
+        double M[10];
+        for (int j = 0; j < 3; ++j) back[j] = -by[j];
+        rigid_translate_add(b->M[0], b->M + 1, b->M + 4, back, zero, M);
+        memcpy(b->M, M, sizeof M);
+    }
+}
+
+void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_double *dof, soai_frame *frame) {
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     memcpy(body, v->body, ((size_t)v->nb + 1) * sizeof *body);
     memcpy(dof, v->dof, (size_t)v->nv * sizeof *dof);
-    memcpy(axes, one, sizeof one);
+    memcpy(frame[0].axes, one, sizeof one);
     for (int i = 1; i <= v->nb; ++i) {
         soai_body_double *b = body + i;
-        const double *Sp = axes + 9 * b->parent;
-        double *S = axes + 9 * i, *part[3] = {b->R0, b->R1, b->R2}, back[9], T[9], I[6];
+        const double *Sp = frame[b->parent].axes;
+        double *S = frame[i].axes, *part[3] = {b->R0, b->R1, b->R2}, back[9], T[9], I[6];
         transpose(Sp, back);
         for (int k = 0; k < 3; ++k) product(back, part[k], part[k]);
         for (int k = 0; k < 9; ++k) T[k] = clean(b->R0[k] + b->R1[k]);
@@ -81,6 +121,7 @@ void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_doub
         rot_mul(back, b->M + 1, b->M + 1);
         sym_rotate(back, b->M + 4, I);
         memcpy(b->M + 4, I, sizeof I);
-        soai_inertia_packs(b->M, b->P);
     }
+    slide(v->nb, body, frame);
+    for (int i = 1; i <= v->nb; ++i) soai_inertia_packs(body[i].M, body[i].P);
 }

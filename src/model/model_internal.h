@@ -72,9 +72,12 @@ void soai_inertia_packs(const double M[10], double P[24]);
 /* The float tables of the double ones. */
 void soai_round_tables(int bodies, const soai_body_double *body, int dofs, const soai_dof_double *dof,
                        soai_body_float *body_f, soai_dof_float *dof_f);
-/* Tables of the same machine in other body axes, level.c: nb + 1 rows, nv rows, and 9 (nb + 1) numbers, the axes chosen
- * for each body, as columns in its own. */
-SOA_API void soai_level(const soai_view_double *view, soai_body_double *body, soai_dof_double *dof, double *axes);
+/* Tables of the same machine in other body frames, level.c: nb + 1 rows, nv rows, nb + 1 frames: axes chosen for each
+ * body, as columns in its own, and the origin chosen, from its own, in the chosen axes. */
+typedef struct soai_frame {
+    double axes[9], origin[3];
+} soai_frame;
+SOA_API void soai_level(const soai_view_double *view, soai_body_double *body, soai_dof_double *dof, soai_frame *frame);
 int soai_nq_of(soa_joint_type type);
 int soai_nv_of(soa_joint_type type);
 /* A right-handed rotation and a finite shift. */

@@ -203,11 +203,18 @@ SOAI_INLINE void rigid_set(const konst *M, real out[10]) {
     SOAI_UNROLL for (int i = 0; i < 10; ++i) out[i] = REAL(M[i]);
 }
 /* out = sum + phi M phi*: a rigid inertia moved to the parent, R87 (32), (33).  out may be sum.
- * h' = R h + m p;  I' = R I R' + (terms of h and p), all symmetric by construction.  The first knows R h and R I R'. */
+ * h' = R h + m p;  I' = R I R' + (terms of h and p), all symmetric by construction.  The first knows R h and R I R'; in it and in the
+ * last p = NULL stands for zero. */
 SOAI_INLINE void rigid_translate_add(real m, const real h[3], const real I[6], const real p[3], const real sum[10],
                                      real out[10]) {
     /* about the new origin: I' = I - [p][h] - [h][p] - m [p][p] = I - [p][g] - [g][p], g = h + m p / 2 */
     real g[3];
+    if (!p) {
+        out[0] = sum[0] + m;
+        SOAI_UNROLL for (int i = 0; i < 3; ++i) out[1 + i] = sum[1 + i] + h[i];
+        SOAI_UNROLL for (int i = 0; i < 6; ++i) out[4 + i] = sum[4 + i] + I[i];
+        return;
+    }
     SOAI_UNROLL for (int i = 0; i < 3; ++i) g[i] = h[i] + REAL(0.5) * (m * p[i]);
     const real xx = p[0] * g[0], yy = p[1] * g[1], zz = p[2] * g[2];
     out[0] = sum[0] + m;
@@ -264,7 +271,7 @@ SOAI_INLINE void abi_column(const real *P, int c, real out[6]) {
  * abi_in_add     out = sum + phi P phi*:  C' = RCR',  B' = RBR' + [p]C',  A' = RAR' + [p](RBR')' + B'[p]'.  R87 (37) with
  *                rotation; out may be sum
  * The second also for P+ of a joint about coordinate axis `ax`, whose row and column are zero (not read): with any R,
- * and with R no more than the turn about that axis. */
+ * and with R no more than the turn about that axis; then p = NULL stands for zero. */
 #if SOAI_ABI_PACKED
 /* Entry (i, j) of the four blocks; below the diagonal B and B' change places. */
 SOAI_INLINE pack abi_get(const real *P, int i, int j) {
@@ -299,6 +306,12 @@ SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) 
 /* out = sum + Q moved by p; Q holds all nine entries, already in the parent's axes. */
 SOAI_INLINE void abi_translate_add(const pack Q[9], const real p[3], const real *sum, real *out) {
     pack Y[9];
+    if (!p) {
+        SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+            SOAI_UNROLL for (int j = i; j < 3; ++j) abi_put(pack_load(sum + 4 * SYM(i, j)) + Q[3 * i + j], i, j, out);
+        }
+        return;
+    }
     const pack keep_ab = {1, 0, 1, 0}, keep_at = {1, 0, 0, 1};
     SOAI_UNROLL for (int i = 0; i < 3; ++i) { /* A += [p] B', B += [p] C */
         const int n = (i + 1) % 3, l = (i + 2) % 3;
@@ -383,6 +396,11 @@ SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) 
 /* Translation of an inertia already turned into the parent's axes: out = sum + [1 p~; 0 1] (A, B, C) [1 0; -p~ 1]. */
 SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real C[6], const real p[3], const real *sum,
                                    real *out) {
+    if (!p) {
+        SOAI_UNROLL for (int i = 0; i < 6; ++i) out[ABI_A(i)] = sum[ABI_A(i)] + A[i], out[ABI_C(i)] = sum[ABI_C(i)] + C[i];
+        SOAI_UNROLL for (int i = 0; i < 9; ++i) out[ABI_B(i / 3, i % 3)] = sum[ABI_B(i / 3, i % 3)] + B[i];
+        return;
+    }
     const real x = p[0], y = p[1], z = p[2];
     real Bp[9]; /* B' = B + [p] C */
     Bp[0] = B[0] + (y * C[XZ] - z * C[XY]);
