@@ -15,10 +15,12 @@ struct soa_batch {
     int body;
     struct half { /* one per precision */
         const soai_kernels *k;
+        int deep; /* bodies have many ancestors: mass matrices by crba, else by mass_r87 */
         const void *view;
         void *work;
         void *frames;                 /* chosen for the bodies, 12 numbers each */
         void *q, *v, *a, *fext, *out; /* packed: tree coordinates */
+        void *mass;                   /* packed; stays zero where M is zero for all q */
         void *one_q, *one_v, *one_a;  /* mimic models: expanded rows, `lanes` of each */
         void *one_out;
     } d, f;
@@ -29,21 +31,33 @@ struct soa_batch {
     void *zero;       /* max(tq, tv, 6 nb) zeros */
 };
 
+/* More than so many ancestors a body on average: crba forms the mass matrix with less work than mass_r87. */
+enum { FEW_ANCESTORS = 6 };
+static int is_deep(const soai_body_double *body, int nb) {
+    long left = (long)FEW_ANCESTORS * nb;
+    for (int i = 1; i <= nb; ++i)
+        for (int a = body[i].parent; a; a = body[a].parent)
+            if (--left < 0) return 1;
+    return 0;
+}
+
 static void layout_half(const soa_model *m, struct half *h, char *memory, size_t *at) {
     const size_t lane = h->k->real_bytes, number = lane / (size_t)h->k->lanes, L = (size_t)h->k->lanes;
     const size_t tq = (size_t)m->tq, tv = (size_t)m->tv, nb = (size_t)m->nb;
-    const size_t out = m->tv <= MOST_LANE_MASS && tv * tv > tv ? tv * tv : tv;
+    const size_t mass = m->tv <= MOST_LANE_MASS ? tv * tv : 0;
     h->frames = soai_take(memory, at, 12 * (nb + 1) * number);
     h->work = soai_take(memory, at, h->k->work_bytes);
     void *arrays = soai_take(memory, at, h->k->work_reals(h->view) * lane);
     h->q = soai_take(memory, at, tq * lane), h->v = soai_take(memory, at, tv * lane),
     h->a = soai_take(memory, at, tv * lane);
     h->fext = soai_take(memory, at, 6 * nb * lane);
-    h->out = soai_take(memory, at, out * lane);
+    h->out = soai_take(memory, at, tv * lane);
+    h->mass = soai_take(memory, at, mass * lane);
+    if (memory) memset(h->mass, 0, mass * lane);
     h->one_q = soai_take(memory, at, m->nm ? L * tq * number : 0);
     h->one_v = soai_take(memory, at, m->nm ? L * tv * number : 0);
     h->one_a = soai_take(memory, at, m->nm ? L * tv * number : 0);
-    h->one_out = soai_take(memory, at, m->nm ? L * out * number : 0);
+    h->one_out = soai_take(memory, at, m->nm ? L * (tv + mass) * number : 0);
     if (memory) h->k->work_place(h->view, h->work, arrays);
 }
 
@@ -69,6 +83,7 @@ static size_t layout(const soa_model *m, char *memory) {
         soai_level(&b->view_d, body, dof, b->d.frames);
         soai_round_tables(m->nb, body, m->tv, dof, body_f, dof_f);
         for (size_t i = 0; i < 12 * B; ++i) ((float *)b->f.frames)[i] = (float)numbers[i];
+        b->d.deep = b->f.deep = is_deep(body, m->nb);
         b->view_d.body = body, b->view_d.dof = dof, b->view_f.body = body_f, b->view_f.dof = dof_f;
     }
     const size_t most = 6 * (size_t)m->nb + (size_t)m->tq + (size_t)m->tv;
@@ -128,7 +143,7 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
     if (fext) fine &= h->k->pack(fext, sf, 6 * shape->nb, states, h->fext);
     if (!fine) return NOT_FINITE;
     if (fext) h->k->level(h->frames, shape->nb, h->fext);
-    if (what == MASS) return h->k->crba(h->view, h->work, h->q, h->out);
+    if (what == MASS) return (h->deep ? h->k->crba : h->k->mass_r87)(h->view, h->work, h->q, h->mass);
     return (what == FORWARD ? h->k->aba : h->k->rnea)(h->view, h->work, h->q, h->v, h->a, fext ? h->fext : NULL,
                                                       h->out);
 }
@@ -188,7 +203,7 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
             const long wide = what == MASS ? (long)m->nv * m->nv : m->nv;                                            \
             real *to = m->nm ? (real *)h->one_out : out + first * wide;                                              \
             if (what == MASS)                                                                                        \
-                h->k->unpack_symmetric(h->out, m->tv, states, to);                                                   \
+                h->k->unpack_symmetric(h->mass, m->tv, states, to);                                                  \
             else                                                                                                     \
                 h->k->unpack(h->out, rows, states, to, rows);                                                        \
             if (!m->nm) continue;                                                                                    \

@@ -104,18 +104,28 @@ SOAI_INLINE void joint_column(const view_table *k, const kernel_work *w, const b
     }
 }
 
+/* Are there angles among the coordinates? */
+SOAI_INLINE int joint_turns(int kind) {
+    return kind != SOAI_KIND_PRISMATIC && kind != SOAI_KIND_SPHERICAL && kind != SOAI_KIND_FREE;
+}
 /* Sines and cosines of all coordinates of a state, four at a time.  Number types that are lanes already take those of
  * angles one after the other, but all before the first is used: each is a long chain of operations, and many chains
  * are worked on at once. */
 SOAI_INLINE void angles(const view_table *k, kernel_work *w, const real *q) {
 #if SOAI_PACKED
     real_sincos_all(k->nq, q, w->sine, w->cosine);
-#else
+#elif defined(SOAI_UNROLLED)
     SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
-        const int kind = b->kind;
-        if (kind == SOAI_KIND_PRISMATIC || kind == SOAI_KIND_SPHERICAL || kind == SOAI_KIND_FREE) continue;
-        for (int j = b->iq; j < b->iq + b->nv; ++j) real_sincos(q[j], w->sine + j, w->cosine + j);
+        if (joint_turns(b->kind)) real_sincos_all(b->nv, q + b->iq, w->sine + b->iq, w->cosine + b->iq);
+    }
+#else
+    for (int i = 1; i <= k->nb;) { /* joints that follow one another, at once */
+        const int first = k->body[i].iq;
+        int end = first;
+        for (; i <= k->nb && k->body[i].iq == end && joint_turns(k->body[i].kind); ++i) end += k->body[i].nv;
+        real_sincos_all(end - first, q + first, w->sine + first, w->cosine + first);
+        if (end == first) ++i;
     }
 #endif
 }

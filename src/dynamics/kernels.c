@@ -37,10 +37,10 @@ static int k_aba(const void *view, void *work, const void *q, const void *v, con
 static int k_crba(const void *view, void *work, const void *q, void *M) {
     return crba(view, work, q, M);
 }
-#if SOAI_EVERYTHING
 static int k_mass_r87(const void *view, void *work, const void *q, void *M) {
     return mass_r87(view, work, q, M);
 }
+#if SOAI_EVERYTHING
 static int k_articulate(const void *view, void *work, const void *q) {
     const view_table *k = view;
     const int bad = articulate(k, work, q);
@@ -154,8 +154,8 @@ const soai_kernels SOAI_TABLE = {
     .rnea = k_rnea,
     .aba = k_aba,
     .crba = k_crba,
-#if SOAI_EVERYTHING
     .mass_r87 = k_mass_r87,
+#if SOAI_EVERYTHING
     .articulate = k_articulate,
     .minv_mul = k_minv_mul,
     .minv_filter = k_minv_filter,

@@ -19,14 +19,14 @@ SOAI_INLINE void lanes_turn(const real a, const real b, const real c, const real
     out[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5), out[1] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);
     out[2] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7), out[3] = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
 }
-/* Turned, to four states */
-SOAI_INLINE void lanes_turn_out(const real a, const real b, const real c, const real d, konst *to, long stride) {
+/* Turned, to place `at` of four states */
+SOAI_INLINE void lanes_turn_out(const real a, const real b, const real c, const real d, konst *const to[4], long at) {
     real out[4];
     lanes_turn(a, b, c, d, out);
-    SOAI_UNROLL for (int l = 0; l < 4; ++l) memcpy(to + stride * l, out + l, sizeof *out);
+    SOAI_UNROLL for (int l = 0; l < 4; ++l) memcpy(to[l] + at, out + l, sizeof *out);
 }
-SOAI_INLINE void lanes_out(const real *x, long step, konst *to, long stride) {
-    lanes_turn_out(x[0], x[step], x[2 * step], x[3 * step], to, stride);
+SOAI_INLINE void lanes_out(const real *x, long step, konst *const to[4], long at) {
+    lanes_turn_out(x[0], x[step], x[2 * step], x[3 * step], to, at);
 }
 #endif
 
@@ -62,8 +62,9 @@ SOAI_INLINE int lanes_pack(const konst *from, long stride, int count, int states
 SOAI_INLINE void lanes_unpack(const real *from, int count, int states, konst *to, long stride) {
 #ifdef SOAI_SHUFFLED
     if (states == SOAI_LANES && count >= 4) {
-        for (int j = 0; j + 4 <= count; j += 4) lanes_out(from + j, 1, to + j, stride);
-        if (count % 4) lanes_out(from + count - 4, 1, to + count - 4, stride);
+        konst *const all[4] = {to, to + stride, to + 2 * stride, to + 3 * stride};
+        for (int j = 0; j + 4 <= count; j += 4) lanes_out(from + j, 1, all, j);
+        if (count % 4) lanes_out(from + count - 4, 1, all, count - 4);
         return;
     }
 #endif
@@ -71,33 +72,43 @@ SOAI_INLINE void lanes_unpack(const real *from, int count, int states, konst *to
         for (int l = 0; l < states; ++l) to[stride * l + j] = from[j][l];
 }
 
-/* The same for mass matrices, n x n: of large ones only what is on or below the diagonal stands in the lanes, and the
- * rest of a row is read from a column. */
+/* The same for mass matrices, n x n, of which the lanes hold what is on or below the diagonal.  Tiles of 4 x 4 go to both
+ * their places at once; where n is no multiple of four the last overlap those before. */
 SOAI_INLINE void lanes_unpack_symmetric(const real *from, int n, int states, konst *to) {
-#define SOAI_AT_(r, c) from[(c) <= (r) ? line * (r) + (c) : line * (c) + (r)]
     const long line = n, stride = line * line;
-    if (n <= MASS_SMALL) { /* all of it stands there */
-        lanes_unpack(from, n * n, states, to, stride);
+#ifdef SOAI_SHUFFLED
+    if (states == SOAI_LANES && n >= 4) {
+        const long last = n & ~3, over = n - 4;
+        konst *const all[4] = {to, to + stride, to + 2 * stride, to + 3 * stride};
+        for (long r = 0; r < last; r += 4) {
+            const real *x = from + line * r;
+            for (long c = 0; c < r; c += 4) {
+                SOAI_UNROLL for (int i = 0; i < 4; ++i) lanes_out(x + line * i + c, 1, all, line * (r + i) + c);
+                SOAI_UNROLL for (int i = 0; i < 4; ++i) lanes_out(x + c + i, line, all, line * (c + i) + r);
+            }
+            x += r;
+            SOAI_UNROLL for (int i = 0; i < 4; ++i) {
+#define SOAI_AT_(j) x[(j) <= i ? line * i + (j) : line * (j) + i]
+                lanes_turn_out(SOAI_AT_(0), SOAI_AT_(1), SOAI_AT_(2), SOAI_AT_(3), all, line * (r + i) + r);
+            }
+        }
+        if (last == n) return;
+        const real *x = from + line * over;
+        for (long r = 0; r <= over; ++r) lanes_out(x + r, line, all, line * r + over);
+        x += over;
+        SOAI_UNROLL for (int i = 1; i < 4; ++i) {
+            lanes_turn_out(SOAI_AT_(0), SOAI_AT_(1), SOAI_AT_(2), SOAI_AT_(3), all, line * (over + i) + over);
+#undef SOAI_AT_
+        }
+        for (long r = last; r < n; ++r)
+            for (long c = 0; c < last; c += 4) lanes_out(from + line * r + c, 1, all, line * r + c);
         return;
     }
-#ifdef SOAI_SHUFFLED
-    for (int r = 0; states == SOAI_LANES && r < n; ++r, to += line)
-        for (int next = 0; next < n; next += 4) {
-            const int c = next + 4 <= n ? next : n - 4;
-            if (c + 3 <= r)
-                lanes_out(from + line * r + c, 1, to + c, stride);
-            else if (c >= r)
-                lanes_out(from + line * c + r, line, to + c, stride);
-            else
-                lanes_turn_out(SOAI_AT_(r, c), SOAI_AT_(r, c + 1), SOAI_AT_(r, c + 2), SOAI_AT_(r, c + 3), to + c,
-                               stride);
-        }
-    if (states == SOAI_LANES) return;
 #endif
     for (int r = 0; r < n; ++r)
         for (int c = 0; c < n; ++c)
-            for (int l = 0; l < states; ++l) to[stride * l + line * r + c] = SOAI_AT_(r, c)[l];
-#undef SOAI_AT_
+            for (int l = 0; l < states; ++l)
+                to[stride * l + line * r + c] = from[c <= r ? line * r + c : line * c + r][l];
 }
 /* Wrenches on the bodies, 6 numbers each, into the frame chosen for each body (level.c): 9 numbers of its axes, 3 of its
  * origin. */

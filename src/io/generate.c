@@ -151,8 +151,8 @@ static void put_tables(FILE *f, const soa_model *m, const soai_view_double v, co
     fprintf(f, "%s};\n", m->tv ? "" : "0");
 }
 
-/* The functions of one number type; `lane` is the suffix. */
-static const char wrappers[] =
+/* The functions of one number type: states in and out of tree coordinates, then the three sweeps. */
+static const char loads[] =
     "typedef struct GEN(room) {\n"
     "    body_work b[GEN_NB + 1];\n"
     "    real c[6 * (GEN_NB + 1)], Rw[9 * (GEN_NB + 1)], pw[3 * (GEN_NB + 1)];\n"
@@ -196,17 +196,26 @@ static const char wrappers[] =
     "#define GEN_AT(x, l) (x)\n"
     "#endif\n"
     "SOAI_INLINE void GEN(store_motion)(const real *x, int states, double *out) {\n"
+    "#if GEN_NM == 0 && SOAI_LANES > 1\n"
+    "    lanes_unpack(x, GEN_TV, states, out, GEN_NV);\n"
+    "    return;\n"
+    "#endif\n"
     "    for (int l = 0; l < states; ++l)\n"
     "        for (int t = 0; t < GEN_TV; ++t)\n"
     "            if (gen_leads[t]) out[(long)GEN_NV * l + gen_map_v[t].user] = GEN_AT(x[t], l);\n"
     "}\n"
     "SOAI_INLINE void GEN(store_torque)(const real *x, int states, double *out) {\n"
+    "#if GEN_NM == 0 && SOAI_LANES > 1\n"
+    "    lanes_unpack(x, GEN_TV, states, out, GEN_NV);\n"
+    "    return;\n"
+    "#endif\n"
     "    for (int l = 0; l < states; ++l) {\n"
     "        for (int u = 0; u < GEN_NV; ++u) out[(long)GEN_NV * l + u] = 0;\n"
     "        for (int t = 0; t < GEN_TV; ++t) out[(long)GEN_NV * l + gen_map_v[t].user] += gen_map_v[t].ratio * "
     "GEN_AT(x[t], l);\n"
     "    }\n"
-    "}\n"
+    "}\n";
+static const char groups[] =
     "SOAI_INLINE int GEN(fd_group)(int states, const double *q, const double *v, const double *tau, double *qdd) {\n"
     "    GEN(room) r;\n"
     "    kernel_work w = GEN_WORK(r);\n"
@@ -227,15 +236,15 @@ static const char wrappers[] =
     "    GEN(store_torque)(r.out, states, tau);\n"
     "    return 0;\n"
     "}\n"
-    "SOAI_INLINE int GEN(mass_group)(int states, const double *q, double *M) {\n"
+    "/* tree: room for the matrix in tree coordinates, zero at the first call. */\n"
+    "SOAI_INLINE int GEN(mass_group)(int states, const double *q, real *tree, double *M) {\n"
     "    GEN(room) r;\n"
     "    kernel_work w = GEN_WORK(r);\n"
     "    const real *tq = GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
     "#if GEN_NM == 0 && SOAI_LANES == 1\n"
-    "    (void)states;\n"
+    "    (void)states, (void)tree;\n"
     "    return crba(&gen_level, &w, tq, M);\n"
     "#else\n"
-    "    real tree[GEN_TV * GEN_TV + 1];\n"
     "    crba(&gen_level, &w, tq, tree);\n"
     "#if GEN_NM == 0\n"
     "    lanes_unpack_symmetric(tree, GEN_TV, states, M);\n"
@@ -258,7 +267,10 @@ static const char scalar_api[] =
     "tau, qdd); }\n"
     "int PREFIX_id(const double *q, const double *v, const double *a, double *tau) { return GEN(id_group)(1, q, v, a, "
     "tau); }\n"
-    "int PREFIX_mass(const double *q, double *M) { return GEN(mass_group)(1, q, M); }\n"
+    "int PREFIX_mass(const double *q, double *M) {\n"
+    "    real tree[GEN_NM ? GEN_TV * GEN_TV : 1];\n"
+    "    return GEN(mass_group)(1, q, tree, M);\n"
+    "}\n"
     "int PREFIX_kinematics(const double *q, double *R, double *p) {\n"
     "    GEN(room) r;\n"
     "    kernel_work w = GEN_WORK(r);\n"
@@ -297,7 +309,9 @@ static const char batch_api[] =
     "    GEN_GROUPS(GEN(id_group)(states, q + s * GEN_NQ, v + s * GEN_NV, a + s * GEN_NV, tau + s * GEN_NV))\n"
     "}\n"
     "int PREFIX_mass_batch(long n, const double *q, double *M) {\n"
-    "    GEN_GROUPS(GEN(mass_group)(states, q + s * GEN_NQ, M + s * GEN_NV * GEN_NV))\n"
+    "    real tree[GEN_TV * GEN_TV + 1];\n"
+    "    for (int j = 0; j < GEN_TV * GEN_TV; ++j) tree[j] = REAL(0);\n"
+    "    GEN_GROUPS(GEN(mass_group)(states, q + s * GEN_NQ, tree, M + s * GEN_NV * GEN_NV))\n"
     "}\n";
 
 /* `text` with PREFIX replaced. */
@@ -349,7 +363,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
             "#define GEN_NB %d\n#define GEN_NQ %d\n#define GEN_NV %d\n#define GEN_TQ %d\n#define GEN_TV %d\n#define "
             "GEN_ND %d\n#define GEN_NM %d\n",
             m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm);
-    const char *unroll = m->nb <= MOST_UNROLLED ? "#define SOAI_UNROLL_BODIES SOAI_UNROLL_ALL\n" : "";
+    const char *unroll = m->nb <= MOST_UNROLLED ? "#define SOAI_UNROLLED 1\n" : "";
     fprintf(f,
             "\n/* ---- one state ---------------------------------------------------------------- */\n#define "
             "SOAI_NUMBER SOAI_DOUBLE\n#define SOAI_KINDS 0x%x\n%s",
@@ -357,7 +371,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
     put_kernels(f);
     fprintf(f, "\n/* ---- the model ---------------------------------------------------------------- */\n");
     put_tables(f, m, own, level);
-    fprintf(f, "#define GEN(name) gen_##name\n%s", wrappers);
+    fprintf(f, "#define GEN(name) gen_##name\n%s%s", loads, groups);
     put_api(f, scalar_api, prefix);
     fprintf(f, "\n/* ---- four states in lanes: the same text under other names ------------------- */\n#undef "
                "GEN\n#undef GEN_WORK\n#undef GEN_AT\n#undef SOAI_NUMBER\n");
@@ -365,7 +379,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
     each_name(f, 'f', put_rename);
     fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n#define SOAI_KINDS 0x%x\n%s", kinds, unroll);
     put_kernels(f);
-    fprintf(f, "#define GEN(name) gen_lanes_##name\n%s", wrappers);
+    fprintf(f, "#define GEN(name) gen_lanes_##name\n%s%s", loads, groups);
     put_api(f, batch_api, prefix);
 }
 

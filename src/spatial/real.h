@@ -36,7 +36,7 @@
 #define SOAI_SWEEP static __attribute__((unused))
 #endif
 /* Loops over the rows of 3- and 6-vectors must be unrolled for registers to be used; sweeps over bodies only where the
- * model is a constant (generated code defines SOAI_UNROLL_BODIES). */
+ * model is a constant and small (generated code defines SOAI_UNROLLED). */
 #if defined(__clang__)
 #define SOAI_UNROLL _Pragma("clang loop unroll(full)")
 #define SOAI_UNROLL_ALL _Pragma("clang loop unroll(full)")
@@ -44,7 +44,9 @@
 #define SOAI_UNROLL _Pragma("GCC unroll 36")
 #define SOAI_UNROLL_ALL _Pragma("GCC unroll 64")
 #endif
-#ifndef SOAI_UNROLL_BODIES
+#ifdef SOAI_UNROLLED
+#define SOAI_UNROLL_BODIES SOAI_UNROLL_ALL
+#else
 #define SOAI_UNROLL_BODIES
 #endif
 
@@ -176,15 +178,20 @@ SOAI_INLINE void real_sincos(real x, real *s, real *c) {
 #define SOAI_ROUND_MAGIC 12582912.0f /* 1.5 * 2^23 */
 #endif
 
-/* Asks libm where |x| is not below the limit; lanes that are keep what the polynomials gave, so that no state's bits
- * depend on its neighbours. */
-static __attribute__((noinline, unused)) void pack_sincos_far(const konst *x, konst *s, konst *c) {
-    for (int l = 0; l < SOAI_PACK; ++l)
-        if (!(fabs((double)x[l]) < SOAI_SINCOS_LIMIT)) s[l] = (konst)sin((double)x[l]), c[l] = (konst)cos((double)x[l]);
+/* Asks libm for those of n numbers where |x| is not below the limit; the others keep what the polynomials gave, so that
+ * no state's bits depend on its neighbours. */
+static __attribute__((noinline, unused)) void sincos_far(long n, const void *from, void *sines, void *cosines) {
+    for (size_t j = 0; j < (size_t)n; ++j) {
+        konst x, s, c;
+        memcpy(&x, (const char *)from + j * sizeof x, sizeof x);
+        if (fabs((double)x) < SOAI_SINCOS_LIMIT) continue;
+        s = (konst)sin((double)x), c = (konst)cos((double)x);
+        memcpy((char *)sines + j * sizeof s, &s, sizeof s), memcpy((char *)cosines + j * sizeof c, &c, sizeof c);
+    }
 }
 
-SOAI_INLINE void pack_sincos(const pack *at, pack *s, pack *c) {
-    const pack x = *at;
+/* By polynomials; returns where they hold. */
+SOAI_INLINE pack_mask pack_sincos(const pack x, pack *s, pack *c) {
     const pack_mask near = (x > (konst)-SOAI_SINCOS_LIMIT) & (x < (konst)SOAI_SINCOS_LIMIT);
     const pack shifted = x * (konst)0.63661977236758134308 + (konst)SOAI_ROUND_MAGIC; /* 2/pi */
     const pack n = shifted - (konst)SOAI_ROUND_MAGIC;
@@ -221,39 +228,42 @@ SOAI_INLINE void pack_sincos(const pack *at, pack *s, pack *c) {
     const int up = (int)(8 * sizeof(konst)) - 2; /* from bit 1 to the sign */
     *s = (pack)(sbits ^ ((bits & 2) << up));
     *c = (pack)(cbits ^ (((bits + 1) & 2) << up));
-    if (__builtin_expect(!pack_all(near), 0)) {
-        konst far_x[SOAI_PACK], far_s[SOAI_PACK], far_c[SOAI_PACK];
-        memcpy(far_x, &x, sizeof x), memcpy(far_s, s, sizeof x), memcpy(far_c, c, sizeof x);
-        pack_sincos_far(far_x, far_s, far_c);
-        memcpy(s, far_s, sizeof x), memcpy(c, far_c, sizeof x);
-    }
+    return near;
 }
 SOAI_INLINE void real_sincos(real x, real *s, real *c) {
 #if SOAI_LANES > 1
-    pack_sincos(&x, s, c);
+    if (__builtin_expect(!pack_all(pack_sincos(x, s, c)), 0)) sincos_far(SOAI_LANES, &x, s, c);
 #else
     const pack at = {x, x, x, x};
     pack S, C;
-    pack_sincos(&at, &S, &C);
+    if (__builtin_expect(!pack_all(pack_sincos(at, &S, &C)), 0)) sincos_far(1, &x, &S, &C);
     *s = S[0], *c = C[0];
 #endif
 }
 #endif
 
 /* Sines and cosines of n numbers; s and c have room for n + 3. */
-#if SOAI_PACKED
 SOAI_INLINE void real_sincos_all(int n, const real *x, real *s, real *c) {
+#if SOAI_PACKED
     pack at, S, C;
+    pack_mask near = ~(pack_mask){0};
     for (int j = 0; j < n; j += SOAI_PACK) {
         if (j + SOAI_PACK <= n) {
             memcpy(&at, x + j, sizeof at);
         } else {
             SOAI_UNROLL for (int l = 0; l < SOAI_PACK; ++l) at[l] = x[j + l < n ? j + l : j];
         }
-        pack_sincos(&at, &S, &C);
+        near &= pack_sincos(at, &S, &C);
         memcpy(s + j, &S, sizeof S), memcpy(c + j, &C, sizeof C);
     }
-}
+    if (__builtin_expect(!pack_all(near), 0)) sincos_far(n, x, s, c);
+#elif SOAI_LANES > 1
+    pack_mask near = ~(pack_mask){0};
+    for (int j = 0; j < n; ++j) near &= pack_sincos(x[j], s + j, c + j);
+    if (__builtin_expect(!pack_all(near), 0)) sincos_far((long)n * SOAI_LANES, x, s, c);
+#else
+    for (int j = 0; j < n; ++j) real_sincos(x[j], s + j, c + j);
 #endif
+}
 
 #endif
