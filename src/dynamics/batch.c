@@ -15,7 +15,7 @@ struct soa_batch {
     int body;
     struct half { /* one per precision */
         const soai_kernels *k;
-        int deep; /* bodies have many ancestors: mass matrices by crba, else by mass_r87 */
+        int (*mass_matrix)(const void *view, void *work, const void *q, void *M);
         const void *view;
         void *work;
         void *frames;                 /* chosen for the bodies, 12 numbers each */
@@ -30,16 +30,6 @@ struct soa_batch {
     soa_work *single; /* for mass matrices too large for lanes */
     void *zero;       /* max(tq, tv, 6 nb) zeros */
 };
-
-/* More than so many ancestors a body on average: crba forms the mass matrix with less work than mass_r87. */
-enum { FEW_ANCESTORS = 6 };
-static int is_deep(const soai_body_double *body, int nb) {
-    long left = (long)FEW_ANCESTORS * nb;
-    for (int i = 1; i <= nb; ++i)
-        for (int a = body[i].parent; a; a = body[a].parent)
-            if (--left < 0) return 1;
-    return 0;
-}
 
 static void layout_half(const soa_model *m, struct half *h, char *memory, size_t *at) {
     const size_t lane = h->k->real_bytes, number = lane / (size_t)h->k->lanes, L = (size_t)h->k->lanes;
@@ -58,7 +48,9 @@ static void layout_half(const soa_model *m, struct half *h, char *memory, size_t
     h->one_v = soai_take(memory, at, m->nm ? L * tv * number : 0);
     h->one_a = soai_take(memory, at, m->nm ? L * tv * number : 0);
     h->one_out = soai_take(memory, at, m->nm ? L * (tv + mass) * number : 0);
-    if (memory) h->k->work_place(h->view, h->work, arrays);
+    if (!memory) return;
+    h->k->work_place(h->view, h->work, arrays);
+    h->mass_matrix = soai_by_columns(m->nb, soai_bodies(m)) ? h->k->mass_columns : h->k->crba;
 }
 
 static size_t layout(const soa_model *m, char *memory) {
@@ -83,7 +75,6 @@ static size_t layout(const soa_model *m, char *memory) {
         soai_level(&b->view_d, body, dof, b->d.frames);
         soai_round_tables(m->nb, body, m->tv, dof, body_f, dof_f);
         for (size_t i = 0; i < 12 * B; ++i) ((float *)b->f.frames)[i] = (float)numbers[i];
-        b->d.deep = b->f.deep = is_deep(body, m->nb);
         b->view_d.body = body, b->view_d.dof = dof, b->view_f.body = body_f, b->view_f.dof = dof_f;
     }
     const size_t most = 6 * (size_t)m->nb + (size_t)m->tq + (size_t)m->tv;
@@ -143,7 +134,7 @@ static int run_group(const struct half *h, job what, int states, const void *q, 
     if (fext) fine &= h->k->pack(fext, sf, 6 * shape->nb, states, h->fext);
     if (!fine) return NOT_FINITE;
     if (fext) h->k->level(h->frames, shape->nb, h->fext);
-    if (what == MASS) return (h->deep ? h->k->crba : h->k->mass_r87)(h->view, h->work, h->q, h->mass);
+    if (what == MASS) return h->mass_matrix(h->view, h->work, h->q, h->mass);
     return (what == FORWARD ? h->k->aba : h->k->rnea)(h->view, h->work, h->q, h->v, h->a, fext ? h->fext : NULL,
                                                       h->out);
 }

@@ -3,10 +3,12 @@
  * crba      composite bodies are gathered inward in body frames; each column's force and each joint map is turned once into the
  *           axes of its root body, so an entry M(i,j) is one 6-vector product.  O(n d), 6 multiplications an entry.
  *           FO00 (9), (10).
- * mass_r87  R87 (32) as printed: r(i) composite, x(i) = r H*, x(k) = phi x(k-1), m(k,i) = H x(k).  O(n d) too, 8 to 14
- *           multiplications an entry of level joints, but nothing to prepare: less work where bodies have few ancestors.
- * Both write all of M (nv x nv, tree coordinates).  In lanes they write only what is on or below the diagonal and not
- * zero for all q; the caller cleared M once, and lanes_unpack_symmetric takes the rest from below.                     */
+ * mass_r87  R87 (32) as printed: r(i) composite, x(i) = r H*, x(k) = phi x(k-1), m(k,i) = H x(k).
+ * mass_columns  (lanes) the same with its loops exchanged: at body k the columns of all bodies beyond it take one step.
+ *           O(n d), 8 to 14 multiplications an entry of level joints and nothing to prepare: less work than crba where
+ *           bodies have few ancestors.  Bodies must be numbered branch by branch.
+ * All write M (nv x nv, tree coordinates); in lanes only what is on or below the diagonal and not zero for all q: the
+ * caller cleared M once, and lanes_unpack_symmetric takes the rest from below.                                      */
 #ifndef SOAI_CRBA_H
 #define SOAI_CRBA_H
 #include "steps.h"
@@ -303,56 +305,84 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
     return 0;
 }
 
-/* The row of coordinate `at`, a column x of r H* at body i, on its way to the root: m(k,i) = H x(k), x(k) = phi x(k-1). */
-SOAI_INLINE void mass_walk(const view_table *k, const kernel_work *w, int i, real x[6], real *row) {
-    for (int a = i, next;; a = next) {
-        const body_table *b = k->body + a;
-        real t[6];
-        next = b->parent;
-#define SOAI_STEP_(kind, nd)                                     \
-    joint_project(k, w, b, kind, nd, x, row + b->iv);            \
-    if (!next) return;                                           \
-    if (!IS_LEVEL(kind) && b->rotor && a == i) {                 \
-        real couple[3];                                          \
-        step_rotor_couple(k, w, b, i, couple);                   \
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) x[j] += couple[j]; \
-    }                                                            \
-    v6_zero(t);                                                  \
-    step_force_in(w, b, a, kind, x, t);                          \
-    v6_copy(t, x)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-    }
-}
 SOAI_SWEEP int mass_r87(const view_table *k, kernel_work *w, const real *q, real *M) {
     const size_t n = (size_t)k->nv;
-    for (size_t j = 0; SOAI_LANES == 1 && j < n * n; ++j) M[j] = REAL(0);
+    for (size_t j = 0; j < n * n; ++j) M[j] = REAL(0);
+    positions(k, w, q);
+    for (int i = 1; i <= k->nb; ++i) rigid_set(k->body[i].M, w->b[i].P);
+    for (int i = k->nb; i >= 1; --i) { /* r(i) stands: all outboard bodies have been added */
+        const body_table *b = k->body + i;
+        for (int c = 0; c < b->nv; ++c) {
+            real H[6], x[6], g[6], t[6];
+            step_column(k, w, b, b->kind, c, H);
+            rigid_mul(w->b[i].P, H, x); /* x(i) = r(i) H*(i) */
+            for (int a = i; a;) {       /* m(k,i) = H(k) x(k) */
+                const body_table *o = k->body + a;
+                joint_project(k, w, o, o->kind, o->nv, x, g);
+                for (int j = 0; j < o->nv; ++j)
+                    M[n * (size_t)(b->iv + c) + (size_t)(o->iv + j)] =
+                        M[n * (size_t)(o->iv + j) + (size_t)(b->iv + c)] = g[j];
+                if (a == i && b->rotor) {
+                    real couple[3];
+                    step_rotor_couple(k, w, b, i, couple);
+                    for (int j = 0; j < 3; ++j) x[j] += couple[j];
+                }
+                v6_zero(t);
+                force_in_add(w->b[a].R, w->b[a].p, x, t); /* x(k) = phi(k,k-1) x(k-1) */
+                v6_copy(t, x);
+                a = o->parent;
+            }
+            M[(n + 1) * (size_t)(b->iv + c)] += k->dof[b->iv + c].armature;
+        }
+        if (b->parent) rigid_in_add(w->b[i].R, w->b[i].p, w->b[i].P, w->b[b->parent].P, w->b[b->parent].P);
+    }
+    return 0;
+}
+
+#if SOAI_LANES > 1
+/* x(k), a column of the bodies beyond, at body i, to m: m(k) = H x(k); then x = phi x(k), of the parent. */
+SOAI_INLINE void column_step(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind, int nd,
+                             real x[6], real *m) {
+    real t[6];
+    joint_project(k, w, b, kind, nd, x, m);
+    if (!b->parent) return;
+    v6_zero(t);
+    step_force_in(w, b, i, kind, x, t);
+    v6_copy(t, x);
+}
+SOAI_SWEEP int mass_columns(const view_table *k, kernel_work *w, const real *q, real *M) {
+    const size_t n = (size_t)k->nv;
     angles(k, w, q);
-    for (int i = 1; i <= k->nb; ++i) {
+    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
         if (!b->child) rigid_set(b->M, w->b[i].P);
 #define SOAI_STEP_(kind, nd) joint_position(k, w, b, i, kind, q)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
-    for (int i = k->nb; i >= 1; --i) { /* r(i) stands: all outboard bodies have been added */
+    SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, nd)                                                                          \
-    for (int c = 0; c < nd; ++c) {                                                                    \
-        real x[6];                                                                                    \
-        const size_t at = (size_t)(b->iv + c);                                                        \
-        composite_column(k, w, b, kind, c, w->b[i].P, x); /* x(i) = r(i) H*(i) */                     \
-        mass_walk(k, w, i, x, M + n * at);                                                            \
-        if (!IS_LEVEL(kind)) M[(n + 1) * at] += nd == 1 ? b->armature : k->dof[at].armature;          \
-    }                                                                                                 \
+        const int at = b->iv, end = b->child ? w->b[b->child].end : at + b->nv;
+        w->b[i].end = end;
+#define SOAI_STEP_(kind, nd)                                                             \
+    for (int j = at + nd; j < end; ++j)                                                  \
+        column_step(k, w, b, i, kind, nd, w->S + 6 * j, M + n * (size_t)j + (size_t)at); \
+    for (int c = 0; c < nd; ++c) { /* its own: x(i) = r(i) H*(i) */                      \
+        real x[6], *m = M + n * (size_t)(at + c) + (size_t)at;                           \
+        composite_column(k, w, b, kind, c, w->b[i].P, x);                                \
+        column_step(k, w, b, i, kind, nd, x, m);                                         \
+        if (!IS_LEVEL(kind)) m[c] += nd == 1 ? b->armature : k->dof[at + c].armature;    \
+        if (!IS_LEVEL(kind) && b->rotor && b->parent) {                                  \
+            SOAI_UNROLL for (int j = 0; j < 3; ++j) x[j] += k->dof[at].rotor[j];         \
+        }                                                                                \
+        v6_copy(x, w->S + 6 * (at + c));                                                 \
+    }                                                                                    \
     if (b->parent) composite_shift(k, w, b, i, kind)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
-    if (SOAI_LANES == 1)
-        for (size_t i = 0; i < n; ++i)
-            for (size_t j = 0; j < i; ++j) M[n * j + i] = M[n * i + j];
     return 0;
 }
+#endif
 
 #endif

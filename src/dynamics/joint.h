@@ -57,7 +57,8 @@
 #define IS_LEVEL(kind) ((kind) >= SOAI_KIND_LEVEL_X)
 #define IS_PIVOT(kind) ((kind) >= SOAI_KIND_PIVOT_X)
 #define ON_AXIS(kind) ((kind) <= SOAI_KIND_REVOLUTE_Z || IS_LEVEL(kind))
-#define AXIS_OF(kind) ((kind) - (IS_PIVOT(kind) ? SOAI_KIND_PIVOT_X : IS_LEVEL(kind) ? SOAI_KIND_LEVEL_X : SOAI_KIND_REVOLUTE_X))
+#define AXIS_OF(kind) \
+    ((kind) - (IS_PIVOT(kind) ? SOAI_KIND_PIVOT_X : IS_LEVEL(kind) ? SOAI_KIND_LEVEL_X : SOAI_KIND_REVOLUTE_X))
 #define NEXT(ax) (((ax) + 1) % 3)
 #define LAST(ax) (((ax) + 2) % 3)
 /* Cases of all nine. */

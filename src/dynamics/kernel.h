@@ -27,7 +27,10 @@ typedef struct body_work {
     real V[6];       /* spatial velocity, body axes                                   step_velocity  */
     real A[6];       /* spatial acceleration (gravity as a base acceleration)         rnea, aba      */
     real f[6];       /* force through the joint (rnea); z (aba)                       rnea, aba      */
-    real pad[2];
+    union {
+        real pad[2];
+        int end; /* one past the last coordinate of the bodies beyond                 mass_columns   */
+    };
 } body_work;
 
 /*   name  size        what it holds                                                written by            */

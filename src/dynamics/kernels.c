@@ -37,10 +37,10 @@ static int k_aba(const void *view, void *work, const void *q, const void *v, con
 static int k_crba(const void *view, void *work, const void *q, void *M) {
     return crba(view, work, q, M);
 }
+#if SOAI_EVERYTHING
 static int k_mass_r87(const void *view, void *work, const void *q, void *M) {
     return mass_r87(view, work, q, M);
 }
-#if SOAI_EVERYTHING
 static int k_articulate(const void *view, void *work, const void *q) {
     const view_table *k = view;
     const int bad = articulate(k, work, q);
@@ -121,6 +121,9 @@ static void k_exec(const void *view, void *work, int inward, const struct soai_o
 #endif
 
 #if SOAI_LANES > 1
+static int k_mass_columns(const void *view, void *work, const void *q, void *M) {
+    return mass_columns(view, work, q, M);
+}
 static int k_pack(const void *from, long stride, int count, int states, void *to) {
     return lanes_pack(from, stride, count, states, to);
 }
@@ -134,6 +137,7 @@ static void k_level(const void *frames, int bodies, void *wrenches) {
     lanes_level(frames, bodies, wrenches);
 }
 #else
+#define k_mass_columns 0
 #define k_pack 0
 #define k_unpack 0
 #define k_unpack_symmetric 0
@@ -154,8 +158,8 @@ const soai_kernels SOAI_TABLE = {
     .rnea = k_rnea,
     .aba = k_aba,
     .crba = k_crba,
-    .mass_r87 = k_mass_r87,
 #if SOAI_EVERYTHING
+    .mass_r87 = k_mass_r87,
     .articulate = k_articulate,
     .minv_mul = k_minv_mul,
     .minv_filter = k_minv_filter,
@@ -180,6 +184,7 @@ const soai_kernels SOAI_TABLE = {
     .exec = k_exec,
     .segment = k_segment,
 #endif
+    .mass_columns = k_mass_columns,
     .pack = k_pack,
     .unpack = k_unpack,
     .unpack_symmetric = k_unpack_symmetric,

@@ -52,8 +52,9 @@ typedef struct soai_kernels {
     /* double only: one task of divide and conquer (src/forms/segment.h) */
     void (*segment)(const void *view, void *work, const struct soai_segments *segments, int sweep, int n,
                     const double *q, const double *v, const double *tau, const double *fext, double *vdot);
-    /* lanes only: `count` numbers of each of up to `lanes` states (stride apart; states past `states` repeat the last);
+    /* lanes only; pack: `count` numbers of each of up to `lanes` states (stride apart; states past `states` repeat the last);
      * returns 1 if all are finite */
+    int (*mass_columns)(const void *view, void *work, const void *q, void *M);
     int (*pack)(const void *from, long stride, int count, int states, void *to);
     void (*unpack)(const void *from, int count, int states, void *to, long stride);
     void (*unpack_symmetric)(const void *from, int n, int states, void *to); /* n x n each, from lower triangles */

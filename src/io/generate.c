@@ -245,7 +245,11 @@ static const char groups[] =
     "    (void)states, (void)tree;\n"
     "    return crba(&gen_level, &w, tq, M);\n"
     "#else\n"
+    "#if SOAI_LANES > 1 && GEN_BY_COLUMNS\n"
+    "    mass_columns(&gen_level, &w, tq, tree);\n"
+    "#else\n"
     "    crba(&gen_level, &w, tq, tree);\n"
+    "#endif\n"
     "#if GEN_NM == 0\n"
     "    lanes_unpack_symmetric(tree, GEN_TV, states, M);\n"
     "    return 0;\n"
@@ -361,8 +365,8 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
             "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
             "#include <stddef.h>\n#define SOAI_GENERATED 1\n"
             "#define GEN_NB %d\n#define GEN_NQ %d\n#define GEN_NV %d\n#define GEN_TQ %d\n#define GEN_TV %d\n#define "
-            "GEN_ND %d\n#define GEN_NM %d\n",
-            m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm);
+            "GEN_ND %d\n#define GEN_NM %d\n#define GEN_BY_COLUMNS %d\n",
+            m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm, soai_by_columns(m->nb, own.body));
     const char *unroll = m->nb <= MOST_UNROLLED ? "#define SOAI_UNROLLED 1\n" : "";
     fprintf(f,
             "\n/* ---- one state ---------------------------------------------------------------- */\n#define "

@@ -100,6 +100,19 @@ static void slide(int nb, soai_body_double *body, soai_frame *frame) {
     }
 }
 
+int soai_by_columns(int bodies, const soai_body_double *body) {
+    enum { FEW_ANCESTORS = 6 }; /* on average */
+    long left = (long)FEW_ANCESTORS * bodies;
+    for (int i = 1; i <= bodies; ++i) {
+        for (int a = body[i].parent; a; a = body[a].parent)
+            if (--left < 0) return 0;
+        int a = i - 1; /* the parent is the body before or one of its ancestors */
+        while (a > body[i].parent) a = body[a].parent;
+        if (a != body[i].parent) return 0;
+    }
+    return 1;
+}
+
 void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_double *dof, soai_frame *frame) {
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     memcpy(body, v->body, ((size_t)v->nb + 1) * sizeof *body);

@@ -78,6 +78,8 @@ typedef struct soai_frame {
     double axes[9], origin[3];
 } soai_frame;
 SOA_API void soai_level(const soai_view_double *view, soai_body_double *body, soai_dof_double *dof, soai_frame *frame);
+/* Are bodies numbered branch by branch, with so few ancestors each that mass_columns takes less work than crba? */
+SOA_API int soai_by_columns(int bodies, const soai_body_double *body);
 int soai_nq_of(soa_joint_type type);
 int soai_nv_of(soa_joint_type type);
 /* A right-handed rotation and a finite shift. */

@@ -397,7 +397,8 @@ SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) 
 SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real C[6], const real p[3], const real *sum,
                                    real *out) {
     if (!p) {
-        SOAI_UNROLL for (int i = 0; i < 6; ++i) out[ABI_A(i)] = sum[ABI_A(i)] + A[i], out[ABI_C(i)] = sum[ABI_C(i)] + C[i];
+        SOAI_UNROLL for (int i = 0; i < 6; ++i) out[ABI_A(i)] = sum[ABI_A(i)] + A[i],
+                                                out[ABI_C(i)] = sum[ABI_C(i)] + C[i];
         SOAI_UNROLL for (int i = 0; i < 9; ++i) out[ABI_B(i / 3, i % 3)] = sum[ABI_B(i / 3, i % 3)] + B[i];
         return;
     }
