@@ -115,19 +115,29 @@ SOAI_INLINE int joint_turns(int kind) {
 SOAI_INLINE void angles(const view_table *k, kernel_work *w, const real *q) {
 #if SOAI_PACKED
     real_sincos_all(k->nq, q, w->sine, w->cosine);
-#elif defined(SOAI_UNROLLED)
-    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) {
-        const body_table *b = k->body + i;
-        if (joint_turns(b->kind)) real_sincos_all(b->nv, q + b->iq, w->sine + b->iq, w->cosine + b->iq);
-    }
 #else
-    for (int i = 1; i <= k->nb;) { /* joints that follow one another, at once */
+#if SOAI_LANES > 1
+    pack_mask near = ~(pack_mask){0};
+#define SOAI_ANGLE_(x, s, c) near &= pack_sincos(x, s, c)
+#else
+#define SOAI_ANGLE_(x, s, c) real_sincos(x, s, c)
+#endif
+#ifdef SOAI_UNROLLED
+    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) {
+        const int first = k->body[i].iq, end = joint_turns(k->body[i].kind) ? first + k->body[i].nv : first;
+#else
+    for (int i = 1; i <= k->nb; ++i) { /* joints that follow one another, in one loop */
         const int first = k->body[i].iq;
         int end = first;
         for (; i <= k->nb && k->body[i].iq == end && joint_turns(k->body[i].kind); ++i) end += k->body[i].nv;
-        real_sincos_all(end - first, q + first, w->sine + first, w->cosine + first);
-        if (end == first) ++i;
+        if (end > first) --i;
+#endif
+        for (int j = first; j < end; ++j) SOAI_ANGLE_(q[j], w->sine + j, w->cosine + j);
     }
+#undef SOAI_ANGLE_
+#if SOAI_LANES > 1
+    if (__builtin_expect(!pack_all(near), 0)) sincos_far((long)k->nq * SOAI_LANES, q, w->sine, w->cosine);
+#endif
 #endif
 }
 /* Sine and cosine of coordinate j of joint b. */

@@ -11,7 +11,7 @@
  *   SOAI_COMPLEX         double _Complex       double   complex-step derivatives, the oracle of the analytic ones
  *   SOAI_QUAD            __float128            double   tests only: the oracle of both
  *
- * The operations a number type must bring: + - * /, REAL, real_sincos, real_sign, real_all_above.                   */
+ * The operations a number type must bring: + - * /, REAL, real_sincos or pack_sincos, real_sign, real_all_above.                   */
 #ifndef SOAI_REAL_H
 #define SOAI_REAL_H
 
@@ -230,21 +230,11 @@ SOAI_INLINE pack_mask pack_sincos(const pack x, pack *s, pack *c) {
     *c = (pack)(cbits ^ (((bits + 1) & 2) << up));
     return near;
 }
-SOAI_INLINE void real_sincos(real x, real *s, real *c) {
-#if SOAI_LANES > 1
-    if (__builtin_expect(!pack_all(pack_sincos(x, s, c)), 0)) sincos_far(SOAI_LANES, &x, s, c);
-#else
-    const pack at = {x, x, x, x};
-    pack S, C;
-    if (__builtin_expect(!pack_all(pack_sincos(at, &S, &C)), 0)) sincos_far(1, &x, &S, &C);
-    *s = S[0], *c = C[0];
-#endif
-}
 #endif
 
 /* Sines and cosines of n numbers; s and c have room for n + 3. */
-SOAI_INLINE void real_sincos_all(int n, const real *x, real *s, real *c) {
 #if SOAI_PACKED
+SOAI_INLINE void real_sincos_all(int n, const real *x, real *s, real *c) {
     pack at, S, C;
     pack_mask near = ~(pack_mask){0};
     for (int j = 0; j < n; j += SOAI_PACK) {
@@ -257,13 +247,7 @@ SOAI_INLINE void real_sincos_all(int n, const real *x, real *s, real *c) {
         memcpy(s + j, &S, sizeof S), memcpy(c + j, &C, sizeof C);
     }
     if (__builtin_expect(!pack_all(near), 0)) sincos_far(n, x, s, c);
-#elif SOAI_LANES > 1
-    pack_mask near = ~(pack_mask){0};
-    for (int j = 0; j < n; ++j) near &= pack_sincos(x[j], s + j, c + j);
-    if (__builtin_expect(!pack_all(near), 0)) sincos_far((long)n * SOAI_LANES, x, s, c);
-#else
-    for (int j = 0; j < n; ++j) real_sincos(x[j], s + j, c + j);
-#endif
 }
+#endif
 
 #endif
