@@ -103,7 +103,17 @@ static void fittings(uint64_t *state, soa_joint_def *joint, int one_dof) {
     }
 }
 
-void soai_stock_random(soai_stock *stock) {
+/* A quarter turn, or several. */
+static void quarter_turns(uint64_t *state, double R[9]) {
+    const int first = below(state, 3), second = (first + 1 + below(state, 2)) % 3;
+    const double one = chance(state, 0.5) ? 1 : -1, two = chance(state, 0.5) ? 1 : -1;
+    const double even = second == (first + 1) % 3 ? 1 : -1; /* right-handed: the third row follows */
+    for (int k = 0; k < 9; k++) R[k] = 0;
+    R[first] = one, R[3 + second] = two, R[6 + 3 - first - second] = even * one * two;
+}
+
+/* `square`: the machine is drawn with quarter turns, axes along x, y and z, and origins that are often in line. */
+static void grow(soai_stock *stock, int square) {
     static const soa_joint_type kinds[] = {
         SOA_REVOLUTE,    SOA_REVOLUTE,  SOA_REVOLUTE, SOA_REVOLUTE,  SOA_PRISMATIC, SOA_PRISMATIC, SOA_HELICAL,
         SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR,   SOA_SPHERICAL, SOA_FREE,      SOA_FIXED,     SOA_FIXED,
@@ -114,6 +124,8 @@ void soai_stock_random(soai_stock *stock) {
     int massless = 0;                        /* link that the next one must give its inertia to, or 0 */
     int leader[MOST_LINKS + 1], leaders = 0; /* links a mimic joint may follow */
     for (int k = 0; k < 3; k++) stock->gravity[k] = uniform(&state, -10, 10);
+    const int branch_by_branch = square && chance(&state, 0.5);
+    int above[MOST_LINKS + 1] = {0};
 
     for (int i = 1; i <= count; i++) {
         int parent = 0;
@@ -121,7 +133,11 @@ void soai_stock_random(soai_stock *stock) {
             parent = i - 1;
         else if (i > 1 && !chance(&state, 0.1))
             parent = 1 + below(&state, i - 1);
+        if (branch_by_branch && i > 1) /* the link before, or one it hangs on */
+            for (parent = i - 1; above[parent] && !chance(&state, 0.8);) parent = above[parent];
+        above[i] = parent;
         soa_joint_type type = kinds[below(&state, (int)(sizeof kinds / sizeof kinds[0]))];
+        if (square && chance(&state, 0.6)) type = SOA_REVOLUTE;
         /* What a massless link carries must give it inertia: one more hinge does, a free joint does not. */
         if (massless > 0) type = SOA_REVOLUTE;
         if (i == count && moving == 0 && type == SOA_FIXED) type = SOA_REVOLUTE;
@@ -132,6 +148,14 @@ void soai_stock_random(soai_stock *stock) {
         rotation(&state, body->placement.R);
         for (int k = 0; k < 3; k++) body->placement.p[k] = uniform(&state, -0.4, 0.4);
         joint_axis(&state, joint->axis);
+        if (square && chance(&state, 0.9)) {
+            const int ax = below(&state, 3);
+            quarter_turns(&state, body->placement.R);
+            for (int k = 0; k < 3; k++) {
+                if (chance(&state, 0.6)) body->placement.p[k] = 0;
+                joint->axis[k] = k == ax ? (chance(&state, 0.7) ? 1 : -1) : 0;
+            }
+        }
         double along;
         do { /* a second axis well away from the first */
             direction(&state, joint->axis2);
@@ -139,10 +163,10 @@ void soai_stock_random(soai_stock *stock) {
             for (int k = 0; k < 3; k++) along += joint->axis[k] * joint->axis2[k];
         } while (fabs(along) > 0.7);
         if (type == SOA_PLANAR || type == SOA_UNIVERSAL) {
-            double square = 0;
+            double size = 0;
             for (int k = 0; k < 3; k++) joint->axis2[k] -= along * joint->axis[k];
-            for (int k = 0; k < 3; k++) square += joint->axis2[k] * joint->axis2[k];
-            for (int k = 0; k < 3; k++) joint->axis2[k] /= sqrt(square);
+            for (int k = 0; k < 3; k++) size += joint->axis2[k] * joint->axis2[k];
+            for (int k = 0; k < 3; k++) joint->axis2[k] /= sqrt(size);
         }
         if (type == SOA_HELICAL) joint->pitch = uniform(&state, -0.1, 0.1);
         if (type != SOA_FIXED) moving++;
@@ -150,7 +174,8 @@ void soai_stock_random(soai_stock *stock) {
         int one_dof = type == SOA_REVOLUTE || type == SOA_PRISMATIC || type == SOA_HELICAL;
         int was_massless = massless;
         massless = 0;
-        if (i < count && was_massless == 0 && (type == SOA_REVOLUTE || type == SOA_PRISMATIC) && chance(&state, 0.15))
+        if (i < count && was_massless == 0 && (type == SOA_REVOLUTE || type == SOA_PRISMATIC) && !square &&
+            chance(&state, 0.15))
             massless = i;
         else
             inertia(&state, body);
@@ -162,8 +187,14 @@ void soai_stock_random(soai_stock *stock) {
         } else if (one_dof && massless == 0) {
             leader[leaders++] = i;
         }
-        if (massless == 0 && was_massless == 0) fittings(&state, joint, one_dof);
+        if (massless == 0 && was_massless == 0 && !(square && chance(&state, 0.6))) fittings(&state, joint, one_dof);
     }
+}
+void soai_stock_random(soai_stock *stock) {
+    grow(stock, 0);
+}
+void soai_stock_random_square(soai_stock *stock) {
+    grow(stock, 1);
 }
 
 void soai_stock_random_ideal(soai_stock *stock) {

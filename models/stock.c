@@ -52,6 +52,8 @@ static const family families[] = {
      soai_stock_random, 0, 2147483647, forest},
     {"random-ideal:SEED", "the same trees without rotors, friction and springs, mimic joints independent",
      soai_stock_random_ideal, 0, 2147483647, forest},
+    {"random-square:SEED", "trees drawn with quarter turns and axes along x, y, z that often meet; joints of every type",
+     soai_stock_random_square, 0, 2147483647, forest},
     {"four-bar", "a crank, a coupler and a rocker, one loop, in the vertical x-z plane",
      soai_stock_four_bar, 0, 0, flat},
     {"andrews", "Andrews' squeezing mechanism, 7 bodies and 3 loops (IFToMM A03), without its spring; no gravity",

@@ -62,7 +62,7 @@ typedef void soai_stock_fn(soai_stock *stock);
 soai_stock_fn soai_stock_puma560, soai_stock_puma560_akb, soai_stock_two_puma, soai_stock_two_puma_object;
 soai_stock_fn soai_stock_arm7, soai_stock_satellite, soai_stock_quadruped, soai_stock_humanoid;
 soai_stock_fn soai_stock_planar_chain, soai_stock_chain, soai_stock_dh_arm, soai_stock_dh_arm_90;
-soai_stock_fn soai_stock_random, soai_stock_random_ideal;
+soai_stock_fn soai_stock_random, soai_stock_random_ideal, soai_stock_random_square;
 soai_stock_fn soai_stock_four_bar, soai_stock_andrews, soai_stock_bricard;
 
 #endif

@@ -33,6 +33,10 @@ typedef struct mechanism {
     int nf;
 } mechanism;
 
+/* Every third tree is drawn with quarter turns: the sweeps know such joints. */
+static const char *family(long seed) {
+    return seed % 3 ? "random" : "random-square";
+}
 static mechanism open_tree(long seed, const char *family) {
     mechanism t = {.seed = seed, .d = {(uint64_t)seed * 77}};
     char name[64];
@@ -70,7 +74,7 @@ static void forward_and_inverse(void **state) {
     (void)state;
     worst_case round = {0}, linear = {0};
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
-        mechanism t = open_tree(s, "random");
+        mechanism t = open_tree(s, family(s));
         const size_t n = (size_t)t.nv;
         OK(soa_aba(t.m, t.w, t.q, t.v, t.tau, t.f, t.nf, t.r1));
         OK(soa_rnea(t.m, t.w, t.q, t.v, t.r1, t.f, t.nf, t.r2));
@@ -130,7 +134,7 @@ static void mass_matrix(void **state) {
     (void)state;
     worst_case identity = {0}, r87 = {0}, columns = {0}, inverse = {0}, symmetric = {0};
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
-        mechanism t = open_tree(s, "random");
+        mechanism t = open_tree(s, family(s));
         const size_t n = (size_t)t.nv;
         double *M = t.r1, *W = t.r2, *P = t.r3;
         OK(soa_crba(t.m, t.w, t.q, M));
@@ -298,7 +302,7 @@ static void derivatives(void **state) {
     (void)state;
     worst_case id_q = {0}, id_v = {0}, fd_q = {0}, fd_v = {0};
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
-        mechanism t = open_tree(s, "random");
+        mechanism t = open_tree(s, family(s));
         const size_t n = (size_t)t.nv;
         complex_tree c = open_complex(t.m);
         double *e = calloc(n + 1, 8), *none = calloc(n + 1, 8), *oracle = calloc(n * n + 1, 8);
@@ -343,7 +347,7 @@ static void coriolis(void **state) {
     (void)state;
     worst_case bias = {0}, skew = {0};
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
-        mechanism t = open_tree(s, "random");
+        mechanism t = open_tree(s, family(s));
         const size_t n = (size_t)t.nv;
         OK(soa_coriolis_mul(t.m, t.w, t.q, t.v, t.v, t.r1));
         OK(soa_bias(t.m, t.w, t.q, t.v, t.r2));
@@ -392,7 +396,7 @@ static void jacobians(void **state) {
     (void)state;
     worst_case velocity = {0}, power = {0}, jdot = {0}, column = {0}, accel = {0};
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
-        mechanism t = open_tree(s, "random");
+        mechanism t = open_tree(s, family(s));
         const size_t n = (size_t)t.nv;
         const int frame = (int)roll(&t.d, 1, soa_frame_count(t.m) - 1e-9);
         const soa_axes axes = s & 1 ? SOA_AXES_WORLD : SOA_AXES_BODY;
@@ -458,7 +462,7 @@ static void laws(void **state) {
     (void)state;
     worst_case kinetic = {0}, power = {0}, centroid = {0}, gravity = {0}, manifold = {0}, com = {0};
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
-        mechanism t = open_tree(s, "random");
+        mechanism t = open_tree(s, family(s));
         const size_t n = (size_t)t.nv;
         double T, U, half = 0;
         OK(soa_mass_mul(t.m, t.w, t.q, t.v, t.r1));
@@ -581,13 +585,26 @@ static void momentum_law(void **state) {
 }
 
 /* ---- the same recursion in other number types --------------------------------------------------------------------------- */
+/* What batches make of the joints (src/model/level.c). */
+static void count_frames(const soa_model *m, long *level, long *pivots, long *by_columns) {
+    const soai_view_double view = soai_model_view(m);
+    soai_body_double *body = calloc((size_t)view.nb + 1, sizeof *body);
+    soai_dof_double *dof = calloc((size_t)view.nv + 1, sizeof *dof);
+    soai_frame *frames = calloc((size_t)view.nb + 1, sizeof *frames);
+    soai_level(&view, body, dof, frames);
+    for (int i = 1; i <= view.nb; ++i)
+        *level += body[i].kind >= SOAI_KIND_LEVEL_X, *pivots += body[i].kind >= SOAI_KIND_PIVOT_X && body[i].parent;
+    *by_columns += soai_by_columns(view.nb, body);
+    free(body), free(dof), free(frames);
+}
 static void number_types(void **state) {
     (void)state;
+    long level = 0, pivots = 0, by_columns = 0;
     worst_case lanes_fd = {0}, lanes_id = {0}, lanes_mass = {0}, float_id = {0}, float_mass = {0}, float_fd = {0},
                float_lanes = {0};
     enum { STATES = 7 };
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
-        mechanism t = open_tree(s, "random");
+        mechanism t = open_tree(s, family(s));
         const size_t n = (size_t)t.nv, nq = (size_t)t.nq;
         soa_batch *batch;
         OK(soa_batch_create(t.m, &batch));
@@ -642,6 +659,13 @@ static void number_types(void **state) {
             for (size_t i = 0; i < n * n; ++i) t.r2[i] = of[i];
             note(&float_mass, relative(t.r2, t.r1, n * n), s);
         }
+        OK(soa_crba_batch_f(t.m, batch, STATES, qf, of));
+        for (size_t k = 0; k < STATES; ++k) {
+            OK(soa_crba(t.m, t.w, q + k * nq, t.r1));
+            for (size_t i = 0; i < n * n; ++i) t.r2[i] = of[k * n * n + i];
+            note(&float_mass, relative(t.r2, t.r1, n * n), s);
+        }
+        count_frames(t.m, &level, &pivots, &by_columns);
         /* forward dynamics in float: judged by the torque its answer needs */
         OK(soa_aba_f(t.m, t.w, qf, vf, af, NULL, of));
         for (size_t i = 0; i < n; ++i) t.r1[i] = of[i];
@@ -655,6 +679,9 @@ static void number_types(void **state) {
         soa_batch_free(batch);
         close_tree(&t);
     }
+    printf("  joints of batches: %ld level, %ld of them pivots; mass matrices of %ld trees by columns\n", level, pivots,
+           by_columns);
+    if (TREES >= 100) assert_true(level > TREES && pivots > TREES / 2 && by_columns > TREES / 20);
     conclude("lanes: aba = scalar", &lanes_fd, 1e-9);
     conclude("lanes: rnea = scalar", &lanes_id, 1e-12);
     conclude("lanes: crba = scalar", &lanes_mass, 1e-12);
