@@ -352,7 +352,7 @@ static int states_open(states *s, const char *spec, const char *name) {
     s->body = need((size_t)s->bodies + 1, sizeof *s->body);
     for (int i = 1; i <= s->bodies; ++i) soa_body(s->model, i, &s->body[i]);
     s->batch = s->nv <= 100 ? 256 : s->nv <= 1000 ? 64 : 8;
-    s->mass_batch = s->nv <= 40 ? 256 : s->nv <= 100 ? 64 : 8;
+    s->mass_batch = s->nv <= 100 ? 64 : 8; /* their matrices stay in the cache of the core (level 2) */
     s->count = s->nv <= 100 ? 64 : s->nv <= 300 ? 16 : 8;
     size_t all = (size_t)s->batch, matrices = s->nv <= 1000 ? (size_t)s->mass_batch : 0;
     s->q = need(all * nq, sizeof(double));

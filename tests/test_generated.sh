@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Generated code against the library: `soa gen` for several models, compiled and run beside `soa compute`.
-# usage: test_generated.sh SOA [CC]; SOA_GEN_MODELS="random:9 random:10" for every kind of joint (a minute of compiling each)
+# usage: test_generated.sh SOA [CC]; SOA_GEN_MODELS="random:9 random:10 random-square:8" for every kind of joint (a minute of compiling each)
 set -eu
 soa=$1
 cc=${2:-${CC:-cc}}

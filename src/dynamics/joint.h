@@ -122,9 +122,10 @@ SOAI_INLINE void angles(const view_table *k, kernel_work *w, const real *q) {
 #else
 #define SOAI_ANGLE_(x, s, c) real_sincos(x, s, c)
 #endif
-#ifdef SOAI_UNROLLED
-    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) {
-        const int first = k->body[i].iq, end = joint_turns(k->body[i].kind) ? first + k->body[i].nv : first;
+#ifdef SOAI_ANGLES /* generated code: first coordinate and one past the last of each row of them */
+    static const int row[][2] = {SOAI_ANGLES};
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; ++i) {
+        const int first = row[i][0], end = row[i][1];
 #else
     for (int i = 1; i <= k->nb; ++i) { /* joints that follow one another, in one loop */
         const int first = k->body[i].iq;
@@ -132,7 +133,7 @@ SOAI_INLINE void angles(const view_table *k, kernel_work *w, const real *q) {
         for (; i <= k->nb && k->body[i].iq == end && joint_turns(k->body[i].kind); ++i) end += k->body[i].nv;
         if (end > first) --i;
 #endif
-        for (int j = first; j < end; ++j) SOAI_ANGLE_(q[j], w->sine + j, w->cosine + j);
+        SOAI_ROLLED for (int j = first; j < end; ++j) SOAI_ANGLE_(q[j], w->sine + j, w->cosine + j);
     }
 #undef SOAI_ANGLE_
 #if SOAI_LANES > 1

@@ -327,6 +327,24 @@ static void put_api(FILE *f, const char *text, const char *prefix) {
     fputs(text, f);
 }
 
+/* Rows of coordinates that are angles, see angles() in joint.h. */
+static void put_angles(FILE *f, const soai_view_double v) {
+    int rows = 0;
+    fprintf(f, "#define SOAI_ANGLES ");
+    for (int i = 1; i <= v.nb; ++i) {
+        const int first = v.body[i].iq;
+        int end = first;
+        for (; i <= v.nb && v.body[i].iq == end && v.body[i].kind != SOAI_KIND_PRISMATIC &&
+               v.body[i].kind != SOAI_KIND_SPHERICAL && v.body[i].kind != SOAI_KIND_FREE;
+             ++i)
+            end += v.body[i].nv;
+        if (end == first) continue;
+        fprintf(f, "%s{%d, %d}", rows++ ? ", " : "", first, end);
+        --i;
+    }
+    fprintf(f, "%s\n", rows ? "" : "{0, 0}");
+}
+
 static void put_file(FILE *f, const soa_model *m, const soai_view_double level, const char *prefix) {
     const soai_view_double own = soai_model_view(m);
     unsigned kinds = 0;
@@ -368,6 +386,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
             "GEN_ND %d\n#define GEN_NM %d\n#define GEN_BY_COLUMNS %d\n",
             m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm, soai_by_columns(m->nb, own.body));
     const char *unroll = m->nb <= MOST_UNROLLED ? "#define SOAI_UNROLLED 1\n" : "";
+    put_angles(f, own);
     fprintf(f,
             "\n/* ---- one state ---------------------------------------------------------------- */\n#define "
             "SOAI_NUMBER SOAI_DOUBLE\n#define SOAI_KINDS 0x%x\n%s",
@@ -405,6 +424,7 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
     FILE *f = body && dof && frames ? fopen(path, "w") : NULL;
     if (f) {
         soai_level(&level, body, dof, frames);
+        if (level.nb <= MOST_UNROLLED) soai_regroup(level.nb, body);
         level.body = body, level.dof = dof;
         put_file(f, model, level, prefix);
     }

@@ -100,6 +100,22 @@ static void slide(int nb, soai_body_double *body, soai_frame *frame) {
     }
 }
 
+void soai_regroup(int bodies, soai_body_double *body) {
+    for (int i = bodies; i >= 1; --i) {
+        soai_body_double *b = body + i, *in = body + b->parent;
+        if (is_level(b)) {
+            const int ax = (b->kind - SOAI_KIND_LEVEL_X) % 3, n = (ax + 1) % 3, l = (ax + 2) % 3;
+            double h[3] = {0}, I[6] = {0}, M[10];
+            h[ax] = b->M[1 + ax], I[n] = I[l] = b->M[4 + n];
+            if (b->parent) {
+                rigid_translate_add(b->M[0], h, I, b->p, in->M, M);
+                memcpy(in->M, M, sizeof M);
+            }
+            b->M[0] = b->M[1 + ax] = b->M[4 + n] = 0, b->M[4 + l] -= I[l];
+        }
+        soai_inertia_packs(b->M, b->P);
+    }
+}
 int soai_by_columns(int bodies, const soai_body_double *body) {
     enum { FEW_ANCESTORS = 6 }; /* on average */
     long left = (long)FEW_ANCESTORS * bodies;

@@ -78,6 +78,9 @@ typedef struct soai_frame {
     double axes[9], origin[3];
 } soai_frame;
 SOA_API void soai_level(const soai_view_double *view, soai_body_double *body, soai_dof_double *dof, soai_frame *frame);
+/* In such tables, moves inward what of a level body's inertia its joint cannot tell from the parent's: m, h along the axis,
+ * and as much about both axes across it as one of them has.  Three of ten numbers become zero and all joint numbers stay. */
+SOA_API void soai_regroup(int bodies, soai_body_double *body);
 /* Are bodies numbered branch by branch, with so few ancestors each that mass_columns takes less work than crba? */
 SOA_API int soai_by_columns(int bodies, const soai_body_double *body);
 int soai_nq_of(soa_joint_type type);

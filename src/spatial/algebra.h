@@ -106,19 +106,19 @@ SOAI_INLINE void turn_tmul(int ax, const real turn[2], const real x[3], real out
     const real back[2] = {turn[0], -turn[1]};
     turn_mul(ax, back, x, out);
 }
-/* The products cc, ss, cs, cc - ss with which the same turns a matrix. */
-SOAI_INLINE void turn_squares(const real turn[2], real sq[4]) {
+/* The products cc, ss, cs, cc - ss, 2 cs with which the same turns a matrix. */
+SOAI_INLINE void turn_squares(const real turn[2], real sq[5]) {
     sq[0] = turn[0] * turn[0], sq[1] = turn[1] * turn[1], sq[2] = turn[0] * turn[1], sq[3] = sq[0] - sq[1];
+    sq[4] = sq[2] + sq[2];
 }
 /* R S R' for symmetric S: its 2 x 2 block across the axis; all of it. */
-SOAI_INLINE void turn_across(int ax, const real sq[4], const real S[6], real out[6]) {
+SOAI_INLINE void turn_across(int ax, const real sq[5], const real S[6], real out[6]) {
     const int n = (ax + 1) % 3, l = (ax + 2) % 3, off = SYM(n, l);
-    const real mixed = sq[2] * (S[off] + S[off]);
-    const real nn = sq[0] * S[n] + (sq[1] * S[l] - mixed), ll = sq[1] * S[n] + (sq[0] * S[l] + mixed);
+    const real nn = sq[0] * S[n] + (sq[1] * S[l] - sq[4] * S[off]), ll = sq[1] * S[n] + (sq[0] * S[l] + sq[4] * S[off]);
     const real nl = sq[2] * (S[n] - S[l]) + sq[3] * S[off];
     out[n] = nn, out[l] = ll, out[off] = nl;
 }
-SOAI_INLINE void turn_sym(int ax, const real turn[2], const real sq[4], const real S[6], real out[6]) {
+SOAI_INLINE void turn_sym(int ax, const real turn[2], const real sq[5], const real S[6], real out[6]) {
     const int n = (ax + 1) % 3, l = (ax + 2) % 3, an = SYM(ax, n), al = SYM(ax, l);
     turn_across(ax, sq, S, out);
     out[ax] = S[ax], out[an] = turn[0] * S[an] - turn[1] * S[al], out[al] = turn[1] * S[an] + turn[0] * S[al];
@@ -234,7 +234,7 @@ SOAI_INLINE void rigid_in_add(const real R[9], const real p[3], const real M[10]
 }
 SOAI_INLINE void rigid_in_add_turn(int ax, const real turn[2], const real p[3], const real M[10], const real sum[10],
                                    real out[10]) {
-    real h[3], I[6], sq[4];
+    real h[3], I[6], sq[5];
     turn_squares(turn, sq);
     turn_mul(ax, turn, M + 1, h);
     turn_sym(ax, turn, sq, M + 4, I);
@@ -461,7 +461,7 @@ SOAI_INLINE void abi_in_add_turn(int ax, const real turn[2], const real p[3], co
                                  real *out) {
     const int n = (ax + 1) % 3, l = (ax + 2) % 3;
     const real *Bn = P + 12 + 3 * n, *Bl = P + 12 + 3 * l, c = turn[0], s = turn[1];
-    real A[6], B[9], C[6], sq[4];
+    real A[6], B[9], C[6], sq[5];
     turn_squares(turn, sq);
     SOAI_UNROLL for (int i = 0; i < 3; ++i) A[SYM(ax, i)] = B[3 * ax + i] = REAL(0);
     turn_across(ax, sq, P, A);

@@ -40,9 +40,11 @@
 #if defined(__clang__)
 #define SOAI_UNROLL _Pragma("clang loop unroll(full)")
 #define SOAI_UNROLL_ALL _Pragma("clang loop unroll(full)")
+#define SOAI_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define SOAI_UNROLL _Pragma("GCC unroll 36")
 #define SOAI_UNROLL_ALL _Pragma("GCC unroll 64")
+#define SOAI_ROLLED _Pragma("GCC unroll 1")
 #endif
 #ifdef SOAI_UNROLLED
 #define SOAI_UNROLL_BODIES SOAI_UNROLL_ALL
