@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Mass matrices of more coordinates than this leave the lanes: a group of them would not fit any cache. */
-enum { MOST_LANE_MASS = 256 };
+enum { MOST_LANE_MASS = 128 };
 
 struct soa_batch {
     const soa_model *model;
