@@ -11,7 +11,7 @@
  *   SOAI_COMPLEX         double _Complex       double   complex-step derivatives, the oracle of the analytic ones
  *   SOAI_QUAD            __float128            double   tests only: the oracle of both
  *
- * The operations a number type must bring: + - * /, REAL, real_sincos or pack_sincos, real_sign, real_all_above.                   */
+ * The operations a number type must bring: + - * /, REAL, real_sincos or pack_sincos, real_sign, real_all_above.     */
 #ifndef SOAI_REAL_H
 #define SOAI_REAL_H
 
