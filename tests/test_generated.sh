@@ -7,7 +7,7 @@ cc=${2:-${CC:-cc}}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
-for model in ${SOA_GEN_MODELS:-puma560 arm7 random:6}; do
+for model in ${SOA_GEN_MODELS:-arm7 random:6}; do
     "$soa" gen "$model" -o "$work/robot.c" --prefix robot >"$work/log"
     nq=$("$soa" info "$model" --json | tr ',{' '\n\n' | sed -n 's/^ *"nq": *\([0-9]*\).*/\1/p' | head -n 1)
     nv=$("$soa" info "$model" --json | tr ',{' '\n\n' | sed -n 's/^ *"nv": *\([0-9]*\).*/\1/p' | head -n 1)
