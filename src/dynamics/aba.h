@@ -51,6 +51,25 @@ SOAI_SWEEP int articulate(const view_table *k, kernel_work *w, const real *q) {
     return 0;
 }
 
+/* W = L d L', in place, of any size; block_factor is for hinges */
+SOAI_INLINE int mimic_factor(int n, real *W) {
+    for (int j = 0; j < n; ++j) {
+        for (int m = 0; m < j; ++m) W[n * j + j] -= W[n * j + m] * W[n * j + m] * W[n * m + m];
+        if (!real_all_above(W[n * j + j], REAL(0))) return 0;
+        for (int i = j + 1; i < n; ++i) {
+            for (int m = 0; m < j; ++m) W[n * i + j] -= W[n * i + m] * W[n * j + m] * W[n * m + m];
+            W[n * i + j] = W[n * i + j] / W[n * j + j];
+        }
+    }
+    return 1;
+}
+SOAI_INLINE void mimic_solve(int n, const real *W, real *x) {
+    for (int i = 1; i < n; ++i)
+        for (int m = 0; m < i; ++m) x[i] -= W[n * i + m] * x[m];
+    for (int i = 0; i < n; ++i) x[i] = x[i] / W[n * i + i];
+    for (int i = n - 1; i-- > 0;)
+        for (int m = i + 1; m < n; ++m) x[i] -= W[n * m + i] * x[m];
+}
 /* Mimic joints are an exact coordinate map v = Gamma v_reduced.  On the tree it reads G v = 0, one row
  * (follower - ratio leader) each, and the torques that keep it are G' lambda:
  *     vdot = x - M^-1 G' (G M^-1 G')^-1 G x,     x the acceleration of the tree without them.  O(n) per mimic joint.   */
@@ -66,17 +85,43 @@ SOAI_SWEEP int mimic_prepare(const view_table *k, kernel_work *w) {
         for (int c = 0; c < nm; ++c)
             w->W[nm * r + c] =
                 w->Y[c * nv + k->mimic[r].follower] - k->mimic[r].ratio * w->Y[c * nv + k->mimic[r].leader];
-    return block_factor(nm, w->W, 0) ? 0 : 1;
+    return mimic_factor(nm, w->W) ? 0 : 1;
 }
 SOAI_SWEEP void mimic_project(const view_table *k, kernel_work *w, real *vdot) {
     const int nm = k->nm, nv = k->nv;
     real *g = w->x;
     for (int r = 0; r < nm; ++r) g[r] = vdot[k->mimic[r].follower] - k->mimic[r].ratio * vdot[k->mimic[r].leader];
-    block_solve(nm, w->W, g);
+    mimic_solve(nm, w->W, g);
     for (int r = 0; r < nm; ++r)
         for (int j = 0; j < nv; ++j) vdot[j] -= w->Y[r * nv + j] * g[r];
 }
 
+/* One body of each of the three sweeps. */
+SOAI_INLINE void aba_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q,
+                             const real *v, const real *fext) {
+    real V[6];
+#define SOAI_STEP_(kind, n)              \
+    joint_position(k, w, b, i, kind, q); \
+    step_velocity(k, w, b, i, kind, n, v, V)
+    SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+    step_bias_force(b, V, fext ? fext + 6 * (i - 1) : 0, w->b[i].f); /* z starts as b(k) */
+    step_rotor_gyro(k, w, b, v);
+    if (b->starts & SOAI_STARTS_OWN) abi_set(b->M, w->b[i].P);
+}
+SOAI_INLINE int aba_inward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *v,
+                           const real *tau) {
+    if (!b->child) abi_set(b->M, w->b[i].P); /* P starts as M(k); elsewhere hinge_shift starts it */
+#define SOAI_STEP_(kind, n) return step_filter(k, w, b, i, kind, n, ARTICULATE | INNOVATE | BIAS, v, tau)
+    SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+}
+SOAI_INLINE void aba_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, const real *v,
+                            real *vdot) {
+#define SOAI_STEP_(kind, n) step_smooth(k, w, b, i, kind, n, BIAS, v, vdot)
+    SOAI_BY_KIND(b, SOAI_STEP_);
+#undef SOAI_STEP_
+}
 SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const real *v, const real *tau, const real *fext,
                    real *vdot) {
     if (k->stuck) return k->stuck;
@@ -87,33 +132,10 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
     }
     angles(k, w, q);
     v6_zero(w->b[0].V);
-    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips */
-        const body_table *b = k->body + i;
-        real V[6];
-#define SOAI_STEP_(kind, n)              \
-    joint_position(k, w, b, i, kind, q); \
-    step_velocity(k, w, b, i, kind, n, v, V)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-        step_bias_force(b, V, fext ? fext + 6 * (i - 1) : 0, w->b[i].f); /* z starts as b(k) */
-        step_rotor_gyro(k, w, b, v);
-        if (!b->child) abi_set(b->M, w->b[i].P); /* P starts as M(k); elsewhere hinge_shift starts it */
-    }
-    SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base: filter */
-        const body_table *b = k->body + i;
-        int fine = 1;
-#define SOAI_STEP_(kind, n) fine = step_filter(k, w, b, i, kind, n, ARTICULATE | INNOVATE | BIAS, v, tau)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-        if (!fine) return i;
-    }
+    SOAI_OUTWARD(k, aba_outward(k, w, b, i, q, v, fext))
+    SOAI_INWARD(k, if (!aba_inward(k, w, b, i, v, tau)) return i) /* filter */
     step_base(k, w->b[0].A);
-    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips: smoother */
-        const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n) step_smooth(k, w, b, i, kind, n, BIAS, v, vdot)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-    }
+    SOAI_OUTWARD(k, aba_smooth(k, w, b, i, v, vdot)) /* smoother */
     if (k->nm) {
         const int bad = mimic_prepare(k, w);
         if (bad) return k->nb;

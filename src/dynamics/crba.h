@@ -154,9 +154,9 @@ SOAI_INLINE void composite_shift(const view_table *k, kernel_work *w, const body
     const body_table *parent = k->body + b->parent;
     real *out = w->b[b->parent].P;
 #if SOAI_PACKED
-    composite_shift_to(w, b, i, kind, parent->child == i ? parent->M : out, out);
+    composite_shift_to(w, b, i, kind, (b->starts & SOAI_STARTS_PARENT) ? parent->M : out, out);
 #else
-    if (parent->child == i) {
+    if (b->starts & SOAI_STARTS_PARENT) {
         real M[10];
         rigid_set(parent->M, M);
         composite_shift_to(w, b, i, kind, M, out);
@@ -243,14 +243,12 @@ SOAI_INLINE void mass_mirror(int n, real *M) {
             }
 }
 
-SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M) {
+/* One body of the outward sweep: its pose in the root body, its joint map there. */
+SOAI_INLINE void crba_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q) {
     const size_t n = (size_t)k->nv;
-    angles(k, w, q);
-    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips: poses in the root body, joint maps there */
-        const body_table *b = k->body + i;
-        const real *axes = root_axes(w, i), *pw = w->pw + 3 * i;
-        real *S = w->S + b->iv;
-        if (!b->child) rigid_set(b->M, w->b[i].P);
+    const real *axes = root_axes(w, i), *pw = w->pw + 3 * i;
+    real *S = w->S + b->iv;
+    if (b->starts & SOAI_STARTS_OWN) rigid_set(b->M, w->b[i].P);
 #define SOAI_STEP_(kind, nd)                                                         \
     joint_position(k, w, b, i, kind, q);                                             \
     step_root_pose(k, w, b, i, kind);                                                \
@@ -269,12 +267,14 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
         }                                                                            \
         SOAI_UNROLL for (int j = 0; j < 6; ++j) S[(size_t)j * n + (size_t)c] = x[j]; \
     }
-        SOAI_BY_KIND_OF(SOAI_CRBA_KINDS, b, SOAI_STEP_)
+    SOAI_BY_KIND_OF(SOAI_CRBA_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
-    }
-    SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
-        const body_table *b = k->body + i;
-        const real *r = w->b[i].P, *axes = root_axes(w, i);
+}
+/* One body of the inward sweep: its rows of M, then its composite inertia to the parent. */
+SOAI_INLINE void crba_inward(const view_table *k, kernel_work *w, const body_table *b, int i, real *M) {
+    const size_t n = (size_t)k->nv;
+    const real *r = w->b[i].P, *axes = root_axes(w, i);
+    if (!b->child) rigid_set(b->M, w->b[i].P);
 #define SOAI_STEP_(kind, nd)                                                                          \
     for (int c = 0; c < nd; ++c) {                                                                    \
         real f[6], x[6], g[6];                                                                        \
@@ -298,9 +298,13 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
         mass_ancestors(k, w, b, at, g, M);                                                            \
     }                                                                                                 \
     if (b->parent) composite_shift(k, w, b, i, kind)
-        SOAI_BY_KIND_OF(SOAI_CRBA_KINDS, b, SOAI_STEP_)
+    SOAI_BY_KIND_OF(SOAI_CRBA_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
-    }
+}
+SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M) {
+    angles(k, w, q);
+    SOAI_OUTWARD(k, crba_outward(k, w, b, i, q))
+    SOAI_INWARD(k, crba_inward(k, w, b, i, M))
     mass_mirror(k->nv, M);
     return 0;
 }
@@ -339,50 +343,50 @@ SOAI_SWEEP int mass_r87(const view_table *k, kernel_work *w, const real *q, real
     return 0;
 }
 
-#if SOAI_LANES > 1
-/* x(k), a column of the bodies beyond, at body i, to m: m(k) = H x(k); then x = phi x(k), of the parent. */
+/* Column j of M, of a body beyond, at body i: m(i,j) = H x; then x = phi x, of the parent. */
 SOAI_INLINE void column_step(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind, int nd,
-                             real x[6], real *m) {
-    real t[6];
+                             int j, real x[6], real *M) {
+    const size_t n = (size_t)k->nv;
+    real t[6], *m = M + n * (size_t)j + (size_t)b->iv;
     joint_project(k, w, b, kind, nd, x, m);
+    SOAI_UNROLL for (int c = 0; SOAI_LANES == 1 && c < nd; ++c) M[n * (size_t)(b->iv + c) + (size_t)j] = m[c];
     if (!b->parent) return;
     v6_zero(t);
     step_force_in(w, b, i, kind, x, t);
     v6_copy(t, x);
 }
-SOAI_SWEEP int mass_columns(const view_table *k, kernel_work *w, const real *q, real *M) {
-    const size_t n = (size_t)k->nv;
-    angles(k, w, q);
-    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) {
-        const body_table *b = k->body + i;
-        if (!b->child) rigid_set(b->M, w->b[i].P);
+SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q) {
+    if (b->starts & SOAI_STARTS_OWN) rigid_set(b->M, w->b[i].P);
 #define SOAI_STEP_(kind, nd) joint_position(k, w, b, i, kind, q)
-        SOAI_BY_KIND(b, SOAI_STEP_)
+    SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
-    }
-    SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
-        const body_table *b = k->body + i;
-        const int at = b->iv, end = b->child ? w->b[b->child].end : at + b->nv;
-        w->b[i].end = end;
-#define SOAI_STEP_(kind, nd)                                                             \
-    for (int j = at + nd; j < end; ++j)                                                  \
-        column_step(k, w, b, i, kind, nd, w->S + 6 * j, M + n * (size_t)j + (size_t)at); \
-    for (int c = 0; c < nd; ++c) { /* its own: x(i) = r(i) H*(i) */                      \
-        real x[6], *m = M + n * (size_t)(at + c) + (size_t)at;                           \
-        composite_column(k, w, b, kind, c, w->b[i].P, x);                                \
-        column_step(k, w, b, i, kind, nd, x, m);                                         \
-        if (!IS_LEVEL(kind)) m[c] += nd == 1 ? b->armature : k->dof[at + c].armature;    \
-        if (!IS_LEVEL(kind) && b->rotor && b->parent) {                                  \
-            SOAI_UNROLL for (int j = 0; j < 3; ++j) x[j] += k->dof[at].rotor[j];         \
-        }                                                                                \
-        v6_copy(x, w->S + 6 * (at + c));                                                 \
-    }                                                                                    \
+}
+SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_table *b, int i, real *M) {
+    const size_t n = (size_t)k->nv;
+    const int at = b->iv, end = b->child ? w->b[b->child].end : at + b->nv;
+    w->b[i].end = end;
+    if (!b->child) rigid_set(b->M, w->b[i].P);
+#define SOAI_STEP_(kind, nd)                                                                                   \
+    for (int j = at + nd; j < end; ++j) column_step(k, w, b, i, kind, nd, j, w->S + 6 * j, M);                 \
+    for (int c = 0; c < nd; ++c) { /* its own: x(i) = r(i) H*(i) */                                            \
+        real x[6];                                                                                             \
+        composite_column(k, w, b, kind, c, w->b[i].P, x);                                                      \
+        column_step(k, w, b, i, kind, nd, at + c, x, M);                                                       \
+        if (!IS_LEVEL(kind)) M[(n + 1) * (size_t)(at + c)] += nd == 1 ? b->armature : k->dof[at + c].armature; \
+        if (!IS_LEVEL(kind) && b->rotor && b->parent) {                                                        \
+            SOAI_UNROLL for (int j = 0; j < 3; ++j) x[j] += k->dof[at].rotor[j];                               \
+        }                                                                                                      \
+        v6_copy(x, w->S + 6 * (at + c));                                                                       \
+    }                                                                                                          \
     if (b->parent) composite_shift(k, w, b, i, kind)
-        SOAI_BY_KIND(b, SOAI_STEP_)
+    SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
-    }
+}
+SOAI_SWEEP int mass_columns(const view_table *k, kernel_work *w, const real *q, real *M) {
+    for (int j = 0; SOAI_LANES == 1 && j < k->nv * k->nv; ++j) M[j] = REAL(0);
+    angles(k, w, q);
+    SOAI_OUTWARD(k, columns_outward(k, w, b, i, q))
+    SOAI_INWARD(k, columns_inward(k, w, b, i, M))
     return 0;
 }
-#endif
-
 #endif

@@ -51,6 +51,20 @@
     default: SOAI_CASE_(kinds, SOAI_KIND_GENERAL, (b)->nv, step);                \
     }
 
+/* A step, a statement about body number i with row b, for every body: base to tips, tips to base. */
+#ifndef SOAI_OUTWARD
+#define SOAI_OUTWARD(k, ...)                 \
+    for (int i = 1; i <= (k)->nb; ++i) {     \
+        const body_table *b = (k)->body + i; \
+        __VA_ARGS__;                         \
+    }
+#define SOAI_INWARD(k, ...)                  \
+    for (int i = (k)->nb; i >= 1; --i) {     \
+        const body_table *b = (k)->body + i; \
+        __VA_ARGS__;                         \
+    }
+#endif
+
 /* A kind about a coordinate axis, that axis, and the two that follow it (x y z x ...).  Of a level kind R is no more
  * than the turn about that axis; its H* is sense e, sense = +-1 standing in the table's axis.  A pivot is a level kind
  * whose p is zero and not read. */
@@ -175,6 +189,15 @@ SOAI_INLINE void rot_about(const kernel_work *w, const body_table *b, const kons
     R[6] = t * (u[0] * u[2]) - s * u[1], R[7] = t * (u[1] * u[2]) + s * u[0], R[8] = c + t * (u[2] * u[2]);
 }
 
+/* Position, then quaternion. */
+SOAI_INLINE void joint_position_free(const body_table *b, const real *q, real *R, real *p) {
+    real T[9], Q[9];
+    rot_placement(b, T);
+    rot_quaternion(q + 3, Q);
+    rot_rot(T, Q, R);
+    rot_mul(T, q, p);
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) p[i] += b->p[i];
+}
 /* Helical joints and those with more than one coordinate; kept out of the hot loop. */
 static __attribute__((noinline, unused)) void
 joint_position_multi(const view_table *k, kernel_work *w, const body_table *b, const real *q, real *R, real *p) {
@@ -219,12 +242,7 @@ joint_position_multi(const view_table *k, kernel_work *w, const body_table *b, c
         rot_quaternion(q, Q);
         rot_rot(T, Q, R);
         break;
-    default: /* SOAI_JOINT_FREE: position, then quaternion */
-        rot_placement(b, T);
-        rot_quaternion(q + 3, Q);
-        rot_rot(T, Q, R);
-        rot_mul(T, q, p);
-        for (int i = 0; i < 3; ++i) p[i] += b->p[i];
+    default: joint_position_free(b, q, R, p);
     }
 }
 
@@ -251,7 +269,10 @@ SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_
         rot_placement(b, R);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) p[j] = b->p[j] + q[0] * b->slide[j];
         break;
-    default: joint_position_multi(k, w, b, q, R, p);
+#ifdef SOAI_GENERATED
+    case SOAI_KIND_FREE: joint_position_free(b, q, R, p); break;
+#endif
+    default: joint_position_multi(k, w, k->body + i, q, R, p); /* a row in memory */
     }
 }
 /* p: the body's origin in its parent, a constant of the model for joints that only turn. */

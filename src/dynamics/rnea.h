@@ -81,7 +81,7 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
     v6_copy(A, own->A);
 }
 
-/* U = [wdot] + [w][w], kept for the children; f = [I wdot + w x I w + h x a;  m a + U h].  RK88-I (2.6) to (2.9).  With
+/* U = [wdot] + [w][w], kept for the children off its origin; f = [I wdot + w x I w + h x a;  m a + U h].  RK88-I (2.6) to (2.9).  With
  * the entries of U the first of these is (x)  Ixx wdot_x + (Izz - Iyy) wy wz - Ixy Uzx + Ixz Uyx + Iyz (Uyy - Uzz). */
 SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const real A[6], real U[9], real f[6]) {
     const konst m = b->M[0], *h = b->M + 1, *I = b->M + 4;
@@ -98,49 +98,53 @@ SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const r
            (h[0] * a[1] - h[1] * a[0]);
     SOAI_UNROLL for (int j = 0; j < 3; ++j) f[3 + j] =
         m * a[j] + u[3 * j] * h[0] + u[3 * j + 1] * h[1] + u[3 * j + 2] * h[2];
-    if (b->child) {
+    if (b->levers) {
         SOAI_UNROLL for (int j = 0; j < 9; ++j) U[j] = u[j];
     }
 }
 
+/* One body of the outward sweep: its motion, then its force. */
+SOAI_INLINE void rnea_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q,
+                              const real *v, const real *a, const real *fext) {
+    real omega[3], A[6], *f = w->b[i].f;
+#define SOAI_STEP_(kind, n)              \
+    joint_position(k, w, b, i, kind, q); \
+    step_vector_motion(k, w, b, i, kind, n, v, a, omega, A)
+    SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+    step_vector_force(b, omega, A, w->b[i].P, f);
+    if (fext) {
+        SOAI_UNROLL for (int j = 0; j < 6; ++j) f[j] -= fext[6 * (i - 1) + j];
+    }
+    if (b->rotor && b->parent) {
+        step_rotor_gyro(k, w, b, v);
+        for (int j = 0; j < 3; ++j) w->b[b->parent].f[j] += k->dof[b->iv].rotor[j] * a[b->iv];
+    }
+}
+/* One body of the inward sweep: T = H f, f(parent) += phi f. */
+SOAI_INLINE void rnea_inward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *a,
+                             real *tau) {
+    const real *f = w->b[i].f;
+#define SOAI_STEP_(kind, n)                                                                             \
+    {                                                                                                   \
+        real x[6];                                                                                      \
+        joint_project(k, w, b, kind, n, f, x);                                                          \
+        SOAI_UNROLL for (int j = 0; j < n; ++j) tau[b->iv + j] =                                        \
+            IS_LEVEL(kind) ? x[j] /* no rotor */                                                        \
+                           : x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j]; \
+        if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f);                              \
+    }
+    SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+    if (b->rotor && b->parent)
+        for (int j = 0; j < 3; ++j) tau[b->iv] += k->dof[b->iv].rotor[j] * w->b[b->parent].A[j];
+}
 SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const real *v, const real *a, const real *fext,
                     real *tau) {
     angles(k, w, q);
     step_base(k, w->b[0].A);
-    SOAI_UNROLL_BODIES for (int i = 1; i <= k->nb; ++i) { /* base to tips */
-        const body_table *b = k->body + i;
-        real omega[3], A[6], *f = w->b[i].f;
-#define SOAI_STEP_(kind, n)              \
-    joint_position(k, w, b, i, kind, q); \
-    step_vector_motion(k, w, b, i, kind, n, v, a, omega, A)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-        step_vector_force(b, omega, A, w->b[i].P, f);
-        if (fext) {
-            SOAI_UNROLL for (int j = 0; j < 6; ++j) f[j] -= fext[6 * (i - 1) + j];
-        }
-        if (b->rotor && b->parent) {
-            step_rotor_gyro(k, w, b, v);
-            for (int j = 0; j < 3; ++j) w->b[b->parent].f[j] += k->dof[b->iv].rotor[j] * a[b->iv];
-        }
-    }
-    SOAI_UNROLL_BODIES for (int i = k->nb; i >= 1; --i) { /* tips to base */
-        const body_table *b = k->body + i;
-        const real *f = w->b[i].f;
-#define SOAI_STEP_(kind, n)                                                                             \
-    {                                                                                                   \
-        real x[6];                                                                                      \
-        joint_project(k, w, b, kind, n, f, x); /* T = H f */                                            \
-        SOAI_UNROLL for (int j = 0; j < n; ++j) tau[b->iv + j] =                                        \
-            IS_LEVEL(kind) ? x[j] /* no rotor */                                                        \
-                           : x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j]; \
-        if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f); /* f(parent) += phi f */     \
-    }
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-        if (b->rotor && b->parent)
-            for (int j = 0; j < 3; ++j) tau[b->iv] += k->dof[b->iv].rotor[j] * w->b[b->parent].A[j];
-    }
+    SOAI_OUTWARD(k, rnea_outward(k, w, b, i, q, v, a, fext))
+    SOAI_INWARD(k, rnea_inward(k, w, b, i, a, tau))
     step_losses(k, q, v, (konst)1, tau);
     return 0;
 }

@@ -187,39 +187,53 @@ SOAI_INLINE void hinge_size(const view_table *k, const kernel_work *w, const bod
         }
     }
 }
-/* D = L d L', in place (lower triangle, row by row); 0 where a pivot is not safely positive.  `size` are the columns'
- * sizes, NULL: any positive pivot will do.  Pivot j is x D x*, x the row j of 1/L: the joint's motion that leaves the
- * forces of the columns before at zero.  A motion that moves only rounding errors of what it would move if nothing
- * gave way counts as moving nothing.                                                                               */
+/* D = L d L', in place (lower triangle, row by row), n at most 6; 0 where a pivot is not safely positive.  `size` are the
+ * columns' sizes, NULL: any positive pivot will do.  Pivot j is x D x*, x the row j of 1/L: the joint's motion that leaves the forces of the columns
+ * before at zero.  A motion that moves only rounding errors of what it would move if nothing gave way counts as moving
+ * nothing.  Loops have six turns and ask inside what is to be done: with n known all of it goes into registers.     */
 #define SOAI_HINGE_TOLERANCE 1e-14
 SOAI_INLINE int block_factor(int n, real *D, const real *size) {
-    for (int j = 0; j < n; ++j) {
-        real least = REAL(0);
-        for (int m = 0; m < j; ++m) D[n * j + j] -= D[n * j + m] * D[n * j + m] * D[n * m + m];
-        if (size) {
-            real x[6];
-            x[j] = REAL(1);
-            least = size[j];
-            for (int i = j - 1; i >= 0; --i) {
-                x[i] = REAL(0);
-                for (int m = i + 1; m <= j; ++m) x[i] -= x[m] * D[n * m + i];
-                least += x[i] * x[i] * size[i];
-            }
+    SOAI_UNROLL for (int j = 0; j < 6; ++j) {
+        if (j >= n) break;
+        real x[6], least = size ? size[j] : REAL(0), pivot = D[n * j + j];
+        SOAI_UNROLL for (int m = 0; m < 6; ++m) {
+            if (m < j) pivot -= D[n * j + m] * D[n * j + m] * D[n * m + m];
         }
-        if (!real_all_above(D[n * j + j], least * REAL(SOAI_HINGE_TOLERANCE))) return 0;
-        for (int i = j + 1; i < n; ++i) {
-            for (int m = 0; m < j; ++m) D[n * i + j] -= D[n * i + m] * D[n * j + m] * D[n * m + m];
-            D[n * i + j] = D[n * i + j] / D[n * j + j];
+        SOAI_UNROLL for (int i = 5; i >= 0; --i) {
+            if (i >= j || !size) continue;
+            x[i] = -D[n * j + i];
+            SOAI_UNROLL for (int m = 0; m < 6; ++m) {
+                if (m > i && m < j) x[i] -= x[m] * D[n * m + i];
+            }
+            least += x[i] * x[i] * size[i];
+        }
+        if (!real_all_above(pivot, least * REAL(SOAI_HINGE_TOLERANCE))) return 0;
+        D[n * j + j] = pivot;
+        const real inverse = REAL(1) / pivot;
+        SOAI_UNROLL for (int i = 0; i < 6; ++i) {
+            if (i <= j || i >= n) continue;
+            SOAI_UNROLL for (int m = 0; m < 6; ++m) {
+                if (m < j) D[n * i + j] -= D[n * i + m] * D[n * j + m] * D[n * m + m];
+            }
+            D[n * i + j] = D[n * i + j] * inverse;
         }
     }
     return 1;
 }
 SOAI_INLINE void block_solve(int n, const real *D, real *x) {
-    for (int i = 1; i < n; ++i)
-        for (int m = 0; m < i; ++m) x[i] -= D[n * i + m] * x[m];
-    for (int i = 0; i < n; ++i) x[i] = x[i] / D[n * i + i];
-    for (int i = n - 1; i-- > 0;)
-        for (int m = i + 1; m < n; ++m) x[i] -= D[n * m + i] * x[m];
+    SOAI_UNROLL for (int i = 1; i < 6; ++i) {
+        SOAI_UNROLL for (int m = 0; m < 5; ++m) {
+            if (m < i && i < n) x[i] -= D[n * i + m] * x[m];
+        }
+    }
+    SOAI_UNROLL for (int i = 0; i < 6; ++i) {
+        if (i < n) x[i] = x[i] / D[n * i + i];
+    }
+    SOAI_UNROLL for (int i = 4; i >= 0; --i) {
+        SOAI_UNROLL for (int m = 1; m < 6; ++m) {
+            if (m > i && m < n) x[i] -= D[n * m + i] * x[m];
+        }
+    }
 }
 
 /* z += P+ c, knowing which entries of c, and of P+ for the kinds on an axis, are zero. */
@@ -238,7 +252,7 @@ SOAI_INLINE void hinge_bias(int kind, const real *P, const real c[6], real z[6])
     }
 }
 /* P(parent) += phi P+ phi*, R87 (37).  The last child of a body, which comes first inward, finds no sum yet and starts
- * it with the body's own M. */
+ * it with the body's own M (SOAI_STARTS_PARENT). */
 SOAI_INLINE void hinge_shift_to(const real *R, const real p[3], int kind, const real *P, const real *sum, real *out) {
     if (IS_LEVEL(kind))
         abi_in_add_turn(AXIS_OF(kind), R, IS_PIVOT(kind) ? 0 : p, P, sum, out);
@@ -250,12 +264,11 @@ SOAI_INLINE void hinge_shift_to(const real *R, const real p[3], int kind, const 
 SOAI_INLINE void hinge_shift(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, const real *P) {
     real p[3], *out = w->b[b->parent].P;
     const real *R = w->b[i].R, *sum = out;
-    const int last = k->body[b->parent].child == i;
     joint_origin(w, b, i, kind, p);
 #if SOAI_ABI_PACKED
-    if (last) sum = k->body[b->parent].P;
+    if (b->starts & SOAI_STARTS_PARENT) sum = k->body[b->parent].P;
 #else
-    if (last) {
+    if (b->starts & SOAI_STARTS_PARENT) {
         real M[ABI_SIZE];
         abi_set(k->body[b->parent].M, M);
         hinge_shift_to(R, p, kind, P, M, out);

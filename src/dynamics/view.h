@@ -8,6 +8,9 @@
 
 #ifndef SOAI_VIEW_COMMON
 #define SOAI_VIEW_COMMON
+/* Sums over the bodies beyond one start with its own inertia.  The last child, which comes first inward, starts that of
+ * its parent; in generated code a body with several children starts its own, before the inward sweep. */
+enum { SOAI_STARTS_PARENT = 1, SOAI_STARTS_OWN = 2 };
 /* How the joint map H* of a body is used in the sweeps; see joint.h. */
 enum {
     SOAI_KIND_REVOLUTE_X, /* H* = [e_x; 0], no rotor: joints about a coordinate axis, most there are, cost less */
@@ -33,6 +36,8 @@ typedef struct SOAI_VIEW(body) {
     int iq, iv, id;                 /* first q, first v, first entry of its D block (nv x nv) */
     int rotor;                      /* nonzero: an exact rotor sits on the parent              */
     int child;                      /* the last of its children, 0 for a tip                   */
+    int starts;                     /* the sums it starts: SOAI_STARTS_PARENT ...              */
+    int levers;                     /* nonzero: some child's origin lies off the body's        */
     int run;                        /* bodies run ... this one are each the parent of the next */
     SOAI_KONST R0[9], R1[9], R2[9]; /* R(q) = R0 + cos q R1 + sin q R2; R0 + R1 is the placement's rotation */
     SOAI_KONST p[3];                /* the placement's translation                                          */

@@ -12,9 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Bodies up to which sweeps are unrolled: beyond it the code outgrows the instruction cache. */
-enum { MOST_UNROLLED = 10 };
-
 /* Text without the quoted includes: the files follow each other in order of dependency.  view.h alone stands where it
  * is included, twice, once per constant type. */
 static const char view_name[] = "view.h";
@@ -94,8 +91,9 @@ static void put_rows(FILE *f, const char *name, const soai_view_double v) {
         const soai_body_double *b = v.body + i;
         fprintf(f,
                 "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d, "
-                ".child = %d, .run = %d,\n",
-                b->parent, b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor, b->child, b->run);
+                ".child = %d, .starts = %d, .levers = %d, .run = %d,\n",
+                b->parent, b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor, b->child, b->starts, b->levers,
+                b->run);
         put_numbers(f, "R0", b->R0, 9), put_numbers(f, "R1", b->R1, 9), put_numbers(f, "R2", b->R2, 9);
         put_numbers(f, "p", b->p, 3), put_numbers(f, "axis", b->axis, 3), put_numbers(f, "slide", b->slide, 3);
         put_numbers(f, "M", b->M, 10), put_numbers(f, "P", b->P, 24);
@@ -222,9 +220,14 @@ static const char groups[] =
     "    const real *tq = GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
     "    const real *tv = GEN(load)(v, GEN_NV, states, gen_map_v, GEN_TV, 0, r.v);\n"
     "    const real *ta = GEN(load)(tau, GEN_NV, states, gen_map_v, GEN_TV, 1, r.a);\n"
+    "#if GEN_NM == 0 && SOAI_LANES == 1\n"
+    "    (void)states;\n"
+    "    return aba(&gen_level, &w, tq, tv, ta, 0, qdd);\n"
+    "#else\n"
     "    const int bad = aba(&gen_level, &w, tq, tv, ta, 0, r.out);\n"
     "    if (!bad) GEN(store_motion)(r.out, states, qdd);\n"
     "    return bad;\n"
+    "#endif\n"
     "}\n"
     "SOAI_INLINE int GEN(id_group)(int states, const double *q, const double *v, const double *a, double *tau) {\n"
     "    GEN(room) r;\n"
@@ -232,9 +235,14 @@ static const char groups[] =
     "    const real *tq = GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
     "    const real *tv = GEN(load)(v, GEN_NV, states, gen_map_v, GEN_TV, 0, r.v);\n"
     "    const real *ta = GEN(load)(a, GEN_NV, states, gen_map_v, GEN_TV, 0, r.a);\n"
+    "#if GEN_NM == 0 && SOAI_LANES == 1\n"
+    "    (void)states;\n"
+    "    return rnea(&gen_level, &w, tq, tv, ta, 0, tau);\n"
+    "#else\n"
     "    rnea(&gen_level, &w, tq, tv, ta, 0, r.out);\n"
     "    GEN(store_torque)(r.out, states, tau);\n"
     "    return 0;\n"
+    "#endif\n"
     "}\n"
     "/* tree: room for the matrix in tree coordinates, zero at the first call. */\n"
     "SOAI_INLINE int GEN(mass_group)(int states, const double *q, real *tree, double *M) {\n"
@@ -243,12 +251,12 @@ static const char groups[] =
     "    const real *tq = GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
     "#if GEN_NM == 0 && SOAI_LANES == 1\n"
     "    (void)states, (void)tree;\n"
-    "    return crba(&gen_level, &w, tq, M);\n"
+    "    return GEN_MASS(&gen_level, &w, tq, M);\n"
     "#else\n"
-    "#if SOAI_LANES > 1 && GEN_BY_COLUMNS\n"
-    "    mass_columns(&gen_level, &w, tq, tree);\n"
+    "#if SOAI_LANES > 1\n"
+    "    GEN_MASS_LANES(&gen_level, &w, tq, tree);\n"
     "#else\n"
-    "    crba(&gen_level, &w, tq, tree);\n"
+    "    GEN_MASS(&gen_level, &w, tq, tree);\n"
     "#endif\n"
     "#if GEN_NM == 0\n"
     "    lanes_unpack_symmetric(tree, GEN_TV, states, M);\n"
@@ -345,8 +353,147 @@ static void put_angles(FILE *f, const soai_view_double v) {
     fprintf(f, "%s\n", rows ? "" : "{0, 0}");
 }
 
-static void put_file(FILE *f, const soa_model *m, const soai_view_double level, const char *prefix) {
+/* ---- which bodies share code ----
+ *
+ * Bodies built alike share one copy of each sweep's step, in which all that they have in common is known to the compiler.
+ * The finer the distinction the better the code, but the more of it: what is run once from end to end is read no faster
+ * than some 13 bytes in a cycle, and beyond the instruction cache much slower.  So a model takes the first of these
+ * distinctions that leaves few enough copies; code for lanes is longer, so fewer. */
+enum { EACH, BUILD, KIND, NONE };
+static const int most_of[2][NONE] = {{[EACH] = 10, [BUILD] = 16, [KIND] = 16}, {[EACH] = 10, [BUILD] = 8, [KIND] = 16}};
+typedef struct sharing {
+    int by, bodies;
+    int *order; /* of the bodies in the outward sweep: by depth, so that neighbours seldom wait for one another */
+    int *like;  /* of body i: the first in that order with the same step */
+} sharing;
+
+/* Bodies with several children start their own sums, so that those children are alike and may come in any order. */
+static void start_at_branches(int bodies, soai_body_double *body) {
+    for (int i = 1; i <= bodies; ++i) {
+        soai_body_double *in = body + body[i].parent;
+        if (in->child != i) in->starts |= SOAI_STARTS_OWN;
+    }
+    for (int i = 1; i <= bodies; ++i)
+        if (body[body[i].parent].starts & SOAI_STARTS_OWN) body[i].starts &= ~SOAI_STARTS_PARENT;
+}
+static int alike(const soai_body_double *a, const soai_body_double *b, int by) {
+    return by != EACH && a->kind == b->kind && a->type == b->type && a->nv == b->nv && a->rotor == b->rotor &&
+           !a->parent == !b->parent &&
+           (by == KIND || (a->starts == b->starts && a->levers == b->levers && !a->child == !b->child));
+}
+/* Returns the number of copies. */
+static int share_by(const soai_view_double v, int by, sharing *s) {
+    int copies = 0;
+    s->by = by;
+    for (int n = 0; n < v.nb; ++n) {
+        int m = 0;
+        while (m < n && !alike(v.body + s->order[n], v.body + s->order[m], by)) ++m;
+        s->like[s->order[n]] = s->order[m];
+        copies += m == n;
+    }
+    return copies;
+}
+static void share(const soai_view_double v, int lanes, sharing *s) {
+    int *depth = s->like, deepest = 0, n = 0; /* like is written later */
+    s->bodies = v.nb, depth[0] = 0;
+    for (int i = 1; i <= v.nb; ++i) {
+        depth[i] = depth[v.body[i].parent] + 1;
+        if (depth[i] > deepest) deepest = depth[i];
+    }
+    for (int d = 1; d <= deepest; ++d)
+        for (int i = 1; i <= v.nb; ++i)
+            if (depth[i] == d) s->order[n++] = i;
+    for (int by = EACH; by < NONE; ++by)
+        if (share_by(v, by, s) <= most_of[lanes][by]) return;
+    s->by = NONE;
+}
+
+/* The row of body i, one of those like body `first`: a copy, known to the compiler, of that body's, in which what differs is read from
+ * the table, or counted where it grows with the body's number. */
+static void put_row(FILE *f, const soai_view_double v, const sharing *s, int first) {
+#define AT_(name) #name, offsetof(soai_body_double, name)
+    static const struct {
+        const char *name;
+        size_t offset;
+    } ints[] = {{AT_(parent)}, {AT_(iq)}, {AT_(iv)}, {AT_(id)}, {AT_(child)}, {AT_(run)}, {AT_(starts)}, {AT_(levers)}};
+    static const struct {
+        const char *name;
+        size_t offset;
+        int count;
+    } numbers[] = {{AT_(R0), 9},    {AT_(R1), 9}, {AT_(R2), 9},       {AT_(p), 3}, {AT_(axis), 3},
+                   {AT_(slide), 3}, {AT_(M), 10}, {AT_(armature), 1}, {AT_(P), 24}};
+#undef AT_
+    const char *const row = (const char *)(v.body + first);
+    fprintf(f, " body_table row = (k)->body[%d]; const body_table *own = (k)->body + i, *b = &row; (void)own;", first);
+    for (size_t n = 0; n < sizeof ints / sizeof *ints; ++n) {
+        const int *x = (const int *)(const void *)(row + ints[n].offset);
+        int same = 1, even = 1; /* in all; as far from the body's number in all */
+        for (int i = 1; i <= v.nb; ++i) {
+            const int *y = (const int *)(const void *)((const char *)(v.body + i) + ints[n].offset);
+            if (s->like[i] == first) same = same && *y == *x, even = even && *y - i == *x - first;
+        }
+        if (same) continue;
+        fprintf(f, " row.%s = ", ints[n].name);
+        if (even)
+            fprintf(f, "i + %d;", *x - first);
+        else
+            fprintf(f, "own->%s;", ints[n].name);
+    }
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; ++n)
+        for (int c = 0; c < numbers[n].count; ++c) {
+            const size_t place = numbers[n].offset + sizeof(double) * (size_t)c;
+            int same = 1;
+            for (int i = 1; i <= v.nb; ++i)
+                if (s->like[i] == first)
+                    same = same && !memcmp((const char *)(v.body + i) + place, row + place, sizeof(double));
+            char index[16] = "";
+            if (numbers[n].count > 1) snprintf(index, sizeof index, "[%d]", c);
+            if (!same) fprintf(f, " row.%s%s = own->%s%s;", numbers[n].name, index, numbers[n].name, index);
+        }
+}
+/* What the sweeps of the kernels (joint.h) become. */
+static void put_sweeps(FILE *f, const soai_view_double v, const sharing *s, const char *type) {
+    static const char step[] = " { enum { i = %d }; const body_table *b = (k)->body + i; __VA_ARGS__; }";
+    if (s->by == NONE) return;
+    if (s->by == EACH) {
+        fprintf(f, "#define SOAI_OUTWARD(k, ...)");
+        for (int n = 0; n < s->bodies; ++n) fprintf(f, step, s->order[n]);
+        fprintf(f, "\n#define SOAI_INWARD(k, ...)");
+        for (int n = s->bodies - 1; n >= 0; --n) fprintf(f, step, s->order[n]);
+        fprintf(f, "\n");
+        return;
+    }
+    fprintf(f,
+            "/* The bodies in the order of the outward sweep, each with the first that has the same step. */\n"
+            "static const unsigned short gen_order_%s[][2] = {",
+            type);
+    for (int n = 0; n < s->bodies; ++n) fprintf(f, "%s{%d, %d}", n ? ", " : "", s->order[n], s->like[s->order[n]]);
+    fprintf(f, "};\n#define GEN_STEP(k, ...) switch (gen_order_%s[n][1]) {", type);
+    for (int n = 0; n < s->bodies; ++n) {
+        const int i = s->order[n];
+        int others = 0;
+        for (int m = n + 1; m < s->bodies; ++m) others += s->like[s->order[m]] == i;
+        if (s->like[i] != i) continue;
+        fprintf(f, " \\\n    case %d: {", i);
+        if (others) {
+            fprintf(f, " const int i = gen_order_%s[n][0];", type);
+            put_row(f, v, s, i);
+            fprintf(f, " __VA_ARGS__;");
+        } else {
+            fprintf(f, step, i);
+        }
+        fprintf(f, " break; }");
+    }
+    fprintf(f,
+            " \\\n    default: __builtin_unreachable(); }\n"
+            "#define SOAI_OUTWARD(k, ...) for (int n = 0; n < %d; ++n) GEN_STEP(k, __VA_ARGS__)\n"
+            "#define SOAI_INWARD(k, ...) for (int n = %d; n >= 0; --n) GEN_STEP(k, __VA_ARGS__)\n",
+            s->bodies, s->bodies - 1);
+}
+
+static void put_file(FILE *f, const soa_model *m, const soai_view_double level, sharing *s, const char *prefix) {
     const soai_view_double own = soai_model_view(m);
+    const int columns = soai_by_columns(m->nb, own.body);
     unsigned kinds = 0;
     for (int i = 1; i <= m->nb; ++i) kinds |= 1u << own.body[i].kind | 1u << level.body[i].kind;
     fprintf(f,
@@ -383,24 +530,28 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
             "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
             "#include <stddef.h>\n#define SOAI_GENERATED 1\n"
             "#define GEN_NB %d\n#define GEN_NQ %d\n#define GEN_NV %d\n#define GEN_TQ %d\n#define GEN_TV %d\n#define "
-            "GEN_ND %d\n#define GEN_NM %d\n#define GEN_BY_COLUMNS %d\n",
-            m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm, soai_by_columns(m->nb, own.body));
-    const char *unroll = m->nb <= MOST_UNROLLED ? "#define SOAI_UNROLLED 1\n" : "";
+            "GEN_ND %d\n#define GEN_NM %d\n#define GEN_MASS %s\n#define GEN_MASS_LANES %s\n",
+            m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm,
+            columns && m->nb > most_of[0][EACH] ? "mass_columns" : "crba", columns ? "mass_columns" : "crba");
     put_angles(f, own);
     fprintf(f,
             "\n/* ---- one state ---------------------------------------------------------------- */\n#define "
-            "SOAI_NUMBER SOAI_DOUBLE\n#define SOAI_KINDS 0x%x\n%s",
-            kinds, unroll);
+            "SOAI_NUMBER SOAI_DOUBLE\n#define SOAI_KINDS 0x%x\n",
+            kinds);
+    share(level, 0, s);
+    put_sweeps(f, level, s, "double");
     put_kernels(f);
     fprintf(f, "\n/* ---- the model ---------------------------------------------------------------- */\n");
     put_tables(f, m, own, level);
     fprintf(f, "#define GEN(name) gen_##name\n%s%s", loads, groups);
     put_api(f, scalar_api, prefix);
     fprintf(f, "\n/* ---- four states in lanes: the same text under other names ------------------- */\n#undef "
-               "GEN\n#undef GEN_WORK\n#undef GEN_AT\n#undef SOAI_NUMBER\n");
+               "GEN\n#undef GEN_STEP\n#undef GEN_WORK\n#undef GEN_AT\n#undef SOAI_NUMBER\n");
     each_name(f, 'm', put_undef);
     each_name(f, 'f', put_rename);
-    fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n#define SOAI_KINDS 0x%x\n%s", kinds, unroll);
+    fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n#define SOAI_KINDS 0x%x\n", kinds);
+    share(level, 1, s);
+    put_sweeps(f, level, s, "lanes");
     put_kernels(f);
     fprintf(f, "#define GEN(name) gen_lanes_##name\n%s%s", loads, groups);
     put_api(f, batch_api, prefix);
@@ -421,15 +572,17 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
     soai_body_double *body = malloc(B * sizeof *body);
     soai_dof_double *dof = malloc(((size_t)level.nv + 1) * sizeof *dof);
     soai_frame *frames = malloc(B * sizeof *frames);
-    FILE *f = body && dof && frames ? fopen(path, "w") : NULL;
+    sharing s = {.order = malloc(B * sizeof *s.order), .like = malloc(B * sizeof *s.like)};
+    FILE *f = body && dof && frames && s.order && s.like ? fopen(path, "w") : NULL;
     if (f) {
         soai_level(&level, body, dof, frames);
-        if (level.nb <= MOST_UNROLLED) soai_regroup(level.nb, body);
+        soai_regroup(level.nb, body);
+        start_at_branches(level.nb, body);
         level.body = body, level.dof = dof;
-        put_file(f, model, level, prefix);
+        put_file(f, model, level, &s, prefix);
     }
-    const int memory = body && dof && frames;
-    free(body), free(dof), free(frames);
+    const int memory = body && dof && frames && s.order && s.like;
+    free(body), free(dof), free(frames), free(s.order), free(s.like);
     if (!memory) return soai_report(report, SOA_E_MEMORY, -1, 0, "no memory");
     if (!f) return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(errno));
     const int bad = ferror(f);

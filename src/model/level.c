@@ -152,5 +152,8 @@ void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_doub
         memcpy(b->M + 4, I, sizeof I);
     }
     slide(v->nb, body, frame);
+    for (int i = 1; i <= v->nb; ++i) body[i].levers = 0;
+    for (int i = 1; i <= v->nb; ++i)
+        if (body[i].kind < SOAI_KIND_PIVOT_X) body[body[i].parent].levers = 1;
     for (int i = 1; i <= v->nb; ++i) soai_inertia_packs(body[i].M, body[i].P);
 }

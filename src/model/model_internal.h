@@ -10,7 +10,7 @@
 #include "../dynamics/views.h"
 
 #define SOAI_MODEL_MAGIC "soamodel"
-#define SOAI_MODEL_VERSION 2u
+#define SOAI_MODEL_VERSION 3u
 #define SOAI_MODEL_ORDER 0x01020304u
 #define SOAI_MAX_BODIES 1000000
 
@@ -55,6 +55,10 @@ struct soa_model {
 
 #define SOAI_AT(model, type, offset) ((const type *)((const char *)(model) + (model)->offset))
 
+/* Sums that body i starts (view.h). */
+static inline int soai_starts(const soai_body_double *body, int i) {
+    return body[body[i].parent].child == i ? SOAI_STARTS_PARENT : 0;
+}
 static inline const soai_meta *soai_metas(const soa_model *m) {
     return SOAI_AT(m, soai_meta, meta);
 }

@@ -49,7 +49,8 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
         if (t->parent < 0 || t->parent >= i ||
             t->kind != soai_kind_of(type, t->axis, t->rotor != 0 || t->armature > 0) || t->nv != nv || t->iq != iq ||
             t->iv != iv || t->id != id || (t->rotor != 0 && nv != 1) || body[t->parent].child < i ||
-            t->run != (t->parent && t->parent == i - 1 ? t[-1].run : i) ||
+            t->run != (t->parent && t->parent == i - 1 ? t[-1].run : i) || t->starts != soai_starts(body, i) ||
+            t->levers != (t->child != 0) ||
             (t->child && (t->child <= i || t->child > m->nb || body[t->child].parent != i)))
             BAD(SOA_E_FORMAT, "body %d: its row of the table does not fit its joint", i);
         const int follows = e->leader >= 0;

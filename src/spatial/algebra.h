@@ -243,8 +243,10 @@ SOAI_INLINE void rigid_in_add_turn(int ax, const real turn[2], const real p[3], 
 
 /* Articulated inertia from a rigid one. */
 SOAI_INLINE void abi_set(const konst *M, real *P) {
-    const konst m = M[0], *h = M + 1;
-    SOAI_UNROLL for (int i = 0; i < 6; ++i) P[ABI_A(i)] = REAL(M[4 + i]), P[ABI_C(i)] = REAL(i < 3 ? m : 0);
+    const konst m = M[0], *h = M + 1, *I = M + 4;
+    P[ABI_A(XX)] = REAL(I[XX]), P[ABI_A(YY)] = REAL(I[YY]), P[ABI_A(ZZ)] = REAL(I[ZZ]);
+    P[ABI_A(XY)] = REAL(I[XY]), P[ABI_A(XZ)] = REAL(I[XZ]), P[ABI_A(YZ)] = REAL(I[YZ]);
+    P[ABI_C(XX)] = P[ABI_C(YY)] = P[ABI_C(ZZ)] = REAL(m), P[ABI_C(XY)] = P[ABI_C(XZ)] = P[ABI_C(YZ)] = REAL(0);
     P[ABI_B(0, 0)] = P[ABI_B(1, 1)] = P[ABI_B(2, 2)] = REAL(0);
     P[ABI_B(0, 1)] = REAL(-h[2]), P[ABI_B(0, 2)] = REAL(h[1]), P[ABI_B(1, 2)] = REAL(-h[0]);
     P[ABI_B(1, 0)] = REAL(h[2]), P[ABI_B(2, 0)] = REAL(-h[1]), P[ABI_B(2, 1)] = REAL(h[0]);

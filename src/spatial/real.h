@@ -35,21 +35,13 @@
 #else
 #define SOAI_SWEEP static __attribute__((unused))
 #endif
-/* Loops over the rows of 3- and 6-vectors must be unrolled for registers to be used; sweeps over bodies only where the
- * model is a constant and small (generated code defines SOAI_UNROLLED). */
+/* Loops over the rows of 3- and 6-vectors must be unrolled for registers to be used. */
 #if defined(__clang__)
 #define SOAI_UNROLL _Pragma("clang loop unroll(full)")
-#define SOAI_UNROLL_ALL _Pragma("clang loop unroll(full)")
 #define SOAI_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define SOAI_UNROLL _Pragma("GCC unroll 36")
-#define SOAI_UNROLL_ALL _Pragma("GCC unroll 64")
 #define SOAI_ROLLED _Pragma("GCC unroll 1")
-#endif
-#ifdef SOAI_UNROLLED
-#define SOAI_UNROLL_BODIES SOAI_UNROLL_ALL
-#else
-#define SOAI_UNROLL_BODIES
 #endif
 
 #if SOAI_NUMBER == SOAI_DOUBLE
