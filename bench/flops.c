@@ -20,13 +20,15 @@ static double seconds(void) { /* on the core, like the bench's own clock */
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Flops of the instruction at p: SSE2, AVX and FMA arithmetic; moves, compares and conversions count nothing. */
+/* Flops of the instruction at p: SSE2, AVX, FMA and AVX-512 arithmetic; moves, compares and conversions count nothing. */
 static int flops_of(const uint8_t *p, int *wide) {
     int pp = 0, map = 1, W = 0, L = 0, vex = 1;
     if (p[0] == 0xC5) {
         pp = p[1] & 3, L = p[1] >> 2 & 1, p += 2;
     } else if (p[0] == 0xC4) {
         map = p[1] & 31, W = p[2] >> 7, L = p[2] >> 2 & 1, pp = p[2] & 3, p += 3;
+    } else if (p[0] == 0x62) {
+        map = p[1] & 7, W = p[2] >> 7, pp = p[2] & 3, L = p[3] >> 5 & 3, p += 4;
     } else {
         vex = 0;
         for (;; ++p) {
@@ -42,7 +44,7 @@ static int flops_of(const uint8_t *p, int *wide) {
         if ((*p & 0xF0) == 0x40) ++p;
         if (*p++ != 0x0F || *p == 0x38 || *p == 0x3A) return 0;
     }
-    if (vex && L) *wide = 1;
+    if (vex && L > *wide) *wide = L;
     int op = *p;
     if (map == 1) {
         int lanes = (pp == 0 ? 4 : pp == 1 ? 2 : 1) << (pp < 2 ? L : 0);
@@ -127,10 +129,27 @@ static double peak_sse2(void) {
     return 2.0 * CHAINS * ROUNDS / (t * 1e9);
 }
 
-double flops_peak(void) {
+__attribute__((target("avx512f"))) static double peak_avx512(void) {
+    const __m512d a = _mm512_set1_pd(0.999999), b = _mm512_set1_pd(1e-6);
+#define START(i) __m512d x##i = _mm512_set1_pd(i);
+#define STEP(i) __asm__ volatile("vfmadd213pd %2, %1, %0" : "+v"(x##i) : "v"(a), "v"(b));
+    EACH(START)
+    double t = seconds();
+    for (int r = 0; r < ROUNDS; ++r) {
+        EACH(STEP)
+    }
+    t = seconds() - t;
+#undef START
+#undef STEP
+    return 16.0 * CHAINS * ROUNDS / (t * 1e9);
+}
+
+double flops_peak(int wide) {
     double best = 0;
     for (int k = 0; k < 9; ++k) {
-        double f = __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2") ? peak_fma() : peak_sse2();
+        double f = wide > 1 && __builtin_cpu_supports("avx512f")                     ? peak_avx512()
+                   : __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2") ? peak_fma()
+                                                                                     : peak_sse2();
         if (f > best) best = f;
     }
     return best;
@@ -144,8 +163,9 @@ int flops_counted(void (*call)(void *arg), void *arg, flop_count *count) {
     return 0;
 }
 
-double flops_peak(void) { /* portable: eight chains of multiply and add, as the compiler makes them */
+double flops_peak(int wide) { /* portable: eight chains of multiply and add, as the compiler makes them */
     double best = 0;
+    (void)wide;
     for (int k = 0; k < 9; ++k) {
         double x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, t = seconds();
         for (long r = 0; r < 4000000; ++r)

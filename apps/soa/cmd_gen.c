@@ -58,8 +58,8 @@ static int run(int argc, char **argv) {
     if (status != SOA_OK)
         code = app_fail(&app_gen, "%s: %s", path, report.text[0] ? report.text : soa_status_text(status));
     else
-        out_format(&out, "%s: model '%s', nq %d, nv %d, functions %s_...; compile with: cc -O3 -c %s\n", path,
-                   soa_model_name(model), soa_nq(model), soa_nv(model), prefix, path);
+        out_format(&out, "%s: model '%s', nq %d, nv %d, functions %s_...; compile with: cc -O3 -march=native -c %s\n",
+                   path, soa_model_name(model), soa_nq(model), soa_nv(model), prefix, path);
     soa_model_free(model);
     return app_finish(&app_gen, &out, code);
 }
@@ -74,6 +74,6 @@ const app_command app_gen = {
             "fixed sizes, no heap, no dependency but libm.  The comment at the head of the file shows its functions.\n",
     .options = options,
     .examples = "  soa gen puma560 -o puma.c --prefix puma\n"
-                "  soa gen robot.urdf --ideal -o robot.c && cc -O3 -c robot.c\n",
+                "  soa gen robot.urdf --ideal -o robot.c && cc -O3 -march=native -c robot.c\n",
     .run = run,
 };

@@ -1,6 +1,6 @@
 /* aba.h  forward dynamics, O(n):  vdot = (I - H psi K)* D^-1 (I - H psi K) (T - H phi [M phi* a + b + B f(0)])
  *
- * passes  outward V, c, b | inward P, D, U, eps, z | outward A, vdot
+ * passes  outward V | inward b, P, D, U, eps, z | outward A, vdot
  * source  R87 (35) to (47), filter and smoother; RJK91 (8) to (13); RK88-I (5.16), (5.17); FO00 (12) to (14), the same
  *         as articulated bodies.  eps is R87 (40), the same as RK88-I FD4 (5.16); see docs/notation.md on innovations.
  * writes  R p V P U D e f(=z) A; returns 0, or the body whose hinge moves nothing                                 */
@@ -98,20 +98,27 @@ SOAI_SWEEP void mimic_project(const view_table *k, kernel_work *w, real *vdot) {
 
 /* One body of each of the three sweeps. */
 SOAI_INLINE void aba_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q,
-                             const real *v, const real *fext) {
+                             const real *v) {
     real V[6];
 #define SOAI_STEP_(kind, n)              \
     joint_position(k, w, b, i, kind, q); \
     step_velocity(k, w, b, i, kind, n, v, V)
     SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
-    step_bias_force(b, V, fext ? fext + 6 * (i - 1) : 0, w->b[i].f); /* z starts as b(k) */
-    step_rotor_gyro(k, w, b, v);
-    if (b->starts & SOAI_STARTS_OWN) abi_set(b->M, w->b[i].P);
 }
 SOAI_INLINE int aba_inward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *v,
-                           const real *tau) {
-    if (!b->child) abi_set(b->M, w->b[i].P); /* P starts as M(k); elsewhere hinge_shift starts it */
+                           const real *tau, const real *fext) {
+    body_work *own = PASSED(w, b, i), *in = PASSED_IN(w, b);
+    real z[6];
+    step_bias_force(b, w->b[i].V, fext ? fext + 6 * (i - 1) : 0, z); /* z starts as b(k), P as M(k): hinge_shift */
+    if (b->child) {
+        SOAI_UNROLL for (int j = 0; j < 6; ++j) z[j] += own->f[j];
+    } else {
+        abi_set(b->M, own->P);
+    }
+    v6_copy(z, own->f);
+    if (b->parent && b->starts) v6_zero(in->f);
+    step_rotor_gyro(k, b, v, w->b[b->parent].V, in->f);
 #define SOAI_STEP_(kind, n) return step_filter(k, w, b, i, kind, n, ARTICULATE | INNOVATE | BIAS, v, tau)
     SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
@@ -132,8 +139,8 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
     }
     angles(k, w, q);
     v6_zero(w->b[0].V);
-    SOAI_OUTWARD(k, aba_outward(k, w, b, i, q, v, fext))
-    SOAI_INWARD(k, if (!aba_inward(k, w, b, i, v, tau)) return i) /* filter */
+    SOAI_OUTWARD(k, aba_outward(k, w, b, i, q, v))
+    SOAI_INWARD(k, if (!aba_inward(k, w, b, i, v, tau, fext)) return i) /* filter */
     step_base(k, w->b[0].A);
     SOAI_OUTWARD(k, aba_smooth(k, w, b, i, v, vdot)) /* smoother */
     if (k->nm) {

@@ -7,8 +7,8 @@
  * mass_columns  (lanes) the same with its loops exchanged: at body k the columns of all bodies beyond it take one step.
  *           O(n d), 8 to 14 multiplications an entry of level joints and nothing to prepare: less work than crba where
  *           bodies have few ancestors.  Bodies must be numbered branch by branch.
- * All write M (nv x nv, tree coordinates); in lanes only what is on or below the diagonal and not zero for all q: the
- * caller cleared M once, and lanes_unpack_symmetric takes the rest from below.                                      */
+ * All write M (nv x nv, tree coordinates); in lanes only what is not zero for all q, the caller having cleared M once, and
+ * of large matrices only what is on or below the diagonal: lanes_unpack_symmetric takes the rest from below.        */
 #ifndef SOAI_CRBA_H
 #define SOAI_CRBA_H
 #include "steps.h"
@@ -146,17 +146,18 @@ SOAI_INLINE void composite_shift_to(const kernel_work *w, const body_table *b, i
     real p[3];
     joint_origin(w, b, i, kind, p);
     if (IS_LEVEL(kind))
-        rigid_in_add_turn(AXIS_OF(kind), w->b[i].R, IS_PIVOT(kind) ? 0 : p, w->b[i].P, sum, out);
+        rigid_in_add_turn(AXIS_OF(kind), w->b[i].R, IS_PIVOT(kind) ? 0 : p, PASSED(w, b, i)->P, sum, out);
     else
-        rigid_in_add(w->b[i].R, p, w->b[i].P, sum, out);
+        rigid_in_add(w->b[i].R, p, PASSED(w, b, i)->P, sum, out);
 }
 SOAI_INLINE void composite_shift(const view_table *k, kernel_work *w, const body_table *b, int i, int kind) {
     const body_table *parent = k->body + b->parent;
-    real *out = w->b[b->parent].P;
+    real *out = PASSED_IN(w, b)->P;
 #if SOAI_PACKED
-    composite_shift_to(w, b, i, kind, (b->starts & SOAI_STARTS_PARENT) ? parent->M : out, out);
+    composite_shift_to(w, b, i, kind, b->starts ? parent->M : out, out);
 #else
-    if (b->starts & SOAI_STARTS_PARENT) {
+    if (b->starts & SOAI_STARTS_BEFORE) rigid_set(parent->M, out);
+    if (b->starts & SOAI_STARTS_WITH) {
         real M[10];
         rigid_set(parent->M, M);
         composite_shift_to(w, b, i, kind, M, out);
@@ -166,8 +167,9 @@ SOAI_INLINE void composite_shift(const view_table *k, kernel_work *w, const body
 #endif
 }
 
-/* Up to this size an entry goes to both its places at once; beyond it the upper triangle is copied block by block. */
-#define MASS_SMALL (SOAI_LANES > 1 ? 0 : 16)
+/* Up to this size an entry goes to both its places at once; beyond it the upper triangle is copied block by block, or, in
+ * lanes, when the matrices leave them. */
+#define MASS_SMALL (SOAI_LANES > 1 ? 12 : 16)
 
 /* row[j] = column[n j] = S(j) . g for lo <= j < hi, S stored as six rows of n numbers. */
 SOAI_INLINE void mass_row(const real *S, size_t n, int lo, int hi, const real g[6], real *row, real *column) {
@@ -248,7 +250,6 @@ SOAI_INLINE void crba_outward(const view_table *k, kernel_work *w, const body_ta
     const size_t n = (size_t)k->nv;
     const real *axes = root_axes(w, i), *pw = w->pw + 3 * i;
     real *S = w->S + b->iv;
-    if (b->starts & SOAI_STARTS_OWN) rigid_set(b->M, w->b[i].P);
 #define SOAI_STEP_(kind, nd)                                                         \
     joint_position(k, w, b, i, kind, q);                                             \
     step_root_pose(k, w, b, i, kind);                                                \
@@ -273,8 +274,8 @@ SOAI_INLINE void crba_outward(const view_table *k, kernel_work *w, const body_ta
 /* One body of the inward sweep: its rows of M, then its composite inertia to the parent. */
 SOAI_INLINE void crba_inward(const view_table *k, kernel_work *w, const body_table *b, int i, real *M) {
     const size_t n = (size_t)k->nv;
-    const real *r = w->b[i].P, *axes = root_axes(w, i);
-    if (!b->child) rigid_set(b->M, w->b[i].P);
+    real *r = PASSED(w, b, i)->P, *axes = root_axes(w, i);
+    if (!b->child) rigid_set(b->M, r);
 #define SOAI_STEP_(kind, nd)                                                                          \
     for (int c = 0; c < nd; ++c) {                                                                    \
         real f[6], x[6], g[6];                                                                        \
@@ -349,28 +350,28 @@ SOAI_INLINE void column_step(const view_table *k, const kernel_work *w, const bo
     const size_t n = (size_t)k->nv;
     real t[6], *m = M + n * (size_t)j + (size_t)b->iv;
     joint_project(k, w, b, kind, nd, x, m);
-    SOAI_UNROLL for (int c = 0; SOAI_LANES == 1 && c < nd; ++c) M[n * (size_t)(b->iv + c) + (size_t)j] = m[c];
+    SOAI_UNROLL for (int c = 0; (SOAI_LANES == 1 || n <= MASS_SMALL) && c < nd; ++c)
+        M[n * (size_t)(b->iv + c) + (size_t)j] = m[c];
     if (!b->parent) return;
     v6_zero(t);
     step_force_in(w, b, i, kind, x, t);
     v6_copy(t, x);
 }
 SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q) {
-    if (b->starts & SOAI_STARTS_OWN) rigid_set(b->M, w->b[i].P);
 #define SOAI_STEP_(kind, nd) joint_position(k, w, b, i, kind, q)
-    SOAI_BY_KIND(b, SOAI_STEP_)
+    SOAI_BY_KIND(b, SOAI_STEP_);
 #undef SOAI_STEP_
 }
 SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_table *b, int i, real *M) {
     const size_t n = (size_t)k->nv;
-    const int at = b->iv, end = b->child ? w->b[b->child].end : at + b->nv;
-    w->b[i].end = end;
-    if (!b->child) rigid_set(b->M, w->b[i].P);
+    const int at = b->iv, end = b->end;
+    real *r = PASSED(w, b, i)->P;
+    if (!b->child) rigid_set(b->M, r);
 #define SOAI_STEP_(kind, nd)                                                                                   \
     for (int j = at + nd; j < end; ++j) column_step(k, w, b, i, kind, nd, j, w->S + 6 * j, M);                 \
     for (int c = 0; c < nd; ++c) { /* its own: x(i) = r(i) H*(i) */                                            \
         real x[6];                                                                                             \
-        composite_column(k, w, b, kind, c, w->b[i].P, x);                                                      \
+        composite_column(k, w, b, kind, c, r, x);                                                              \
         column_step(k, w, b, i, kind, nd, at + c, x, M);                                                       \
         if (!IS_LEVEL(kind)) M[(n + 1) * (size_t)(at + c)] += nd == 1 ? b->armature : k->dof[at + c].armature; \
         if (!IS_LEVEL(kind) && b->rotor && b->parent) {                                                        \

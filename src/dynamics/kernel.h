@@ -27,10 +27,7 @@ typedef struct body_work {
     real V[6];       /* spatial velocity, body axes                                   step_velocity  */
     real A[6];       /* spatial acceleration (gravity as a base acceleration)         rnea, aba      */
     real f[6];       /* force through the joint (rnea); z (aba)                       rnea, aba      */
-    union {
-        real pad[2];
-        int end; /* one past the last coordinate of the bodies beyond                 mass_columns   */
-    };
+    real pad[2];
 } body_work;
 
 /*   name  size        what it holds                                                written by            */
@@ -39,7 +36,7 @@ typedef struct body_work {
     X(H, 6 * V)      /* columns of H* where they depend on q                        joint_position         */ \
     X(U, 6 * V)      /* P H* (columns), with the rotor's couple                     aba                    */ \
     X(D, 1 * D)      /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba                    */ \
-    X(e, 1 * V)      /* innovations                                                 aba                    */ \
+    X(e, 1 * V)      /* innovations; what the parent's motion asks of a rotor       aba, rnea              */ \
     X(x, 1 * V)      /* a tree vector of the caller's                                                     */  \
     X(Rw, 9 * B)     /* rotation, body to world (or to the root body: crba)         kinematics             */ \
     X(pw, 3 * B)     /* position of the same                                        kinematics             */ \
@@ -59,6 +56,16 @@ typedef struct kernel_work {
     SOAI_WORK_LIST(SOAI_WORK_FIELD_)
 #undef SOAI_WORK_FIELD_
 } kernel_work;
+
+/* The work of body i, and of its parent, as far as it only passes between neighbours: sums inward, A.  Lanes keep it by the
+ * place on the path from the base (soai_level): limbs swept one after the other then use the same lines of the cache. */
+#if SOAI_LANES > 1
+#define PASSED(w, b, i) ((w)->b + (b)->path)
+#define PASSED_IN(w, b) ((w)->b + (b)->path_in)
+#else
+#define PASSED(w, b, i) ((w)->b + (i))
+#define PASSED_IN(w, b) ((w)->b + (b)->parent)
+#endif
 
 /* Numbers of `real` in all arrays; with memory, sets the pointers too. */
 SOAI_INLINE size_t kernel_layout(const view_table *k, kernel_work *w, real *memory) {

@@ -8,25 +8,29 @@
 #if SOAI_LANES > 1
 
 #ifdef __has_builtin
-#if SOAI_NUMBER == SOAI_DOUBLE_LANES && __has_builtin(__builtin_shufflevector)
+#if __has_builtin(__builtin_shufflevector)
 #define SOAI_SHUFFLED 1
 #endif
 #endif
 #ifdef SOAI_SHUFFLED
-SOAI_INLINE void lanes_turn(const real a, const real b, const real c, const real d, real out[4]) {
-    const real t0 = __builtin_shufflevector(a, b, 0, 4, 2, 6), t1 = __builtin_shufflevector(a, b, 1, 5, 3, 7);
-    const real t2 = __builtin_shufflevector(c, d, 0, 4, 2, 6), t3 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+typedef konst lanes_four __attribute__((vector_size(4 * sizeof(konst))));
+/* Four numbers of each of four states, turned: four states of each of four numbers; and the other way round. */
+SOAI_INLINE void lanes_turn(const lanes_four x[4], lanes_four out[4]) {
+    const lanes_four t0 = __builtin_shufflevector(x[0], x[1], 0, 4, 2, 6);
+    const lanes_four t1 = __builtin_shufflevector(x[0], x[1], 1, 5, 3, 7);
+    const lanes_four t2 = __builtin_shufflevector(x[2], x[3], 0, 4, 2, 6);
+    const lanes_four t3 = __builtin_shufflevector(x[2], x[3], 1, 5, 3, 7);
     out[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5), out[1] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);
     out[2] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7), out[3] = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
 }
-/* Turned, to place `at` of four states */
-SOAI_INLINE void lanes_turn_out(const real a, const real b, const real c, const real d, konst *const to[4], long at) {
-    real out[4];
-    lanes_turn(a, b, c, d, out);
-    SOAI_UNROLL for (int l = 0; l < 4; ++l) memcpy(to[l] + at, out + l, sizeof *out);
-}
-SOAI_INLINE void lanes_out(const real *x, long step, konst *const to[4], long at) {
-    lanes_turn_out(x[0], x[step], x[2 * step], x[3 * step], to, at);
+/* Four numbers in lanes, `step` apart, to places `at` ... of every state. */
+SOAI_INLINE void lanes_out(const real *x, long step, konst *const *state, long at) {
+    SOAI_UNROLL for (int l = 0; l < SOAI_LANES; l += 4) {
+        lanes_four y[4];
+        SOAI_UNROLL for (int j = 0; j < 4; ++j) memcpy(y + j, (const konst *)(x + step * j) + l, sizeof *y);
+        lanes_turn(y, y);
+        SOAI_UNROLL for (int j = 0; j < 4; ++j) memcpy(state[l + j] + at, y + j, sizeof *y);
+    }
 }
 #endif
 
@@ -42,12 +46,17 @@ SOAI_INLINE int lanes_pack(const konst *from, long stride, int count, int states
 #ifdef SOAI_SHUFFLED
     for (; count >= 4 && j < count; j += 4) {
         if (j + 4 > count) j = count - 4;
-        real x[4];
-        SOAI_UNROLL for (int l = 0; l < 4; ++l) {
-            memcpy(x + l, row[l] + j, sizeof *x);
-            sum[l] += small * x[l];
+        lanes_four x[SOAI_LANES];
+        SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l) memcpy(x + l, row[l] + j, sizeof *x);
+        SOAI_UNROLL for (int l = 0; l < SOAI_LANES; l += 4) lanes_turn(x + l, x + l);
+        SOAI_UNROLL for (int i = 0; i < 4; ++i) {
+#if SOAI_LANES == 4
+            to[j + i] = x[i];
+#else
+            to[j + i] = __builtin_shufflevector(x[i], x[4 + i], 0, 1, 2, 3, 4, 5, 6, 7);
+#endif
+            sum[i] += small * to[j + i];
         }
-        lanes_turn(x[0], x[1], x[2], x[3], to + j);
     }
 #endif
     for (; j < count; ++j) {
@@ -62,9 +71,10 @@ SOAI_INLINE int lanes_pack(const konst *from, long stride, int count, int states
 SOAI_INLINE void lanes_unpack(const real *from, int count, int states, konst *to, long stride) {
 #ifdef SOAI_SHUFFLED
     if (states == SOAI_LANES && count >= 4) {
-        konst *const all[4] = {to, to + stride, to + 2 * stride, to + 3 * stride};
-        for (int j = 0; j + 4 <= count; j += 4) lanes_out(from + j, 1, all, j);
-        if (count % 4) lanes_out(from + count - 4, 1, all, count - 4);
+        konst *state[SOAI_LANES];
+        SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l) state[l] = to + stride * l;
+        for (int j = 0; j + 4 <= count; j += 4) lanes_out(from + j, 1, state, j);
+        if (count % 4) lanes_out(from + count - 4, 1, state, count - 4);
         return;
     }
 #endif
@@ -72,36 +82,39 @@ SOAI_INLINE void lanes_unpack(const real *from, int count, int states, konst *to
         for (int l = 0; l < states; ++l) to[stride * l + j] = from[j][l];
 }
 
-/* The same for mass matrices, n x n, of which the lanes hold what is on or below the diagonal.  Tiles of 4 x 4 go to both
- * their places at once; where n is no multiple of four the last overlap those before. */
+/* The same for mass matrices, n x n, of which, if large, the lanes hold what is on or below the diagonal.  Row by row, so
+ * that lines of the cache fill one after the other; those of later rows are asked for, since matrices of a batch stand
+ * further away. */
 SOAI_INLINE void lanes_unpack_symmetric(const real *from, int n, int states, konst *to) {
     const long line = n, stride = line * line;
+    if (n <= MASS_SMALL) { /* they hold all of it */
+        lanes_unpack(from, n * n, states, to, stride);
+        return;
+    }
 #ifdef SOAI_SHUFFLED
-    if (states == SOAI_LANES && n >= 4) {
-        const long last = n & ~3, over = n - 4;
-        konst *const all[4] = {to, to + stride, to + 2 * stride, to + 3 * stride};
-        for (long r = 0; r < last; r += 4) {
-            const real *x = from + line * r;
-            for (long c = 0; c < r; c += 4) {
-                SOAI_UNROLL for (int i = 0; i < 4; ++i) lanes_out(x + line * i + c, 1, all, line * (r + i) + c);
-                SOAI_UNROLL for (int i = 0; i < 4; ++i) lanes_out(x + c + i, line, all, line * (c + i) + r);
-            }
-            x += r;
-            SOAI_UNROLL for (int i = 0; i < 4; ++i) {
-#define SOAI_AT_(j) x[(j) <= i ? line * i + (j) : line * (j) + i]
-                lanes_turn_out(SOAI_AT_(0), SOAI_AT_(1), SOAI_AT_(2), SOAI_AT_(3), all, line * (r + i) + r);
+    if (states == SOAI_LANES) {
+        enum { AHEAD = 1 }; /* rows */
+        for (long r = 0; r < n; ++r, to += line) {
+            const real *row = from + line * r, *column = from + r;
+            konst *state[SOAI_LANES];
+            long c = 0;
+            SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l) state[l] = to + stride * l;
+            for (size_t at = 0; at < sizeof(konst) * (size_t)n; at += 64)
+                SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l)
+                    __builtin_prefetch((const char *)(state[l] + AHEAD * line) + at);
+            for (; c + 3 <= r; c += 4) lanes_out(row + c, 1, state, c);
+            const real *x = column + line * c;
+            for (; c < n; c += 4, x += 4 * line) {
+                if (c + 4 > n) x -= line * (c + 4 - n), c = n - 4; /* overlaps those before */
+                if (c < r) {
+                    real four[4];
+                    SOAI_UNROLL for (int j = 0; j < 4; ++j) four[j] = c + j <= r ? row[c + j] : x[line * j];
+                    lanes_out(four, 1, state, c);
+                } else {
+                    lanes_out(x, line, state, c);
+                }
             }
         }
-        if (last == n) return;
-        const real *x = from + line * over;
-        for (long r = 0; r <= over; ++r) lanes_out(x + r, line, all, line * r + over);
-        x += over;
-        SOAI_UNROLL for (int i = 1; i < 4; ++i) {
-            lanes_turn_out(SOAI_AT_(0), SOAI_AT_(1), SOAI_AT_(2), SOAI_AT_(3), all, line * (over + i) + over);
-#undef SOAI_AT_
-        }
-        for (long r = last; r < n; ++r)
-            for (long c = 0; c < last; c += 4) lanes_out(from + line * r + c, 1, all, line * r + c);
         return;
     }
 #endif

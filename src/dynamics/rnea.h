@@ -52,20 +52,21 @@ SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work 
 /* w and A = [wdot; acceleration of the origin] of body i from its parent's.  RK88-I (2.2) to (2.5). */
 SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                                     const real *v_tree, const real *a_tree, real omega[3], real A[6]) {
-    body_work *own = w->b + i;
-    const body_work *in = w->b + b->parent;
+    body_work *own = PASSED(w, b, i);
+    const body_work *in = PASSED_IN(w, b);
+    const real *R = w->b[i].R;
     if (b->parent) {
         const real *U = in->P;
         real p[3], at[3], wJ[6];
-        joint_rot_back(kind, own->R, in->V, omega);
-        joint_rot_back(kind, own->R, in->A, A);
+        joint_rot_back(kind, R, in->V, omega);
+        joint_rot_back(kind, R, in->A, A);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) at[j] = in->A[3 + j];
         if (!IS_PIVOT(kind)) {
             joint_origin(w, b, i, kind, p);
             SOAI_UNROLL for (int j = 0; j < 3; ++j) at[j] +=
                 U[3 * j] * p[0] + U[3 * j + 1] * p[1] + U[3 * j + 2] * p[2];
         }
-        joint_rot_back(kind, own->R, at, A + 3);
+        joint_rot_back(kind, R, at, A + 3);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) wJ[j] = omega[j], wJ[3 + j] = REAL(0);
         joint_add(k, w, b, kind, nv, v_tree + b->iv, wJ);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) omega[j] = wJ[j];
@@ -74,7 +75,7 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
         v6_zero(wJ);
         joint_add(k, w, b, kind, nv, v_tree + b->iv, wJ);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) omega[j] = wJ[j], A[j] = REAL(0);
-        joint_rot_back(kind, own->R, in->A + 3, A + 3);
+        joint_rot_back(kind, R, in->A + 3, A + 3);
     }
     step_joint_acceleration(k, w, b, kind, nv, omega, v_tree + b->iv, a_tree + b->iv, A);
     SOAI_UNROLL for (int j = 0; j < 3; ++j) own->V[j] = omega[j];
@@ -112,13 +113,17 @@ SOAI_INLINE void rnea_outward(const view_table *k, kernel_work *w, const body_ta
     step_vector_motion(k, w, b, i, kind, n, v, a, omega, A)
     SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
-    step_vector_force(b, omega, A, w->b[i].P, f);
+    step_vector_force(b, omega, A, PASSED(w, b, i)->P, f);
     if (fext) {
         SOAI_UNROLL for (int j = 0; j < 6; ++j) f[j] -= fext[6 * (i - 1) + j];
     }
     if (b->rotor && b->parent) {
-        step_rotor_gyro(k, w, b, v);
-        for (int j = 0; j < 3; ++j) w->b[b->parent].f[j] += k->dof[b->iv].rotor[j] * a[b->iv];
+        const body_work *in = PASSED_IN(w, b);
+        real *f_in = w->b[b->parent].f;
+        step_rotor_gyro(k, b, v, in->V, f_in);
+        for (int j = 0; j < 3; ++j) f_in[j] += k->dof[b->iv].rotor[j] * a[b->iv];
+        w->e[b->iv] = REAL(0);
+        for (int j = 0; j < 3; ++j) w->e[b->iv] += k->dof[b->iv].rotor[j] * in->A[j];
     }
 }
 /* One body of the inward sweep: T = H f, f(parent) += phi f. */
@@ -136,8 +141,7 @@ SOAI_INLINE void rnea_inward(const view_table *k, kernel_work *w, const body_tab
     }
     SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
-    if (b->rotor && b->parent)
-        for (int j = 0; j < 3; ++j) tau[b->iv] += k->dof[b->iv].rotor[j] * w->b[b->parent].A[j];
+    if (b->rotor && b->parent) tau[b->iv] += w->e[b->iv];
 }
 SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const real *v, const real *a, const real *fext,
                     real *tau) {

@@ -116,11 +116,12 @@ SOAI_INLINE void step_base(const view_table *k, real A[6]) {
 /* The exact rotor of joint i sits on the parent and spins about u with G v: its momentum beyond what the parent's
  * inertia holds is Jm G v u =: rotor v.  Its couple on the parent: rotor vdot + w x rotor v; its torque on the joint:
  * rotor . wdot(parent) + G^2 Jm vdot (the armature).                                                                */
-SOAI_INLINE void step_rotor_gyro(const view_table *k, kernel_work *w, const body_table *b, const real *v) {
+SOAI_INLINE void step_rotor_gyro(const view_table *k, const body_table *b, const real *v, const real V_in[6],
+                                 real f_in[6]) {
     if (!b->rotor || !b->parent) return;
     real t[3];
-    v3_cross_k(w->b[b->parent].V, k->dof[b->iv].rotor, t);
-    for (int j = 0; j < 3; ++j) w->b[b->parent].f[j] += t[j] * v[b->iv];
+    v3_cross_k(V_in, k->dof[b->iv].rotor, t);
+    for (int j = 0; j < 3; ++j) f_in[j] += t[j] * v[b->iv];
 }
 /* The rotor's couple per unit of vdot, in the axes of body i. */
 SOAI_INLINE void step_rotor_couple(const view_table *k, const kernel_work *w, const body_table *b, int i, real out[3]) {
@@ -252,7 +253,7 @@ SOAI_INLINE void hinge_bias(int kind, const real *P, const real c[6], real z[6])
     }
 }
 /* P(parent) += phi P+ phi*, R87 (37).  The last child of a body, which comes first inward, finds no sum yet and starts
- * it with the body's own M (SOAI_STARTS_PARENT). */
+ * it with the body's own M. */
 SOAI_INLINE void hinge_shift_to(const real *R, const real p[3], int kind, const real *P, const real *sum, real *out) {
     if (IS_LEVEL(kind))
         abi_in_add_turn(AXIS_OF(kind), R, IS_PIVOT(kind) ? 0 : p, P, sum, out);
@@ -262,13 +263,14 @@ SOAI_INLINE void hinge_shift_to(const real *R, const real p[3], int kind, const 
         abi_in_add(R, p, P, sum, out);
 }
 SOAI_INLINE void hinge_shift(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, const real *P) {
-    real p[3], *out = w->b[b->parent].P;
+    real p[3], *out = PASSED_IN(w, b)->P;
     const real *R = w->b[i].R, *sum = out;
     joint_origin(w, b, i, kind, p);
 #if SOAI_ABI_PACKED
-    if (b->starts & SOAI_STARTS_PARENT) sum = k->body[b->parent].P;
+    if (b->starts) sum = k->body[b->parent].P;
 #else
-    if (b->starts & SOAI_STARTS_PARENT) {
+    if (b->starts & SOAI_STARTS_BEFORE) abi_set(k->body[b->parent].M, out);
+    if (b->starts & SOAI_STARTS_WITH) {
         real M[ABI_SIZE];
         abi_set(k->body[b->parent].M, M);
         hinge_shift_to(R, p, kind, P, M, out);
@@ -286,7 +288,7 @@ SOAI_INLINE void hinge_shift(const view_table *k, kernel_work *w, const body_tab
 enum { ARTICULATE = 1, INNOVATE = 2, BIAS = 4 };
 SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv, int mode,
                             const real *v_tree, const real *tau) {
-    body_work *own = w->b + i, *in = w->b + b->parent;
+    body_work *own = PASSED(w, b, i), *in = PASSED_IN(w, b);
     real *Us = w->U + 6 * b->iv, *D = w->D + b->id;
     const real *P = own->P;
     real after[ABI_SIZE], U1[6], c[6], z[6], x[6], dinv = REAL(0); /* after: P+ */
@@ -343,7 +345,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
         joint_project(k, w, b, kind, nv, z, x);
         SOAI_UNROLL for (int j = 0; j < nv; ++j) x[j] = tau[b->iv + j] - x[j];
         if (mode & BIAS) {
-            step_bias(k, w, b, kind, nv, own->V, v_tree + b->iv, c);
+            step_bias(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, c);
             if (b->rotor) { /* the rotor does not feel the joint's own c */
                 real couple[3];
                 step_rotor_couple(k, w, b, i, couple);
@@ -395,7 +397,7 @@ SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_tab
     const real *U = w->U + 6 * b->iv, *e = w->e + b->iv;
     real A[6], x[6];
     if (b->parent || (mode & BIAS))
-        step_motion_out(w, b, i, kind, w->b[b->parent].A, A);
+        step_motion_out(w, b, i, kind, PASSED_IN(w, b)->A, A);
     else
         v6_zero(A);
     if (mode & BIAS) {
@@ -406,7 +408,7 @@ SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_tab
     for (int j = 0; j < nv; ++j) x[j] = e[j] - joint_rate(b, kind, v6_dot(U + 6 * j, A));
     step_hinge_solve(w, b, nv, x);
     joint_add(k, w, b, kind, nv, x, A);
-    v6_copy(A, w->b[i].A);
+    v6_copy(A, PASSED(w, b, i)->A);
     SOAI_UNROLL for (int j = 0; j < nv; ++j) vdot[b->iv + j] = x[j];
 }
 

@@ -8,9 +8,9 @@
 
 #ifndef SOAI_VIEW_COMMON
 #define SOAI_VIEW_COMMON
-/* Sums over the bodies beyond one start with its own inertia.  The last child, which comes first inward, starts that of
- * its parent; in generated code a body with several children starts its own, before the inward sweep. */
-enum { SOAI_STARTS_PARENT = 1, SOAI_STARTS_OWN = 2 };
+/* Sums over the bodies beyond one start with its own inertia, put there by its last child, which comes first inward: in
+ * the same step with what it brings, or before it, so that in generated code the steps of several children are alike. */
+enum { SOAI_STARTS_WITH = 1, SOAI_STARTS_BEFORE = 2 };
 /* How the joint map H* of a body is used in the sweeps; see joint.h. */
 enum {
     SOAI_KIND_REVOLUTE_X, /* H* = [e_x; 0], no rotor: joints about a coordinate axis, most there are, cost less */
@@ -33,12 +33,15 @@ enum {
 
 typedef struct SOAI_VIEW(body) {
     int parent, type, kind, nv;
-    int iq, iv, id;                 /* first q, first v, first entry of its D block (nv x nv) */
-    int rotor;                      /* nonzero: an exact rotor sits on the parent              */
-    int child;                      /* the last of its children, 0 for a tip                   */
-    int starts;                     /* the sums it starts: SOAI_STARTS_PARENT ...              */
-    int levers;                     /* nonzero: some child's origin lies off the body's        */
-    int run;                        /* bodies run ... this one are each the parent of the next */
+    int iq, iv, id;    /* first q, first v, first entry of its D block (nv x nv) */
+    int rotor;         /* nonzero: an exact rotor sits on the parent              */
+    int child;         /* the last of its children, 0 for a tip                   */
+    int starts;        /* how it starts its parent's sums, 0 if it does not       */
+    int levers;        /* nonzero: some child's origin lies off the body's        */
+    int run;           /* bodies run ... this one are each the parent of the next */
+    int end;           /* one past the last v of the bodies beyond and its own    */
+    int path, path_in; /* where in the work space lanes keep what passes between neighbours, and the parent's */
+    int spare;         /* an even number of integers: the same layout for both constant types */
     SOAI_KONST R0[9], R1[9], R2[9]; /* R(q) = R0 + cos q R1 + sin q R2; R0 + R1 is the placement's rotation */
     SOAI_KONST p[3];                /* the placement's translation                                          */
     SOAI_KONST axis[3];             /* in body axes                                                         */

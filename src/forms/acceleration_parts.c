@@ -51,7 +51,7 @@ soa_status soa_acceleration_parts(const soa_model *m, soa_work *w, const double 
     for (int i = 1; i <= k->nb; ++i) {
         const soai_body_double *b = k->body + i;
         step_bias_force(b, w->w.b[i].V, in.fext ? in.fext + 6 * (i - 1) : 0, w->w.b[i].f);
-        step_rotor_gyro(k, &w->w, b, in.v);
+        step_rotor_gyro(k, b, in.v, w->w.b[b->parent].V, w->w.b[b->parent].f);
     }
     step_base(k, w->w.b[0].A);
     run(w, INNOVATE, w->zero, w->zero, part[1]); /* with v = 0 the smoother's own n is zero */

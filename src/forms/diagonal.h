@@ -173,7 +173,7 @@ SOAI_INLINE void step_diagonal_out(const view_table *k, kernel_work *w, const bo
     step_bias_force(b, own->V, 0, f);
     rigid_mul_k(b->M, own->A, h);
     for (int j = 0; j < 6; ++j) own->f[j] = h[j] + f[j];
-    step_rotor_gyro(k, w, b, v_tree);
+    step_rotor_gyro(k, b, v_tree, w->b[b->parent].V, w->b[b->parent].f);
 }
 
 /* P+' + s x* P+ - P+ s x of body i, moved into the parent's P'.  G = U D^-1, rate of U and D given. */

@@ -91,9 +91,9 @@ static void put_rows(FILE *f, const char *name, const soai_view_double v) {
         const soai_body_double *b = v.body + i;
         fprintf(f,
                 "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d, "
-                ".child = %d, .starts = %d, .levers = %d, .run = %d,\n",
+                ".child = %d, .starts = %d, .levers = %d, .run = %d, .end = %d, .path = %d, .path_in = %d,\n",
                 b->parent, b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor, b->child, b->starts, b->levers,
-                b->run);
+                b->run, b->end, b->path, b->path_in);
         put_numbers(f, "R0", b->R0, 9), put_numbers(f, "R1", b->R1, 9), put_numbers(f, "R2", b->R2, 9);
         put_numbers(f, "p", b->p, 3), put_numbers(f, "axis", b->axis, 3), put_numbers(f, "slide", b->slide, 3);
         put_numbers(f, "M", b->M, 10), put_numbers(f, "P", b->P, 24);
@@ -253,11 +253,7 @@ static const char groups[] =
     "    (void)states, (void)tree;\n"
     "    return GEN_MASS(&gen_level, &w, tq, M);\n"
     "#else\n"
-    "#if SOAI_LANES > 1\n"
-    "    GEN_MASS_LANES(&gen_level, &w, tq, tree);\n"
-    "#else\n"
     "    GEN_MASS(&gen_level, &w, tq, tree);\n"
-    "#endif\n"
     "#if GEN_NM == 0\n"
     "    lanes_unpack_symmetric(tree, GEN_TV, states, M);\n"
     "    return 0;\n"
@@ -358,28 +354,27 @@ static void put_angles(FILE *f, const soai_view_double v) {
  * Bodies built alike share one copy of each sweep's step, in which all that they have in common is known to the compiler.
  * The finer the distinction the better the code, but the more of it: what is run once from end to end is read no faster
  * than some 13 bytes in a cycle, and beyond the instruction cache much slower.  So a model takes the first of these
- * distinctions that leaves few enough copies; code for lanes is longer, so fewer. */
+ * distinctions that leaves few enough copies. */
 enum { EACH, BUILD, KIND, NONE };
-static const int most_of[2][NONE] = {{[EACH] = 10, [BUILD] = 16, [KIND] = 16}, {[EACH] = 10, [BUILD] = 8, [KIND] = 16}};
+static const int most_of[NONE] = {[EACH] = 10, [BUILD] = 16, [KIND] = 16};
 typedef struct sharing {
     int by, bodies;
-    int *order; /* of the bodies in the outward sweep: by depth, so that neighbours seldom wait for one another */
+    int *order; /* of the bodies in the outward sweep */
     int *like;  /* of body i: the first in that order with the same step */
 } sharing;
 
-/* Bodies with several children start their own sums, so that those children are alike and may come in any order. */
-static void start_at_branches(int bodies, soai_body_double *body) {
+/* The steps of several children of one body must be alike but for who starts its sums. */
+static void start_before(int bodies, soai_body_double *body) {
     for (int i = 1; i <= bodies; ++i) {
-        soai_body_double *in = body + body[i].parent;
-        if (in->child != i) in->starts |= SOAI_STARTS_OWN;
+        const int last = body[body[i].parent].child;
+        if (last != i && body[last].starts) body[last].starts = SOAI_STARTS_BEFORE;
     }
-    for (int i = 1; i <= bodies; ++i)
-        if (body[body[i].parent].starts & SOAI_STARTS_OWN) body[i].starts &= ~SOAI_STARTS_PARENT;
 }
 static int alike(const soai_body_double *a, const soai_body_double *b, int by) {
     return by != EACH && a->kind == b->kind && a->type == b->type && a->nv == b->nv && a->rotor == b->rotor &&
            !a->parent == !b->parent &&
-           (by == KIND || (a->starts == b->starts && a->levers == b->levers && !a->child == !b->child));
+           (by == KIND || ((a->starts & SOAI_STARTS_WITH) == (b->starts & SOAI_STARTS_WITH) && a->levers == b->levers &&
+                           !a->child == !b->child));
 }
 /* Returns the number of copies. */
 static int share_by(const soai_view_double v, int by, sharing *s) {
@@ -393,18 +388,20 @@ static int share_by(const soai_view_double v, int by, sharing *s) {
     }
     return copies;
 }
+/* One state is swept by depth, so that neighbours seldom wait for one another; lanes, whose work fills the nearest cache,
+ * branch by branch as the bodies are numbered (soai_level). */
 static void share(const soai_view_double v, int lanes, sharing *s) {
     int *depth = s->like, deepest = 0, n = 0; /* like is written later */
     s->bodies = v.nb, depth[0] = 0;
     for (int i = 1; i <= v.nb; ++i) {
-        depth[i] = depth[v.body[i].parent] + 1;
+        depth[i] = lanes ? 0 : depth[v.body[i].parent] + 1;
         if (depth[i] > deepest) deepest = depth[i];
     }
-    for (int d = 1; d <= deepest; ++d)
+    for (int d = 0; d <= deepest; ++d)
         for (int i = 1; i <= v.nb; ++i)
             if (depth[i] == d) s->order[n++] = i;
     for (int by = EACH; by < NONE; ++by)
-        if (share_by(v, by, s) <= most_of[lanes][by]) return;
+        if (share_by(v, by, s) <= most_of[by]) return;
     s->by = NONE;
 }
 
@@ -415,7 +412,8 @@ static void put_row(FILE *f, const soai_view_double v, const sharing *s, int fir
     static const struct {
         const char *name;
         size_t offset;
-    } ints[] = {{AT_(parent)}, {AT_(iq)}, {AT_(iv)}, {AT_(id)}, {AT_(child)}, {AT_(run)}, {AT_(starts)}, {AT_(levers)}};
+    } ints[] = {{AT_(parent)}, {AT_(iq)},  {AT_(iv)},   {AT_(id)},      {AT_(child)},
+                {AT_(run)},    {AT_(end)}, {AT_(path)}, {AT_(path_in)}, {AT_(levers)}};
     static const struct {
         const char *name;
         size_t offset;
@@ -439,6 +437,10 @@ static void put_row(FILE *f, const soai_view_double v, const sharing *s, int fir
         else
             fprintf(f, "own->%s;", ints[n].name);
     }
+    int starts = 1; /* in all as in the first */
+    for (int i = 1; i <= v.nb; ++i)
+        starts = starts && (s->like[i] != first || v.body[i].starts == v.body[first].starts);
+    if (!starts) fprintf(f, " row.starts = own->starts ? SOAI_STARTS_BEFORE : 0;"); /* one text for both */
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; ++n)
         for (int c = 0; c < numbers[n].count; ++c) {
             const size_t place = numbers[n].offset + sizeof(double) * (size_t)c;
@@ -493,7 +495,6 @@ static void put_sweeps(FILE *f, const soai_view_double v, const sharing *s, cons
 
 static void put_file(FILE *f, const soa_model *m, const soai_view_double level, sharing *s, const char *prefix) {
     const soai_view_double own = soai_model_view(m);
-    const int columns = soai_by_columns(m->nb, own.body);
     unsigned kinds = 0;
     for (int i = 1; i <= m->nb; ++i) kinds |= 1u << own.body[i].kind | 1u << level.body[i].kind;
     fprintf(f,
@@ -509,7 +510,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
             " *   int %s_mass(q, M)                  mass matrix, nv x nv, row by row\n"
             " *   int %s_kinematics(q, R, p)         pose of every body: 9 and 3 numbers each\n"
             " *   int %s_jacobian(q, body, J)        6 x nv, angular rows first, world axes, at the body's origin\n"
-            " *   int %s_{fd,id,mass}_batch(n, ...)  n states, state after state, four at a time in SIMD lanes\n"
+            " *   int %s_{fd,id,mass}_batch(n, ...)  n states, state after state, four or (AVX-512) eight at a time\n"
             " * Bodies: ",
             prefix, soa_model_name(m), soa_version(), m->nq, m->nv, m->nb, prefix, prefix, prefix, prefix, prefix,
             prefix);
@@ -518,21 +519,21 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
         soa_body(m, i, &info);
         fprintf(f, "%s%d %s", i > 1 ? ", " : "", i, info.link);
     }
-    fprintf(f,
-            ".\n * Compile with optimisation for the processor at hand, e.g. -O3 -mavx2 -mfma; the lines below ask for "
-            "the rest.  */\n"
-            "#if defined(__GNUC__) && !defined(__clang__)\n"
-            "#pragma GCC optimize(\"O3\", \"no-signed-zeros\", \"finite-math-only\", \"no-math-errno\", "
-            "\"no-trapping-math\", \"no-tree-slp-vectorize\", \"fp-contract=fast\")\n"
-            "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
-            "#pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\" /* it cannot count the joints' parts */\n"
-            "#elif defined(__clang__) /* loops of unknown length stay loops */\n"
-            "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
-            "#include <stddef.h>\n#define SOAI_GENERATED 1\n"
-            "#define GEN_NB %d\n#define GEN_NQ %d\n#define GEN_NV %d\n#define GEN_TQ %d\n#define GEN_TV %d\n#define "
-            "GEN_ND %d\n#define GEN_NM %d\n#define GEN_MASS %s\n#define GEN_MASS_LANES %s\n",
-            m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm,
-            columns && m->nb > most_of[0][EACH] ? "mass_columns" : "crba", columns ? "mass_columns" : "crba");
+    fprintf(
+        f,
+        ".\n * Compile with optimisation for the processor at hand, e.g. -O3 -march=native; the lines below ask for "
+        "the rest.  */\n"
+        "#if defined(__GNUC__) && !defined(__clang__)\n"
+        "#pragma GCC optimize(\"O3\", \"no-signed-zeros\", \"finite-math-only\", \"no-math-errno\", "
+        "\"no-trapping-math\", \"no-tree-slp-vectorize\", \"fp-contract=fast\")\n"
+        "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
+        "#pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\" /* it cannot count the joints' parts */\n"
+        "#elif defined(__clang__) /* loops of unknown length stay loops */\n"
+        "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
+        "#include <stddef.h>\n#define SOAI_GENERATED 1\n"
+        "#define GEN_NB %d\n#define GEN_NQ %d\n#define GEN_NV %d\n#define GEN_TQ %d\n#define GEN_TV %d\n#define "
+        "GEN_ND %d\n#define GEN_NM %d\n#define GEN_MASS %s\n",
+        m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm, soai_by_columns(m->nb, own.body) ? "mass_columns" : "crba");
     put_angles(f, own);
     fprintf(f,
             "\n/* ---- one state ---------------------------------------------------------------- */\n#define "
@@ -577,7 +578,7 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
     if (f) {
         soai_level(&level, body, dof, frames);
         soai_regroup(level.nb, body);
-        start_at_branches(level.nb, body);
+        start_before(level.nb, body);
         level.body = body, level.dof = dof;
         put_file(f, model, level, &s, prefix);
     }

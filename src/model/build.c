@@ -450,9 +450,10 @@ static void fill(const builder *b, soa_model *m) {
         *row = (soai_frame_row){.text = put_text(text, &at, f->name), .body = l->body};
         memcpy(row->R, place.R, sizeof place.R), memcpy(row->p, place.p, sizeof place.p);
     }
-    for (int i = 1; i <= m->nb; ++i) {
+    for (int i = m->nb; i >= 1; --i) {
         soai_body_double *t = body + i;
-        t->starts = soai_starts(body, i), t->levers = t->child != 0;
+        t->starts = soai_starts(body, i), t->levers = t->child != 0, t->end = soai_end(body, i);
+        t->path = i, t->path_in = t->parent;
     }
     body[0] = (soai_body_double){.child = body[0].child}; /* mass fixed to the world moves nothing */
     for (int i = 1; i <= m->nb; ++i) {                    /* merged bodies as people read them */

@@ -116,17 +116,21 @@ void soai_regroup(int bodies, soai_body_double *body) {
         soai_inertia_packs(b->M, b->P);
     }
 }
-int soai_by_columns(int bodies, const soai_body_double *body) {
-    enum { FEW_ANCESTORS = 6 }; /* on average */
-    long left = (long)FEW_ANCESTORS * bodies;
+int soai_branch_by_branch(int bodies, const soai_body_double *body) {
     for (int i = 1; i <= bodies; ++i) {
-        for (int a = body[i].parent; a; a = body[a].parent)
-            if (--left < 0) return 0;
-        int a = i - 1; /* the parent is the body before or one of its ancestors */
+        int a = i - 1;
         while (a > body[i].parent) a = body[a].parent;
         if (a != body[i].parent) return 0;
     }
     return 1;
+}
+int soai_by_columns(int bodies, const soai_body_double *body) {
+    enum { FEW_ANCESTORS = 6 }; /* on average */
+    long left = (long)FEW_ANCESTORS * bodies;
+    for (int i = 1; i <= bodies; ++i)
+        for (int a = body[i].parent; a; a = body[a].parent)
+            if (--left < 0) return 0;
+    return soai_branch_by_branch(bodies, body);
 }
 
 void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_double *dof, soai_frame *frame) {
@@ -155,5 +159,12 @@ void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_doub
     for (int i = 1; i <= v->nb; ++i) body[i].levers = 0;
     for (int i = 1; i <= v->nb; ++i)
         if (body[i].kind < SOAI_KIND_PIVOT_X) body[body[i].parent].levers = 1;
+    /* Branch by branch, a place on the path is free again when the sweep leaves the branch.  The projection on mimic
+     * joints reads what every body has left. */
+    const int shared = !v->nm && soai_branch_by_branch(v->nb, body);
+    for (int i = 1; shared && i <= v->nb; ++i) {
+        soai_body_double *b = body + i;
+        b->path_in = body[b->parent].path, b->path = b->path_in + 1;
+    }
     for (int i = 1; i <= v->nb; ++i) soai_inertia_packs(body[i].M, body[i].P);
 }

@@ -55,9 +55,13 @@ struct soa_model {
 
 #define SOAI_AT(model, type, offset) ((const type *)((const char *)(model) + (model)->offset))
 
-/* Sums that body i starts (view.h). */
+/* How body i starts its parent's sums (view.h). */
 static inline int soai_starts(const soai_body_double *body, int i) {
-    return body[body[i].parent].child == i ? SOAI_STARTS_PARENT : 0;
+    return i && body[body[i].parent].child == i ? SOAI_STARTS_WITH : 0;
+}
+/* One past the last v of body i and those beyond it, where bodies are numbered branch by branch. */
+static inline int soai_end(const soai_body_double *body, int i) {
+    return body[i].child ? body[body[i].child].end : body[i].iv + body[i].nv;
 }
 static inline const soai_meta *soai_metas(const soa_model *m) {
     return SOAI_AT(m, soai_meta, meta);
@@ -85,7 +89,9 @@ SOA_API void soai_level(const soai_view_double *view, soai_body_double *body, so
 /* In such tables, moves inward what of a level body's inertia its joint cannot tell from the parent's: m, h along the axis,
  * and as much about both axes across it as one of them has.  Three of ten numbers become zero and all joint numbers stay. */
 SOA_API void soai_regroup(int bodies, soai_body_double *body);
-/* Are bodies numbered branch by branch, with so few ancestors each that mass_columns takes less work than crba? */
+/* Are bodies numbered branch by branch, each one's parent the body before it or one of that one's ancestors? */
+SOA_API int soai_branch_by_branch(int bodies, const soai_body_double *body);
+/* And with so few ancestors each that mass_columns takes less work than crba? */
 SOA_API int soai_by_columns(int bodies, const soai_body_double *body);
 int soai_nq_of(soa_joint_type type);
 int soai_nv_of(soa_joint_type type);

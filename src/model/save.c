@@ -50,8 +50,9 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
             t->kind != soai_kind_of(type, t->axis, t->rotor != 0 || t->armature > 0) || t->nv != nv || t->iq != iq ||
             t->iv != iv || t->id != id || (t->rotor != 0 && nv != 1) || body[t->parent].child < i ||
             t->run != (t->parent && t->parent == i - 1 ? t[-1].run : i) || t->starts != soai_starts(body, i) ||
-            t->levers != (t->child != 0) ||
-            (t->child && (t->child <= i || t->child > m->nb || body[t->child].parent != i)))
+            t->levers != (t->child != 0) || t->path != i || t->path_in != t->parent ||
+            (t->child && (t->child <= i || t->child > m->nb || body[t->child].parent != i)) ||
+            t->end != soai_end(body, i))
             BAD(SOA_E_FORMAT, "body %d: its row of the table does not fit its joint", i);
         const int follows = e->leader >= 0;
         if (!TEXT_FITS(e->link_text) || !TEXT_FITS(e->joint_text) || e->frame < 1 || e->frame >= m->frames ||

@@ -392,7 +392,7 @@ SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) 
             if (i != ax && j != ax) out[ABI_A(SYM(i, j))] = P[ABI_A(SYM(i, j))] - U[i] * Y[j];
             out[ABI_C(SYM(i, j))] = P[ABI_C(SYM(i, j))] - U[3 + i] * Y[3 + j];
         }
-        SOAI_UNROLL for (int j = 0; i != ax && j < 3; ++j) out[ABI_B(i, j)] = P[ABI_B(i, j)] - U[i] * Y[3 + j];
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) if (i != ax) out[ABI_B(i, j)] = P[ABI_B(i, j)] - U[i] * Y[3 + j];
     }
 }
 /* Translation of an inertia already turned into the parent's axes: out = sum + [1 p~; 0 1] (A, B, C) [1 0; -p~ 1]. */

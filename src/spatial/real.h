@@ -6,7 +6,7 @@
  *   SOAI_NUMBER          real                  konst    used for
  *   SOAI_DOUBLE          double                double   the library's ordinary calls
  *   SOAI_FLOAT           float                 float    small targets
- *   SOAI_DOUBLE_LANES    4 doubles             double   batches: one lane is one state
+ *   SOAI_DOUBLE_LANES    4 doubles             double   batches: one lane is one state (8: generated code, AVX-512)
  *   SOAI_FLOAT_LANES     8 floats              float    batches
  *   SOAI_COMPLEX         double _Complex       double   complex-step derivatives, the oracle of the analytic ones
  *   SOAI_QUAD            __float128            double   tests only: the oracle of both
@@ -55,6 +55,13 @@ typedef float real;
 typedef float konst;
 #define REAL(x) ((float)(x))
 #define SOAI_LANES 1
+
+#elif SOAI_NUMBER == SOAI_DOUBLE_LANES && defined(SOAI_GENERATED) && defined(__AVX512F__)
+typedef double real __attribute__((vector_size(64)));
+typedef long long soai_mask __attribute__((vector_size(64)));
+typedef double konst;
+#define REAL(x) ((real){(x), (x), (x), (x), (x), (x), (x), (x)})
+#define SOAI_LANES 8
 
 #elif SOAI_NUMBER == SOAI_DOUBLE_LANES
 typedef double real __attribute__((vector_size(32)));
@@ -114,7 +121,12 @@ typedef int pack_mask __attribute__((vector_size(16)));
 #ifdef SOAI_PACK
 /* All of a comparison's results hold. */
 SOAI_INLINE int pack_all(pack_mask m) {
-#if defined(__AVX2__) && (SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_DOUBLE_LANES)
+#if SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8
+    typedef double half __attribute__((vector_size(32)));
+    half low, high;
+    memcpy(&low, &m, sizeof low), memcpy(&high, (const char *)&m + sizeof low, sizeof high);
+    return (__builtin_ia32_movmskpd256(low) & __builtin_ia32_movmskpd256(high)) == 15;
+#elif defined(__AVX2__) && (SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_DOUBLE_LANES)
     return __builtin_ia32_movmskpd256((pack)m) == 15;
 #elif defined(__AVX2__) && SOAI_NUMBER == SOAI_FLOAT_LANES
     return __builtin_ia32_movmskps256((pack)m) == 255;
