@@ -485,6 +485,21 @@ static void count_work(bench *b, const char *model, int n, entry *entries, int c
     }
 }
 
+/* Nanoseconds a state to write the matrices of a batch and nothing else, median: what no way of computing them can save. */
+static double write_matrices(const states *s) {
+    enum { ROUNDS = 101 };
+    const size_t bytes = answer_size(s, PEER_MASS) * sizeof(double);
+    double ns[ROUNDS], *one = need(answer_size(s, PEER_MASS), sizeof *one);
+    for (int r = 0; r < ROUNDS; ++r) {
+        double t = now_ns();
+        for (int k = 0; k < 4 * s->mass_batch; ++k) memcpy(matrix(s, k), one, bytes);
+        ns[r] = (now_ns() - t) / (4 * s->mass_batch);
+    }
+    free(one);
+    qsort(ns, ROUNDS, sizeof *ns, ascending);
+    return ns[ROUNDS / 2];
+}
+
 static void share_of_peak(const bench *b) {
     printf("\nShare of the core's peak, %.1f Gflop/s in double precision as measured by a loop of independent fused\n"
            "multiply-adds (single precision: twice that). Flops: every add, multiply, divide and root executed in one\n"
@@ -532,6 +547,7 @@ static int bench_model(bench *b, const char *spec, const char *name) {
     for (int k = 0; k < b->libraries; ++k)
         if (peers[k]) b->library[k]->close(peers[k]);
     if (s.failed) printf("  %d calls of ours FAILED\n", s.failed), ++b->complaints;
+    if (s.gen) printf("  writing a mass matrix of a batch, and nothing else: %.0f ns\n", write_matrices(&s));
     printf("  %d calls timed, %.1f s\n", n, 1e-9 * (now_ns() - start));
     fflush(stdout);
     states_close(&s);
