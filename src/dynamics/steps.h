@@ -237,6 +237,54 @@ SOAI_INLINE void block_solve(int n, const real *D, real *x) {
     }
 }
 
+/* The same for a free root, whose D is P, in lanes and generated code, where nobody else reads D.  By blocks there are two
+ * divisions in a row instead of six.  With W = B C^-1, S = A - W B':   [S^-1, W, C^-1] stand for D.   */
+#if SOAI_LANES > 1 || defined(SOAI_GENERATED)
+#define BY_BLOCKS(b, nv) ((nv) == 6 && !(b)->parent)
+#else
+#define BY_BLOCKS(b, nv) 0
+#endif
+/* out = C^-1 by cofactors; 0 where a pivot (ratio of minors) is not safely above size. */
+SOAI_INLINE int sym_invert(const real C[6], real size, real out[6]) {
+    const real least = size * REAL(SOAI_HINGE_TOLERANCE), minor = C[YY] * C[ZZ] - C[YZ] * C[YZ];
+    const real xy = C[XZ] * C[YZ] - C[XY] * C[ZZ], xz = C[XY] * C[YZ] - C[XZ] * C[YY];
+    const real det = C[XX] * minor + (C[XY] * xy + C[XZ] * xz);
+    if (!real_all_above(C[ZZ], least) || !real_all_above(minor, least * C[ZZ]) || !real_all_above(det, least * minor))
+        return 0;
+    const real inverse = REAL(1) / det;
+    out[XX] = minor * inverse, out[XY] = xy * inverse, out[XZ] = xz * inverse;
+    out[YY] = (C[XX] * C[ZZ] - C[XZ] * C[XZ]) * inverse, out[ZZ] = (C[XX] * C[YY] - C[XY] * C[XY]) * inverse;
+    out[YZ] = (C[XY] * C[XZ] - C[XX] * C[YZ]) * inverse;
+    return 1;
+}
+SOAI_INLINE int root_factor(const view_table *k, const body_table *b, const real *P, const real size[6], real D[21]) {
+    real S[6], C[6], *const Si = D, *const W = D + 6, *const Ci = D + 15;
+    SOAI_UNROLL for (int j = 0; j < 6; ++j) S[j] = P[ABI_A(j)], C[j] = P[ABI_C(j)];
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) S[j] += k->dof[b->iv + j].armature, C[j] += k->dof[b->iv + 3 + j].armature;
+    if (!sym_invert(C, size[3], Ci)) return 0;
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) {
+            W[3 * i + j] =
+                P[ABI_B(i, 0)] * Ci[SYM(0, j)] + P[ABI_B(i, 1)] * Ci[SYM(1, j)] + P[ABI_B(i, 2)] * Ci[SYM(2, j)];
+        }
+    }
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+        SOAI_UNROLL for (int j = i; j < 3; ++j) {
+            SOAI_UNROLL for (int m = 0; m < 3; ++m) S[SYM(i, j)] -= W[3 * i + m] * P[ABI_B(j, m)];
+        }
+    }
+    return sym_invert(S, size[0], Si);
+}
+/* x = D^-1 x:  w = S^-1 (x_w - W x_v),  v = C^-1 x_v - W' w */
+SOAI_INLINE void root_solve(const real D[21], real x[6]) {
+    const real *const Si = D, *const W = D + 6, *const Ci = D + 15;
+    real a[3], l[3] = {x[3], x[4], x[5]};
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) a[j] = x[j] - W[3 * j] * l[0] - W[3 * j + 1] * l[1] - W[3 * j + 2] * l[2];
+    sym_mul(Si, a, x);
+    sym_mul(Ci, l, x + 3);
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) x[3 + j] -= W[j] * x[0] + W[3 + j] * x[1] + W[6 + j] * x[2];
+}
+
 /* z += P+ c, knowing which entries of c, and of P+ for the kinds on an axis, are zero. */
 SOAI_INLINE void hinge_bias(int kind, const real *P, const real c[6], real z[6]) {
     if (!ON_AXIS(kind)) {
@@ -321,6 +369,8 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                 SOAI_UNROLL for (int j = 0; j < 6; ++j) Y[j] = U[j] * dinv;
                 abi_subtract(U, Y, P, after);
             }
+        } else if (BY_BLOCKS(b, nv)) {
+            if (!root_factor(k, b, P, size, D)) return 0;
         } else {
             for (int r = 0; r < nv; ++r) {
                 joint_project(k, w, b, kind, nv, U + 6 * r, x);
@@ -371,6 +421,8 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
 SOAI_INLINE void step_hinge_solve(const kernel_work *w, const body_table *b, int nv, real *x) {
     if (nv == 1)
         x[0] = x[0] * w->D[b->id];
+    else if (BY_BLOCKS(b, nv))
+        root_solve(w->D + b->id, x);
     else
         block_solve(nv, w->D + b->id, x);
 }
