@@ -95,20 +95,21 @@ int flops_counted(void (*call)(void *arg), void *arg, flop_count *count) {
 #define CHAINS 12
 #define ROUNDS 2000000
 
-__attribute__((target("avx2,fma"))) static double peak_fma(void) {
-    const __m256d a = _mm256_set1_pd(0.999999), b = _mm256_set1_pd(1e-6);
-#define START(i) __m256d x##i = _mm256_set1_pd(i);
-#define STEP(i) __asm__ volatile("vfmadd213pd %2, %1, %0" : "+x"(x##i) : "x"(a), "x"(b));
-    EACH(START)
-    double t = seconds();
-    for (int r = 0; r < ROUNDS; ++r) {
-        EACH(STEP)
+/* In registers of `doubles` numbers. */
+#define PEAK_FMA(name, isa, type, set1, doubles)                                                               \
+    __attribute__((target(isa))) static double name(void) {                                                    \
+        const type a = set1(0.999999), b = set1(1e-6);                                                         \
+        type x0 = a, x1 = a, x2 = a, x3 = a, x4 = a, x5 = a, x6 = a, x7 = a, x8 = a, x9 = a, x10 = a, x11 = a; \
+        double t = seconds();                                                                                  \
+        for (int r = 0; r < ROUNDS; ++r) {                                                                     \
+            EACH(FMA_STEP)                                                                                     \
+        }                                                                                                      \
+        t = seconds() - t;                                                                                     \
+        return 2.0 * (doubles)*CHAINS * ROUNDS / (t * 1e9);                                                    \
     }
-    t = seconds() - t;
-#undef START
-#undef STEP
-    return 8.0 * CHAINS * ROUNDS / (t * 1e9);
-}
+#define FMA_STEP(i) __asm__ volatile("vfmadd213pd %2, %1, %0" : "+x"(x##i) : "x"(a), "x"(b));
+PEAK_FMA(peak_fma, "avx2,fma", __m256d, _mm256_set1_pd, 4)
+PEAK_FMA(peak_avx512, "avx512f", __m512d, _mm512_set1_pd, 8)
 
 static double peak_sse2(void) {
     const __m128d a = _mm_set1_pd(0.999999), b = _mm_set1_pd(1e-6);
@@ -127,21 +128,6 @@ static double peak_sse2(void) {
 #undef START
 #undef STEP
     return 2.0 * CHAINS * ROUNDS / (t * 1e9);
-}
-
-__attribute__((target("avx512f"))) static double peak_avx512(void) {
-    const __m512d a = _mm512_set1_pd(0.999999), b = _mm512_set1_pd(1e-6);
-#define START(i) __m512d x##i = _mm512_set1_pd(i);
-#define STEP(i) __asm__ volatile("vfmadd213pd %2, %1, %0" : "+v"(x##i) : "v"(a), "v"(b));
-    EACH(START)
-    double t = seconds();
-    for (int r = 0; r < ROUNDS; ++r) {
-        EACH(STEP)
-    }
-    t = seconds() - t;
-#undef START
-#undef STEP
-    return 16.0 * CHAINS * ROUNDS / (t * 1e9);
 }
 
 double flops_peak(int wide) {
