@@ -132,10 +132,12 @@ SOAI_INLINE void step_root_pose(const view_table *k, kernel_work *w, const body_
         root_compose(0, w->b[i].R, axes);
         return;
     }
+    real turn[2];
+    const real *R = joint_R(w, b, i, kind, turn);
     if (IS_LEVEL(kind))
-        root_compose_turn(AXIS_OF(kind), w->b[i].R, parent, axes);
+        root_compose_turn(AXIS_OF(kind), R, parent, axes);
     else
-        root_compose(parent, w->b[i].R, axes);
+        root_compose(parent, R, axes);
     if (!IS_PIVOT(kind)) root_mul(parent, pw, pw);
     SOAI_UNROLL for (int j = 0; j < 3; ++j) pw[j] += w->pw[3 * b->parent + j];
 }
@@ -143,12 +145,13 @@ SOAI_INLINE void step_root_pose(const view_table *k, kernel_work *w, const body_
 /* r(parent) += phi r phi*; as in hinge_shift the last child starts the sum with the parent's own M. */
 SOAI_INLINE void composite_shift_to(const kernel_work *w, const body_table *b, int i, int kind, const real sum[10],
                                     real out[10]) {
-    real p[3];
+    real turn[2], p[3];
+    const real *R = joint_R(w, b, i, kind, turn);
     joint_origin(w, b, i, kind, p);
     if (IS_LEVEL(kind))
-        rigid_in_add_turn(AXIS_OF(kind), w->b[i].R, IS_PIVOT(kind) ? 0 : p, PASSED(w, b, i)->P, sum, out);
+        rigid_in_add_turn(AXIS_OF(kind), R, IS_PIVOT(kind) ? 0 : p, PASSED(w, b, i)->P, sum, out);
     else
-        rigid_in_add(w->b[i].R, p, PASSED(w, b, i)->P, sum, out);
+        rigid_in_add(R, p, PASSED(w, b, i)->P, sum, out);
 }
 SOAI_INLINE void composite_shift(const view_table *k, kernel_work *w, const body_table *b, int i, int kind) {
     const body_table *parent = k->body + b->parent;
@@ -344,6 +347,11 @@ SOAI_SWEEP int mass_r87(const view_table *k, kernel_work *w, const real *q, real
     return 0;
 }
 
+/* Where the columns stand on their way inward: of a machine on one free root, whose joint map is 1, in the rows of M that
+ * they become at the root. */
+SOAI_INLINE int columns_in_M(const view_table *k) {
+    return SOAI_LANES > 1 && k->nv > MASS_SMALL && k->body[1].kind == SOAI_KIND_FREE && k->body[1].end == k->nv;
+}
 /* Column j of M, of a body beyond, at body i: m(i,j) = H x; then x = phi x, of the parent. */
 SOAI_INLINE void column_step(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind, int nd,
                              int j, real x[6], real *M) {
@@ -357,37 +365,45 @@ SOAI_INLINE void column_step(const view_table *k, const kernel_work *w, const bo
     step_force_in(w, b, i, kind, x, t);
     v6_copy(t, x);
 }
-SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q) {
-#define SOAI_STEP_(kind, nd) joint_position(k, w, b, i, kind, q)
-    SOAI_BY_KIND(b, SOAI_STEP_);
-#undef SOAI_STEP_
-}
-SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_table *b, int i, real *M) {
-    const size_t n = (size_t)k->nv;
+SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_table *b, int i, int in_M, real *M) {
+    const size_t n = (size_t)k->nv, step = in_M ? n : 6;
     const int at = b->iv, end = b->end;
-    real *r = PASSED(w, b, i)->P;
+    real *r = PASSED(w, b, i)->P, *X = in_M ? M : w->S;
     if (!b->child) rigid_set(b->M, r);
 #define SOAI_STEP_(kind, nd)                                                                                   \
-    for (int j = at + nd; j < end; ++j) column_step(k, w, b, i, kind, nd, j, w->S + 6 * j, M);                 \
+    for (int j = at + nd; (b->parent || !in_M) && j < end; ++j)                                                \
+        column_step(k, w, b, i, kind, nd, j, X + step * (size_t)j, M);                                         \
     for (int c = 0; c < nd; ++c) { /* its own: x(i) = r(i) H*(i) */                                            \
         real x[6];                                                                                             \
         composite_column(k, w, b, kind, c, r, x);                                                              \
         column_step(k, w, b, i, kind, nd, at + c, x, M);                                                       \
         if (!IS_LEVEL(kind)) M[(n + 1) * (size_t)(at + c)] += nd == 1 ? b->armature : k->dof[at + c].armature; \
-        if (!IS_LEVEL(kind) && b->rotor && b->parent) {                                                        \
+        if (!b->parent) continue;                                                                              \
+        if (!IS_LEVEL(kind) && b->rotor) {                                                                     \
             SOAI_UNROLL for (int j = 0; j < 3; ++j) x[j] += k->dof[at].rotor[j];                               \
         }                                                                                                      \
-        v6_copy(x, w->S + 6 * (at + c));                                                                       \
+        v6_copy(x, X + step * (size_t)(at + c));                                                               \
     }                                                                                                          \
     if (b->parent) composite_shift(k, w, b, i, kind)
     SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
 }
-SOAI_SWEEP int mass_columns(const view_table *k, kernel_work *w, const real *q, real *M) {
-    for (int j = 0; SOAI_LANES == 1 && j < k->nv * k->nv; ++j) M[j] = REAL(0);
+/* R and p of the joints, as far as they are kept. */
+SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, const real *q) {
     angles(k, w, q);
-    SOAI_OUTWARD(k, columns_outward(k, w, b, i, q))
-    SOAI_INWARD(k, columns_inward(k, w, b, i, M))
+    for (int i = 1; i <= k->nb; ++i) {
+        const body_table *b = k->body + i;
+        if (R_FROM_ANGLES(b->kind)) continue;
+#define SOAI_STEP_(kind, nd) joint_position(k, w, b, i, kind, q)
+        SOAI_BY_KIND(b, SOAI_STEP_)
+#undef SOAI_STEP_
+    }
+}
+SOAI_SWEEP int mass_columns(const view_table *k, kernel_work *w, const real *q, real *M) {
+    const int in_M = columns_in_M(k);
+    for (int j = 0; SOAI_LANES == 1 && j < k->nv * k->nv; ++j) M[j] = REAL(0);
+    columns_outward(k, w, q);
+    SOAI_INWARD(k, columns_inward(k, w, b, i, in_M, M))
     return 0;
 }
 #endif

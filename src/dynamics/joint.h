@@ -2,6 +2,7 @@
  *
  *   angles           sines and cosines of all q, before the first joint_position
  *   joint_position   R of the body in its parent from q; p and H* where they depend on q
+ *   joint_R          R, wherever it stands
  *   joint_origin     p, wherever it stands
  *   joint_rate       the signed rate about the axis, for joints about a coordinate axis
  *   joint_rot, _back R x and R'x
@@ -189,6 +190,13 @@ SOAI_INLINE void rot_about(const kernel_work *w, const body_table *b, const kons
     R[6] = t * (u[0] * u[2]) - s * u[1], R[7] = t * (u[1] * u[2]) + s * u[0], R[8] = c + t * (u[2] * u[2]);
 }
 
+/* Cosine and sine of a level joint, with its sense.  Lanes keep no other R of it: a copy would fill the nearest cache. */
+#define R_FROM_ANGLES(kind) (SOAI_LANES > 1 && IS_LEVEL(kind))
+SOAI_INLINE void level_turn(const kernel_work *w, const body_table *b, int kind, real turn[2]) {
+    joint_sincos(w, b, 0, turn + 1, turn);
+    turn[1] = joint_rate(b, kind, turn[1]);
+}
+
 /* Position, then quaternion. */
 SOAI_INLINE void joint_position_free(const body_table *b, const real *q, real *R, real *p) {
     real T[9], Q[9];
@@ -246,7 +254,7 @@ joint_position_multi(const view_table *k, kernel_work *w, const body_table *b, c
     }
 }
 
-/* R of the body in its parent; p too where it moves. */
+/* R of the body in its parent, if it is kept; p too where it moves. */
 SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_table *b, int i, int kind,
                                 const real *q_tree) {
     const real *q = q_tree + b->iq;
@@ -258,8 +266,7 @@ SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_
     case SOAI_KIND_PIVOT_X:
     case SOAI_KIND_PIVOT_Y:
     case SOAI_KIND_PIVOT_Z:
-        joint_sincos(w, b, 0, R + 1, R);
-        R[1] = joint_rate(b, kind, R[1]);
+        if (!R_FROM_ANGLES(kind)) level_turn(w, b, kind, R);
         break;
     case SOAI_KIND_REVOLUTE_X:
     case SOAI_KIND_REVOLUTE_Y:
@@ -274,6 +281,12 @@ SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_
 #endif
     default: joint_position_multi(k, w, k->body + i, q, R, p); /* a row in memory */
     }
+}
+/* R as joint_rot and its like take it, made in `turn` where it is not kept. */
+SOAI_INLINE const real *joint_R(const kernel_work *w, const body_table *b, int i, int kind, real turn[2]) {
+    if (!R_FROM_ANGLES(kind)) return w->b[i].R;
+    level_turn(w, b, kind, turn);
+    return turn;
 }
 /* p: the body's origin in its parent, a constant of the model for joints that only turn. */
 SOAI_INLINE void joint_origin(const kernel_work *w, const body_table *b, int i, int kind, real p[3]) {

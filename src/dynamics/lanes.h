@@ -23,14 +23,18 @@ SOAI_INLINE void lanes_turn(const lanes_four x[4], lanes_four out[4]) {
     out[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5), out[1] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);
     out[2] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7), out[3] = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
 }
-/* Four numbers in lanes, `step` apart, to places `at` ... of every state. */
-SOAI_INLINE void lanes_out(const real *x, long step, konst *const *state, long at) {
+/* Four numbers in lanes to places `at` ... of every state; and four that stand `step` apart. */
+SOAI_INLINE void lanes_out(const real *const x[4], konst *const *state, long at) {
     SOAI_UNROLL for (int l = 0; l < SOAI_LANES; l += 4) {
         lanes_four y[4];
-        SOAI_UNROLL for (int j = 0; j < 4; ++j) memcpy(y + j, (const konst *)(x + step * j) + l, sizeof *y);
+        SOAI_UNROLL for (int j = 0; j < 4; ++j) memcpy(y + j, (const konst *)x[j] + l, sizeof *y);
         lanes_turn(y, y);
         SOAI_UNROLL for (int j = 0; j < 4; ++j) memcpy(state[l + j] + at, y + j, sizeof *y);
     }
+}
+SOAI_INLINE void lanes_out_row(const real *x, long step, konst *const *state, long at) {
+    const real *const four[4] = {x, x + step, x + 2 * step, x + 3 * step};
+    lanes_out(four, state, at);
 }
 #endif
 
@@ -73,8 +77,8 @@ SOAI_INLINE void lanes_unpack(const real *from, int count, int states, konst *to
     if (states == SOAI_LANES && count >= 4) {
         konst *state[SOAI_LANES];
         SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l) state[l] = to + stride * l;
-        for (int j = 0; j + 4 <= count; j += 4) lanes_out(from + j, 1, state, j);
-        if (count % 4) lanes_out(from + count - 4, 1, state, count - 4);
+        for (int j = 0; j + 4 <= count; j += 4) lanes_out_row(from + j, 1, state, j);
+        if (count % 4) lanes_out_row(from + count - 4, 1, state, count - 4);
         return;
     }
 #endif
@@ -102,16 +106,16 @@ SOAI_INLINE void lanes_unpack_symmetric(const real *from, int n, int states, kon
             for (size_t at = 0; at < sizeof(konst) * (size_t)n; at += 64)
                 SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l)
                     __builtin_prefetch((const char *)(state[l] + AHEAD * line) + at);
-            for (; c + 3 <= r; c += 4) lanes_out(row + c, 1, state, c);
+            for (; c + 3 <= r; c += 4) lanes_out_row(row + c, 1, state, c);
             const real *x = column + line * c;
             for (; c < n; c += 4, x += 4 * line) {
                 if (c + 4 > n) x -= line * (c + 4 - n), c = n - 4; /* overlaps those before */
                 if (c < r) {
-                    real four[4];
-                    SOAI_UNROLL for (int j = 0; j < 4; ++j) four[j] = c + j <= r ? row[c + j] : x[line * j];
-                    lanes_out(four, 1, state, c);
+                    const real *four[4];
+                    SOAI_UNROLL for (int j = 0; j < 4; ++j) four[j] = c + j <= r ? row + c + j : x + line * j;
+                    lanes_out(four, state, c);
                 } else {
-                    lanes_out(x, line, state, c);
+                    lanes_out_row(x, line, state, c);
                 }
             }
         }
@@ -122,6 +126,33 @@ SOAI_INLINE void lanes_unpack_symmetric(const real *from, int n, int states, kon
         for (int c = 0; c < n; ++c)
             for (int l = 0; l < states; ++l)
                 to[stride * l + line * r + c] = from[c <= r ? line * r + c : line * c + r][l];
+}
+/* Eight numbers that stand anywhere in the lanes, to places 0 ... 7 of every state, states `stride` apart. */
+SOAI_INLINE void lanes_leave(const real *const x[8], konst *to, long stride) {
+#if SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8 /* generated code, AVX-512: half registers come from memory */
+    SOAI_UNROLL for (int l = 0; l < 8; l += 4, to += 4 * stride) {
+        real r[4], out[4]; /* r: four states of numbers j and 4 + j */
+        SOAI_UNROLL for (int j = 0; j < 4; ++j) {
+            const __m512d low = _mm512_castpd256_pd512(_mm256_loadu_pd((const konst *)x[j] + l));
+            r[j] = (real)_mm512_insertf64x4(low, _mm256_loadu_pd((const konst *)x[4 + j] + l), 1);
+        }
+        SOAI_UNROLL for (int j = 0; j < 2; ++j) {
+            const real a = (real)(j ? _mm512_unpackhi_pd(r[0], r[1]) : _mm512_unpacklo_pd(r[0], r[1]));
+            const real b = (real)(j ? _mm512_unpackhi_pd(r[2], r[3]) : _mm512_unpacklo_pd(r[2], r[3]));
+            out[j] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+            out[2 + j] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+        SOAI_UNROLL for (int j = 0; j < 4; ++j) memcpy(to + stride * j, out + j, sizeof *out);
+    }
+#elif defined(SOAI_SHUFFLED)
+    konst *state[SOAI_LANES];
+    SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l) state[l] = to + stride * l;
+    lanes_out(x, state, 0);
+    lanes_out(x + 4, state, 4);
+#else
+    for (int l = 0; l < SOAI_LANES; ++l)
+        for (int j = 0; j < 8; ++j) to[stride * l + j] = (*x[j])[l];
+#endif
 }
 /* Wrenches on the bodies, 6 numbers each, into the frame chosen for each body (level.c): 9 numbers of its axes, 3 of its
  * origin. */

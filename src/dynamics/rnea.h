@@ -54,7 +54,8 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
                                     const real *v_tree, const real *a_tree, real omega[3], real A[6]) {
     body_work *own = PASSED(w, b, i);
     const body_work *in = PASSED_IN(w, b);
-    const real *R = w->b[i].R;
+    real turn[2];
+    const real *R = joint_R(w, b, i, kind, turn);
     if (b->parent) {
         const real *U = in->P;
         real p[3], at[3], wJ[6];

@@ -52,8 +52,8 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
 /* phi* X and out += phi f between body i and its parent */
 SOAI_INLINE void step_motion_out(const kernel_work *w, const body_table *b, int i, int kind, const real X[6],
                                  real out[6]) {
-    const real *R = w->b[i].R;
-    real p[3], v[3] = {X[3], X[4], X[5]};
+    real turn[2], p[3], v[3] = {X[3], X[4], X[5]};
+    const real *R = joint_R(w, b, i, kind, turn);
     if (!IS_PIVOT(kind)) {
         joint_origin(w, b, i, kind, p);
         v3_cross_add(X, p, v);
@@ -63,8 +63,8 @@ SOAI_INLINE void step_motion_out(const kernel_work *w, const body_table *b, int 
 }
 SOAI_INLINE void step_force_in(const kernel_work *w, const body_table *b, int i, int kind, const real f[6],
                                real out[6]) {
-    const real *R = w->b[i].R;
-    real p[3], n[3], g[3];
+    real turn[2], p[3], n[3], g[3];
+    const real *R = joint_R(w, b, i, kind, turn);
     joint_rot(kind, R, f, n);
     joint_rot(kind, R, f + 3, g);
     if (!IS_PIVOT(kind)) {
@@ -311,8 +311,8 @@ SOAI_INLINE void hinge_shift_to(const real *R, const real p[3], int kind, const 
         abi_in_add(R, p, P, sum, out);
 }
 SOAI_INLINE void hinge_shift(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, const real *P) {
-    real p[3], *out = PASSED_IN(w, b)->P;
-    const real *R = w->b[i].R, *sum = out;
+    real turn[2], p[3], *out = PASSED_IN(w, b)->P;
+    const real *R = joint_R(w, b, i, kind, turn), *sum = out;
     joint_origin(w, b, i, kind, p);
 #if SOAI_ABI_PACKED
     if (b->starts) sum = k->body[b->parent].P;

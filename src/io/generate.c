@@ -244,6 +244,7 @@ static const char groups[] =
     "    return 0;\n"
     "#endif\n"
     "}\n"
+    "#if SOAI_LANES == 1 || !GEN_LEAVES\n"
     "/* tree: room for the matrix in tree coordinates, zero at the first call. */\n"
     "SOAI_INLINE int GEN(mass_group)(int states, const double *q, real *tree, double *M) {\n"
     "    GEN(room) r;\n"
@@ -268,7 +269,8 @@ static const char groups[] =
     "    }\n"
     "    return 0;\n"
     "#endif\n"
-    "}\n";
+    "}\n"
+    "#endif\n";
 
 static const char scalar_api[] =
     "int PREFIX_fd(const double *q, const double *v, const double *tau, double *qdd) { return GEN(fd_group)(1, q, v, "
@@ -302,6 +304,48 @@ static const char scalar_api[] =
     "    return 0;\n"
     "}\n";
 
+/* Mass matrices that leave the lanes branch by branch, see put_leaving. */
+static const char leaving[] =
+    "#if GEN_LEAVES\n"
+    "/* Numbers `end` ... of the matrices stand in the lanes; those from `next` on have left them.  Lines ahead are asked "
+    "for. */\n"
+    "static __attribute__((noinline)) long GEN(leave)(const real *tree, long next, long end, double *M) {\n"
+    "    while (next - 8 >= end || (!end && next)) {\n"
+    "        const real *x[8];\n"
+    "        next = next < 8 ? 0 : next - 8; /* the first eight may go twice */\n"
+    "        double *ahead = M + (next > GEN_AHEAD ? next - GEN_AHEAD : 0);\n"
+    "        SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l) __builtin_prefetch(ahead + (long)GEN_TV * GEN_TV * l);\n"
+    "        SOAI_UNROLL for (int j = 0; j < 8; ++j) x[j] = tree + gen_from[next + j];\n"
+    "        lanes_leave(x, M + next, (long)GEN_TV * GEN_TV);\n"
+    "    }\n"
+    "    return next;\n"
+    "}\n"
+    "/* tree: room for the matrix; its last number is zero.  Rows leave when the branch they belong to is swept. */\n"
+    "SOAI_INLINE int GEN(mass_group)(int states, const double *q, real *tree, double *M) {\n"
+    "    GEN(room) r;\n"
+    "    kernel_work work = GEN_WORK(r), *w = &work;\n"
+    "    const view_table *k = &gen_level;\n"
+    "    const long all = (long)GEN_TV * GEN_TV;\n"
+    "    const int whole = states == SOAI_LANES, in_M = columns_in_M(k);\n"
+    "    long next = all;\n"
+    "    columns_outward(k, w, GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q));\n"
+    "    for (int l = 0; whole && l < SOAI_LANES; ++l)\n"
+    "        for (int j = 8; j <= GEN_AHEAD; j += 8) __builtin_prefetch(M + all * (l + 1) - j);\n"
+    "#ifdef GEN_STEP\n"
+    "    for (int n = GEN_NB - 1; n >= 0;) {\n"
+    "        do GEN_STEP(k, columns_inward(k, w, b, i, in_M, tree)) while (gen_stands[n--] < 0);\n"
+    "        if (whole) next = GEN(leave)(tree, next, gen_stands[n + 1], M);\n"
+    "    }\n"
+    "#else\n"
+    "    SOAI_INWARD(k, columns_inward(k, w, b, i, in_M, tree))\n"
+    "    if (whole) next = GEN(leave)(tree, next, 0, M);\n"
+    "#endif\n"
+    "    for (long l = 0; !whole && l < states; ++l)\n"
+    "        for (long j = 0; j < all; ++j) M[all * l + j] = tree[gen_from[j]][l];\n"
+    "    return 0;\n"
+    "}\n"
+    "#endif\n";
+
 static const char batch_api[] =
     "#define GEN_GROUPS(call)                                                                        \\\n"
     "    for (long s = 0; s < n; s += SOAI_LANES) {                                                  \\\n"
@@ -318,7 +362,7 @@ static const char batch_api[] =
     "}\n"
     "int PREFIX_mass_batch(long n, const double *q, double *M) {\n"
     "    real tree[GEN_TV * GEN_TV + 1];\n"
-    "    for (int j = 0; j < GEN_TV * GEN_TV; ++j) tree[j] = REAL(0);\n"
+    "    for (int j = GEN_LEAVES ? GEN_TV * GEN_TV : 0; j <= GEN_TV * GEN_TV; ++j) tree[j] = REAL(0);\n"
     "    GEN_GROUPS(GEN(mass_group)(states, q + s * GEN_NQ, tree, M + s * GEN_NV * GEN_NV))\n"
     "}\n";
 
@@ -493,6 +537,30 @@ static void put_sweeps(FILE *f, const soai_view_double v, const sharing *s, cons
             s->bodies, s->bodies - 1);
 }
 
+/* Mass matrices that leave the lanes branch by branch: those formed by columns, neither small enough to stand there whole
+ * (MASS_SMALL in crba.h) nor so large that the table would fill the nearest cache. */
+static int leaves(const soai_view_double v) {
+    return !v.nm && v.nv > 12 && v.nv <= 64 && soai_by_columns(v.nb, v.body);
+}
+/* gen_from: where number j of a matrix stands in the lanes, which hold what is on or below the diagonal; one past their end
+ * is zero.  gen_stands: from which number on they do when body n + 1 is swept, -1 if no more than before. */
+static void put_leaving(FILE *f, const soai_view_double v) {
+    const int n = v.nv, one_root = v.body[1].kind == SOAI_KIND_FREE && v.body[1].end == n; /* columns_in_M */
+    fprintf(f, "enum { GEN_AHEAD = 16 };\nstatic const unsigned short gen_from[] = {");
+    for (int i = 0; i < n * n; ++i) {
+        const int r = i / n > i % n ? i / n : i % n, c = i / n + i % n - r;
+        int a = 1, b = 1; /* their bodies */
+        while (v.body[b].iv + v.body[b].nv <= r) ++b;
+        while (v.body[a].iv + v.body[a].nv <= c) ++a;
+        while (b > a) b = v.body[b].parent;
+        fprintf(f, "%d,", a == b ? n * r + c : n * n);
+    }
+    fprintf(f, "};\nstatic const short gen_stands[] = {");
+    for (int i = 1; i <= v.nb; ++i)
+        fprintf(f, "%d,", !v.body[i].parent || (one_root && v.body[i].parent == 1) ? n * v.body[i].iv : -1);
+    fprintf(f, "};\n");
+}
+
 static void put_file(FILE *f, const soa_model *m, const soai_view_double level, sharing *s, const char *prefix) {
     const soai_view_double own = soai_model_view(m);
     unsigned kinds = 0;
@@ -531,10 +599,11 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
         "#pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\" /* it cannot count the joints' parts */\n"
         "#elif defined(__clang__) /* loops of unknown length stay loops */\n"
         "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
-        "#include <stddef.h>\n#define SOAI_GENERATED 1\n"
+        "#include <stddef.h>\n#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n#define SOAI_GENERATED 1\n"
         "#define GEN_NB %d\n#define GEN_NQ %d\n#define GEN_NV %d\n#define GEN_TQ %d\n#define GEN_TV %d\n#define "
-        "GEN_ND %d\n#define GEN_NM %d\n#define GEN_MASS %s\n",
-        m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm, soai_by_columns(m->nb, own.body) ? "mass_columns" : "crba");
+        "GEN_ND %d\n#define GEN_NM %d\n#define GEN_MASS %s\n#define GEN_LEAVES %d\n",
+        m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm, soai_by_columns(m->nb, own.body) ? "mass_columns" : "crba",
+        leaves(level));
     put_angles(f, own);
     fprintf(f,
             "\n/* ---- one state ---------------------------------------------------------------- */\n#define "
@@ -555,7 +624,8 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
     share(level, 1, s);
     put_sweeps(f, level, s, "lanes");
     put_kernels(f);
-    fprintf(f, "#define GEN(name) gen_lanes_##name\n%s%s", loads, groups);
+    if (leaves(level)) put_leaving(f, level);
+    fprintf(f, "#define GEN(name) gen_lanes_##name\n%s%s%s", loads, groups, leaving);
     put_api(f, batch_api, prefix);
 }
 
