@@ -388,12 +388,12 @@ SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_
     SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
 }
-/* R and p of the joints, as far as they are kept. */
+/* R, p and H* of the joints, as far as they are kept and asked for: a root's place is not. */
 SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, const real *q) {
     angles(k, w, q);
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
-        if (R_FROM_ANGLES(b->kind)) continue;
+        if (R_FROM_ANGLES(b->kind) || (!b->parent && b->kind != SOAI_KIND_GENERAL)) continue;
 #define SOAI_STEP_(kind, nd) joint_position(k, w, b, i, kind, q)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_

@@ -132,8 +132,8 @@ SOAI_INLINE void angles(const view_table *k, kernel_work *w, const real *q) {
     real_sincos_all(k->nq, q, w->sine, w->cosine);
 #else
 #if SOAI_LANES > 1
-    pack_mask near = ~(pack_mask){0};
-#define SOAI_ANGLE_(x, s, c) near &= pack_sincos(x, s, c)
+    pack squares = {0};
+#define SOAI_ANGLE_(x, s, c) squares += (x) * (x), pack_sincos(x, s, c)
 #else
 #define SOAI_ANGLE_(x, s, c) real_sincos(x, s, c)
 #endif
@@ -152,7 +152,7 @@ SOAI_INLINE void angles(const view_table *k, kernel_work *w, const real *q) {
     }
 #undef SOAI_ANGLE_
 #if SOAI_LANES > 1
-    if (__builtin_expect(!pack_all(near), 0)) sincos_far((long)k->nq * SOAI_LANES, q, w->sine, w->cosine);
+    if (__builtin_expect(!SOAI_SINCOS_NEAR(squares), 0)) sincos_far((long)k->nq * SOAI_LANES, q, w->sine, w->cosine);
 #endif
 #endif
 }

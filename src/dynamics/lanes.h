@@ -38,6 +38,28 @@ SOAI_INLINE void lanes_out_row(const real *x, long step, konst *const *state, lo
 }
 #endif
 
+#if SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8 && defined(SOAI_SHUFFLED) /* generated code, AVX-512 */
+#define SOAI_BY_EIGHT 1
+/* Eight numbers of each of eight rows, turned: number i of row j to place j of row i, those `stride` apart.  Halves of
+ * registers come from memory, for shuffles of registers wait for one another. */
+SOAI_INLINE void lanes_turn_eight(const konst *const row[8], konst *to, long stride) {
+    SOAI_UNROLL for (int i = 0; i < 8; i += 4, to += 4 * stride) {
+        real r[4], out[4]; /* r: numbers i ... i + 3 of rows j and 4 + j */
+        SOAI_UNROLL for (int j = 0; j < 4; ++j) {
+            const __m512d low = _mm512_castpd256_pd512(_mm256_loadu_pd(row[j] + i));
+            r[j] = (real)_mm512_insertf64x4(low, _mm256_loadu_pd(row[4 + j] + i), 1);
+        }
+        SOAI_UNROLL for (int j = 0; j < 2; ++j) {
+            const real a = (real)(j ? _mm512_unpackhi_pd(r[0], r[1]) : _mm512_unpacklo_pd(r[0], r[1]));
+            const real b = (real)(j ? _mm512_unpackhi_pd(r[2], r[3]) : _mm512_unpacklo_pd(r[2], r[3]));
+            out[j] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+            out[2 + j] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+        SOAI_UNROLL for (int j = 0; j < 4; ++j) memcpy(to + stride * j, out + j, sizeof *out);
+    }
+}
+#endif
+
 /* `count` numbers of each of `states` states, `stride` apart; lanes past `states` repeat the last.  Returns 1 if all
  * numbers are finite. */
 SOAI_INLINE int lanes_pack(const konst *from, long stride, int count, int states, real *to) {
@@ -47,6 +69,15 @@ SOAI_INLINE int lanes_pack(const konst *from, long stride, int count, int states
     row[0] = from;
     SOAI_UNROLL for (int l = 1; l < SOAI_LANES; ++l) row[l] = row[l - 1] + (l < states ? stride : 0);
     int j = 0;
+#ifdef SOAI_BY_EIGHT
+    for (; count >= 8 && j < count; j += 8) {
+        const konst *at[8];
+        if (j + 8 > count) j = count - 8;
+        SOAI_UNROLL for (int l = 0; l < 8; ++l) at[l] = row[l] + j;
+        lanes_turn_eight(at, (konst *)(to + j), SOAI_LANES);
+        SOAI_UNROLL for (int i = 0; i < 8; ++i) sum[i % 4] += small * to[j + i];
+    }
+#endif
 #ifdef SOAI_SHUFFLED
     for (; count >= 4 && j < count; j += 4) {
         if (j + 4 > count) j = count - 4;
@@ -73,6 +104,15 @@ SOAI_INLINE int lanes_pack(const konst *from, long stride, int count, int states
     return pack_all(all - all == 0);
 }
 SOAI_INLINE void lanes_unpack(const real *from, int count, int states, konst *to, long stride) {
+#ifdef SOAI_BY_EIGHT
+    for (int j = 0; states == 8 && count >= 8; j += 8) {
+        const konst *at[8];
+        if (j + 8 > count) j = count - 8;
+        SOAI_UNROLL for (int i = 0; i < 8; ++i) at[i] = (const konst *)(from + j + i);
+        lanes_turn_eight(at, to + j, stride);
+        if (j + 8 == count) return;
+    }
+#endif
 #ifdef SOAI_SHUFFLED
     if (states == SOAI_LANES && count >= 4) {
         konst *state[SOAI_LANES];
@@ -129,21 +169,10 @@ SOAI_INLINE void lanes_unpack_symmetric(const real *from, int n, int states, kon
 }
 /* Eight numbers that stand anywhere in the lanes, to places 0 ... 7 of every state, states `stride` apart. */
 SOAI_INLINE void lanes_leave(const real *const x[8], konst *to, long stride) {
-#if SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8 /* generated code, AVX-512: half registers come from memory */
-    SOAI_UNROLL for (int l = 0; l < 8; l += 4, to += 4 * stride) {
-        real r[4], out[4]; /* r: four states of numbers j and 4 + j */
-        SOAI_UNROLL for (int j = 0; j < 4; ++j) {
-            const __m512d low = _mm512_castpd256_pd512(_mm256_loadu_pd((const konst *)x[j] + l));
-            r[j] = (real)_mm512_insertf64x4(low, _mm256_loadu_pd((const konst *)x[4 + j] + l), 1);
-        }
-        SOAI_UNROLL for (int j = 0; j < 2; ++j) {
-            const real a = (real)(j ? _mm512_unpackhi_pd(r[0], r[1]) : _mm512_unpacklo_pd(r[0], r[1]));
-            const real b = (real)(j ? _mm512_unpackhi_pd(r[2], r[3]) : _mm512_unpacklo_pd(r[2], r[3]));
-            out[j] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
-            out[2 + j] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
-        }
-        SOAI_UNROLL for (int j = 0; j < 4; ++j) memcpy(to + stride * j, out + j, sizeof *out);
-    }
+#ifdef SOAI_BY_EIGHT
+    const konst *row[8];
+    SOAI_UNROLL for (int j = 0; j < 8; ++j) row[j] = (const konst *)x[j];
+    lanes_turn_eight(row, to, stride);
 #elif defined(SOAI_SHUFFLED)
     konst *state[SOAI_LANES];
     SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l) state[l] = to + stride * l;

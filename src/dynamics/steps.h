@@ -237,8 +237,8 @@ SOAI_INLINE void block_solve(int n, const real *D, real *x) {
     }
 }
 
-/* The same for a free root, whose D is P, in lanes and generated code, where nobody else reads D.  By blocks there are two
- * divisions in a row instead of six.  With W = B C^-1, S = A - W B':   [S^-1, W, C^-1] stand for D.   */
+/* The same for a free root, whose D and U are P, in lanes and generated code, where nobody else reads them.  By blocks there
+ * are two divisions in a row instead of six.  With W = B C^-1, S = A - W B':   [S^-1, W, C^-1] stand for D.   */
 #if SOAI_LANES > 1 || defined(SOAI_GENERATED)
 #define BY_BLOCKS(b, nv) ((nv) == 6 && !(b)->parent)
 #else
@@ -342,7 +342,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
     real after[ABI_SIZE], U1[6], c[6], z[6], x[6], dinv = REAL(0); /* after: P+ */
     real *U = nv == 1 ? U1 : Us;                                   /* one column lives in registers */
     if (mode & ARTICULATE) {
-        joint_inertia(k, w, b, kind, nv, P, U);
+        if (!BY_BLOCKS(b, nv)) joint_inertia(k, w, b, kind, nv, P, U);
         real size[6];
         hinge_size(k, w, b, kind, nv, P[ABI_A(XX)] + P[ABI_A(YY)] + P[ABI_A(ZZ)],
                    P[ABI_C(XX)] + P[ABI_C(YY)] + P[ABI_C(ZZ)], size);
@@ -457,7 +457,12 @@ SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_tab
         step_bias(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, c);
         add_bias(kind, c, A);
     }
-    for (int j = 0; j < nv; ++j) x[j] = e[j] - joint_rate(b, kind, v6_dot(U + 6 * j, A));
+    if (BY_BLOCKS(b, nv)) { /* U is P */
+        abi_mul(PASSED(w, b, i)->P, A, x);
+        SOAI_UNROLL for (int j = 0; j < nv; ++j) x[j] = e[j] - x[j];
+    } else {
+        for (int j = 0; j < nv; ++j) x[j] = e[j] - joint_rate(b, kind, v6_dot(U + 6 * j, A));
+    }
     step_hinge_solve(w, b, nv, x);
     joint_add(k, w, b, kind, nv, x, A);
     v6_copy(A, PASSED(w, b, i)->A);

@@ -196,9 +196,10 @@ static __attribute__((noinline, unused)) void sincos_far(long n, const void *fro
     }
 }
 
-/* By polynomials; returns where they hold. */
-SOAI_INLINE pack_mask pack_sincos(const pack x, pack *s, pack *c) {
-    const pack_mask near = (x > (konst)-SOAI_SINCOS_LIMIT) & (x < (konst)SOAI_SINCOS_LIMIT);
+/* By polynomials, whatever x.  All of many numbers are below the limit if the sum of their squares is below its square;
+ * if it is not, sincos_far looks at each. */
+#define SOAI_SINCOS_NEAR(squares) pack_all((squares) < SOAI_SINCOS_LIMIT * SOAI_SINCOS_LIMIT)
+SOAI_INLINE void pack_sincos(const pack x, pack *s, pack *c) {
     const pack shifted = x * (konst)0.63661977236758134308 + (konst)SOAI_ROUND_MAGIC; /* 2/pi */
     const pack n = shifted - (konst)SOAI_ROUND_MAGIC;
     const pack_mask bits = (pack_mask)shifted; /* the low bits of the rounded sum are the quadrant */
@@ -234,25 +235,24 @@ SOAI_INLINE pack_mask pack_sincos(const pack x, pack *s, pack *c) {
     const int up = (int)(8 * sizeof(konst)) - 2; /* from bit 1 to the sign */
     *s = (pack)(sbits ^ ((bits & 2) << up));
     *c = (pack)(cbits ^ (((bits + 1) & 2) << up));
-    return near;
 }
 #endif
 
 /* Sines and cosines of n numbers; s and c have room for n + 3. */
 #if SOAI_PACKED
 SOAI_INLINE void real_sincos_all(int n, const real *x, real *s, real *c) {
-    pack at, S, C;
-    pack_mask near = ~(pack_mask){0};
+    pack at, S, C, squares = {0};
     for (int j = 0; j < n; j += SOAI_PACK) {
         if (j + SOAI_PACK <= n) {
             memcpy(&at, x + j, sizeof at);
         } else {
             SOAI_UNROLL for (int l = 0; l < SOAI_PACK; ++l) at[l] = x[j + l < n ? j + l : j];
         }
-        near &= pack_sincos(at, &S, &C);
+        squares += at * at;
+        pack_sincos(at, &S, &C);
         memcpy(s + j, &S, sizeof S), memcpy(c + j, &C, sizeof C);
     }
-    if (__builtin_expect(!pack_all(near), 0)) sincos_far(n, x, s, c);
+    if (__builtin_expect(!SOAI_SINCOS_NEAR(squares), 0)) sincos_far(n, x, s, c);
 }
 #endif
 
