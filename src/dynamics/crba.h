@@ -365,14 +365,32 @@ SOAI_INLINE void column_step(const view_table *k, const kernel_work *w, const bo
     step_force_in(w, b, i, kind, x, t);
     v6_copy(t, x);
 }
-SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_table *b, int i, int in_M, real *M) {
+/* The same at the bodies further in of a chain, each the parent of the one before, x staying in registers. */
+SOAI_INLINE void column_chain(const view_table *k, const kernel_work *w, const body_table *const *chain, int links,
+                              int i, int j, real x[6], real *M) {
+    SOAI_UNROLL for (int s = 1; s < links; ++s) {
+#define SOAI_STEP_(kind, nd) column_step(k, w, chain[s], i - s, kind, nd, j, x, M)
+        SOAI_BY_KIND(chain[s], SOAI_STEP_)
+#undef SOAI_STEP_
+    }
+}
+/* Body i, chain[0]: the columns of bodies beyond the chain, if it is the chain's outermost, and its own go through all of
+ * the chain; then its composite inertia to its parent.  The library has chains of one link, generated code longer ones. */
+SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_table *const *chain, int links,
+                                int outermost, int i, int in_M, real *M) {
+    const body_table *b = chain[0];
     const size_t n = (size_t)k->nv, step = in_M ? n : 6;
-    const int at = b->iv, end = b->end;
+    const int at = b->iv, end = outermost && (b->parent || !in_M) ? b->end : 0;
     real *r = PASSED(w, b, i)->P, *X = in_M ? M : w->S;
     if (!b->child) rigid_set(b->M, r);
 #define SOAI_STEP_(kind, nd)                                                                                   \
-    for (int j = at + nd; (b->parent || !in_M) && j < end; ++j)                                                \
-        column_step(k, w, b, i, kind, nd, j, X + step * (size_t)j, M);                                         \
+    for (int j = at + nd; j < end; ++j) {                                                                      \
+        real x[6];                                                                                             \
+        v6_copy(X + step * (size_t)j, x);                                                                      \
+        column_step(k, w, b, i, kind, nd, j, x, M);                                                            \
+        column_chain(k, w, chain, links, i, j, x, M);                                                          \
+        v6_copy(x, X + step * (size_t)j);                                                                      \
+    }                                                                                                          \
     for (int c = 0; c < nd; ++c) { /* its own: x(i) = r(i) H*(i) */                                            \
         real x[6];                                                                                             \
         composite_column(k, w, b, kind, c, r, x);                                                              \
@@ -382,16 +400,16 @@ SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_
         if (!IS_LEVEL(kind) && b->rotor) {                                                                     \
             SOAI_UNROLL for (int j = 0; j < 3; ++j) x[j] += k->dof[at].rotor[j];                               \
         }                                                                                                      \
+        column_chain(k, w, chain, links, i, at + c, x, M);                                                     \
         v6_copy(x, X + step * (size_t)(at + c));                                                               \
     }                                                                                                          \
     if (b->parent) composite_shift(k, w, b, i, kind)
     SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
 }
-/* R, p and H* of the joints, as far as they are kept and asked for: a root's place is not. */
-SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, const real *q) {
-    angles(k, w, q);
-    for (int i = 1; i <= k->nb; ++i) {
+/* R, p and H* of the joints of bodies `from` ... `to`, as far as they are kept and asked for: a root's place is not. */
+SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, int from, int to, const real *q) {
+    for (int i = from; i <= to; ++i) {
         const body_table *b = k->body + i;
         if (R_FROM_ANGLES(b->kind) || (!b->parent && b->kind != SOAI_KIND_GENERAL)) continue;
 #define SOAI_STEP_(kind, nd) joint_position(k, w, b, i, kind, q)
@@ -402,8 +420,9 @@ SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, const real
 SOAI_SWEEP int mass_columns(const view_table *k, kernel_work *w, const real *q, real *M) {
     const int in_M = columns_in_M(k);
     for (int j = 0; SOAI_LANES == 1 && j < k->nv * k->nv; ++j) M[j] = REAL(0);
-    columns_outward(k, w, q);
-    SOAI_INWARD(k, columns_inward(k, w, b, i, in_M, M))
+    angles(k, w, q);
+    columns_outward(k, w, 1, k->nb, q);
+    SOAI_INWARD(k, columns_inward(k, w, &b, 1, 1, i, in_M, M))
     return 0;
 }
 #endif

@@ -124,36 +124,40 @@ SOAI_INLINE void joint_column(const view_table *k, const kernel_work *w, const b
 SOAI_INLINE int joint_turns(int kind) {
     return kind != SOAI_KIND_PRISMATIC && kind != SOAI_KIND_SPHERICAL && kind != SOAI_KIND_FREE;
 }
-/* Sines and cosines of all coordinates of a state, four at a time.  Number types that are lanes already take those of
- * angles one after the other, but all before the first is used: each is a long chain of operations, and many chains
- * are worked on at once. */
+/* Sines and cosines of coordinates first ... end - 1. */
+SOAI_INLINE void angles_row(kernel_work *w, const real *q, int first, int end) {
+#if SOAI_PACKED
+    real_sincos_all(end - first, q + first, w->sine + first, w->cosine + first);
+#elif SOAI_LANES > 1
+    pack squares = {0};
+    SOAI_ROLLED for (int j = first; j < end; ++j) {
+        squares += q[j] * q[j];
+        pack_sincos(q[j], w->sine + j, w->cosine + j);
+    }
+    if (__builtin_expect(!SOAI_SINCOS_NEAR(squares), 0))
+        sincos_far((long)(end - first) * SOAI_LANES, q + first, w->sine + first, w->cosine + first);
+#else
+    for (int j = first; j < end; ++j) real_sincos(q[j], w->sine + j, w->cosine + j);
+#endif
+}
+/* The same of all coordinates of a state, four at a time.  Number types that are lanes already take those of angles one
+ * after the other, but of joints that follow one another all before the first is used: each is a long chain of
+ * operations, and many chains are worked on at once. */
 SOAI_INLINE void angles(const view_table *k, kernel_work *w, const real *q) {
 #if SOAI_PACKED
-    real_sincos_all(k->nq, q, w->sine, w->cosine);
-#else
-#if SOAI_LANES > 1
-    pack squares = {0};
-#define SOAI_ANGLE_(x, s, c) squares += (x) * (x), pack_sincos(x, s, c)
-#else
-#define SOAI_ANGLE_(x, s, c) real_sincos(x, s, c)
-#endif
-#ifdef SOAI_ANGLES /* generated code: first coordinate and one past the last of each row of them */
+    angles_row(w, q, 0, k->nq);
+#elif defined(SOAI_ANGLES) /* generated code: first coordinate and one past the last of each row of them */
     static const int row[][2] = {SOAI_ANGLES};
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; ++i) {
-        const int first = row[i][0], end = row[i][1];
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; ++i) angles_row(w, q, row[i][0], row[i][1]);
 #else
-    for (int i = 1; i <= k->nb; ++i) { /* joints that follow one another, in one loop */
+    for (int i = 1; i <= k->nb; ++i) {
         const int first = k->body[i].iq;
         int end = first;
         for (; i <= k->nb && k->body[i].iq == end && joint_turns(k->body[i].kind); ++i) end += k->body[i].nv;
-        if (end > first) --i;
-#endif
-        SOAI_ROLLED for (int j = first; j < end; ++j) SOAI_ANGLE_(q[j], w->sine + j, w->cosine + j);
+        if (end == first) continue;
+        angles_row(w, q, first, end);
+        --i;
     }
-#undef SOAI_ANGLE_
-#if SOAI_LANES > 1
-    if (__builtin_expect(!SOAI_SINCOS_NEAR(squares), 0)) sincos_far((long)k->nq * SOAI_LANES, q, w->sine, w->cosine);
-#endif
 #endif
 }
 /* Sine and cosine of coordinate j of joint b. */

@@ -312,37 +312,45 @@ static const char scalar_api[] =
 /* Mass matrices that leave the lanes branch by branch, see put_leaving. */
 static const char leaving[] =
     "#if GEN_LEAVES\n"
-    "/* Numbers `end` ... of the matrices stand in the lanes; those from `next` on have left them.  Lines ahead are asked "
+    "/* Numbers `end` ... of the matrices stand in the lanes; those from `next` on have left them.  Lines ahead are "
+    "asked "
     "for. */\n"
     "static __attribute__((noinline)) long GEN(leave)(const real *tree, long next, long end, double *M) {\n"
     "    while (next - 8 >= end || (!end && next)) {\n"
     "        const real *x[8];\n"
     "        next = next < 8 ? 0 : next - 8; /* the first eight may go twice */\n"
     "        double *ahead = M + (next > GEN_AHEAD ? next - GEN_AHEAD : 0);\n"
-    "        SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l) __builtin_prefetch(ahead + (long)GEN_TV * GEN_TV * l);\n"
+    "        SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l) __builtin_prefetch(ahead + (long)GEN_TV * GEN_TV * l, "
+    "1);\n"
     "        SOAI_UNROLL for (int j = 0; j < 8; ++j) x[j] = tree + gen_from[next + j];\n"
     "        lanes_leave(x, M + next, (long)GEN_TV * GEN_TV);\n"
     "    }\n"
     "    return next;\n"
     "}\n"
-    "/* tree: room for the matrix; its last number is zero.  Rows leave when the branch they belong to is swept. */\n"
+    "/* tree: room for the matrix; its last number is zero.  Branch by branch: angles, columns, then its rows leave. "
+    "*/\n"
     "SOAI_INLINE int GEN(mass_group)(int states, const double *q, real *tree, double *M) {\n"
     "    GEN(room) r;\n"
     "    kernel_work work = GEN_WORK(r), *w = &work;\n"
     "    const view_table *k = &gen_level;\n"
     "    const long all = (long)GEN_TV * GEN_TV;\n"
     "    const int whole = states == SOAI_LANES, in_M = columns_in_M(k);\n"
+    "    const real *tq = GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);\n"
     "    long next = all;\n"
-    "    columns_outward(k, w, GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q));\n"
     "    for (int l = 0; whole && l < SOAI_LANES; ++l)\n"
-    "        for (int j = 8; j <= GEN_AHEAD; j += 8) __builtin_prefetch(M + all * (l + 1) - j);\n"
-    "#ifdef GEN_STEP\n"
-    "    for (int n = GEN_NB - 1; n >= 0;) {\n"
-    "        do GEN_STEP(k, columns_inward(k, w, b, i, in_M, tree)) while (gen_stands[n--] < 0);\n"
-    "        if (whole) next = GEN(leave)(tree, next, gen_stands[n + 1], M);\n"
+    "        for (int j = 8; j <= GEN_AHEAD; j += 8) __builtin_prefetch(M + all * (l + 1) - j, 1);\n"
+    "#ifdef GEN_CHAIN\n"
+    "    for (const gen_branch *branch = gen_branches; branch->last; ++branch) {\n"
+    "        angles_row(w, tq, branch->angle, branch->angle_end);\n"
+    "        columns_outward(k, w, branch->first, branch->last, tq);\n"
+    "        for (int n = branch->last - 1; n >= branch->first - 1; --n)\n"
+    "            GEN_CHAIN(k, columns_inward(k, w, chain, links, outermost, i, in_M, tree))\n"
+    "        if (whole) next = GEN(leave)(tree, next, branch->stands, M);\n"
     "    }\n"
     "#else\n"
-    "    SOAI_INWARD(k, columns_inward(k, w, b, i, in_M, tree))\n"
+    "    angles(k, w, tq);\n"
+    "    columns_outward(k, w, 1, GEN_NB, tq);\n"
+    "    SOAI_INWARD(k, columns_inward(k, w, &b, 1, 1, i, in_M, tree))\n"
     "    if (whole) next = GEN(leave)(tree, next, 0, M);\n"
     "#endif\n"
     "    for (long l = 0; !whole && l < states; ++l)\n"
@@ -380,6 +388,10 @@ static void put_api(FILE *f, const char *text, const char *prefix) {
     fputs(text, f);
 }
 
+/* Are there angles among a joint's coordinates?  joint_turns() in joint.h */
+static int turns(int kind) {
+    return kind != SOAI_KIND_PRISMATIC && kind != SOAI_KIND_SPHERICAL && kind != SOAI_KIND_FREE;
+}
 /* Rows of coordinates that are angles, see angles() in joint.h. */
 static void put_angles(FILE *f, const soai_view_double v) {
     int rows = 0;
@@ -387,10 +399,7 @@ static void put_angles(FILE *f, const soai_view_double v) {
     for (int i = 1; i <= v.nb; ++i) {
         const int first = v.body[i].iq;
         int end = first;
-        for (; i <= v.nb && v.body[i].iq == end && v.body[i].kind != SOAI_KIND_PRISMATIC &&
-               v.body[i].kind != SOAI_KIND_SPHERICAL && v.body[i].kind != SOAI_KIND_FREE;
-             ++i)
-            end += v.body[i].nv;
+        for (; i <= v.nb && v.body[i].iq == end && turns(v.body[i].kind); ++i) end += v.body[i].nv;
         if (end == first) continue;
         fprintf(f, "%s{%d, %d}", rows++ ? ", " : "", first, end);
         --i;
@@ -410,6 +419,7 @@ typedef struct sharing {
     int by, bodies;
     int *order; /* of the bodies in the outward sweep */
     int *like;  /* of body i: the first in that order with the same step */
+    int *links; /* of the chain that body i goes through at one step, see share_chains; 1 elsewhere */
 } sharing;
 
 /* The steps of several children of one body must be alike but for who starts its sums. */
@@ -425,13 +435,22 @@ static int alike(const soai_body_double *a, const soai_body_double *b, int by) {
            (by == KIND || ((a->starts & SOAI_STARTS_WITH) == (b->starts & SOAI_STARTS_WITH) && a->levers == b->levers &&
                            !a->child == !b->child));
 }
+/* No body further out goes through this one in its chain? */
+static int outermost(const sharing *s, int i) {
+    return i == s->bodies || s->links[i + 1] == 1;
+}
+static int alike_chains(const soai_view_double v, const sharing *s, int i, int j) {
+    int fit = s->links[i] == s->links[j] && outermost(s, i) == outermost(s, j);
+    for (int d = 0; fit && d < s->links[i]; ++d) fit = alike(v.body + i - d, v.body + j - d, s->by);
+    return fit;
+}
 /* Returns the number of copies. */
 static int share_by(const soai_view_double v, int by, sharing *s) {
     int copies = 0;
     s->by = by;
     for (int n = 0; n < v.nb; ++n) {
         int m = 0;
-        while (m < n && !alike(v.body + s->order[n], v.body + s->order[m], by)) ++m;
+        while (m < n && !alike_chains(v, s, s->order[n], s->order[m])) ++m;
         s->like[s->order[n]] = s->order[m];
         copies += m == n;
     }
@@ -442,6 +461,7 @@ static int share_by(const soai_view_double v, int by, sharing *s) {
 static void share(const soai_view_double v, int lanes, sharing *s) {
     int *depth = s->like, deepest = 0, n = 0; /* like is written later */
     s->bodies = v.nb, depth[0] = 0;
+    for (int i = 1; i <= v.nb; ++i) s->links[i] = 1;
     for (int i = 1; i <= v.nb; ++i) {
         depth[i] = lanes ? 0 : depth[v.body[i].parent] + 1;
         if (depth[i] > deepest) deepest = depth[i];
@@ -453,10 +473,32 @@ static void share(const soai_view_double v, int lanes, sharing *s) {
         if (share_by(v, by, s) <= most_of[by]) return;
     s->by = NONE;
 }
+/* Is the matrix complete from the rows of body i on when it is swept?  Its parent is the world, or the one free root. */
+static int branches(const soai_view_double v, int i) {
+    const int one_root = v.body[1].kind == SOAI_KIND_FREE && v.body[1].end == v.nv; /* columns_in_M */
+    return !v.body[i].parent || (one_root && v.body[i].parent == 1);
+}
+/* For columns of mass matrices: bodies that follow one another without a branch between are gone through at one step, so
+ * that a column stays in registers.  Such chains have few links, or one, if there would be too many copies. */
+static void share_chains(const soai_view_double v, sharing *s) {
+    const int by = s->by;
+    for (int most = 6;; most = 1) {
+        for (int i = 1; i <= v.nb; ++i) {
+            const int parent = v.body[i].parent;
+            int children = 0;
+            for (int j = 1; j <= v.nb; ++j) children += v.body[j].parent == parent;
+            const int follows = children == 1 && parent == i - 1 && !branches(v, i);
+            s->links[i] = follows && s->links[i - 1] < most ? s->links[i - 1] + 1 : 1;
+        }
+        if (share_by(v, by, s) <= most_of[by]) return;
+        if (most == 1) break;
+    }
+    s->by = NONE;
+}
 
 /* The row of body i, one of those like body `first`: a copy, known to the compiler, of that body's, in which what differs is read from
- * the table, or counted where it grows with the body's number. */
-static void put_row(FILE *f, const soai_view_double v, const sharing *s, int first) {
+ * the table, or counted where it grows with the body's number.  Or, as row1 ..., that of the body `in` before it. */
+static void put_row(FILE *f, const soai_view_double v, const sharing *s, int first, int in) {
 #define AT_(name) #name, offsetof(soai_body_double, name)
     static const struct {
         const char *name;
@@ -470,73 +512,88 @@ static void put_row(FILE *f, const soai_view_double v, const sharing *s, int fir
     } numbers[] = {{AT_(R0), 9},    {AT_(R1), 9}, {AT_(R2), 9},       {AT_(p), 3}, {AT_(axis), 3},
                    {AT_(slide), 3}, {AT_(M), 10}, {AT_(armature), 1}, {AT_(P), 24}};
 #undef AT_
-    const char *const row = (const char *)(v.body + first);
-    fprintf(f, " body_table row = (k)->body[%d]; const body_table *own = (k)->body + i, *b = &row; (void)own;", first);
+    const char *const row = (const char *)(v.body + first - in);
+    char name[24] = "row", own[24] = "own";
+    if (in) snprintf(name, sizeof name, "row%d", in), snprintf(own, sizeof own, "own[-%d]", in);
+    fprintf(f, " body_table %s = (k)->body[%d];", name, first - in);
+    if (!in) fprintf(f, " const body_table *own = (k)->body + i, *b = &row; (void)own;");
     for (size_t n = 0; n < sizeof ints / sizeof *ints; ++n) {
         const int *x = (const int *)(const void *)(row + ints[n].offset);
         int same = 1, even = 1; /* in all; as far from the body's number in all */
         for (int i = 1; i <= v.nb; ++i) {
-            const int *y = (const int *)(const void *)((const char *)(v.body + i) + ints[n].offset);
+            const int *y = (const int *)(const void *)((const char *)(v.body + i - in) + ints[n].offset);
             if (s->like[i] == first) same = same && *y == *x, even = even && *y - i == *x - first;
         }
         if (same) continue;
-        fprintf(f, " row.%s = ", ints[n].name);
+        fprintf(f, " %s.%s = ", name, ints[n].name);
         if (even)
             fprintf(f, "i + %d;", *x - first);
         else
-            fprintf(f, "own->%s;", ints[n].name);
+            fprintf(f, "%s%s%s;", own, in ? "." : "->", ints[n].name);
     }
     int starts = 1; /* in all as in the first */
     for (int i = 1; i <= v.nb; ++i)
         starts = starts && (s->like[i] != first || v.body[i].starts == v.body[first].starts);
-    if (!starts) fprintf(f, " row.starts = own->starts ? SOAI_STARTS_BEFORE : 0;"); /* one text for both */
+    if (!starts && !in) fprintf(f, " row.starts = own->starts ? SOAI_STARTS_BEFORE : 0;"); /* one text for both */
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; ++n)
         for (int c = 0; c < numbers[n].count; ++c) {
             const size_t place = numbers[n].offset + sizeof(double) * (size_t)c;
             int same = 1;
             for (int i = 1; i <= v.nb; ++i)
                 if (s->like[i] == first)
-                    same = same && !memcmp((const char *)(v.body + i) + place, row + place, sizeof(double));
+                    same = same && !memcmp((const char *)(v.body + i - in) + place, row + place, sizeof(double));
             char index[16] = "";
             if (numbers[n].count > 1) snprintf(index, sizeof index, "[%d]", c);
-            if (!same) fprintf(f, " row.%s%s = own->%s%s;", numbers[n].name, index, numbers[n].name, index);
+            if (!same)
+                fprintf(f, " %s.%s%s = %s%s%s%s;", name, numbers[n].name, index, own, in ? "." : "->", numbers[n].name,
+                        index);
         }
 }
 /* What the sweeps of the kernels (joint.h) become. */
-static void put_sweeps(FILE *f, const soai_view_double v, const sharing *s, const char *type) {
+static void put_each(FILE *f, const sharing *s) {
     static const char step[] = " { enum { i = %d }; const body_table *b = (k)->body + i; __VA_ARGS__; }";
-    if (s->by == NONE) return;
-    if (s->by == EACH) {
-        fprintf(f, "#define SOAI_OUTWARD(k, ...)");
-        for (int n = 0; n < s->bodies; ++n) fprintf(f, step, s->order[n]);
-        fprintf(f, "\n#define SOAI_INWARD(k, ...)");
-        for (int n = s->bodies - 1; n >= 0; --n) fprintf(f, step, s->order[n]);
-        fprintf(f, "\n");
-        return;
-    }
+    fprintf(f, "#define SOAI_OUTWARD(k, ...)");
+    for (int n = 0; n < s->bodies; ++n) fprintf(f, step, s->order[n]);
+    fprintf(f, "\n#define SOAI_INWARD(k, ...)");
+    for (int n = s->bodies - 1; n >= 0; --n) fprintf(f, step, s->order[n]);
+    fprintf(f, "\n");
+}
+/* GEN_<name>(k, statement): the statement about body number n of the order, i, with row b; with its chain, if asked for. */
+static void put_steps(FILE *f, const soai_view_double v, const sharing *s, const char *name, const char *order,
+                      int chains) {
     fprintf(f,
             "/* The bodies in the order of the outward sweep, each with the first that has the same step. */\n"
-            "static const unsigned short gen_order_%s[][2] = {",
-            type);
+            "static const unsigned short %s[][2] = {",
+            order);
     for (int n = 0; n < s->bodies; ++n) fprintf(f, "%s{%d, %d}", n ? ", " : "", s->order[n], s->like[s->order[n]]);
-    fprintf(f, "};\n#define GEN_STEP(k, ...) switch (gen_order_%s[n][1]) {", type);
+    fprintf(f, "};\n#define GEN_%s(k, ...) switch (%s[n][1]) {", name, order);
     for (int n = 0; n < s->bodies; ++n) {
-        const int i = s->order[n];
+        const int i = s->order[n], links = s->links[i];
         int others = 0;
         for (int m = n + 1; m < s->bodies; ++m) others += s->like[s->order[m]] == i;
         if (s->like[i] != i) continue;
         fprintf(f, " \\\n    case %d: {", i);
         if (others) {
-            fprintf(f, " const int i = gen_order_%s[n][0];", type);
-            put_row(f, v, s, i);
-            fprintf(f, " __VA_ARGS__;");
+            fprintf(f, " const int i = %s[n][0];", order);
+            for (int d = 0; d < links; ++d) put_row(f, v, s, i, d);
         } else {
-            fprintf(f, step, i);
+            fprintf(f, " enum { i = %d }; const body_table *b = (k)->body + i;", i);
         }
-        fprintf(f, " break; }");
+        if (chains) {
+            fprintf(f, " enum { links = %d, outermost = %d }; const body_table *const chain[] = {b", links,
+                    outermost(s, i));
+            for (int d = 1; d < links; ++d) fprintf(f, others ? ", &row%d" : ", b - %d", d);
+            fprintf(f, "};");
+        }
+        fprintf(f, " __VA_ARGS__; break; }");
     }
+    fprintf(f, " \\\n    default: __builtin_unreachable(); }\n");
+}
+static void put_sweeps(FILE *f, const soai_view_double v, const sharing *s, const char *order) {
+    if (s->by == EACH) put_each(f, s);
+    if (s->by == EACH || s->by == NONE) return;
+    put_steps(f, v, s, "STEP", order, 0);
     fprintf(f,
-            " \\\n    default: __builtin_unreachable(); }\n"
             "#define SOAI_OUTWARD(k, ...) for (int n = 0; n < %d; ++n) GEN_STEP(k, __VA_ARGS__)\n"
             "#define SOAI_INWARD(k, ...) for (int n = %d; n >= 0; --n) GEN_STEP(k, __VA_ARGS__)\n",
             s->bodies, s->bodies - 1);
@@ -548,9 +605,10 @@ static int leaves(const soai_view_double v) {
     return !v.nm && v.nv > 12 && v.nv <= 64 && soai_by_columns(v.nb, v.body);
 }
 /* gen_from: where number j of a matrix stands in the lanes, which hold what is on or below the diagonal; one past their end
- * is zero.  gen_stands: from which number on they do when body n + 1 is swept, -1 if no more than before. */
+ * is zero.  gen_branches: the last branch first; bodies, coordinates among which are its angles, and the number from which
+ * on the matrix stands when the branch is swept. */
 static void put_leaving(FILE *f, const soai_view_double v) {
-    const int n = v.nv, one_root = v.body[1].kind == SOAI_KIND_FREE && v.body[1].end == n; /* columns_in_M */
+    const int n = v.nv;
     fprintf(f, "enum { GEN_AHEAD = 16 };\nstatic const unsigned short gen_from[] = {");
     for (int i = 0; i < n * n; ++i) {
         const int r = i / n > i % n ? i / n : i % n, c = i / n + i % n - r;
@@ -560,10 +618,21 @@ static void put_leaving(FILE *f, const soai_view_double v) {
         while (b > a) b = v.body[b].parent;
         fprintf(f, "%d,", a == b ? n * r + c : n * n);
     }
-    fprintf(f, "};\nstatic const short gen_stands[] = {");
-    for (int i = 1; i <= v.nb; ++i)
-        fprintf(f, "%d,", !v.body[i].parent || (one_root && v.body[i].parent == 1) ? n * v.body[i].iv : -1);
-    fprintf(f, "};\n");
+    fprintf(f, "};\ntypedef struct gen_branch { int first, last, angle, angle_end, stands; } gen_branch;\n"
+               "static const gen_branch gen_branches[] = {");
+    for (int first = v.nb, last = v.nb; first; --first) {
+        const soai_body_double *b = v.body + first;
+        if (!branches(v, first)) continue;
+        int angle = 0, angle_end = 0;
+        for (int i = last; i >= first; --i) {
+            if (!turns(v.body[i].kind)) continue;
+            if (!angle_end) angle_end = v.body[i].iq + v.body[i].nv;
+            angle = v.body[i].iq;
+        }
+        fprintf(f, "{%d, %d, %d, %d, %d}, ", first, last, angle, angle_end, n * b->iv);
+        last = first - 1;
+    }
+    fprintf(f, "{0}};\n");
 }
 
 static void put_file(FILE *f, const soa_model *m, const soai_view_double level, sharing *s, const char *prefix) {
@@ -615,7 +684,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
             "SOAI_NUMBER SOAI_DOUBLE\n#define SOAI_KINDS 0x%x\n",
             kinds);
     share(level, 0, s);
-    put_sweeps(f, level, s, "double");
+    put_sweeps(f, level, s, "gen_order");
     put_kernels(f);
     fprintf(f, "\n/* ---- the model ---------------------------------------------------------------- */\n");
     put_tables(f, m, own, level);
@@ -627,9 +696,13 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
     each_name(f, 'f', put_rename);
     fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n#define SOAI_KINDS 0x%x\n", kinds);
     share(level, 1, s);
-    put_sweeps(f, level, s, "lanes");
+    put_sweeps(f, level, s, "gen_order_lanes");
     put_kernels(f);
-    if (leaves(level)) put_leaving(f, level);
+    if (leaves(level)) {
+        put_leaving(f, level);
+        if (s->by == BUILD || s->by == KIND) share_chains(level, s);
+        if (s->by == BUILD || s->by == KIND) put_steps(f, level, s, "CHAIN", "gen_order_chains", 1);
+    }
     fprintf(f, "#define GEN(name) gen_lanes_##name\n%s%s%s", loads, groups, leaving);
     put_api(f, batch_api, prefix);
 }
@@ -649,8 +722,9 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
     soai_body_double *body = malloc(B * sizeof *body);
     soai_dof_double *dof = malloc(((size_t)level.nv + 1) * sizeof *dof);
     soai_frame *frames = malloc(B * sizeof *frames);
-    sharing s = {.order = malloc(B * sizeof *s.order), .like = malloc(B * sizeof *s.like)};
-    FILE *f = body && dof && frames && s.order && s.like ? fopen(path, "w") : NULL;
+    sharing s = {.order = malloc(B * sizeof(int)), .like = malloc(B * sizeof(int)), .links = malloc(B * sizeof(int))};
+    const int memory = body && dof && frames && s.order && s.like && s.links;
+    FILE *f = memory ? fopen(path, "w") : NULL;
     if (f) {
         soai_level(&level, body, dof, frames);
         soai_regroup(level.nb, body);
@@ -658,8 +732,7 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
         level.body = body, level.dof = dof;
         put_file(f, model, level, &s, prefix);
     }
-    const int memory = body && dof && frames && s.order && s.like;
-    free(body), free(dof), free(frames), free(s.order), free(s.like);
+    free(body), free(dof), free(frames), free(s.order), free(s.like), free(s.links);
     if (!memory) return soai_report(report, SOA_E_MEMORY, -1, 0, "no memory");
     if (!f) return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(errno));
     const int bad = ferror(f);
