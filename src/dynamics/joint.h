@@ -147,6 +147,7 @@ SOAI_INLINE void angles(const view_table *k, kernel_work *w, const real *q) {
 #if SOAI_PACKED
     angles_row(w, q, 0, k->nq);
 #elif defined(SOAI_ANGLES) /* generated code: first coordinate and one past the last of each row of them */
+    (void)k;
     static const int row[][2] = {SOAI_ANGLES};
     for (size_t i = 0; i < sizeof row / sizeof row[0]; ++i) angles_row(w, q, row[i][0], row[i][1]);
 #else

@@ -605,9 +605,8 @@ static int leaves(const soai_view_double v) {
     return !v.nm && v.nv > 12 && v.nv <= 64 && soai_by_columns(v.nb, v.body);
 }
 /* gen_from: where number j of a matrix stands in the lanes, which hold what is on or below the diagonal; one past their end
- * is zero.  gen_branches: the last branch first; bodies, coordinates among which are its angles, and the number from which
- * on the matrix stands when the branch is swept. */
-static void put_leaving(FILE *f, const soai_view_double v) {
+ * is zero. */
+static void put_from(FILE *f, const soai_view_double v) {
     const int n = v.nv;
     fprintf(f, "enum { GEN_AHEAD = 16 };\nstatic const unsigned short gen_from[] = {");
     for (int i = 0; i < n * n; ++i) {
@@ -618,21 +617,32 @@ static void put_leaving(FILE *f, const soai_view_double v) {
         while (b > a) b = v.body[b].parent;
         fprintf(f, "%d,", a == b ? n * r + c : n * n);
     }
-    fprintf(f, "};\ntypedef struct gen_branch { int first, last, angle, angle_end, stands; } gen_branch;\n"
+    fprintf(f, "};\n");
+}
+/* gen_branches: the last branch first; its bodies, coordinates among which are its angles, and the number from which on the
+ * matrix stands when the branch is swept. */
+static void put_branches(FILE *f, const soai_view_double v) {
+    fprintf(f, "typedef struct gen_branch { int first, last, angle, angle_end, stands; } gen_branch;\n"
                "static const gen_branch gen_branches[] = {");
     for (int first = v.nb, last = v.nb; first; --first) {
-        const soai_body_double *b = v.body + first;
-        if (!branches(v, first)) continue;
         int angle = 0, angle_end = 0;
+        if (!branches(v, first)) continue;
         for (int i = last; i >= first; --i) {
             if (!turns(v.body[i].kind)) continue;
             if (!angle_end) angle_end = v.body[i].iq + v.body[i].nv;
             angle = v.body[i].iq;
         }
-        fprintf(f, "{%d, %d, %d, %d, %d}, ", first, last, angle, angle_end, n * b->iv);
+        fprintf(f, "{%d, %d, %d, %d, %d}, ", first, last, angle, angle_end, v.nv * v.body[first].iv);
         last = first - 1;
     }
     fprintf(f, "{0}};\n");
+}
+static void put_leaving(FILE *f, const soai_view_double v, sharing *s) {
+    put_from(f, v);
+    if (s->by == BUILD || s->by == KIND) share_chains(v, s);
+    if (s->by != BUILD && s->by != KIND) return;
+    put_branches(f, v);
+    put_steps(f, v, s, "CHAIN", "gen_order_chains", 1);
 }
 
 static void put_file(FILE *f, const soa_model *m, const soai_view_double level, sharing *s, const char *prefix) {
@@ -698,11 +708,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
     share(level, 1, s);
     put_sweeps(f, level, s, "gen_order_lanes");
     put_kernels(f);
-    if (leaves(level)) {
-        put_leaving(f, level);
-        if (s->by == BUILD || s->by == KIND) share_chains(level, s);
-        if (s->by == BUILD || s->by == KIND) put_steps(f, level, s, "CHAIN", "gen_order_chains", 1);
-    }
+    if (leaves(level)) put_leaving(f, level, s);
     fprintf(f, "#define GEN(name) gen_lanes_##name\n%s%s%s", loads, groups, leaving);
     put_api(f, batch_api, prefix);
 }
