@@ -352,49 +352,62 @@ SOAI_SWEEP int mass_r87(const view_table *k, kernel_work *w, const real *q, real
 SOAI_INLINE int columns_in_M(const view_table *k) {
     return SOAI_LANES > 1 && k->nv > MASS_SMALL && k->body[1].kind == SOAI_KIND_FREE && k->body[1].end == k->nv;
 }
-/* Column j of M, of a body beyond, at body i: m(i,j) = H x; then x = phi x, of the parent. */
-SOAI_INLINE void column_step(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind, int nd,
-                             int j, real x[6], real *M) {
-    const size_t n = (size_t)k->nv;
-    real t[6], *m = M + n * (size_t)j + (size_t)b->iv;
+/* A column x of M, of a body beyond, at body i: m = H x, entries of M; then x = phi x, of the parent. */
+SOAI_INLINE void column_step(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nd,
+                             const real *R, const real p[3], real x[6], real m[6]) {
+    real n[3], g[3];
     joint_project(k, w, b, kind, nd, x, m);
-    SOAI_UNROLL for (int c = 0; (SOAI_LANES == 1 || n <= MASS_SMALL) && c < nd; ++c)
-        M[n * (size_t)(b->iv + c) + (size_t)j] = m[c];
     if (!b->parent) return;
-    v6_zero(t);
-    step_force_in(w, b, i, kind, x, t);
-    v6_copy(t, x);
+    joint_force_in(kind, R, p, x, n, g);
+    SOAI_UNROLL for (int c = 0; c < 3; ++c) x[c] = n[c], x[3 + c] = g[c];
+}
+SOAI_INLINE void column_put(const view_table *k, const body_table *b, int nd, int j, const real m[6], real *M) {
+    const size_t n = (size_t)k->nv;
+    SOAI_UNROLL for (int c = 0; c < nd; ++c) {
+        M[n * (size_t)j + (size_t)(b->iv + c)] = m[c];
+        if (SOAI_LANES == 1 || n <= MASS_SMALL) M[n * (size_t)(b->iv + c) + (size_t)j] = m[c];
+    }
 }
 /* The same at the bodies further in of a chain, each the parent of the one before, x staying in registers. */
 SOAI_INLINE void column_chain(const view_table *k, const kernel_work *w, const body_table *const *chain, int links,
                               int i, int j, real x[6], real *M) {
     SOAI_UNROLL for (int s = 1; s < links; ++s) {
-#define SOAI_STEP_(kind, nd) column_step(k, w, chain[s], i - s, kind, nd, j, x, M)
+        real turn[2], p[3], m[6];
+#define SOAI_STEP_(kind, nd)                                                                 \
+    joint_origin(w, chain[s], i - s, kind, p);                                               \
+    column_step(k, w, chain[s], kind, nd, joint_R(w, chain[s], i - s, kind, turn), p, x, m); \
+    column_put(k, chain[s], nd, j, m, M)
         SOAI_BY_KIND(chain[s], SOAI_STEP_)
 #undef SOAI_STEP_
     }
 }
 /* Body i, chain[0]: the columns of bodies beyond the chain, if it is the chain's outermost, and its own go through all of
- * the chain; then its composite inertia to its parent.  The library has chains of one link, generated code longer ones. */
+ * the chain; then its composite inertia to its parent.  The library has chains of one link, generated code longer ones.
+ * What of a column stays as it was is not stored again: nothing is stored between. */
 SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_table *const *chain, int links,
                                 int outermost, int i, int in_M, real *M) {
     const body_table *b = chain[0];
     const size_t n = (size_t)k->nv, step = in_M ? n : 6;
     const int at = b->iv, end = outermost && (b->parent || !in_M) ? b->end : 0;
-    real *r = PASSED(w, b, i)->P, *X = in_M ? M : w->S;
+    real turn[2], p[3], x[6], m[6], *r = PASSED(w, b, i)->P, *X = in_M ? M : w->S;
     if (!b->child) rigid_set(b->M, r);
 #define SOAI_STEP_(kind, nd)                                                                                   \
+    const real *R = joint_R(w, b, i, kind, turn);                                                              \
+    joint_origin(w, b, i, kind, p);                                                                            \
     for (int j = at + nd; j < end; ++j) {                                                                      \
-        real x[6];                                                                                             \
-        v6_copy(X + step * (size_t)j, x);                                                                      \
-        column_step(k, w, b, i, kind, nd, j, x, M);                                                            \
+        real *X_j = X + step * (size_t)j;                                                                      \
+        v6_copy(X_j, x);                                                                                       \
+        column_step(k, w, b, kind, nd, R, p, x, m);                                                            \
+        if (links == 1) v6_copy(x, X_j);                                                                       \
+        column_put(k, b, nd, j, m, M);                                                                         \
+        if (links == 1) continue;                                                                              \
         column_chain(k, w, chain, links, i, j, x, M);                                                          \
-        v6_copy(x, X + step * (size_t)j);                                                                      \
+        v6_copy(x, X_j);                                                                                       \
     }                                                                                                          \
     for (int c = 0; c < nd; ++c) { /* its own: x(i) = r(i) H*(i) */                                            \
-        real x[6];                                                                                             \
         composite_column(k, w, b, kind, c, r, x);                                                              \
-        column_step(k, w, b, i, kind, nd, at + c, x, M);                                                       \
+        column_step(k, w, b, kind, nd, R, p, x, m);                                                            \
+        column_put(k, b, nd, at + c, m, M);                                                                    \
         if (!IS_LEVEL(kind)) M[(n + 1) * (size_t)(at + c)] += nd == 1 ? b->armature : k->dof[at + c].armature; \
         if (!b->parent) continue;                                                                              \
         if (!IS_LEVEL(kind) && b->rotor) {                                                                     \

@@ -195,8 +195,13 @@ SOAI_INLINE void rot_about(const kernel_work *w, const body_table *b, const kons
     R[6] = t * (u[0] * u[2]) - s * u[1], R[7] = t * (u[1] * u[2]) + s * u[0], R[8] = c + t * (u[2] * u[2]);
 }
 
-/* Cosine and sine of a level joint, with its sense.  Lanes keep no other R of it: a copy would fill the nearest cache. */
-#define R_FROM_ANGLES(kind) (SOAI_LANES > 1 && IS_LEVEL(kind))
+/* Cosine and sine of a level joint, with its sense.  Lanes keep no other R of it, a copy would fill the nearest cache; nor
+ * does generated code in which bodies share steps. */
+#if SOAI_LANES > 1 || defined(GEN_STEP)
+#define R_FROM_ANGLES(kind) IS_LEVEL(kind)
+#else
+#define R_FROM_ANGLES(kind) 0
+#endif
 SOAI_INLINE void level_turn(const kernel_work *w, const body_table *b, int kind, real turn[2]) {
     joint_sincos(w, b, 0, turn + 1, turn);
     turn[1] = joint_rate(b, kind, turn[1]);

@@ -61,16 +61,18 @@ SOAI_INLINE void step_motion_out(const kernel_work *w, const body_table *b, int 
     joint_rot_back(kind, R, X, out);
     joint_rot_back(kind, R, v, out + 3);
 }
+/* [n; g] = phi f, R and p of the joint being at hand */
+SOAI_INLINE void joint_force_in(int kind, const real *R, const real p[3], const real f[6], real n[3], real g[3]) {
+    joint_rot(kind, R, f, n);
+    joint_rot(kind, R, f + 3, g);
+    if (!IS_PIVOT(kind)) v3_cross_add(p, g, n);
+}
 SOAI_INLINE void step_force_in(const kernel_work *w, const body_table *b, int i, int kind, const real f[6],
                                real out[6]) {
     real turn[2], p[3], n[3], g[3];
     const real *R = joint_R(w, b, i, kind, turn);
-    joint_rot(kind, R, f, n);
-    joint_rot(kind, R, f + 3, g);
-    if (!IS_PIVOT(kind)) {
-        joint_origin(w, b, i, kind, p);
-        v3_cross_add(p, g, n);
-    }
+    joint_origin(w, b, i, kind, p);
+    joint_force_in(kind, R, p, f, n, g);
     out[0] += n[0], out[1] += n[1], out[2] += n[2];
     out[3] += g[0], out[4] += g[1], out[5] += g[2];
 }
