@@ -159,12 +159,16 @@ void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_doub
     for (int i = 1; i <= v->nb; ++i) body[i].levers = 0;
     for (int i = 1; i <= v->nb; ++i)
         if (body[i].kind < SOAI_KIND_PIVOT_X) body[body[i].parent].levers = 1;
-    /* Branch by branch, a place on the path is free again when the sweep leaves the branch.  The projection on mimic
-     * joints reads what every body has left. */
+    /* Branch by branch, a place on the path is free again when the sweep leaves the branch; but each root keeps its own, for
+     * what it has left inward is read outward (step_smooth).  The projection on mimic joints reads that of every body. */
     const int shared = !v->nm && soai_branch_by_branch(v->nb, body);
+    int roots = 0;
+    for (int i = 1; shared && i <= v->nb; ++i)
+        if (!body[i].parent) body[i].path = ++roots, body[i].path_in = 0;
     for (int i = 1; shared && i <= v->nb; ++i) {
         soai_body_double *b = body + i;
-        b->path_in = body[b->parent].path, b->path = b->path_in + 1;
+        if (!b->parent) continue;
+        b->path_in = body[b->parent].path, b->path = (body[b->parent].parent ? b->path_in : roots) + 1;
     }
     for (int i = 1; i <= v->nb; ++i) soai_inertia_packs(body[i].M, body[i].P);
 }
