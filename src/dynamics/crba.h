@@ -4,9 +4,10 @@
  *           axes of its root body, so an entry M(i,j) is one 6-vector product.  O(n d), 6 multiplications an entry.
  *           FO00 (9), (10).
  * mass_r87  R87 (32) as printed: r(i) composite, x(i) = r H*, x(k) = phi x(k-1), m(k,i) = H x(k).
- * mass_columns  (lanes) the same with its loops exchanged: at body k the columns of all bodies beyond it take one step.
- *           O(n d), 8 to 14 multiplications an entry of level joints and nothing to prepare: less work than crba where
- *           bodies have few ancestors.  Bodies must be numbered branch by branch.
+ * mass_columns  (lanes, generated code) the same with its loops exchanged: at body k the columns of all bodies beyond it take
+ *           one step, or, in batches of generated code, all steps of a chain without branches.  O(n d), 8 to 14
+ *           multiplications an entry of level joints and nothing to prepare: less work than crba where bodies have few
+ *           ancestors.  Bodies must be numbered branch by branch.
  * All write M (nv x nv, tree coordinates); in lanes only what is not zero for all q, the caller having cleared M once, and
  * of large matrices only what is on or below the diagonal: lanes_unpack_symmetric takes the rest from below.        */
 #ifndef SOAI_CRBA_H
