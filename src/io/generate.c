@@ -374,9 +374,17 @@ static const char batch_api[] =
     "    GEN_GROUPS(GEN(id_group)(states, q + s * GEN_NQ, v + s * GEN_NV, a + s * GEN_NV, tau + s * GEN_NV))\n"
     "}\n"
     "int PREFIX_mass_batch(long n, const double *q, double *M) {\n"
+    "#if GEN_TV > 128 /* too large for lanes, and for the stack */\n"
+    "    for (long s = 0; s < n; ++s) {\n"
+    "        const int bad = PREFIX_mass(q + s * GEN_NQ, M + s * GEN_NV * GEN_NV);\n"
+    "        if (bad) return bad;\n"
+    "    }\n"
+    "    return 0;\n"
+    "#else\n"
     "    real tree[GEN_TV * GEN_TV + 1];\n"
     "    for (int j = GEN_LEAVES ? GEN_TV * GEN_TV : 0; j <= GEN_TV * GEN_TV; ++j) tree[j] = REAL(0);\n"
     "    GEN_GROUPS(GEN(mass_group)(states, q + s * GEN_NQ, tree, M + s * GEN_NV * GEN_NV))\n"
+    "#endif\n"
     "}\n";
 
 /* `text` with PREFIX replaced. */
