@@ -13,7 +13,9 @@
 SOAI_SWEEP void minv_filter(const view_table *k, kernel_work *w, const real *x) {
     for (int i = k->nb; i >= 1; --i) {
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n) step_filter(k, w, b, i, kind, n, INNOVATE, 0, x)
+#define SOAI_STEP_(kind, n)                                    \
+    LEVEL_STEP(kind, level_innovate(w, b, i, kind, x); break); \
+    step_filter(k, w, b, i, kind, n, INNOVATE, 0, x)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
@@ -22,7 +24,9 @@ SOAI_SWEEP void minv_smooth(const view_table *k, kernel_work *w, real *y) {
     v6_zero(w->b[0].A);
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n) step_smooth(k, w, b, i, kind, n, 0, 0, y)
+#define SOAI_STEP_(kind, n)                                           \
+    LEVEL_STEP(kind, level_smooth(k, w, b, i, kind, 0, 0, y); break); \
+    step_smooth(k, w, b, i, kind, n, 0, 0, y)
         SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
@@ -100,9 +104,12 @@ SOAI_SWEEP void mimic_project(const view_table *k, kernel_work *w, real *vdot) {
 SOAI_INLINE void aba_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q,
                              const real *v) {
     real V[6];
-#define SOAI_STEP_(kind, n)              \
-    joint_position(k, w, b, i, kind, q); \
-    step_velocity(k, w, b, i, kind, n, v, V)
+#define SOAI_STEP_(kind, n)                                                 \
+    joint_position(k, w, b, i, kind, q);                                    \
+    if (BY_VECTORS)                                                         \
+        step_turning(k, w, b, i, kind, n, w->b[b->parent].V, v, w->b[i].V); \
+    else                                                                    \
+        step_velocity(k, w, b, i, kind, n, v, V)
     SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
 }
@@ -110,22 +117,22 @@ SOAI_INLINE int aba_inward(const view_table *k, kernel_work *w, const body_table
                            const real *tau, const real *fext) {
     body_work *own = PASSED(w, b, i), *in = PASSED_IN(w, b);
     real z[6];
-    step_bias_force(b, w->b[i].V, fext ? fext + 6 * (i - 1) : 0, z); /* z starts as b(k), P as M(k): hinge_shift */
-    if (b->child) {
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) z[j] += own->f[j];
-    } else {
-        abi_set(b->M, own->P);
-    }
-    v6_copy(z, own->f);
-    if (b->parent && b->starts) v6_zero(in->f);
-    step_rotor_gyro(k, b, v, w->b[b->parent].V, in->f);
-#define SOAI_STEP_(kind, n) return step_filter(k, w, b, i, kind, n, ARTICULATE | INNOVATE | BIAS, v, tau)
+#define SOAI_STEP_(kind, n)                                                              \
+    LEVEL_STEP(kind, return level_filter(k, w, b, i, kind, v, tau, fext));               \
+    if (!b->child) abi_set(b->M, own->P); /* z starts as b(k), P as M(k): hinge_shift */ \
+    step_gather_force(w, b, i, fext, z);                                                 \
+    v6_copy(z, own->f);                                                                  \
+    if (b->parent && b->starts) v6_zero(in->f);                                          \
+    step_rotor_gyro(k, b, v, w->b[b->parent].V, in->f);                                  \
+    return step_filter(k, w, b, i, kind, n, ARTICULATE | INNOVATE | BIAS, v, tau)
     SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
 }
 SOAI_INLINE void aba_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, const real *v,
                             real *vdot) {
-#define SOAI_STEP_(kind, n) step_smooth(k, w, b, i, kind, n, BIAS, v, vdot)
+#define SOAI_STEP_(kind, n)                                                 \
+    LEVEL_STEP(kind, level_smooth(k, w, b, i, kind, BIAS, v, vdot); break); \
+    step_smooth(k, w, b, i, kind, n, BIAS, v, vdot)
     SOAI_BY_KIND(b, SOAI_STEP_);
 #undef SOAI_STEP_
 }
@@ -139,10 +146,10 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
     }
     angles(k, w, q);
     v6_zero(w->b[0].V);
-    SOAI_OUTWARD(k, aba_outward(k, w, b, i, q, v))
+    SOAI_ACROSS(k, aba_outward(k, w, b, i, q, v))
     SOAI_INWARD(k, if (!aba_inward(k, w, b, i, v, tau, fext)) return i) /* filter */
     step_base(k, w->b[0].A);
-    SOAI_OUTWARD(k, aba_smooth(k, w, b, i, v, vdot)) /* smoother */
+    SOAI_ACROSS(k, aba_smooth(k, w, b, i, v, vdot)) /* smoother */
     if (k->nm) {
         const int bad = mimic_prepare(k, w);
         if (bad) return k->nb;

@@ -11,44 +11,6 @@
 #define SOAI_RNEA_H
 #include "steps.h"
 
-/* What the joint adds to wdot and to the origin's acceleration:  alpha += H_w a + w x w_J + (rate of H_w) v,
- * acc += H_v a + (2 w - w_J) x v_J + (rate of H_v) v,  w_J, v_J = H* v. */
-SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work *w, const body_table *b, int kind,
-                                         int nv, const real omega[3], const real *v, const real *a, real A[6]) {
-    real t[3];
-    switch (kind) {
-    CASE_ON_AXIS : {
-        const int ax = AXIS_OF(kind);
-        const real rate = joint_rate(b, kind, v[0]);
-        A[ax] += joint_rate(b, kind, a[0]), A[NEXT(ax)] += omega[LAST(ax)] * rate,
-            A[LAST(ax)] -= omega[NEXT(ax)] * rate;
-        break;
-    }
-    case SOAI_KIND_REVOLUTE:
-        v3_cross_k(omega, b->axis, t);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) A[j] += t[j] * v[0] + b->axis[j] * a[0];
-        break;
-    case SOAI_KIND_PRISMATIC:
-        v3_cross_k(omega, b->axis, t);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) A[3 + j] += t[j] * (v[0] + v[0]) + b->axis[j] * a[0];
-        break;
-    case SOAI_KIND_SPHERICAL:
-        v3_cross_add(omega, v, A);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) A[j] += a[j];
-        break;
-    default: {
-        real vJ[6], turn[3];
-        v6_zero(vJ);
-        joint_add(k, w, b, kind, nv, v, vJ);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) turn[j] = omega[j] + omega[j] - vJ[j];
-        v3_cross_add(omega, vJ, A);
-        v3_cross_add(turn, vJ + 3, A + 3);
-        joint_add(k, w, b, kind, nv, a, A);
-        if (kind == SOAI_KIND_GENERAL) joint_ring(k, w, b, v, v, A);
-    }
-    }
-}
-
 /* w and A = [wdot; acceleration of the origin] of body i from its parent's.  RK88-I (2.2) to (2.5). */
 SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                                     const real *v_tree, const real *a_tree, real omega[3], real A[6]) {
@@ -58,8 +20,7 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
     const real *R = joint_R(w, b, i, kind, turn);
     if (b->parent) {
         const real *U = in->P;
-        real p[3], at[3], wJ[6];
-        joint_rot_back(kind, R, in->V, omega);
+        real p[3], at[3];
         joint_rot_back(kind, R, in->A, A);
         SOAI_UNROLL for (int j = 0; j < 3; ++j) at[j] = in->A[3 + j];
         if (!IS_PIVOT(kind)) {
@@ -68,16 +29,11 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
                 U[3 * j] * p[0] + U[3 * j + 1] * p[1] + U[3 * j + 2] * p[2];
         }
         joint_rot_back(kind, R, at, A + 3);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) wJ[j] = omega[j], wJ[3 + j] = REAL(0);
-        joint_add(k, w, b, kind, nv, v_tree + b->iv, wJ);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) omega[j] = wJ[j];
     } else {
-        real wJ[6];
-        v6_zero(wJ);
-        joint_add(k, w, b, kind, nv, v_tree + b->iv, wJ);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) omega[j] = wJ[j], A[j] = REAL(0);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) A[j] = REAL(0);
         joint_rot_back(kind, R, in->A + 3, A + 3);
     }
+    step_turning(k, w, b, i, kind, nv, in->V, v_tree, omega);
     step_joint_acceleration(k, w, b, kind, nv, omega, v_tree + b->iv, a_tree + b->iv, A);
     SOAI_UNROLL for (int j = 0; j < 3; ++j) own->V[j] = omega[j];
     v6_copy(A, own->A);

@@ -8,11 +8,8 @@
 
 /* A += c, knowing which entries of c are zero */
 SOAI_INLINE void add_bias(int kind, const real c[6], real A[6]) {
-    if (ON_AXIS(kind)) {
-        const int n = NEXT(AXIS_OF(kind)), l = LAST(AXIS_OF(kind));
-        A[n] += c[n], A[l] += c[l], A[3 + n] += c[3 + n], A[3 + l] += c[3 + l];
-    } else {
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) A[j] += c[j];
+    SOAI_UNROLL for (int j = 0; j < 6; ++j) {
+        if (!ON_AXIS(kind) || j % 3 != AXIS_OF(kind) || (SOAI_LANES > 1 && j >= 3)) A[j] += c[j];
     }
 }
 
@@ -89,6 +86,65 @@ SOAI_INLINE void step_velocity(const view_table *k, kernel_work *w, const body_t
     v6_copy(V, w->b[i].V);
 }
 
+/* The vector form of RK88-I (2.1) to (2.13), in which A = [wdot; acceleration of the origin] and no linear velocity is asked
+ * for.  rnea has it, and aba in lanes, where nobody reads V and A afterwards.
+ * w(i) = R'w(parent) + H_w v.  RK88-I (2.2). */
+#define BY_VECTORS (SOAI_LANES > 1)
+SOAI_INLINE void step_turning(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind, int nv,
+                              const real in[3], const real *v_tree, real omega[3]) {
+    real turn[2], V[6];
+    v6_zero(V);
+    if (b->parent) joint_rot_back(kind, joint_R(w, b, i, kind, turn), in, V);
+    joint_add(k, w, b, kind, nv, v_tree + b->iv, V);
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) omega[j] = V[j];
+}
+/* What the joint adds to wdot and to the origin's acceleration:  alpha += H_w a + w x w_J + (rate of H_w) v,
+ * acc += H_v a + (2 w - w_J) x v_J + (rate of H_v) v,  w_J, v_J = H* v. */
+SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work *w, const body_table *b, int kind,
+                                         int nv, const real omega[3], const real *v, const real *a, real A[6]) {
+    real t[3];
+    switch (kind) {
+    CASE_ON_AXIS : {
+        const int ax = AXIS_OF(kind);
+        const real rate = joint_rate(b, kind, v[0]);
+        A[ax] += joint_rate(b, kind, a[0]), A[NEXT(ax)] += omega[LAST(ax)] * rate,
+            A[LAST(ax)] -= omega[NEXT(ax)] * rate;
+        break;
+    }
+    case SOAI_KIND_REVOLUTE:
+        v3_cross_k(omega, b->axis, t);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) A[j] += t[j] * v[0] + b->axis[j] * a[0];
+        break;
+    case SOAI_KIND_PRISMATIC:
+        v3_cross_k(omega, b->axis, t);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) A[3 + j] += t[j] * (v[0] + v[0]) + b->axis[j] * a[0];
+        break;
+    case SOAI_KIND_SPHERICAL:
+        v3_cross_add(omega, v, A);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) A[j] += a[j];
+        break;
+    default: {
+        real vJ[6], turn[3];
+        v6_zero(vJ);
+        joint_add(k, w, b, kind, nv, v, vJ);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) turn[j] = omega[j] + omega[j] - vJ[j];
+        v3_cross_add(omega, vJ, A);
+        v3_cross_add(turn, vJ + 3, A + 3);
+        joint_add(k, w, b, kind, nv, a, A);
+        if (kind == SOAI_KIND_GENERAL) joint_ring(k, w, b, v, v, A);
+    }
+    }
+}
+
+/* w x (w x p), w the parent's, parent axes: what turning adds to the acceleration of the body's origin.  RK88-I (2.4) */
+SOAI_INLINE void step_lever(const kernel_work *w, const body_table *b, int i, int kind, real out[3]) {
+    const real *omega = w->b[b->parent].V;
+    real p[3], t[3];
+    joint_origin(w, b, i, kind, p);
+    v3_cross(omega, p, t);
+    v3_cross(omega, t, out);
+}
+
 /* A(i) = phi* A(parent) + H* vdot + c(i).  R87 (13), (14), RK88-I (2.26), FO00 (4).  c also goes out. */
 SOAI_INLINE void step_acceleration(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                                    const real V[6], const real *v_tree, const real *a_tree, real A[6], real c[6]) {
@@ -99,13 +155,48 @@ SOAI_INLINE void step_acceleration(const view_table *k, kernel_work *w, const bo
     v6_copy(A, w->b[i].A);
 }
 
-/* b(i) = V x* M V, less the external wrench.  R87 (7), RK88-I (2.23) spatial form, FO00 (7). */
+/* c(i) of A(i) = phi* A(parent) + H* vdot + c(i) in the sweep's own form. */
+SOAI_INLINE void step_form_bias(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind, int nv,
+                                const real *v_tree, real c[6]) {
+    if (!BY_VECTORS) {
+        step_bias(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, c);
+        return;
+    }
+    real turn[2], t[3], rest[6];
+    v6_zero(c), v6_zero(rest);
+    step_joint_acceleration(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, rest, c);
+    if (!b->parent) return;
+    step_lever(w, b, i, kind, t);
+    joint_rot_back(kind, joint_R(w, b, i, kind, turn), t, t);
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) c[3 + j] += t[j];
+}
+
+/* b(i) = V x* M V, less the external wrench.  R87 (7), RK88-I (2.23) spatial form, FO00 (7); in vectors [w x I w;
+ * w x (w x h)]. */
 SOAI_INLINE void step_bias_force(const body_table *b, const real V[6], const real *fext, real out[6]) {
     real h[6];
-    rigid_mul_k(b->M, V, h);
-    cross_force(V, h, out);
+    if (BY_VECTORS) {
+        const konst *I = b->M + 4;
+        h[0] = I[XX] * V[0] + I[XY] * V[1] + I[XZ] * V[2];
+        h[1] = I[XY] * V[0] + I[YY] * V[1] + I[YZ] * V[2];
+        h[2] = I[XZ] * V[0] + I[YZ] * V[1] + I[ZZ] * V[2];
+        v3_cross_k(V, b->M + 1, h + 3);
+        v3_cross(V, h, out);
+        v3_cross(V, h + 3, out + 3);
+    } else {
+        rigid_mul_k(b->M, V, h);
+        cross_force(V, h, out);
+    }
     if (fext) {
         SOAI_UNROLL for (int j = 0; j < 6; ++j) out[j] -= fext[j];
+    }
+}
+
+/* z(i) as the inward step finds it: b(i) and what the children brought. */
+SOAI_INLINE void step_gather_force(const kernel_work *w, const body_table *b, int i, const real *fext, real z[6]) {
+    step_bias_force(b, w->b[i].V, fext ? fext + 6 * (i - 1) : 0, z);
+    if (b->child) {
+        SOAI_UNROLL for (int j = 0; j < 6; ++j) z[j] += PASSED(w, b, i)->f[j];
     }
 }
 
@@ -297,9 +388,10 @@ SOAI_INLINE void hinge_bias(int kind, const real *P, const real c[6], real z[6])
     }
     const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax);
     SOAI_UNROLL for (int r = 0; r < 6; ++r) {
-        if (r != ax)
-            z[r] += abi_entry(P, r, n) * c[n] + abi_entry(P, r, l) * c[l] +
-                    (abi_entry(P, r, 3 + n) * c[3 + n] + abi_entry(P, r, 3 + l) * c[3 + l]);
+        if (r == ax) continue;
+        z[r] += abi_entry(P, r, n) * c[n] + abi_entry(P, r, l) * c[l] +
+                (abi_entry(P, r, 3 + n) * c[3 + n] + abi_entry(P, r, 3 + l) * c[3 + l]);
+        if (BY_VECTORS) z[r] += abi_entry(P, r, 3 + ax) * c[3 + ax];
     }
 }
 /* P(parent) += phi P+ phi*, R87 (37).  The last child of a body, which comes first inward, finds no sum yet and starts
@@ -397,7 +489,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
         joint_project(k, w, b, kind, nv, z, x);
         SOAI_UNROLL for (int j = 0; j < nv; ++j) x[j] = tau[b->iv + j] - x[j];
         if (mode & BIAS) {
-            step_bias(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, c);
+            step_form_bias(k, w, b, i, kind, nv, v_tree, c);
             if (b->rotor) { /* the rotor does not feel the joint's own c */
                 real couple[3];
                 step_rotor_couple(k, w, b, i, couple);
@@ -418,6 +510,125 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
     if ((mode & ARTICULATE) && b->parent) hinge_shift(k, w, b, i, kind, after);
     return 1;
 }
+
+/* Level joints in lanes, where nobody reads what a step leaves but the steps below: `step` for those, nothing for others. */
+#if SOAI_LANES > 1
+#define LEVEL_STEP(kind, step) \
+    if (IS_LEVEL(kind)) {      \
+        step;                  \
+    }
+/* A of body i, and of its parent, in aba: it takes the place of G, which the body's own step has read by then; but the
+ * projection on mimic joints asks for G again. */
+#define A_OF(k, w, b, i) ((k)->nm ? (w)->b[i].A : (w)->U + 6 * (b)->iv)
+#define A_IN(k, w, b) ((k)->nm || !(b)->parent ? (w)->b[(b)->parent].A : (w)->U + 6 * (k)->body[(b)->parent].iv)
+/* The inward step, ARTICULATE | INNOVATE | BIAS, block by block of P, so that few numbers are under way at a time: each has
+ * a register where there are 32.  G stands in U, with D^-1 in the place of
+ * its entry along the axis, which would be 1; D^-1 eps in e. */
+SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_table *b, int i, int kind,
+                             const real *v_tree, const real *tau, const real *fext) {
+    const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax), nl = SYM(n, l);
+    body_work *in = PASSED_IN(w, b);
+    real *G = w->U + 6 * b->iv, g[6], turn[2], sq[5], tip[ABI_SIZE];
+    const real *P = PASSED(w, b, i)->P;
+    if (!b->child) abi_set(b->M, tip), P = tip;
+    const real *V = w->b[i].V, d = P[ABI_A(ax)]; /* D = H P H*                 R87 (38) */
+    const real size = P[ABI_A(XX)] + P[ABI_A(YY)] + P[ABI_A(ZZ)];
+    if (__builtin_expect(!real_all_above(d, size * REAL(SOAI_HINGE_TOLERANCE)), 0)) return 0;
+    const real dinv = REAL(1) / d, torque = joint_rate(b, kind, tau[b->iv]), *R = joint_R(w, b, i, kind, turn);
+    const real rate = joint_rate(b, kind, v_tree[b->iv]), cn = V[l] * rate, cl = -(V[n] * rate); /* c = w x w_J */
+    real z[6];
+    step_gather_force(w, b, i, fext, z);
+    turn_squares(R, sq);
+    const real e = torque - z[ax];
+    SOAI_UNROLL for (int j = 0; j < 6; ++j) {
+        if (j != ax) G[j] = g[j] = abi_entry(P, j, ax) * dinv;
+    }
+    if (k->nm) G[ax] = dinv;
+    w->e[b->iv] = e * dinv;
+    if (!b->parent) return 1;
+    z[ax] = torque;
+    SOAI_UNROLL for (int j = 0; j < 6; ++j) {
+        if (j != ax) z[j] += g[j] * e;
+    }
+    real A[6], B[9], C[6], Q[6];
+    SOAI_UNROLL for (int r = 0; r < 3; ++r) {
+        SOAI_UNROLL for (int c = r; c < 3; ++c) Q[SYM(r, c)] = P[ABI_C(SYM(r, c))] - P[ABI_B(ax, r)] * g[3 + c];
+    }
+    turn_sym(ax, R, sq, Q, C);
+    real Bn[3], Bl[3];
+    SOAI_UNROLL for (int c = 0; c < 3; ++c) {
+        Bn[c] = P[ABI_B(n, c)] - P[ABI_A(SYM(ax, n))] * g[3 + c],
+        Bl[c] = P[ABI_B(l, c)] - P[ABI_A(SYM(ax, l))] * g[3 + c];
+        z[3 + c] += Bn[c] * cn + Bl[c] * cl;
+    }
+    turn_rows(ax, R, sq, Bn, Bl, B);
+    Q[n] = P[ABI_A(n)] - P[ABI_A(SYM(ax, n))] * g[n], Q[l] = P[ABI_A(l)] - P[ABI_A(SYM(ax, l))] * g[l];
+    Q[nl] = P[ABI_A(nl)] - P[ABI_A(SYM(ax, n))] * g[l];
+    z[n] += Q[n] * cn + Q[nl] * cl, z[l] += Q[nl] * cn + Q[l] * cl;
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) A[SYM(ax, j)] = REAL(0);
+    turn_across(ax, sq, Q, A);
+    real p[3], f[3], t[3], a[3], M[ABI_SIZE];
+    joint_origin(w, b, i, kind, p);
+    joint_rot(kind, R, z, t);
+    joint_rot(kind, R, z + 3, f);
+    if (!IS_PIVOT(kind)) { /* c of the lever, in the parent's axes; then to its origin */
+        step_lever(w, b, i, kind, a);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) {
+            f[j] += C[SYM(j, 0)] * a[0] + C[SYM(j, 1)] * a[1] + C[SYM(j, 2)] * a[2];
+            if (j != ax) t[j] += B[3 * j] * a[0] + B[3 * j + 1] * a[1] + B[3 * j + 2] * a[2];
+        }
+        v3_cross_add(p, f, t);
+    }
+    if (b->starts) v6_zero(in->f);
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) in->f[j] += t[j], in->f[3 + j] += f[j];
+    if (b->starts & SOAI_STARTS_BEFORE) abi_set(k->body[b->parent].M, in->P);
+    if (b->starts & SOAI_STARTS_WITH) abi_set(k->body[b->parent].M, M);
+    abi_translate_add(A, B, C, IS_PIVOT(kind) ? 0 : p, b->starts & SOAI_STARTS_WITH ? M : in->P, in->P);
+    return 1;
+}
+/* INNOVATE alone, for M^-1 x. */
+SOAI_INLINE void level_innovate(kernel_work *w, const body_table *b, int i, int kind, const real *tau) {
+    const int ax = AXIS_OF(kind);
+    const real *G = w->U + 6 * b->iv, torque = joint_rate(b, kind, tau[b->iv]);
+    real z[6];
+    v6_copy(PASSED(w, b, i)->f, z);
+    const real e = torque - z[ax];
+    w->e[b->iv] = e * G[ax];
+    if (!b->parent) return;
+    SOAI_UNROLL for (int j = 0; j < 6; ++j) z[j] = j == ax ? torque : z[j] + G[j] * e;
+    step_force_in(w, b, i, kind, z, PASSED_IN(w, b)->f);
+}
+/* The outward step, as step_smooth: A along the axis = D^-1 eps - G'a'.  Bodies of a limb wait for one another here, so
+ * what comes from the parent enters late and sums are short. */
+SOAI_INLINE void level_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int mode,
+                              const real *v_tree, real *vdot) {
+    const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax);
+    const real *G = w->U + 6 * b->iv, *in = A_IN(k, w, b), *V = w->b[i].V;
+    real turn[2], a[3] = {in[3], in[4], in[5]}, A[6], c[2] = {REAL(0), REAL(0)};
+    const real *R = joint_R(w, b, i, kind, turn);
+    if (!IS_PIVOT(kind)) {
+        real p[3], t[3] = {REAL(0), REAL(0), REAL(0)};
+        joint_origin(w, b, i, kind, p);
+        if (mode & BIAS) step_lever(w, b, i, kind, t);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) a[j] =
+            (a[j] + in[NEXT(j)] * p[LAST(j)]) + (t[j] - in[LAST(j)] * p[NEXT(j)]);
+    }
+    if (mode & BIAS) {
+        const real rate = joint_rate(b, kind, v_tree[b->iv]);
+        c[0] = V[l] * rate, c[1] = V[n] * rate;
+    }
+    A[n] = R[0] * in[n] + (R[1] * in[l] + c[0]), A[l] = R[0] * in[l] - (R[1] * in[n] + c[1]);
+    joint_rot_back(kind, R, a, A + 3);
+    A[ax] = (w->e[b->iv] - G[3 + ax] * A[3 + ax] - G[n] * A[n]) -
+            ((G[l] * A[l] + G[3 + n] * A[3 + n]) + G[3 + l] * A[3 + l]);
+    vdot[b->iv] = joint_rate(b, kind, A[ax] - in[ax]);
+    v6_copy(A, A_OF(k, w, b, i));
+}
+#else
+#define LEVEL_STEP(kind, step)
+#define A_OF(k, w, b, i) PASSED(w, b, i)->A
+#define A_IN(k, w, b) PASSED_IN(w, b)->A
+#endif
 
 /* x = D^-1 x for the joint of b. */
 SOAI_INLINE void step_hinge_solve(const kernel_work *w, const body_table *b, int nv, real *x) {
@@ -451,12 +662,12 @@ SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_tab
     const real *U = w->U + 6 * b->iv, *e = w->e + b->iv;
     real A[6], x[6];
     if (b->parent || (mode & BIAS))
-        step_motion_out(w, b, i, kind, PASSED_IN(w, b)->A, A);
+        step_motion_out(w, b, i, kind, A_IN(k, w, b), A);
     else
         v6_zero(A);
     if (mode & BIAS) {
         real c[6];
-        step_bias(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, c);
+        step_form_bias(k, w, b, i, kind, nv, v_tree, c);
         add_bias(kind, c, A);
     }
     if (BY_BLOCKS(b, nv)) { /* U is P */
@@ -467,7 +678,7 @@ SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_tab
     }
     step_hinge_solve(w, b, nv, x);
     joint_add(k, w, b, kind, nv, x, A);
-    v6_copy(A, PASSED(w, b, i)->A);
+    v6_copy(A, A_OF(k, w, b, i));
     SOAI_UNROLL for (int j = 0; j < nv; ++j) vdot[b->iv + j] = x[j];
 }
 

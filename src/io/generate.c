@@ -344,7 +344,7 @@ static const char leaving[] =
     "        angles_row(w, tq, branch->angle, branch->angle_end);\n"
     "        columns_outward(k, w, branch->first, branch->last, tq);\n"
     "        for (int n = branch->last - 1; n >= branch->first - 1; --n)\n"
-    "            GEN_CHAIN(k, columns_inward(k, w, chain, links, outermost, i, in_M, tree))\n"
+    "            GEN_CHAIN(k, gen_order_chains, columns_inward(k, w, chain, links, outermost, i, in_M, tree))\n"
     "        if (whole) next = GEN(leave)(tree, next, branch->stands, M);\n"
     "    }\n"
     "#else\n"
@@ -425,9 +425,10 @@ enum { EACH, BUILD, KIND, NONE };
 static const int most_of[NONE] = {[EACH] = 10, [BUILD] = 16, [KIND] = 16};
 typedef struct sharing {
     int by, bodies;
-    int *order; /* of the bodies in the outward sweep */
-    int *like;  /* of body i: the first in that order with the same step */
-    int *links; /* of the chain that body i goes through at one step, see share_chains; 1 elsewhere */
+    int *order;  /* of the bodies in the outward sweep */
+    int *across; /* of the same by depth, limbs side by side */
+    int *like;   /* of body i: the first in that order with the same step */
+    int *links;  /* of the chain that body i goes through at one step, see share_chains; 1 elsewhere */
 } sharing;
 
 /* The steps of several children of one body must be alike but for who starts its sums. */
@@ -465,18 +466,19 @@ static int share_by(const soai_view_double v, int by, sharing *s) {
     return copies;
 }
 /* One state is swept by depth, so that neighbours seldom wait for one another; lanes, whose work fills the nearest cache,
- * branch by branch as the bodies are numbered (soai_level). */
+ * branch by branch as the bodies are numbered (soai_level), but where nothing stands by place on the path (ACROSS). */
 static void share(const soai_view_double v, int lanes, sharing *s) {
     int *depth = s->like, deepest = 0, n = 0; /* like is written later */
     s->bodies = v.nb, depth[0] = 0;
     for (int i = 1; i <= v.nb; ++i) s->links[i] = 1;
     for (int i = 1; i <= v.nb; ++i) {
-        depth[i] = lanes ? 0 : depth[v.body[i].parent] + 1;
+        depth[i] = depth[v.body[i].parent] + 1;
         if (depth[i] > deepest) deepest = depth[i];
     }
-    for (int d = 0; d <= deepest; ++d)
+    for (int d = 1; d <= deepest; ++d)
         for (int i = 1; i <= v.nb; ++i)
-            if (depth[i] == d) s->order[n++] = i;
+            if (depth[i] == d) s->across[n++] = i;
+    for (int i = 0; i < v.nb; ++i) s->order[i] = lanes ? i + 1 : s->across[i];
     for (int by = EACH; by < NONE; ++by)
         if (share_by(v, by, s) <= most_of[by]) return;
     s->by = NONE;
@@ -562,19 +564,22 @@ static void put_each(FILE *f, const sharing *s) {
     static const char step[] = " { enum { i = %d }; const body_table *b = (k)->body + i; __VA_ARGS__; }";
     fprintf(f, "#define SOAI_OUTWARD(k, ...)");
     for (int n = 0; n < s->bodies; ++n) fprintf(f, step, s->order[n]);
+    fprintf(f, "\n#define SOAI_ACROSS(k, ...)");
+    for (int n = 0; n < s->bodies; ++n) fprintf(f, step, s->across[n]);
     fprintf(f, "\n#define SOAI_INWARD(k, ...)");
     for (int n = s->bodies - 1; n >= 0; --n) fprintf(f, step, s->order[n]);
     fprintf(f, "\n");
 }
-/* GEN_<name>(k, statement): the statement about body number n of the order, i, with row b; with its chain, if asked for. */
-static void put_steps(FILE *f, const soai_view_double v, const sharing *s, const char *name, const char *order,
-                      int chains) {
-    fprintf(f,
-            "/* The bodies in the order of the outward sweep, each with the first that has the same step. */\n"
-            "static const unsigned short %s[][2] = {",
-            order);
-    for (int n = 0; n < s->bodies; ++n) fprintf(f, "%s{%d, %d}", n ? ", " : "", s->order[n], s->like[s->order[n]]);
-    fprintf(f, "};\n#define GEN_%s(k, ...) switch (%s[n][1]) {", name, order);
+/* The bodies in an order of the outward sweep, each with the first that has the same step. */
+static void put_order(FILE *f, const sharing *s, const int *order, const char *name, const char *suffix) {
+    fprintf(f, "static const unsigned short %s%s[][2] = {", name, suffix);
+    for (int n = 0; n < s->bodies; ++n) fprintf(f, "%s{%d, %d}", n ? ", " : "", order[n], s->like[order[n]]);
+    fprintf(f, "};\n");
+}
+/* GEN_<name>(k, order, statement): the statement about body number n of the order, i, with row b; with its chain, if asked
+ * for. */
+static void put_steps(FILE *f, const soai_view_double v, const sharing *s, const char *name, int chains) {
+    fprintf(f, "#define GEN_%s(k, order, ...) switch (order[n][1]) {", name);
     for (int n = 0; n < s->bodies; ++n) {
         const int i = s->order[n], links = s->links[i];
         int others = 0;
@@ -582,7 +587,7 @@ static void put_steps(FILE *f, const soai_view_double v, const sharing *s, const
         if (s->like[i] != i) continue;
         fprintf(f, " \\\n    case %d: {", i);
         if (others) {
-            fprintf(f, " const int i = %s[n][0];", order);
+            fprintf(f, " const int i = order[n][0];");
             for (int d = 0; d < links; ++d) put_row(f, v, s, i, d);
         } else {
             fprintf(f, " enum { i = %d }; const body_table *b = (k)->body + i;", i);
@@ -597,14 +602,17 @@ static void put_steps(FILE *f, const soai_view_double v, const sharing *s, const
     }
     fprintf(f, " \\\n    default: __builtin_unreachable(); }\n");
 }
-static void put_sweeps(FILE *f, const soai_view_double v, const sharing *s, const char *order) {
+static void put_sweeps(FILE *f, const soai_view_double v, const sharing *s, const char *name) {
     if (s->by == EACH) put_each(f, s);
     if (s->by == EACH || s->by == NONE) return;
-    put_steps(f, v, s, "STEP", order, 0);
+    put_order(f, s, s->order, name, "");
+    put_order(f, s, s->across, name, "_across");
+    put_steps(f, v, s, "STEP", 0);
     fprintf(f,
-            "#define SOAI_OUTWARD(k, ...) for (int n = 0; n < %d; ++n) GEN_STEP(k, __VA_ARGS__)\n"
-            "#define SOAI_INWARD(k, ...) for (int n = %d; n >= 0; --n) GEN_STEP(k, __VA_ARGS__)\n",
-            s->bodies, s->bodies - 1);
+            "#define SOAI_OUTWARD(k, ...) for (int n = 0; n < %d; ++n) GEN_STEP(k, %s, __VA_ARGS__)\n"
+            "#define SOAI_ACROSS(k, ...) for (int n = 0; n < %d; ++n) GEN_STEP(k, %s_across, __VA_ARGS__)\n"
+            "#define SOAI_INWARD(k, ...) for (int n = %d; n >= 0; --n) GEN_STEP(k, %s, __VA_ARGS__)\n",
+            s->bodies, name, s->bodies, name, s->bodies - 1, name);
 }
 
 /* Mass matrices that leave the lanes branch by branch: those formed by columns, neither small enough to stand there whole
@@ -650,7 +658,8 @@ static void put_leaving(FILE *f, const soai_view_double v, sharing *s) {
     if (s->by == BUILD || s->by == KIND) share_chains(v, s);
     if (s->by != BUILD && s->by != KIND) return;
     put_branches(f, v);
-    put_steps(f, v, s, "CHAIN", "gen_order_chains", 1);
+    put_order(f, s, s->order, "gen_order_chains", "");
+    put_steps(f, v, s, "CHAIN", 1);
 }
 
 static void put_file(FILE *f, const soa_model *m, const soai_view_double level, sharing *s, const char *prefix) {
@@ -736,8 +745,11 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
     soai_body_double *body = malloc(B * sizeof *body);
     soai_dof_double *dof = malloc(((size_t)level.nv + 1) * sizeof *dof);
     soai_frame *frames = malloc(B * sizeof *frames);
-    sharing s = {.order = malloc(B * sizeof(int)), .like = malloc(B * sizeof(int)), .links = malloc(B * sizeof(int))};
-    const int memory = body && dof && frames && s.order && s.like && s.links;
+    sharing s = {.order = malloc(B * sizeof(int)),
+                 .across = malloc(B * sizeof(int)),
+                 .like = malloc(B * sizeof(int)),
+                 .links = malloc(B * sizeof(int))};
+    const int memory = body && dof && frames && s.order && s.across && s.like && s.links;
     FILE *f = memory ? fopen(path, "w") : NULL;
     if (f) {
         soai_level(&level, body, dof, frames);
@@ -746,7 +758,7 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
         level.body = body, level.dof = dof;
         put_file(f, model, level, &s, prefix);
     }
-    free(body), free(dof), free(frames), free(s.order), free(s.like), free(s.links);
+    free(body), free(dof), free(frames), free(s.order), free(s.across), free(s.like), free(s.links);
     if (!memory) return soai_report(report, SOA_E_MEMORY, -1, 0, "no memory");
     if (!f) return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(errno));
     const int bad = ferror(f);

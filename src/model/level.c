@@ -133,6 +133,27 @@ int soai_by_columns(int bodies, const soai_body_double *body) {
     return soai_branch_by_branch(bodies, body);
 }
 
+/* Where in the work space lanes keep what passes between neighbours.  Branch by branch, a place is free again when the
+ * sweep leaves the branch.  A body with one child is read by that one next and by nobody later, so bodies of a chain take two
+ * places in turn, beyond those of the bodies further in that have several children.  Each root keeps its own: what it has
+ * left inward is read outward (step_smooth).  The projection on mimic joints reads that of every body: no sharing then. */
+static int only_child(const soai_body_double *body, int i) { /* bodies numbered branch by branch */
+    return body[body[i].parent].child == i && body[i].parent == i - 1;
+}
+static void places(const soai_view_double *v, soai_body_double *body) {
+    if (v->nm || !soai_branch_by_branch(v->nb, body)) return;
+    int roots = 0;
+    for (int i = 1; i <= v->nb; ++i)
+        if (!body[i].parent) body[i].path = ++roots, body[i].path_in = 0;
+    for (int i = 1; i <= v->nb; ++i) {
+        soai_body_double *b = body + i, *in = body + b->parent;
+        if (!b->parent) continue;
+        const int chain = only_child(body, i) && in->parent && only_child(body, b->parent) && body[in->parent].parent;
+        b->path_in = in->path;
+        b->path = chain ? in->path_in : (in->parent ? in->path : roots) + 1;
+    }
+}
+
 void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_double *dof, soai_frame *frame) {
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     memcpy(body, v->body, ((size_t)v->nb + 1) * sizeof *body);
@@ -159,16 +180,6 @@ void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_doub
     for (int i = 1; i <= v->nb; ++i) body[i].levers = 0;
     for (int i = 1; i <= v->nb; ++i)
         if (body[i].kind < SOAI_KIND_PIVOT_X) body[body[i].parent].levers = 1;
-    /* Branch by branch, a place on the path is free again when the sweep leaves the branch; but each root keeps its own, for
-     * what it has left inward is read outward (step_smooth).  The projection on mimic joints reads that of every body. */
-    const int shared = !v->nm && soai_branch_by_branch(v->nb, body);
-    int roots = 0;
-    for (int i = 1; shared && i <= v->nb; ++i)
-        if (!body[i].parent) body[i].path = ++roots, body[i].path_in = 0;
-    for (int i = 1; shared && i <= v->nb; ++i) {
-        soai_body_double *b = body + i;
-        if (!b->parent) continue;
-        b->path_in = body[b->parent].path, b->path = (body[b->parent].parent ? b->path_in : roots) + 1;
-    }
+    places(v, body);
     for (int i = 1; i <= v->nb; ++i) soai_inertia_packs(body[i].M, body[i].P);
 }

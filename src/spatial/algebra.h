@@ -459,19 +459,25 @@ SOAI_INLINE void abi_in_add_axis(int ax, const real R[9], const real p[3], const
     rot_right(T, R, B);
     abi_translate_add(A, B, C, p, sum, out);
 }
-SOAI_INLINE void abi_in_add_turn(int ax, const real turn[2], const real p[3], const real *P, const real *sum,
-                                 real *out) {
+/* B turned, of which row ax is zero and not read, rows n and l given. */
+SOAI_INLINE void turn_rows(int ax, const real turn[2], const real sq[5], const real Bn[3], const real Bl[3],
+                           real B[9]) {
     const int n = (ax + 1) % 3, l = (ax + 2) % 3;
-    const real *Bn = P + 12 + 3 * n, *Bl = P + 12 + 3 * l, c = turn[0], s = turn[1];
-    real A[6], B[9], C[6], sq[5];
-    turn_squares(turn, sq);
-    SOAI_UNROLL for (int i = 0; i < 3; ++i) A[SYM(ax, i)] = B[3 * ax + i] = REAL(0);
-    turn_across(ax, sq, P, A);
-    turn_sym(ax, turn, sq, P + 6, C);
-    const real along = sq[2] * (Bn[l] + Bl[n]), across = sq[2] * (Bn[n] - Bl[l]);
+    const real c = turn[0], s = turn[1], along = sq[2] * (Bn[l] + Bl[n]), across = sq[2] * (Bn[n] - Bl[l]);
     B[3 * n + n] = sq[0] * Bn[n] + (sq[1] * Bl[l] - along), B[3 * l + l] = sq[1] * Bn[n] + (sq[0] * Bl[l] + along);
     B[3 * n + l] = sq[0] * Bn[l] - (sq[1] * Bl[n] - across), B[3 * l + n] = sq[0] * Bl[n] - (sq[1] * Bn[l] - across);
     B[3 * n + ax] = c * Bn[ax] - s * Bl[ax], B[3 * l + ax] = s * Bn[ax] + c * Bl[ax];
+    B[3 * ax] = B[3 * ax + 1] = B[3 * ax + 2] = REAL(0);
+}
+SOAI_INLINE void abi_in_add_turn(int ax, const real turn[2], const real p[3], const real *P, const real *sum,
+                                 real *out) {
+    const int n = (ax + 1) % 3, l = (ax + 2) % 3;
+    real A[6], B[9], C[6], sq[5];
+    turn_squares(turn, sq);
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) A[SYM(ax, i)] = REAL(0);
+    turn_across(ax, sq, P, A);
+    turn_sym(ax, turn, sq, P + 6, C);
+    turn_rows(ax, turn, sq, P + 12 + 3 * n, P + 12 + 3 * l, B);
     abi_translate_add(A, B, C, p, sum, out);
 }
 #endif

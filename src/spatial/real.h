@@ -140,7 +140,9 @@ SOAI_INLINE int pack_all(pack_mask m) {
 
 /* x > bound in every lane; false for NaN. Complex numbers compare by their real part. */
 SOAI_INLINE int real_all_above(real x, real bound) {
-#if SOAI_LANES > 1
+#if SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8
+    return _mm512_cmp_pd_mask((__m512d)x, (__m512d)bound, _CMP_GT_OQ) == 255;
+#elif SOAI_LANES > 1
     return pack_all(x > bound);
 #elif SOAI_NUMBER == SOAI_COMPLEX
     return creal(x) > creal(bound);
