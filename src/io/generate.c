@@ -717,7 +717,11 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
     put_tables(f, m, own, level);
     fprintf(f, "#define GEN(name) gen_##name\n%s%s", loads, groups);
     put_api(f, scalar_api, prefix);
-    fprintf(f, "\n/* ---- four states in lanes: the same text under other names ------------------- */\n#undef "
+    fprintf(f, "\n/* ---- four states in lanes: the same text under other names ------------------- */\n"
+               "#if defined(__tune_znver3__) && defined(__AVX512F__) && !defined(__clang__)\n"
+               "#pragma GCC target(\"tune=icelake-server\") /* a Zen 4 that the compiler takes for a Zen 3, without "
+               "AVX-512 */\n"
+               "#endif\n#undef "
                "GEN\n#undef GEN_STEP\n#undef GEN_WORK\n#undef GEN_AT\n#undef SOAI_NUMBER\n");
     each_name(f, 'm', put_undef);
     each_name(f, 'f', put_rename);
