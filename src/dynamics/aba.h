@@ -146,10 +146,10 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
     }
     angles(k, w, q);
     v6_zero(w->b[0].V);
-    SOAI_ACROSS(k, aba_outward(k, w, b, i, q, v))
+    SOAI_OUTWARD_ACROSS(k, aba_outward(k, w, b, i, q, v))
     SOAI_INWARD(k, if (!aba_inward(k, w, b, i, v, tau, fext)) return i) /* filter */
     step_base(k, w->b[0].A);
-    SOAI_ACROSS(k, aba_smooth(k, w, b, i, v, vdot)) /* smoother */
+    SOAI_OUTWARD_ACROSS(k, aba_smooth(k, w, b, i, v, vdot)) /* smoother */
     if (k->nm) {
         const int bad = mimic_prepare(k, w);
         if (bad) return k->nb;

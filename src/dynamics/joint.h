@@ -52,11 +52,12 @@
     default: SOAI_CASE_(kinds, SOAI_KIND_GENERAL, (b)->nv, step);                \
     }
 
-/* A step, a statement about body number i with row b, for every body: base to tips, tips to base.  ACROSS is outward too, for
- * steps that leave nothing by place on the path: generated code goes through the limbs side by side, so that a body seldom
- * waits for its parent. */
+/* A step, a statement about body number i with row b, for every body: base to tips, tips to base.  ACROSS is the same for steps
+ * that leave nothing by place on the path: generated code then goes through the limbs side by side, so that a body seldom waits
+ * for its neighbour. */
 #ifndef SOAI_OUTWARD
-#define SOAI_ACROSS SOAI_OUTWARD
+#define SOAI_OUTWARD_ACROSS SOAI_OUTWARD
+#define SOAI_INWARD_ACROSS SOAI_INWARD
 #define SOAI_OUTWARD(k, ...)                 \
     for (int i = 1; i <= (k)->nb; ++i) {     \
         const body_table *b = (k)->body + i; \

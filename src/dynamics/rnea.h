@@ -105,7 +105,7 @@ SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const re
     angles(k, w, q);
     step_base(k, w->b[0].A);
     SOAI_OUTWARD(k, rnea_outward(k, w, b, i, q, v, a, fext))
-    SOAI_INWARD(k, rnea_inward(k, w, b, i, a, tau))
+    SOAI_INWARD_ACROSS(k, rnea_inward(k, w, b, i, a, tau))
     step_losses(k, q, v, (konst)1, tau);
     return 0;
 }

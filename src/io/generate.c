@@ -562,13 +562,15 @@ static void put_row(FILE *f, const soai_view_double v, const sharing *s, int fir
 /* What the sweeps of the kernels (joint.h) become. */
 static void put_each(FILE *f, const sharing *s) {
     static const char step[] = " { enum { i = %d }; const body_table *b = (k)->body + i; __VA_ARGS__; }";
-    fprintf(f, "#define SOAI_OUTWARD(k, ...)");
-    for (int n = 0; n < s->bodies; ++n) fprintf(f, step, s->order[n]);
-    fprintf(f, "\n#define SOAI_ACROSS(k, ...)");
-    for (int n = 0; n < s->bodies; ++n) fprintf(f, step, s->across[n]);
-    fprintf(f, "\n#define SOAI_INWARD(k, ...)");
-    for (int n = s->bodies - 1; n >= 0; --n) fprintf(f, step, s->order[n]);
-    fprintf(f, "\n");
+    for (int across = 0; across < 2; ++across) {
+        const int *order = across ? s->across : s->order;
+        const char *suffix = across ? "_ACROSS" : "";
+        fprintf(f, "#define SOAI_OUTWARD%s(k, ...)", suffix);
+        for (int n = 0; n < s->bodies; ++n) fprintf(f, step, order[n]);
+        fprintf(f, "\n#define SOAI_INWARD%s(k, ...)", suffix);
+        for (int n = s->bodies - 1; n >= 0; --n) fprintf(f, step, order[n]);
+        fprintf(f, "\n");
+    }
 }
 /* The bodies in an order of the outward sweep, each with the first that has the same step. */
 static void put_order(FILE *f, const sharing *s, const int *order, const char *name, const char *suffix) {
@@ -608,11 +610,13 @@ static void put_sweeps(FILE *f, const soai_view_double v, const sharing *s, cons
     put_order(f, s, s->order, name, "");
     put_order(f, s, s->across, name, "_across");
     put_steps(f, v, s, "STEP", 0);
-    fprintf(f,
-            "#define SOAI_OUTWARD(k, ...) for (int n = 0; n < %d; ++n) GEN_STEP(k, %s, __VA_ARGS__)\n"
-            "#define SOAI_ACROSS(k, ...) for (int n = 0; n < %d; ++n) GEN_STEP(k, %s_across, __VA_ARGS__)\n"
-            "#define SOAI_INWARD(k, ...) for (int n = %d; n >= 0; --n) GEN_STEP(k, %s, __VA_ARGS__)\n",
-            s->bodies, name, s->bodies, name, s->bodies - 1, name);
+    for (int across = 0; across < 2; ++across) {
+        const char *suffix = across ? "_ACROSS" : "", *order = across ? "_across" : "";
+        fprintf(f,
+                "#define SOAI_OUTWARD%s(k, ...) for (int n = 0; n < %d; ++n) GEN_STEP(k, %s%s, __VA_ARGS__)\n"
+                "#define SOAI_INWARD%s(k, ...) for (int n = %d; n >= 0; --n) GEN_STEP(k, %s%s, __VA_ARGS__)\n",
+                suffix, s->bodies, name, order, suffix, s->bodies - 1, name, order);
+    }
 }
 
 /* Mass matrices that leave the lanes branch by branch: those formed by columns, neither small enough to stand there whole
