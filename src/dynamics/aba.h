@@ -3,6 +3,7 @@
  * passes  outward V | inward b, P, D, U, eps, z | outward A, vdot
  * source  R87 (35) to (47), filter and smoother; RJK91 (8) to (13); RK88-I (5.16), (5.17); FO00 (12) to (14), the same
  *         as articulated bodies.  eps is R87 (40), the same as RK88-I FD4 (5.16); see docs/notation.md on innovations.
+ * lanes   in vector form (steps.h, BY_VECTORS); level joints by steps of their own (LEVEL_STEP)
  * writes  R p V P U D e f(=z) A; returns 0, or the body whose hinge moves nothing                                 */
 #ifndef SOAI_ABA_H
 #define SOAI_ABA_H

@@ -6,10 +6,14 @@
 #define SOAI_STEPS_H
 #include "joint.h"
 
+/* The vector form of RK88-I (2.1) to (2.13), in which A = [wdot; acceleration of the origin] and no linear velocity is asked
+ * for.  rnea has it, and aba in lanes, where nobody reads V and A afterwards. */
+#define BY_VECTORS (SOAI_LANES > 1)
+
 /* A += c, knowing which entries of c are zero */
 SOAI_INLINE void add_bias(int kind, const real c[6], real A[6]) {
     SOAI_UNROLL for (int j = 0; j < 6; ++j) {
-        if (!ON_AXIS(kind) || j % 3 != AXIS_OF(kind) || (SOAI_LANES > 1 && j >= 3)) A[j] += c[j];
+        if (!ON_AXIS(kind) || j % 3 != AXIS_OF(kind) || (BY_VECTORS && j >= 3)) A[j] += c[j];
     }
 }
 
@@ -86,10 +90,7 @@ SOAI_INLINE void step_velocity(const view_table *k, kernel_work *w, const body_t
     v6_copy(V, w->b[i].V);
 }
 
-/* The vector form of RK88-I (2.1) to (2.13), in which A = [wdot; acceleration of the origin] and no linear velocity is asked
- * for.  rnea has it, and aba in lanes, where nobody reads V and A afterwards.
- * w(i) = R'w(parent) + H_w v.  RK88-I (2.2). */
-#define BY_VECTORS (SOAI_LANES > 1)
+/* w(i) = R'w(parent) + H_w v.  RK88-I (2.2). */
 SOAI_INLINE void step_turning(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind, int nv,
                               const real in[3], const real *v_tree, real omega[3]) {
     real turn[2], V[6];
@@ -522,8 +523,8 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
 #define A_OF(k, w, b, i) ((k)->nm ? (w)->b[i].A : (w)->U + 6 * (b)->iv)
 #define A_IN(k, w, b) ((k)->nm || !(b)->parent ? (w)->b[(b)->parent].A : (w)->U + 6 * (k)->body[(b)->parent].iv)
 /* The inward step, ARTICULATE | INNOVATE | BIAS, block by block of P, so that few numbers are under way at a time: each has
- * a register where there are 32.  G stands in U, with D^-1 in the place of
- * its entry along the axis, which would be 1; D^-1 eps in e. */
+ * a register where there are 32.  G stands in U, with D^-1 (for mimic joints) in the place of its entry along the axis,
+ * which would be 1; D^-1 eps in e. */
 SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_table *b, int i, int kind,
                              const real *v_tree, const real *tau, const real *fext) {
     const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax), nl = SYM(n, l);
@@ -539,14 +540,14 @@ SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_tab
     real z[6];
     step_gather_force(w, b, i, fext, z);
     turn_squares(R, sq);
-    const real e = torque - z[ax];
+    const real e = torque - z[ax]; /* eps                        R87 (40) */
     SOAI_UNROLL for (int j = 0; j < 6; ++j) {
-        if (j != ax) G[j] = g[j] = abi_entry(P, j, ax) * dinv;
+        if (j != ax) G[j] = g[j] = abi_entry(P, j, ax) * dinv; /* G = P H* D^-1   R87 (39) */
     }
     if (k->nm) G[ax] = dinv;
     w->e[b->iv] = e * dinv;
     if (!b->parent) return 1;
-    z[ax] = torque;
+    z[ax] = torque; /* z + G eps, then + P+ c with P+ = P - G H P, and P+ turned.  R87 (41), (43) */
     SOAI_UNROLL for (int j = 0; j < 6; ++j) {
         if (j != ax) z[j] += g[j] * e;
     }
@@ -579,7 +580,7 @@ SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_tab
         }
         v3_cross_add(p, f, t);
     }
-    if (b->starts) v6_zero(in->f);
+    if (b->starts) v6_zero(in->f); /* z(parent) += phi z+, P(parent) += phi P+ phi*.  R87 (36), (37) */
     SOAI_UNROLL for (int j = 0; j < 3; ++j) in->f[j] += t[j], in->f[3 + j] += f[j];
     if (b->starts & SOAI_STARTS_BEFORE) abi_set(k->body[b->parent].M, in->P);
     if (b->starts & SOAI_STARTS_WITH) abi_set(k->body[b->parent].M, M);
