@@ -157,6 +157,16 @@ SOAI_INLINE void composite_shift_to(const kernel_work *w, const body_table *b, i
 SOAI_INLINE void composite_shift(const view_table *k, kernel_work *w, const body_table *b, int i, int kind) {
     const body_table *parent = k->body + b->parent;
     real *out = PASSED_IN(w, b)->P;
+    if (SOAI_LANES > 1 && IS_LEVEL(kind) && !parent->parent && IS_LEVEL(parent->kind)) {
+        real turn[2], p[3],
+            moments[3]; /* nobody asks a root on a level joint for more than its moment about the axis */
+        const real *R = joint_R(w, b, i, kind, turn);
+        joint_origin(w, b, i, kind, p);
+        rigid_moments_turn(AXIS_OF(kind), R, IS_PIVOT(kind) ? 0 : p, PASSED(w, b, i)->P, moments);
+        if (b->starts) rigid_set(parent->M, out);
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) out[4 + j] += moments[j];
+        return;
+    }
 #if SOAI_PACKED
     composite_shift_to(w, b, i, kind, b->starts ? parent->M : out, out);
 #else

@@ -241,6 +241,20 @@ SOAI_INLINE void rigid_in_add_turn(int ax, const real turn[2], const real p[3], 
     rigid_translate_add(M[0], h, I, p, sum, out);
 }
 
+/* Of the same only what is added to the three moments of inertia. */
+SOAI_INLINE void rigid_moments_turn(int ax, const real turn[2], const real p[3], const real M[10], real out[3]) {
+    real h[3], I[6], g[3], sq[5];
+    turn_squares(turn, sq);
+    turn_across(ax, sq, M + 4, I);
+    I[ax] = M[4 + ax];
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) out[i] = I[i];
+    if (!p) return;
+    turn_mul(ax, turn, M + 1, h);
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) g[i] = REAL(2) * h[i] + M[0] * p[i];
+    const real xx = p[0] * g[0], yy = p[1] * g[1], zz = p[2] * g[2];
+    out[0] += yy + zz, out[1] += xx + zz, out[2] += xx + yy;
+}
+
 /* Articulated inertia from a rigid one. */
 SOAI_INLINE void abi_set(const konst *M, real *P) {
     const konst m = M[0], *h = M + 1, *I = M + 4;
