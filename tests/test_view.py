@@ -943,7 +943,7 @@ def fuzz():
     watcher.wait_state(lambda s: s["t"] == 0, "afterwards it still answers")
     watcher.command(what="play")
     watcher.wait_state(lambda s: s["t"] > 0.1, "and runs")
-    check(watcher.ask(what="frame", t=0.05), "and shows")
+    check(watcher.ask(what="frame", t=0.05), f"and shows: {watcher.error}")
     # a plain sequence of mistakes: each is told, then the door is shut
     c = server.client()
     said = 0
@@ -970,6 +970,23 @@ def fuzz():
     server.end()
 
 
+def at_once():
+    """A run that has begun can be looked at before any of it is in the record."""
+    write("busy.yaml", busy)
+    server = Server("busy.yaml", "--speed", "0", "--paused")
+    c = server.client()
+    for _ in range(20):
+        c.command(what="reset")
+        c.wait_state(lambda s: s["t"] == 0 and not s["playing"], "the beginning")
+        c.frame = None
+        c.say(what="play")
+        c.until(lambda: c.frame and Frame(c.frame).t > 0, "a frame")
+        if not check(c.ask(what="frame", t=1e-4), f"what was a moment ago: {c.error}"):
+            break
+    c.close()
+    server.end()
+
+
 def slow():
     """Clients that never read, and clients that vanish, against the speed of the run."""
     write("busy.yaml", busy)
@@ -985,25 +1002,26 @@ def slow():
         watcher.until(lambda: watcher.states > count, "a state")
         return (watcher.state["ticks"] - a) / (time.monotonic() - t)
 
-    alone, stuck = [], []
-    for _ in range(3):
-        alone.append(speed(0.6))
+    alone = stuck = 0
+    enough = 0.1 if sanitized else 0.5  # the answers that were begun cost processor time, with sanitizers a lot of it
+    for turn in range(10):  # other work on this machine makes both slower: the best of three turns, or of ten
+        if turn >= 3 and stuck > enough * alone:
+            break
+        alone = max(alone, speed(0.6))
         sleepers = [Client(server.port, buffer=4096) for _ in range(5)]
         for s in sleepers:
             for k in range(20):  # long answers that nobody takes
                 s.say(what="overview", id=k + 1, signals=list(range(60)), t0=0, t1=100, columns=2000)
         time.sleep(0.3)
-        stuck.append(speed(0.6))
+        stuck = max(stuck, speed(0.6))
         for i, s in enumerate(sleepers):
             if i % 2:  # gone in the middle of a frame
                 s.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 s.socket.sendall(b"\x81\xfe\x01\x00abcd{\"do\"")
             s.close()
         time.sleep(0.2)
-    alone, stuck = max(alone), max(stuck)  # other work on this machine makes both slower
     print(f"  {alone:.0f} ticks a second with one reader, {stuck:.0f} with five more that never read: {stuck / alone:.2f}")
-    # the answers that were begun cost processor time, with sanitizers a lot of it
-    check(stuck > (0.1 if sanitized else 0.5) * alone, "who reads slowly does not slow the run")
+    check(stuck > enough * alone, "who reads slowly does not slow the run")
     with open(f"/proc/{server.process.pid}/status") as file:
         memory = int(re.search(r"VmRSS:\s*(\d+)", file.read())[1]) / 1024
     print(f"  {memory:.0f} MB in memory afterwards")
@@ -1019,7 +1037,7 @@ def slow():
 
 def main():
     begun = time.monotonic()
-    for part in (live, to_the_end, pulls, a_run_that_fails, machines, replays, summaries, damage, mistakes, strangers, fuzz, slow):
+    for part in (live, to_the_end, pulls, a_run_that_fails, machines, replays, summaries, damage, mistakes, strangers, at_once, fuzz, slow):
         chosen = os.environ.get("SOA_VIEW_PARTS")
         if chosen and part.__name__ not in chosen.split(","):
             continue

@@ -655,6 +655,11 @@ int view_session_frame(view_session *s, uint32_t id, uint64_t *serial, app_out *
     return view_frame(s->scene, id, &state, out) ? -1 : 1;
 }
 
+static int has_samples(const view_session *s) {
+    soa_log_info info;
+    soa_log_get(s->log, &info);
+    return info.samples > 0;
+}
 soa_status view_session_answer(view_session *s, const view_message *m, app_out *out, soa_report *report) {
     view_session_state state;
     view_session_look(s, &state);
@@ -663,8 +668,9 @@ soa_status view_session_answer(view_session *s, const view_message *m, app_out *
     *report = (soa_report){.body = -1};
     switch (m->what) {
     case VIEW_FRAME:
-        /* the newest state of a run need not be one that was recorded */
-        if (s->state.live && m->t >= state.t && view_session_frame(s, m->id, &newest, out) == 1) return SOA_OK;
+        /* the newest states of a run are not in the record yet, at its beginning none is */
+        if (s->state.live && (m->t >= state.t || !has_samples(s)) && view_session_frame(s, m->id, &newest, out) == 1)
+            return SOA_OK;
         return view_frame_of_log(s->scene, m->id, m->t, out, report);
     case VIEW_OVERVIEW:
         status = view_overview(s->scene, m->id, m->signals, m->signal_count, m->t0, m->t1, m->columns, out, report);
