@@ -3,7 +3,7 @@
 # the program can make them, reports of its own.  Pictures stay in SOA_BUILD_DIR/page-pictures.
 set -u
 soa=$(cd "$(dirname "${1:?usage: test_page.sh SOA}")" && pwd)/$(basename "$1")
-build=$(cd "${SOA_BUILD_DIR:?}" && pwd) || exit 1
+build=$(cd "${SOA_BUILD_DIR:-$(dirname "$soa")}" && pwd) || exit 1
 skip() { echo "SKIPPED: $1"; exit 77; }
 [ -z "${SOA_SANITIZE:-}" ] || skip "the page is the same with sanitizers"
 command -v node >/dev/null || skip "node is not installed"

@@ -3,7 +3,7 @@
 # SOA_BUILD_DIR/page-pictures/served.
 set -u
 soa=$(cd "$(dirname "${1:?usage: test_served.sh SOA}")" && pwd)/$(basename "$1")
-build=${SOA_BUILD_DIR:?}
+build=${SOA_BUILD_DIR:-$(dirname "$soa")}
 skip() { echo "SKIPPED: $1"; exit 77; }
 [ -z "${SOA_SANITIZE:-}" ] || skip "test_view.py runs with sanitizers"
 command -v node >/dev/null || skip "node is not installed"

@@ -31,6 +31,14 @@ export function check(what, ok, more = '') {
   console.log(`FAILED ${what}${more === '' ? '' : `: ${JSON.stringify(more)}`}`);
 }
 
+/** A check of what f gives, [ok, more].  A page draws when it gets the processor, so f is asked again until it is fine, for 20 s. */
+export async function eventually(what, f) {
+  for (const end = Date.now() + 20000; ; await new Promise((r) => setTimeout(r, 50))) {
+    const [ok, more] = await f();
+    if (ok || Date.now() > end) return check(what, ok, more);
+  }
+}
+
 /** `soa view WORDS...`: its address, and a way to end it that gives its exit code. */
 export function view(soa, ...words) {
   const child = spawn(soa, ['view', ...words], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { check, complaints, count, launch } from './browser.mjs';
+import { check, complaints, count, eventually, launch } from './browser.mjs';
 import { report, serve } from './fake.mjs';
 
 const [page, pictures, ...reports] = process.argv.slice(2).map((p) => resolve(p));
@@ -19,11 +19,11 @@ async function open(url, { width = 1280, height = 800, colorScheme = 'dark', exp
   p.outside = [];
   p.on('request', (r) => r.url() !== url && !/^(data|blob):/.test(r.url()) && p.outside.push(r.url()));
   await p.goto(url);
-  await p.waitForFunction(() => window.soa?.probe?.().frameTime !== null, null, { timeout: 15000 });
+  await p.waitForFunction(() => window.soa?.probe?.().frameTime !== null, null, { timeout: 30000 });
   return p;
 }
 const probe = (p) => p.evaluate(() => window.soa.probe());
-const until = (p, f, argument) => p.waitForFunction(f, argument, { timeout: 8000 }).then(() => true, () => false);
+const until = (p, f, argument) => p.waitForFunction(f, argument, { timeout: 20000 }).then(() => true, () => false);
 /** Waits until the picture stands still, then shoots it. */
 async function shoot(p, name) {
   await p.waitForTimeout(150);
@@ -85,17 +85,21 @@ async function fromDisk() {
   check('report: nothing fetched', p.outside.length === 0, p.outside);
   a = await probe(p);
   check('report: begins paused at a telling moment', !a.playing && a.t > 10 && a.t < 40, a.t);
-  seen = await look(p, '#view3');
-  check('report: the model is in sight', seen.colours > 200 && seen.background < 0.95 && seen.blue > 300 && seen.orange > 3000, seen);
+  await eventually('report: the model is in sight', async () => {
+    seen = await look(p, '#view3');
+    return [seen.colours > 200 && seen.background < 0.95 && seen.blue > 300 && seen.orange > 3000, seen];
+  });
   const inSight = await p.evaluate(() => ['#view3 canvas', '#timeline', '.uplot'].map((s) => {
     const r = document.querySelector(s).getBoundingClientRect();
     return r.width > 100 && r.top >= 0 && r.bottom <= innerHeight && r.right <= innerWidth;
   }));
   check('report: 3-D view, time line and a plot on the first screen', inSight.every(Boolean), inSight);
   await shoot(p, 'report-1280-dark');
-  const idle = (await probe(p)).drawn;
-  await p.waitForTimeout(400);
-  check('nothing is drawn while nothing changes', (await probe(p)).drawn === idle);
+  await eventually('nothing is drawn while nothing changes', async () => {
+    const { drawn } = await probe(p);
+    await p.waitForTimeout(400);
+    return [(await probe(p)).drawn === drawn];
+  });
 
   check('notes are shown', (await p.locator('#notes').textContent()).includes('left_link3.stl'));
   await p.getByRole('button', { name: 'all 2 notes' }).click();
@@ -105,17 +109,16 @@ async function fromDisk() {
   await p.getByRole('tab', { name: 'Plots' }).click();
   const whole = seen.orange;
   await p.setViewportSize({ width: 770, height: 800 });
-  await p.waitForTimeout(150);
-  seen = await look(p, '#view3');
-  check('report: in sight when the window becomes narrow', seen.orange > 0.3 * whole && seen.orange < 0.93 * whole, [whole, seen]);
+  await eventually('report: in sight when the window becomes narrow', async () => {
+    seen = await look(p, '#view3');
+    return [seen.orange > 0.3 * whole && seen.orange < 0.93 * whole, [whole, seen]];
+  });
   await p.setViewportSize({ width: 1280, height: 800 });
   await p.waitForTimeout(100);
 
   // time
   await p.locator('#play').click();
-  await p.waitForTimeout(600);
-  b = await probe(p);
-  check('play', b.playing && b.t > a.t + 0.1, [a.t, b.t]);
+  check('play', await until(p, (t) => window.soa.probe().playing && window.soa.probe().t > t + 0.1, a.t), a.t);
   await p.locator('#play').click();
   b = await probe(p);
   check('pause', !b.playing);
@@ -134,7 +137,7 @@ async function fromDisk() {
   await p.mouse.up();
   b = await probe(p);
   check('scrubbing', Math.abs(b.t - 8) < 0.5, b.t);
-  check('the picture follows', (await look(p, '#view3')).hash !== before.hash);
+  await eventually('the picture follows', async () => [(await look(p, '#view3')).hash !== before.hash]);
   rate = await p.evaluate(async () => { // frames a second while scrubbing as fast as frames are drawn
     const host = document.getElementById('timeline'), r = host.getBoundingClientRect();
     const send = (type, x) => host.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: r.top + 25, pointerId: 1, button: 0, bubbles: true }));
@@ -164,15 +167,16 @@ async function fromDisk() {
   b = await probe(p);
   check('a click in a plot moves the time', Math.abs(b.t - 30) < 0.5, b.t);
   const cursor = async () => (await p.locator('.plotcursor').first().boundingBox()).x - over.x;
-  check('the cursor is there', Math.abs((await cursor()) / over.width - b.t / 40) < 0.01, [await cursor(), over.width]);
+  await eventually('the cursor is there', async () => [Math.abs((await cursor()) / over.width - b.t / 40) < 0.01, [await cursor(), over.width]]);
   const chip = () => p.locator('.chip b').first().textContent();
-  const valueThen = await chip();
+  let valueThen;
+  await eventually('values are shown', async () => [(valueThen = await chip()) !== '0', valueThen]); // 0 is that at the beginning
   await p.keyboard.press('Escape');
   await p.evaluate(() => document.activeElement.blur());
   await p.keyboard.press('Home');
   check('Home', (await probe(p)).t === 0);
-  check('the cursor follows the time', Math.abs(await cursor()) < 2, await cursor());
-  check('so do the values', (await chip()) !== valueThen, [valueThen, await chip()]);
+  await eventually('the cursor follows the time', async () => [Math.abs(await cursor()) < 2, await cursor()]);
+  await eventually('so do the values', async () => [(await chip()) === '0', [valueThen, await chip()]]);
   await p.keyboard.press('ArrowRight');
   check('arrow keys step', Math.abs((await probe(p)).t - 0.05) < 1e-9, (await probe(p)).t);
   await p.keyboard.press('PageDown');
@@ -181,8 +185,7 @@ async function fromDisk() {
   check('End', (await probe(p)).t === 40);
   await p.keyboard.press('Home');
   await p.keyboard.press('Space');
-  await p.waitForTimeout(300);
-  check('space plays', (await probe(p)).playing);
+  check('space plays', await until(p, () => window.soa.probe().playing && window.soa.probe().t > 0));
   await p.keyboard.press('Space');
   check('space pauses', !(await probe(p)).playing);
   await p.keyboard.press('?');
@@ -195,9 +198,10 @@ async function fromDisk() {
   await p.mouse.move(over.x + over.width * 0.5, over.y + 60, { steps: 4 });
   await p.mouse.up();
   await p.keyboard.up('Shift');
-  await p.waitForTimeout(200);
-  await p.mouse.click(over.x + over.width * 0.5, over.y + 40);
-  check('Shift and drag zooms', Math.abs((await probe(p)).t - 15) < 0.5, (await probe(p)).t);
+  await eventually('Shift and drag zooms', async () => {
+    await p.mouse.click(over.x + over.width * 0.5, over.y + 40);
+    return [Math.abs((await probe(p)).t - 15) < 0.5, (await probe(p)).t];
+  });
   await p.getByRole('button', { name: 'Whole time' }).click();
   await p.getByRole('button', { name: 'choose signals' }).first().click();
   await p.keyboard.type('tau left_joint3');
@@ -227,9 +231,10 @@ async function fromDisk() {
   check('what a body is', /left_link3[\s\S]*8\.000 kg[\s\S]*left_joint3 \(revolute\)/.test(await p.locator('#card').textContent()), await p.locator('#card').textContent());
   const shown = await look(p, '#view3');
   await p.getByLabel('show satellite', { exact: true }).last().uncheck();
-  await p.waitForTimeout(100);
-  const hidden = await look(p, '#view3');
-  check('hidden bodies are not seen', hidden.orange < 0.5 * shown.orange, [shown.orange, hidden.orange]);
+  await eventually('hidden bodies are not seen', async () => {
+    const { orange } = await look(p, '#view3');
+    return [orange < 0.5 * shown.orange, [shown.orange, orange]];
+  });
   await p.getByLabel('show satellite', { exact: true }).last().check();
   await p.getByLabel('trail of satellite').check();
   await p.keyboard.press('Escape');
@@ -260,14 +265,15 @@ async function others() {
     await p.waitForTimeout(300);
     const wide = await p.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     check(`${name}: no horizontal scrolling`, wide[0] <= wide[1], wide);
-    seen = await look(p, '#view3');
-    check(`${name}: the model is in sight`, seen.colours > 100 && seen.orange > 500, seen);
+    await eventually(`${name}: the model is in sight`, async () => {
+      seen = await look(p, '#view3');
+      return [seen.colours > 100 && seen.orange > 500, seen];
+    });
     check(`${name}: no complaints`, p.complaints.length === 0, p.complaints);
     await shoot(p, name);
     if (colorScheme === 'dark') { // the system changes its mind
       await p.emulateMedia({ colorScheme: 'light' });
-      await p.waitForTimeout(300);
-      check('light when the system is', (await look(p, '#view3')).hash !== seen.hash && (await p.evaluate(() => document.documentElement.dataset.theme)) === 'light');
+      await eventually('light when the system is', async () => [(await look(p, '#view3')).hash !== seen.hash && (await p.evaluate(() => document.documentElement.dataset.theme)) === 'light']);
       await shoot(p, 'report-390-light');
     }
     await p.close();
@@ -329,14 +335,17 @@ async function served() {
   await p.mouse.down();
   await p.mouse.move(slider.x + slider.width * 0.7, slider.y + slider.height / 2, { steps: 6 });
   await p.mouse.up();
-  await p.waitForTimeout(200);
-  const moved = await probe(p);
-  const sent = log.filter((m) => m.do === 'joint' && m.value !== undefined);
-  check('live: a dragged slider sends the joint', sent.length > 1 && sent.every((m) => m.q === 1) && Math.abs(sent[sent.length - 1].value - (0.7 * 5.6 - 2.8)) < 0.15, sent[sent.length - 1]);
-  check('live: and moves the arm', moved.places.some((x, i) => Math.abs(x - then.places[i]) > 0.05), 'same places');
-  check('live: as one can see', (await look(p, '#view3')).hash !== looked.hash);
-  const value = await p.locator('.joint output').nth(1).textContent();
-  check('live: its value is shown', Math.abs(parseFloat(value.replace('−', '-')) - sent[sent.length - 1].value) < 0.01, [value, sent[sent.length - 1].value]);
+  let sent;
+  await eventually('live: a dragged slider sends the joint', async () => {
+    sent = log.filter((m) => m.do === 'joint' && m.value !== undefined);
+    return [sent.length > 1 && sent.every((m) => m.q === 1) && Math.abs(sent.at(-1).value - (0.7 * 5.6 - 2.8)) < 0.15, sent.at(-1)];
+  });
+  await eventually('live: and moves the arm', async () => [(await probe(p)).places.some((x, i) => Math.abs(x - then.places[i]) > 0.05), 'same places']);
+  await eventually('live: as one can see', async () => [(await look(p, '#view3')).hash !== looked.hash]);
+  await eventually('live: its value is shown', async () => {
+    const value = await p.locator('.joint output').nth(1).textContent();
+    return [Math.abs(parseFloat(value.replace('−', '-')) - sent.at(-1).value) < 0.01, [value, sent.at(-1).value]];
+  });
   const live = await p.locator('#view3 canvas').boundingBox();
   const held = (await look(p, '#view3')).spot;
   await p.mouse.move(live.x + held[0], live.y + held[1]);
@@ -345,21 +354,22 @@ async function served() {
   await p.waitForTimeout(60);
   await shoot(p, 'live-pull');
   await p.mouse.up();
-  const pulled = log.find((m) => m.do === 'pull');
-  await p.waitForTimeout(100);
-  check('live: a dragged body is pulled', pulled?.body === 13 && pulled.at.length === 3 && pulled.to.length === 3, pulled);
-  check('live: and let go', log.some((m) => m.do === 'release'));
+  await eventually('live: a dragged body is pulled', async () => {
+    const pulled = log.find((m) => m.do === 'pull');
+    return [pulled?.body === 13 && pulled.at.length === 3 && pulled.to.length === 3, pulled];
+  });
+  await eventually('live: and let go', async () => [log.some((m) => m.do === 'release')]);
   await p.locator('#speed').selectOption('2');
-  await p.waitForTimeout(100);
-  check('live: speed', log.some((m) => m.do === 'speed' && m.value === 2));
+  await eventually('live: speed', async () => [log.some((m) => m.do === 'speed' && m.value === 2)]);
   await p.locator('#play').click();
   await until(p, () => window.soa.probe().t > 2);
   const band = await p.locator('#timeline').boundingBox();
   await p.mouse.click(band.x + band.width * 0.3, band.y + 25);
   a = await probe(p);
-  await p.waitForTimeout(400);
-  b = await probe(p);
-  check('live: looking back stands still while the run goes on', !b.following && b.t === a.t && b.last > a.last && Math.abs(b.frameTime - b.t) < 0.05, [a, b].map((x) => [x.t, x.last, x.frameTime]));
+  await eventually('live: looking back stands still while the run goes on', async () => {
+    b = await probe(p);
+    return [!b.following && b.t === a.t && b.last > a.last && Math.abs(b.frameTime - b.t) < 0.05, [a, b].map((x) => [x.t, x.last, x.frameTime])];
+  });
   await p.locator('#golive').click();
   check('live: and follows again', await until(p, () => window.soa.probe().following && window.soa.probe().t > window.soa.probe().last - 0.5));
   for (const bad of ['no JSON', '{"kind": "state"}', '{"kind": "scene", "version": 7}', '{"kind": "events", "list": [3, null]}', '[]', 'null', Buffer.alloc(3), Buffer.from([1, 0, 0, 0, 9]), Buffer.alloc(64, 255),
@@ -387,9 +397,10 @@ async function served() {
   await p.locator('#play').click();
   const asked = log.filter((m) => m.do === 'overview').length;
   await p.getByRole('button', { name: 'zoom in' }).click();
-  await p.waitForTimeout(200);
-  const zoom = log.filter((m) => m.do === 'overview').pop();
-  check('replay: overviews of what is shown', log.filter((m) => m.do === 'overview').length > asked && Math.abs(zoom.t1 - zoom.t0 - 1800) < 1 && zoom.columns < 2000 && zoom.signals.length <= 64, zoom);
+  await eventually('replay: overviews of what is shown', async () => {
+    const zoom = log.filter((m) => m.do === 'overview').pop();
+    return [log.filter((m) => m.do === 'overview').length > asked && Math.abs(zoom.t1 - zoom.t0 - 1800) < 1 && zoom.columns < 2000 && zoom.signals.length <= 64, zoom];
+  });
   check('replay: never all samples of an hour', log.filter((m) => m.do === 'samples').every((m) => m.t1 - m.t0 < 10));
   check('replay: no complaints', p.complaints.length === 0, p.complaints);
   await p.close();
@@ -403,10 +414,17 @@ async function machine() {
   check('machine: opens on the sliders', (await p.locator('.joint input:visible').count()) > 3 && (await p.getByRole('tab', { selected: true }).textContent()) === 'Joints');
   await p.getByRole('tab', { name: 'Bodies' }).click();
   await p.getByLabel('show robot', { exact: true }).uncheck();
-  const alone = [(await look(p, '#view3')).blue];
+  const blue = async () => { // of the picture that stands still
+    for (let n = NaN, m; ; n = m) {
+      await p.waitForTimeout(300);
+      m = (await look(p, '#view3')).blue;
+      if (m === n) return m;
+    }
+  };
+  const alone = [await blue()];
   for (const side of ['left', 'right']) {
     await p.getByLabel(`show robot.${side}_link3`, { exact: true }).check();
-    alone.push((await look(p, '#view3')).blue - alone[0]);
+    alone.push((await blue()) - alone[0]);
     await p.getByLabel(`show robot.${side}_link3`, { exact: true }).uncheck();
   }
   check('machine: a bone to the joint that closes a loop', alone[2] > 20 && alone[1] > 1.5 * alone[2], alone);

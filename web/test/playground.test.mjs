@@ -93,7 +93,7 @@ try {
   const q = (await p.locator('.joint output').allTextContents()).map(number);
   await p.click('#tab-expression');
   await give(p, 'inv(Mass) T');
-  await p.waitForFunction(() => document.querySelectorAll('.sweepcard').length === 3 && /psi K/.test(document.querySelector('.planned')?.textContent ?? ''), null, { timeout: 10000 });
+  await p.waitForFunction(() => document.querySelectorAll('.sweepcard').length === 3 && /psi K/.test(document.querySelector('.planned')?.textContent ?? ''), null, { timeout: 20000 });
   await p.waitForSelector('.verdict.good');
   const told = JSON.parse(soa(['op', 'arm7', '--ideal', 'inv(Mass) T'], JSON.stringify({ q, tau: [1, 2, 3, 4, 5, 6, 7] }))).result;
   const shown = (await results(p)).map(number);
@@ -102,7 +102,7 @@ try {
   check(/additions/.test(await p.locator('.factline').first().textContent()), 'its operations are counted');
 
   await give(p, "J inv(Mass) J'");
-  await p.waitForSelector('#outcome .matrix td', { timeout: 10000 });
+  await p.waitForSelector('#outcome .matrix td', { timeout: 20000 });
   check((await p.locator('#outcome .matrix td').count()) === 36, 'an operator is shown as a matrix');
   await give(p, 'inv(D) H psi T');
   await p.waitForSelector('#mistake:not([hidden])');
@@ -110,11 +110,11 @@ try {
   check(lines.length === 3 && lines[2].indexOf('^') === lines[1].lastIndexOf('T') && /takes link/.test(lines[0]), `a wrong one: ${lines[0]}`);
   await p.screenshot({ path: join(screens, 'playground-mistake.png') });
   await p.click('.examples >> text=FD4');
-  await p.waitForSelector('.verdict.good', { timeout: 10000 });
+  await p.waitForSelector('.verdict.good', { timeout: 20000 });
   check(await p.locator('#mistake').isHidden(), 'a right one takes the message away');
 
   /* ---- sweeps on the arm ---- */
-  await p.waitForFunction(() => !/Looking/.test(document.querySelector('#outcome').textContent), null, { timeout: 10000 });
+  await p.waitForFunction(() => !/Looking/.test(document.querySelector('#outcome').textContent), null, { timeout: 20000 });
   await p.click('[data-sweep="1"]');
   let swept = { arrows: 0 };
   for (let k = 0; k < 10 && swept.arrows <= 300; ++k) {
@@ -130,30 +130,32 @@ try {
   const slider = p.locator('.joint input').nth(1);
   await slider.focus();
   for (let k = 0; k < 3; ++k) await p.keyboard.press('PageUp');
-  await p.waitForTimeout(150);
-  const moved = await picture(p);
+  await p.waitForFunction((then) => Number.parseFloat(document.querySelectorAll('.joint output')[1].textContent.replace('−', '-')) !== then, q[1]);
+  const moved = await fine(p);
   const by = await apart(before, moved);
-  check(by > 0.004 && number(await p.locator('.joint output').nth(1).textContent()) !== q[1], `a slider moves the arm: ${(100 * by).toFixed(1)} % of the picture differ`);
+  check(by > 0.004, `a slider moves the arm: ${(100 * by).toFixed(1)} % of the picture differ`);
 
   const at = await pixels(moved), box = await p.locator('#view3 canvas').boundingBox();
   const values = async () => (await p.locator('.joint output').allTextContents()).map(number);
   const rested = await values();
   const held = [box.x + at.x, box.y + at.y];
   await p.mouse.move(held[0], held[1]);
-  await p.waitForTimeout(100);
-  const hand = await p.locator('#view3 canvas').evaluate((c) => c.style.cursor);
+  await p.waitForFunction(() => document.querySelector('#view3 canvas').style.cursor === 'grab');
   await p.mouse.down();
   for (let k = 1; k <= 8; ++k) await p.mouse.move(held[0] + 10 * k, held[1] + 8 * k), await p.waitForTimeout(40);
-  await p.waitForTimeout(300);
+  let pulled = 0;
+  for (let k = 0; k < 60 && !(pulled > 0.02); ++k) {
+    await p.waitForTimeout(100);
+    pulled = Math.max(...(await values()).map((x, i) => Math.abs(x - rested[i])));
+  }
   await p.mouse.up();
-  const pulled = await values();
-  check(hand === 'grab' && Math.max(...pulled.map((x, i) => Math.abs(x - rested[i]))) > 0.02, 'a body comes along with the mouse');
+  check(pulled > 0.02, `a body comes along with the mouse: ${pulled} rad`);
   await p.click('#reset');
   const off = await apart(before, await fine(p));
   check(off < 0.002, `reset puts it back: ${(100 * off).toFixed(2)} % of the picture differ`);
   await p.click('#view3 canvas', { position: { x: 20, y: 300 } });
   await p.keyboard.press('Space');
-  await p.waitForTimeout(700);
+  await p.waitForFunction(() => Number.parseFloat(document.querySelector('#clock').textContent) > 0.5);
   const t = Number.parseFloat(await p.textContent('#clock'));
   const fallen = Math.max(...(await values()).map((x, i) => Math.abs(x - q[i])));
   await p.keyboard.press('Space');
@@ -164,7 +166,7 @@ try {
   /* ---- models of one's own ---- */
   soa(['save', 'planar-chain:3', '-o', join(own, 'mine.soam')]);
   await p.setInputFiles('#file', join(own, 'mine.soam'));
-  await p.waitForFunction(() => /mine\.soam · 3 degrees/.test(document.querySelector('#text').textContent), null, { timeout: 5000 });
+  await p.waitForFunction(() => /mine\.soam · 3 degrees/.test(document.querySelector('#text').textContent), null, { timeout: 20000 });
   check((await p.locator('.joint').count()) === 3 && (await p.inputValue('#machine')) === 'own', 'a saved model is opened');
   const bytes = readFileSync(join(own, 'mine.soam'));
   bytes[300] ^= 4;
@@ -179,9 +181,9 @@ try {
     await p.emulateMedia({ colorScheme: scheme });
     await p.click('#tab-expression');
     await p.selectOption('#machine', machine);
-    await p.waitForFunction(() => !/Looking/.test(document.querySelector('#outcome').textContent) && document.querySelector('.verdict.good'), null, { timeout: 10000 });
+    await p.waitForFunction(() => !/Looking/.test(document.querySelector('#outcome').textContent) && document.querySelector('.verdict.good'), null, { timeout: 20000 });
     check((await results(p)).some((x) => number(x) !== 0), `${machine}: its result is not nothing`);
-    const sight = await pixels(await picture(p));
+    const sight = await pixels(await fine(p));
     const wide = await p.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     check(sight.seen > 0.002 && wide <= 0, `${machine} at ${width} x ${height}, ${scheme}: ${(100 * sight.seen).toFixed(1)} % of the picture`);
     await p.screenshot({ path: join(screens, `playground-${width}-${scheme}.png`) });

@@ -5,7 +5,7 @@
 // Ends with 77 and "SKIPPED: why" where Chromium is missing.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { check, complaints, count, launch, view } from './browser.mjs';
+import { check, complaints, count, eventually, launch, view } from './browser.mjs';
 
 const [soa, pictures, record] = process.argv.slice(2).map((p) => resolve(p));
 mkdirSync(pictures, { recursive: true });
@@ -44,7 +44,10 @@ const distance = (a, b, body) => Math.hypot(...[0, 1, 2].map((k) => a.places[7 *
 let server = await serve('grapple');
 let p = await open(server.url);
 check('it begins when the page is opened', await until(p, () => window.soa.probe().t > 0.3));
-check('something is to be seen', (await colours(p)) > 50, await colours(p));
+await eventually('something is to be seen', async () => {
+  const n = await colours(p);
+  return [n > 50, n];
+});
 await p.locator('#play').click();
 check('pause', await until(p, () => !window.soa.probe().playing));
 /** Waits until nothing comes any more: what was on its way when the run was stopped has arrived. */
@@ -78,8 +81,11 @@ await p.locator('#play').click();
 check('it goes on after a reset', await until(p, () => window.soa.probe().t > 1));
 await p.locator('#tab-summary').click();
 const run = () => document.querySelector('#rows td').textContent;
-const then = await p.evaluate(run);
-check('a summary of the run so far', then.includes('so far') && (await p.locator('#rows').textContent()).includes('energy balance'), then);
+let then;
+await eventually('a summary of the run so far', async () => {
+  then = await p.evaluate(run);
+  return [then.includes('so far') && (await p.locator('#rows').textContent()).includes('energy balance'), then];
+});
 check('which goes on with it', await until(p, (then) => document.querySelector('#rows td').textContent !== then, then));
 check('without notes', !(await p.locator('#notelist').isVisible()));
 await shoot(p, 'served-summary');
@@ -138,8 +144,8 @@ if (record) {
   p = await open(server.url);
   check('of a damaged one the page says so', await until(p, () => /damaged at byte \d+: nothing is shown after t = /.test(document.querySelector('#notes')?.textContent ?? '')));
   await p.locator('#notes button.small').click();
-  check('also in the summary', /the record is.*damaged at byte/.test(await p.locator('#panel-summary').textContent()));
-  check('and in the list', (await p.locator('#notelist li').count()) === 1 && (await p.locator('#notelist').isVisible()));
+  await eventually('also in the summary', async () => [/the record is.*damaged at byte/.test(await p.locator('#panel-summary').textContent())]);
+  await eventually('and in the list', async () => [(await p.locator('#notelist li').count()) === 1 && (await p.locator('#notelist').isVisible())]);
   await shoot(p, 'served-damaged');
   await p.close();
   check('it ends well', (await server.end()) === 0);
