@@ -4,8 +4,10 @@
  *
  * For each model every library first answers the same random states; an answer that differs from ours is reported and
  * that routine is not timed.  Then the calls are timed in rounds, all libraries in turn within a round, each sample at
- * least a millisecond long, states changing from call to call: 201 rounds for the robots, 25 for a chain of each length,
- * or R.  The figure is the median of the rounds; the spread is the distance between quartiles, in per cent of the median.
+ * least a millisecond long, states changing from call to call: 201 rounds for the robots and for chains beyond 1,000,
+ * 25 for the others, or R.  Every round has the stack, and our work spaces and arrays, at another place
+ * (docs/decisions/moving-bench.md).
+ * The figure is the median of the rounds; the spread is the distance between quartiles, in per cent of the median.
  * Writes DIR/bench.json and DIR/bench.svg.                                                                          */
 #define _GNU_SOURCE
 #include "flops.h"
@@ -14,6 +16,7 @@
 #include "soa/dynamics.h"
 #include "soa/io.h"
 
+#include <alloca.h>
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -21,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,6 +36,8 @@
 #define AGREE_FLOAT_FD 2e-2 /* and only to nv = 30: beyond, single precision loses fd for good reasons */
 #define MOST_ENTRIES 64
 #define MOST_ROUNDS 201
+#define POOL_PAGES 4096 /* how far our memory moves */
+#define STACK_PAGES 256 /* and the stack            */
 
 /* --- generated code --------------------------------------------------------------------------------------------- */
 typedef struct generated {
@@ -63,15 +69,21 @@ static const generated generated_code[] = {{0}};
 #endif
 
 /* --- what is measured ------------------------------------------------------------------------------------------- */
+typedef struct numbers { /* states, and answers */
+    double *q, *v, *a, *tau, *out, *M;
+    float *qf, *vf, *af, *tauf, *outf, *Mf;
+} numbers;
 typedef struct states {
     const soa_model *model;
     int nq, nv, bodies, count, batch, mass_batch; /* states; states of one batch call */
     soa_body_info *body;
-    double *q, *v, *a, *tau, *out, *M;
-    float *qf, *vf, *af, *tauf, *outf, *Mf;
+    numbers home, at; /* as they were drawn, without answers; where this round has them */
     soa_work *work;
     soa_batch *lanes;
     const generated *gen;
+    char *pool; /* holds all of these but home */
+    size_t pool_bytes;
+    uint64_t seed;
     int failed; /* calls of ours that did not return SOA_OK */
 } states;
 
@@ -149,7 +161,7 @@ static void random_unit(uint64_t *seed, double *x, int n) {
 }
 
 static void random_state(const states *s, uint64_t *seed, int k) {
-    double *q = s->q + (ptrdiff_t)k * s->nq;
+    double *q = s->home.q + (ptrdiff_t)k * s->nq;
     for (int i = 1; i <= s->bodies; ++i) {
         const soa_body_info *b = &s->body[i];
         double *qi = q + b->q_index;
@@ -159,7 +171,7 @@ static void random_state(const states *s, uint64_t *seed, int k) {
     }
     for (int i = 0; i < s->nv; ++i) {
         ptrdiff_t at = (ptrdiff_t)k * s->nv + i;
-        s->v[at] = uniform(seed), s->a[at] = uniform(seed), s->tau[at] = uniform(seed);
+        s->home.v[at] = uniform(seed), s->home.a[at] = uniform(seed), s->home.tau[at] = uniform(seed);
     }
 }
 
@@ -169,37 +181,67 @@ static float *single(const double *x, size_t n) {
     return f;
 }
 
+/* A place in the pool, on a line of the cache somewhere in a page, filled from `from` if that is given. */
+static void *put(states *s, size_t *at, const void *from, size_t bytes) {
+    size_t start = *at + (size_t)((uniform(&s->seed) + 1) * 32) * 64;
+    *at += (bytes + 4095) / 4096 * 4096 + 4096;
+    if (!s->pool) return NULL;
+    if (from) memcpy(s->pool + start, from, bytes);
+    return s->pool + start;
+}
+/* Work spaces, states and answers to another place of the pool; without one, tells how much they need. */
+static size_t move(states *s) {
+    size_t nq = (size_t)s->batch * (size_t)s->nq, nv = (size_t)s->batch * (size_t)s->nv;
+    size_t matrices = s->nv <= 1000 ? (size_t)s->mass_batch * (size_t)s->nv * (size_t)s->nv : 0;
+    size_t work = soa_work_size(s->model), lanes = soa_batch_size(s->model);
+    size_t at = (size_t)((uniform(&s->seed) + 1) * 0.5 * (POOL_PAGES - 1)) * 4096;
+    if (!s->pool) at = POOL_PAGES * 4096;
+    void *work_at = put(s, &at, NULL, work), *lanes_at = put(s, &at, NULL, lanes);
+    s->at.q = put(s, &at, s->home.q, nq * sizeof(double)), s->at.v = put(s, &at, s->home.v, nv * sizeof(double));
+    s->at.a = put(s, &at, s->home.a, nv * sizeof(double)), s->at.tau = put(s, &at, s->home.tau, nv * sizeof(double));
+    s->at.out = put(s, &at, NULL, nv * sizeof(double)), s->at.M = put(s, &at, NULL, matrices * sizeof(double));
+    s->at.qf = put(s, &at, s->home.qf, nq * sizeof(float)), s->at.vf = put(s, &at, s->home.vf, nv * sizeof(float));
+    s->at.af = put(s, &at, s->home.af, nv * sizeof(float)), s->at.tauf = put(s, &at, s->home.tauf, nv * sizeof(float));
+    s->at.outf = put(s, &at, NULL, nv * sizeof(float)), s->at.Mf = put(s, &at, NULL, matrices * sizeof(float));
+    if (s->pool && (soa_work_init(s->model, work_at, work, &s->work) != SOA_OK ||
+                    soa_batch_init(s->model, lanes_at, lanes, &s->lanes) != SOA_OK)) {
+        fprintf(stderr, "bench: no work space\n");
+        exit(2);
+    }
+    return at;
+}
+
 /* Where the matrix of state k goes: up to nv = 100 to a place of its own, for one state after the other as for a batch, so
  * that neither is spared the way out of the nearest cache.  Peers keep theirs in one place. */
 static double *matrix(const states *s, int k) {
-    return s->M + (s->nv <= 100 ? (ptrdiff_t)(k % s->mass_batch) * s->nv * s->nv : 0);
+    return s->at.M + (s->nv <= 100 ? (ptrdiff_t)(k % s->mass_batch) * s->nv * s->nv : 0);
 }
 
 /* --- our own calls ---------------------------------------------------------------------------------------------- */
-#define OURS(name, call)                                                                 \
-    static void name(entry *e, int k) {                                                  \
-        states *s = e->s;                                                                \
-        const double *q = s->q + (ptrdiff_t)k * s->nq;                                   \
-        const double *v = s->v + (ptrdiff_t)k * s->nv, *x = s->a + (ptrdiff_t)k * s->nv; \
-        const double *tau = s->tau + (ptrdiff_t)k * s->nv;                               \
-        (void)q, (void)v, (void)x, (void)tau;                                            \
-        s->failed += (call) != 0;                                                        \
+#define OURS(name, call)                                                                       \
+    static void name(entry *e, int k) {                                                        \
+        states *s = e->s;                                                                      \
+        const double *q = s->at.q + (ptrdiff_t)k * s->nq;                                      \
+        const double *v = s->at.v + (ptrdiff_t)k * s->nv, *x = s->at.a + (ptrdiff_t)k * s->nv; \
+        const double *tau = s->at.tau + (ptrdiff_t)k * s->nv;                                  \
+        (void)q, (void)v, (void)x, (void)tau;                                                  \
+        s->failed += (call) != 0;                                                              \
     }
-OURS(own_fd, soa_aba(s->model, s->work, q, v, tau, NULL, 0, s->out))
-OURS(own_id, soa_rnea(s->model, s->work, q, v, x, NULL, 0, s->out))
+OURS(own_fd, soa_aba(s->model, s->work, q, v, tau, NULL, 0, s->at.out))
+OURS(own_id, soa_rnea(s->model, s->work, q, v, x, NULL, 0, s->at.out))
 OURS(own_mass, soa_crba(s->model, s->work, q, matrix(s, k)))
-OURS(own_fd_batch, soa_aba_batch(s->model, s->lanes, s->batch, s->q, s->v, s->tau, NULL, s->out))
-OURS(own_id_batch, soa_rnea_batch(s->model, s->lanes, s->batch, s->q, s->v, s->a, NULL, s->out))
-OURS(own_mass_batch, soa_crba_batch(s->model, s->lanes, s->mass_batch, s->q, s->M))
-OURS(own_fd_batch_f, soa_aba_batch_f(s->model, s->lanes, s->batch, s->qf, s->vf, s->tauf, NULL, s->outf))
-OURS(own_id_batch_f, soa_rnea_batch_f(s->model, s->lanes, s->batch, s->qf, s->vf, s->af, NULL, s->outf))
-OURS(own_mass_batch_f, soa_crba_batch_f(s->model, s->lanes, s->mass_batch, s->qf, s->Mf))
-OURS(gen_fd, s->gen->fd(q, v, tau, s->out))
-OURS(gen_id, s->gen->id(q, v, x, s->out))
+OURS(own_fd_batch, soa_aba_batch(s->model, s->lanes, s->batch, s->at.q, s->at.v, s->at.tau, NULL, s->at.out))
+OURS(own_id_batch, soa_rnea_batch(s->model, s->lanes, s->batch, s->at.q, s->at.v, s->at.a, NULL, s->at.out))
+OURS(own_mass_batch, soa_crba_batch(s->model, s->lanes, s->mass_batch, s->at.q, s->at.M))
+OURS(own_fd_batch_f, soa_aba_batch_f(s->model, s->lanes, s->batch, s->at.qf, s->at.vf, s->at.tauf, NULL, s->at.outf))
+OURS(own_id_batch_f, soa_rnea_batch_f(s->model, s->lanes, s->batch, s->at.qf, s->at.vf, s->at.af, NULL, s->at.outf))
+OURS(own_mass_batch_f, soa_crba_batch_f(s->model, s->lanes, s->mass_batch, s->at.qf, s->at.Mf))
+OURS(gen_fd, s->gen->fd(q, v, tau, s->at.out))
+OURS(gen_id, s->gen->id(q, v, x, s->at.out))
 OURS(gen_mass, s->gen->mass(q, matrix(s, k)))
-OURS(gen_fd_batch, s->gen->fd_batch(s->batch, s->q, s->v, s->tau, s->out))
-OURS(gen_id_batch, s->gen->id_batch(s->batch, s->q, s->v, s->a, s->out))
-OURS(gen_mass_batch, s->gen->mass_batch(s->mass_batch, s->q, s->M))
+OURS(gen_fd_batch, s->gen->fd_batch(s->batch, s->at.q, s->at.v, s->at.tau, s->at.out))
+OURS(gen_id_batch, s->gen->id_batch(s->batch, s->at.q, s->at.v, s->at.a, s->at.out))
+OURS(gen_mass_batch, s->gen->mass_batch(s->mass_batch, s->at.q, s->at.M))
 
 typedef enum flavour { SCALAR, BATCH, BATCH_FLOAT, GENERATED, GENERATED_BATCH, FLAVOURS } flavour;
 static const struct own {
@@ -250,7 +292,7 @@ static size_t answer_size(const states *s, peer_fn fn) {
 static void reference(states *s, peer_fn fn, int k, double *out) {
     entry e = {.s = s};
     own_calls[fn].run(&e, k);
-    memcpy(out, fn == PEER_MASS ? matrix(s, k) : s->out, answer_size(s, fn) * sizeof *out);
+    memcpy(out, fn == PEER_MASS ? matrix(s, k) : s->at.out, answer_size(s, fn) * sizeof *out);
 }
 
 static double compare_own(states *s, const struct own *call) {
@@ -260,15 +302,15 @@ static double compare_own(states *s, const struct own *call) {
     int of = call->kind == PEER_MASS ? s->mass_batch : s->batch;
     for (int k = 0; k < 4; ++k) {
         int state = batched ? k * (of - 1) / 3 : k;
-        size_t at = batched ? (size_t)state * n : call->kind == PEER_MASS ? (size_t)(matrix(s, state) - s->M) : 0;
+        size_t at = batched ? (size_t)state * n : call->kind == PEER_MASS ? (size_t)(matrix(s, state) - s->at.M) : 0;
         entry e = {.s = s};
         reference(s, call->kind, state, want);
         call->run(&e, state);
         for (size_t i = 0; i < n; ++i)
             if (call->flavour == BATCH_FLOAT)
-                got[i] = (double)(call->kind == PEER_MASS ? s->Mf : s->outf)[at + i];
+                got[i] = (double)(call->kind == PEER_MASS ? s->at.Mf : s->at.outf)[at + i];
             else
-                got[i] = (call->kind == PEER_MASS ? s->M : s->out)[at + i];
+                got[i] = (call->kind == PEER_MASS ? s->at.M : s->at.out)[at + i];
         worst = fmax(worst, difference(got, want, n));
     }
     free(want), free(got);
@@ -319,14 +361,22 @@ static int ascending(const void *a, const void *b) {
     return (d > 0) - (d < 0);
 }
 
-static void measure(entry *entries, int count, int rounds) {
-    for (int r = 0; r < rounds; ++r)
-        for (int i = 0; i < count; ++i) {
-            entry *e = &entries[(i + r) % count];
-            if (e->next >= e->rounds) continue;
-            if (e->repeat > 1) time_run(e, 1 + e->repeat / 8); /* brings its data back into the caches */
-            e->ns[e->next++] = time_run(e, e->repeat) / e->states_per_run;
-        }
+/* One round: every call once, the stack `deeper` bytes further down. */
+static __attribute__((noinline)) void measure_round(entry *entries, int count, int r, size_t deeper) {
+    char *volatile unused = alloca(deeper);
+    (void)unused;
+    for (int i = 0; i < count; ++i) {
+        entry *e = &entries[(i + r) % count];
+        if (e->next >= e->rounds) continue;
+        if (e->repeat > 1 || !e->library) time_run(e, 1 + e->repeat / 8); /* brings its data back into the caches */
+        e->ns[e->next++] = time_run(e, e->repeat) / e->states_per_run;
+    }
+}
+static void measure(states *s, entry *entries, int count, int rounds) {
+    for (int r = 0; r < rounds; ++r) {
+        move(s);
+        measure_round(entries, count, r, 64 + (size_t)((uniform(&s->seed) + 1) * 32 * STACK_PAGES) * 64);
+    }
     for (int i = 0; i < count; ++i) {
         entry *e = &entries[i];
         int n = e->next;
@@ -355,38 +405,37 @@ static int states_open(states *s, const char *spec, const char *name) {
         return 0;
     }
     s->nq = soa_nq(s->model), s->nv = soa_nv(s->model), s->bodies = soa_body_count(s->model);
-    size_t nq = (size_t)s->nq, nv = (size_t)s->nv, square = nv * nv;
     s->body = need((size_t)s->bodies + 1, sizeof *s->body);
     for (int i = 1; i <= s->bodies; ++i) soa_body(s->model, i, &s->body[i]);
     s->batch = s->nv <= 100 ? 256 : s->nv <= 1000 ? 64 : 8;
     s->mass_batch = s->nv <= 100 ? 64 : 8; /* their matrices stay in the cache of the core (level 2) */
     s->count = s->nv <= 100 ? 64 : s->nv <= 300 ? 16 : 8;
-    size_t all = (size_t)s->batch, matrices = s->nv <= 1000 ? (size_t)s->mass_batch : 0;
-    s->q = need(all * nq, sizeof(double));
-    s->v = need(all * nv, sizeof(double));
-    s->a = need(all * nv, sizeof(double));
-    s->tau = need(all * nv, sizeof(double));
-    s->out = need(all * nv, sizeof(double));
-    s->M = need(matrices * square, sizeof(double));
-    uint64_t seed = 20240501u + (uint64_t)s->nv;
-    for (int k = 0; k < s->batch; ++k) random_state(s, &seed, k);
-    s->qf = single(s->q, all * nq), s->vf = single(s->v, all * nv);
-    s->af = single(s->a, all * nv), s->tauf = single(s->tau, all * nv);
-    s->outf = need(all * nv, sizeof(float));
-    s->Mf = need(matrices * square, sizeof(float));
+    size_t nq = (size_t)s->batch * (size_t)s->nq, nv = (size_t)s->batch * (size_t)s->nv;
+    s->home.q = need(nq, sizeof(double)), s->home.v = need(nv, sizeof(double));
+    s->home.a = need(nv, sizeof(double)), s->home.tau = need(nv, sizeof(double));
+    s->seed = 20240501u + (uint64_t)s->nv;
+    for (int k = 0; k < s->batch; ++k) random_state(s, &s->seed, k);
+    s->home.qf = single(s->home.q, nq), s->home.vf = single(s->home.v, nv);
+    s->home.af = single(s->home.a, nv), s->home.tauf = single(s->home.tau, nv);
     for (const generated *g = generated_code; g->model; ++g)
         if (!strcmp(g->model, name)) s->gen = g;
-    if (soa_work_create(s->model, &s->work) != SOA_OK || soa_batch_create(s->model, &s->lanes) != SOA_OK) {
-        fprintf(stderr, "bench: %s: no work space\n", spec);
+    s->pool_bytes = move(s);
+    void *pool = mmap(NULL, s->pool_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pool == MAP_FAILED) {
+        perror("bench: memory");
         return 0;
     }
+    madvise(pool, s->pool_bytes, MADV_NOHUGEPAGE); /* pages from anywhere, as those of a heap */
+    memset(pool, 0, s->pool_bytes);
+    s->pool = pool;
+    move(s);
     return 1;
 }
 
 static void states_close(states *s) {
-    soa_work_free(s->work), soa_batch_free(s->lanes), soa_model_free(s->model);
-    free(s->body), free(s->q), free(s->v), free(s->a), free(s->tau), free(s->out), free(s->M);
-    free(s->qf), free(s->vf), free(s->af), free(s->tauf), free(s->outf), free(s->Mf);
+    munmap(s->pool, s->pool_bytes), soa_model_free(s->model);
+    free(s->body), free(s->home.q), free(s->home.v), free(s->home.a), free(s->home.tau);
+    free(s->home.qf), free(s->home.vf), free(s->home.af), free(s->home.tauf);
 }
 
 static int add_own(bench *b, states *s, entry *entries, int long_chain) {
@@ -420,8 +469,8 @@ static int add_own(bench *b, states *s, entry *entries, int long_chain) {
 static int add_peer(bench *b, states *s, const peer_library *library, void *peer, entry *entries) {
     int n = 0;
     for (int k = 0; k < s->count; ++k)
-        library->load(peer, k, s->q + (ptrdiff_t)k * s->nq, s->v + (ptrdiff_t)k * s->nv, s->a + (ptrdiff_t)k * s->nv,
-                      s->tau + (ptrdiff_t)k * s->nv);
+        library->load(peer, k, s->at.q + (ptrdiff_t)k * s->nq, s->at.v + (ptrdiff_t)k * s->nv,
+                      s->at.a + (ptrdiff_t)k * s->nv, s->at.tau + (ptrdiff_t)k * s->nv);
     printf("  %-8s", library->name);
     for (peer_fn fn = PEER_FD; fn < PEER_FN_COUNT; ++fn) {
         double estimate[8], best = INFINITY;
@@ -539,7 +588,7 @@ static int bench_model(bench *b, const char *spec, const char *name) {
             n += add_peer(b, &s, b->library[k], peers[k], entries + n);
         fflush(stdout);
     }
-    measure(entries, n, b->rounds);
+    measure(&s, entries, n, b->rounds);
     for (int i = 0; i < n; ++i)
         if (!beaten(entries, n, i)) record(b, name, s.nv, &entries[i]);
     if (!strcmp(spec, "arm7") || !strcmp(spec, "humanoid") || (s.nv == 100 && s.bodies == 100))
@@ -819,9 +868,9 @@ int main(int argc, char **argv) {
     b.rounds = rounds[0];
     for (int m = 0; robots[m]; ++m)
         if (wanted(argv + i, argc - i, robots[m]) && !bench_model(&b, robots[m], robots[m])) return 2;
-    b.rounds = rounds[1];
     for (int k = 0; lengths[k] && lengths[k] <= b.longest && wanted(argv + i, argc - i, "chain"); ++k) {
         char spec[32];
+        b.rounds = rounds[lengths[k] <= 1000]; /* the longest fill all caches, also those that others use */
         snprintf(spec, sizeof spec, "chain:%d", lengths[k]);
         if (!bench_model(&b, spec, "chain")) return 2;
     }
