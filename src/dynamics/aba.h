@@ -3,8 +3,9 @@
  * passes  outward V | inward b, P, D, U, eps, z | outward A, vdot
  * source  R87 (35) to (47), filter and smoother; RJK91 (8) to (13); RK88-I (5.16), (5.17); FO00 (12) to (14), the same
  *         as articulated bodies.  eps is R87 (40), the same as RK88-I FD4 (5.16); see docs/notation.md on innovations.
- * lanes   in vector form (steps.h, BY_VECTORS); level joints by steps of their own (LEVEL_STEP)
- * writes  R p V P U D e f(=z) A; returns 0, or the body whose hinge moves nothing                                 */
+ * ours    aba in vector form (VECTORS in steps.h), aba_spatial in the papers' spatial one for those who read what it
+ *         leaves; level joints in lanes by steps of their own (LEVEL_STEP)
+ * writes  R p V(aba: angular alone) P U D e f(=z) A; returns 0, or the body whose hinge moves nothing             */
 #ifndef SOAI_ABA_H
 #define SOAI_ABA_H
 #include "steps.h"
@@ -102,43 +103,45 @@ SOAI_SWEEP void mimic_project(const view_table *k, kernel_work *w, real *vdot) {
 }
 
 /* One body of each of the three sweeps. */
-SOAI_INLINE void aba_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q,
+SOAI_INLINE void aba_outward(const view_table *k, kernel_work *w, const body_table *b, int i, int form, const real *q,
                              const real *v) {
     real V[6];
 #define SOAI_STEP_(kind, n)                                                 \
     joint_position(k, w, b, i, kind, q);                                    \
-    if (BY_VECTORS)                                                         \
+    if (form & VECTORS) {                                                   \
+        step_keep_lever(w, b, i, kind);                                     \
         step_turning(k, w, b, i, kind, n, w->b[b->parent].V, v, w->b[i].V); \
-    else                                                                    \
-        step_velocity(k, w, b, i, kind, n, v, V)
+    } else {                                                                \
+        step_velocity(k, w, b, i, kind, n, v, V);                           \
+    }
     SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
 }
-SOAI_INLINE int aba_inward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *v,
+SOAI_INLINE int aba_inward(const view_table *k, kernel_work *w, const body_table *b, int i, int form, const real *v,
                            const real *tau, const real *fext) {
     body_work *own = PASSED(w, b, i), *in = PASSED_IN(w, b);
     real z[6];
 #define SOAI_STEP_(kind, n)                                                              \
     LEVEL_STEP(kind, return level_filter(k, w, b, i, kind, v, tau, fext));               \
     if (!b->child) abi_set(b->M, own->P); /* z starts as b(k), P as M(k): hinge_shift */ \
-    step_gather_force(w, b, i, fext, z);                                                 \
+    step_gather_force(w, b, i, form, fext, z);                                           \
     v6_copy(z, own->f);                                                                  \
     if (b->parent && b->starts) v6_zero(in->f);                                          \
     step_rotor_gyro(k, b, v, w->b[b->parent].V, in->f);                                  \
-    return step_filter(k, w, b, i, kind, n, ARTICULATE | INNOVATE | BIAS, v, tau)
+    return step_filter(k, w, b, i, kind, n, ARTICULATE | INNOVATE | BIAS | form, v, tau)
     SOAI_BY_KIND(b, SOAI_STEP_)
 #undef SOAI_STEP_
 }
-SOAI_INLINE void aba_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, const real *v,
+SOAI_INLINE void aba_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, int form, const real *v,
                             real *vdot) {
 #define SOAI_STEP_(kind, n)                                                 \
     LEVEL_STEP(kind, level_smooth(k, w, b, i, kind, BIAS, v, vdot); break); \
-    step_smooth(k, w, b, i, kind, n, BIAS, v, vdot)
+    step_smooth(k, w, b, i, kind, n, BIAS | form, v, vdot)
     SOAI_BY_KIND(b, SOAI_STEP_);
 #undef SOAI_STEP_
 }
-SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const real *v, const real *tau, const real *fext,
-                   real *vdot) {
+SOAI_INLINE int aba_by(const view_table *k, kernel_work *w, int form, const real *q, const real *v, const real *tau,
+                       const real *fext, real *vdot) {
     if (k->stuck) return k->stuck;
     if (k->losses) { /* the torque that is left after friction and springs */
         for (int j = 0; j < k->nv; ++j) w->x[j] = tau[j];
@@ -147,10 +150,10 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
     }
     angles(k, w, q);
     v6_zero(w->b[0].V);
-    SOAI_OUTWARD_ACROSS(k, aba_outward(k, w, b, i, q, v))
-    SOAI_INWARD(k, if (!aba_inward(k, w, b, i, v, tau, fext)) return i) /* filter */
+    SOAI_OUTWARD_ACROSS(k, aba_outward(k, w, b, i, form, q, v))
+    SOAI_INWARD(k, if (!aba_inward(k, w, b, i, form, v, tau, fext)) return i) /* filter */
     step_base(k, w->b[0].A);
-    SOAI_OUTWARD_ACROSS(k, aba_smooth(k, w, b, i, v, vdot)) /* smoother */
+    SOAI_OUTWARD_ACROSS(k, aba_smooth(k, w, b, i, form, v, vdot)) /* smoother */
     if (k->nm) {
         const int bad = mimic_prepare(k, w);
         if (bad) return k->nb;
@@ -158,5 +161,15 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
     }
     return 0;
 }
+SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const real *v, const real *tau, const real *fext,
+                   real *vdot) {
+    return aba_by(k, w, VECTORS, q, v, tau, fext, vdot);
+}
+#if SOAI_LANES == 1
+SOAI_SWEEP int aba_spatial(const view_table *k, kernel_work *w, const real *q, const real *v, const real *tau,
+                           const real *fext, real *vdot) {
+    return aba_by(k, w, 0, q, v, tau, fext, vdot);
+}
+#endif
 
 #endif

@@ -32,7 +32,7 @@ typedef struct body_work {
 
 /*   name  size        what it holds                                                written by            */
 #define SOAI_WORK_LIST(X)                                                                                     \
-    X(c, 6 * B)      /* a of the papers: V x H*v and the apparent rate of H*        kinematics             */ \
+    X(c, 6 * B)      /* a of the papers: V x H*v and the apparent rate of H*        kinematics; lever: aba */ \
     X(H, 6 * V)      /* columns of H* where they depend on q                        joint_position         */ \
     X(U, 6 * V)      /* P H* (columns), with the rotor's couple                     aba                    */ \
     X(D, 1 * D)      /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba                    */ \

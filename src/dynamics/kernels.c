@@ -41,6 +41,10 @@ static int k_crba(const void *view, void *work, const void *q, void *M) {
 static int k_mass_r87(const void *view, void *work, const void *q, void *M) {
     return mass_r87(view, work, q, M);
 }
+static int k_aba_spatial(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext,
+                         void *vdot) {
+    return aba_spatial(view, work, q, v, tau, fext, vdot);
+}
 static int k_articulate(const void *view, void *work, const void *q) {
     const view_table *k = view;
     const int bad = articulate(k, work, q);
@@ -160,6 +164,7 @@ const soai_kernels SOAI_TABLE = {
     .crba = k_crba,
 #if SOAI_EVERYTHING
     .mass_r87 = k_mass_r87,
+    .aba_spatial = k_aba_spatial,
     .articulate = k_articulate,
     .minv_mul = k_minv_mul,
     .minv_filter = k_minv_filter,

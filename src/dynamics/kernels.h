@@ -25,6 +25,8 @@ typedef struct soai_kernels {
     int (*crba)(const void *view, void *work, const void *q, void *M);
     /* the rest stands only in the tables of double (and of the tests' complex and quad) */
     int (*mass_r87)(const void *view, void *work, const void *q, void *M);
+    int (*aba_spatial)(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext,
+                       void *vdot);                                 /* leaves spatial V and A */
     int (*articulate)(const void *view, void *work, const void *q); /* with the mimic joints' part */
     void (*minv_mul)(const void *view, void *work, const void *x, void *y);
     void (*minv_filter)(const void *view, void *work, const void *x); /* the halves of minv_mul, without mimic joints */

@@ -14,21 +14,26 @@
 #endif
 #ifdef SOAI_SHUFFLED
 typedef konst lanes_four __attribute__((vector_size(4 * sizeof(konst))));
-/* Four numbers of each of four states, turned: four states of each of four numbers; and the other way round. */
-SOAI_INLINE void lanes_turn(const lanes_four x[4], lanes_four out[4]) {
-    const lanes_four t0 = __builtin_shufflevector(x[0], x[1], 0, 4, 2, 6);
-    const lanes_four t1 = __builtin_shufflevector(x[0], x[1], 1, 5, 3, 7);
-    const lanes_four t2 = __builtin_shufflevector(x[2], x[3], 0, 4, 2, 6);
-    const lanes_four t3 = __builtin_shufflevector(x[2], x[3], 1, 5, 3, 7);
-    out[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5), out[1] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);
-    out[2] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7), out[3] = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
+/* Four numbers of each of four states, turned: four states of each of four numbers; and the other way round.  Halves of
+ * registers come from memory, which saves half of the shuffles. */
+SOAI_INLINE void lanes_turn_rows(const konst *const row[4], lanes_four out[4]) {
+    typedef konst lanes_two __attribute__((vector_size(2 * sizeof(konst))));
+    SOAI_UNROLL for (int i = 0; i < 4; i += 2) {
+        lanes_two x[4];
+        SOAI_UNROLL for (int j = 0; j < 4; ++j) memcpy(x + j, row[j] + i, sizeof *x);
+        const lanes_four even = __builtin_shufflevector(x[0], x[2], 0, 1, 2, 3);
+        const lanes_four odd = __builtin_shufflevector(x[1], x[3], 0, 1, 2, 3);
+        out[i] = __builtin_shufflevector(even, odd, 0, 4, 2, 6),
+        out[i + 1] = __builtin_shufflevector(even, odd, 1, 5, 3, 7);
+    }
 }
 /* Four numbers in lanes to places `at` ... of every state; and four that stand `step` apart. */
 SOAI_INLINE void lanes_out(const real *const x[4], konst *const *state, long at) {
     SOAI_UNROLL for (int l = 0; l < SOAI_LANES; l += 4) {
+        const konst *const row[4] = {(const konst *)x[0] + l, (const konst *)x[1] + l, (const konst *)x[2] + l,
+                                     (const konst *)x[3] + l};
         lanes_four y[4];
-        SOAI_UNROLL for (int j = 0; j < 4; ++j) memcpy(y + j, (const konst *)x[j] + l, sizeof *y);
-        lanes_turn(y, y);
+        lanes_turn_rows(row, y);
         SOAI_UNROLL for (int j = 0; j < 4; ++j) memcpy(state[l + j] + at, y + j, sizeof *y);
     }
 }
@@ -82,8 +87,10 @@ SOAI_INLINE int lanes_pack(const konst *from, long stride, int count, int states
     for (; count >= 4 && j < count; j += 4) {
         if (j + 4 > count) j = count - 4;
         lanes_four x[SOAI_LANES];
-        SOAI_UNROLL for (int l = 0; l < SOAI_LANES; ++l) memcpy(x + l, row[l] + j, sizeof *x);
-        SOAI_UNROLL for (int l = 0; l < SOAI_LANES; l += 4) lanes_turn(x + l, x + l);
+        SOAI_UNROLL for (int l = 0; l < SOAI_LANES; l += 4) {
+            const konst *const at[4] = {row[l] + j, row[l + 1] + j, row[l + 2] + j, row[l + 3] + j};
+            lanes_turn_rows(at, x + l);
+        }
         SOAI_UNROLL for (int i = 0; i < 4; ++i) {
 #if SOAI_LANES == 4
             to[j + i] = x[i];

@@ -6,14 +6,16 @@
 #define SOAI_STEPS_H
 #include "joint.h"
 
-/* The vector form of RK88-I (2.1) to (2.13), in which A = [wdot; acceleration of the origin] and no linear velocity is asked
- * for.  rnea has it, and aba in lanes, where nobody reads V and A afterwards. */
-#define BY_VECTORS (SOAI_LANES > 1)
+/* What a step of forward dynamics is to do; see step_filter.
+ *   VECTORS  the form of RK88-I (2.1) to (2.13), in which A = [wdot; acceleration of the origin] and no linear velocity is
+ *            asked for, so none has to cancel: on long chains four digits more than the spatial form, and fewer products.
+ *            rnea and aba have it; without it, V and A are spatial. */
+enum { ARTICULATE = 1, INNOVATE = 2, BIAS = 4, VECTORS = 8 };
 
-/* A += c, knowing which entries of c are zero */
-SOAI_INLINE void add_bias(int kind, const real c[6], real A[6]) {
+/* A += c, the joint's own, knowing which entries of c are zero */
+SOAI_INLINE void add_bias(int kind, int mode, const real c[6], real A[6]) {
     SOAI_UNROLL for (int j = 0; j < 6; ++j) {
-        if (!ON_AXIS(kind) || j % 3 != AXIS_OF(kind) || (BY_VECTORS && j >= 3)) A[j] += c[j];
+        if (!ON_AXIS(kind) || (j % 3 != AXIS_OF(kind) && (j < 3 || !(mode & VECTORS)))) A[j] += c[j];
     }
 }
 
@@ -50,14 +52,15 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
     }
 }
 
-/* phi* X and out += phi f between body i and its parent */
+/* phi* X and out += phi f between body i and its parent; `lever`, if given, is added to X's linear part at the body's origin */
 SOAI_INLINE void step_motion_out(const kernel_work *w, const body_table *b, int i, int kind, const real X[6],
-                                 real out[6]) {
+                                 const real *lever, real out[6]) {
     real turn[2], p[3], v[3] = {X[3], X[4], X[5]};
     const real *R = joint_R(w, b, i, kind, turn);
     if (!IS_PIVOT(kind)) {
         joint_origin(w, b, i, kind, p);
         v3_cross_add(X, p, v);
+        if (lever) v[0] += lever[0], v[1] += lever[1], v[2] += lever[2];
     }
     joint_rot_back(kind, R, X, out);
     joint_rot_back(kind, R, v, out + 3);
@@ -82,7 +85,7 @@ SOAI_INLINE void step_force_in(const kernel_work *w, const body_table *b, int i,
 SOAI_INLINE void step_velocity(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                                const real *v_tree, real V[6]) {
     if (b->parent) {
-        step_motion_out(w, b, i, kind, w->b[b->parent].V, V);
+        step_motion_out(w, b, i, kind, w->b[b->parent].V, 0, V);
     } else {
         v6_zero(V);
     }
@@ -137,7 +140,7 @@ SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work 
     }
 }
 
-/* w x (w x p), w the parent's, parent axes: what turning adds to the acceleration of the body's origin.  RK88-I (2.4) */
+/* w x (w x p), w the parent's, parent axes: what turning adds to the acceleration of the body's origin.  RK88-I (2.4). */
 SOAI_INLINE void step_lever(const kernel_work *w, const body_table *b, int i, int kind, real out[3]) {
     const real *omega = w->b[b->parent].V;
     real p[3], t[3];
@@ -145,57 +148,86 @@ SOAI_INLINE void step_lever(const kernel_work *w, const body_table *b, int i, in
     v3_cross(omega, p, t);
     v3_cross(omega, t, out);
 }
+/* Forward dynamics asks for it twice.  For one state it is kept, in body axes, in w->c; lanes, and generated code, which knows
+ * p, make it anew. */
+#ifdef SOAI_GENERATED
+#define LEVERS_KEPT 0
+#else
+#define LEVERS_KEPT (SOAI_LANES == 1)
+#endif
+SOAI_INLINE void step_keep_lever(const kernel_work *w, const body_table *b, int i, int kind) {
+    real turn[2], t[3];
+    if (!LEVERS_KEPT || !b->parent) return;
+    step_lever(w, b, i, kind, t);
+    joint_rot_back(kind, joint_R(w, b, i, kind, turn), t, w->c + 6 * i);
+}
 
 /* A(i) = phi* A(parent) + H* vdot + c(i).  R87 (13), (14), RK88-I (2.26), FO00 (4).  c also goes out. */
 SOAI_INLINE void step_acceleration(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                                    const real V[6], const real *v_tree, const real *a_tree, real A[6], real c[6]) {
-    step_motion_out(w, b, i, kind, w->b[b->parent].A, A);
+    step_motion_out(w, b, i, kind, w->b[b->parent].A, 0, A);
     step_bias(k, w, b, kind, nv, V, v_tree + b->iv, c);
-    add_bias(kind, c, A);
+    add_bias(kind, 0, c, A);
     joint_add(k, w, b, kind, nv, a_tree + b->iv, A);
     v6_copy(A, w->b[i].A);
 }
 
-/* c(i) of A(i) = phi* A(parent) + H* vdot + c(i) in the sweep's own form. */
-SOAI_INLINE void step_form_bias(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind, int nv,
-                                const real *v_tree, real c[6]) {
-    if (!BY_VECTORS) {
+/* c(i) of A(i) = phi* A(parent) + H* vdot + c(i): the joint's own part, in vectors without that of the lever; and all. */
+SOAI_INLINE void step_joint_bias(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind,
+                                 int nv, int mode, const real *v_tree, real c[6]) {
+    if (mode & VECTORS) {
+        real rest[6];
+        v6_zero(c), v6_zero(rest);
+        step_joint_acceleration(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, rest, c);
+    } else {
         step_bias(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, c);
-        return;
     }
-    real turn[2], t[3], rest[6];
-    v6_zero(c), v6_zero(rest);
-    step_joint_acceleration(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, rest, c);
-    if (!b->parent) return;
-    step_lever(w, b, i, kind, t);
-    joint_rot_back(kind, joint_R(w, b, i, kind, turn), t, t);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) c[3 + j] += t[j];
+}
+SOAI_INLINE void step_whole_bias(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind,
+                                 int nv, int mode, const real *v_tree, real c[6]) {
+    real turn[2], made[3];
+    const real *lever = LEVERS_KEPT ? w->c + 6 * i : made;
+    step_joint_bias(k, w, b, i, kind, nv, mode, v_tree, c);
+    if (!(mode & VECTORS) || !b->parent) return;
+    if (!LEVERS_KEPT) {
+        step_lever(w, b, i, kind, made);
+        joint_rot_back(kind, joint_R(w, b, i, kind, turn), made, made);
+    }
+    SOAI_UNROLL for (int j = 0; j < 3; ++j) c[3 + j] += lever[j];
 }
 
-/* b(i) = V x* M V, less the external wrench.  R87 (7), RK88-I (2.23) spatial form, FO00 (7); in vectors [w x I w;
- * w x (w x h)]. */
+/* b(i) = V x* M V, less the external wrench.  R87 (7), RK88-I (2.23) spatial form, FO00 (7). */
 SOAI_INLINE void step_bias_force(const body_table *b, const real V[6], const real *fext, real out[6]) {
     real h[6];
-    if (BY_VECTORS) {
-        const konst *I = b->M + 4;
-        h[0] = I[XX] * V[0] + I[XY] * V[1] + I[XZ] * V[2];
-        h[1] = I[XY] * V[0] + I[YY] * V[1] + I[YZ] * V[2];
-        h[2] = I[XZ] * V[0] + I[YZ] * V[1] + I[ZZ] * V[2];
-        v3_cross_k(V, b->M + 1, h + 3);
-        v3_cross(V, h, out);
-        v3_cross(V, h + 3, out + 3);
-    } else {
-        rigid_mul_k(b->M, V, h);
-        cross_force(V, h, out);
+    rigid_mul_k(b->M, V, h);
+    cross_force(V, h, out);
+    if (fext) {
+        SOAI_UNROLL for (int j = 0; j < 6; ++j) out[j] -= fext[j];
     }
+}
+/* In vectors: [w x I w;  w x (w x h)], RK88-I (2.6) to (2.9) without accelerations. */
+SOAI_INLINE void step_turning_force(const body_table *b, const real w[3], const real *fext, real out[6]) {
+    const konst *I = b->M + 4;
+    real h[6];
+    h[0] = I[XX] * w[0] + I[XY] * w[1] + I[XZ] * w[2];
+    h[1] = I[XY] * w[0] + I[YY] * w[1] + I[YZ] * w[2];
+    h[2] = I[XZ] * w[0] + I[YZ] * w[1] + I[ZZ] * w[2];
+    v3_cross_k(w, b->M + 1, h + 3);
+    v3_cross(w, h, out);
+    v3_cross(w, h + 3, out + 3);
     if (fext) {
         SOAI_UNROLL for (int j = 0; j < 6; ++j) out[j] -= fext[j];
     }
 }
 
 /* z(i) as the inward step finds it: b(i) and what the children brought. */
-SOAI_INLINE void step_gather_force(const kernel_work *w, const body_table *b, int i, const real *fext, real z[6]) {
-    step_bias_force(b, w->b[i].V, fext ? fext + 6 * (i - 1) : 0, z);
+SOAI_INLINE void step_gather_force(const kernel_work *w, const body_table *b, int i, int mode, const real *fext,
+                                   real z[6]) {
+    if (fext) fext += 6 * (i - 1);
+    if (mode & VECTORS)
+        step_turning_force(b, w->b[i].V, fext, z);
+    else
+        step_bias_force(b, w->b[i].V, fext, z);
     if (b->child) {
         SOAI_UNROLL for (int j = 0; j < 6; ++j) z[j] += PASSED(w, b, i)->f[j];
     }
@@ -380,7 +412,7 @@ SOAI_INLINE void root_solve(const real D[21], real x[6]) {
 }
 
 /* z += P+ c, knowing which entries of c, and of P+ for the kinds on an axis, are zero. */
-SOAI_INLINE void hinge_bias(int kind, const real *P, const real c[6], real z[6]) {
+SOAI_INLINE void hinge_bias(int kind, int mode, const real *P, const real c[6], real z[6]) {
     if (!ON_AXIS(kind)) {
         real Pc[6];
         abi_mul(P, c, Pc);
@@ -392,7 +424,7 @@ SOAI_INLINE void hinge_bias(int kind, const real *P, const real c[6], real z[6])
         if (r == ax) continue;
         z[r] += abi_entry(P, r, n) * c[n] + abi_entry(P, r, l) * c[l] +
                 (abi_entry(P, r, 3 + n) * c[3 + n] + abi_entry(P, r, 3 + l) * c[3 + l]);
-        if (BY_VECTORS) z[r] += abi_entry(P, r, 3 + ax) * c[3 + ax];
+        if (mode & VECTORS) z[r] += abi_entry(P, r, 3 + ax) * c[3 + ax];
     }
 }
 /* P(parent) += phi P+ phi*, R87 (37).  The last child of a body, which comes first inward, finds no sum yet and starts
@@ -428,7 +460,6 @@ SOAI_INLINE void hinge_shift(const view_table *k, kernel_work *w, const body_tab
  *               (10); FO00 (12).  Returns 0 where D is singular.
  *   INNOVATE    eps = tau - H z (+ rotor); z(parent) += phi (z + P+ c + U D^-1 eps).  R87 (40), (41), (36).
  *   BIAS        with c; without it c is zero (M^-1 x). */
-enum { ARTICULATE = 1, INNOVATE = 2, BIAS = 4 };
 SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv, int mode,
                             const real *v_tree, const real *tau) {
     body_work *own = PASSED(w, b, i), *in = PASSED_IN(w, b);
@@ -490,7 +521,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
         joint_project(k, w, b, kind, nv, z, x);
         SOAI_UNROLL for (int j = 0; j < nv; ++j) x[j] = tau[b->iv + j] - x[j];
         if (mode & BIAS) {
-            step_form_bias(k, w, b, i, kind, nv, v_tree, c);
+            step_whole_bias(k, w, b, i, kind, nv, mode, v_tree, c);
             if (b->rotor) { /* the rotor does not feel the joint's own c */
                 real couple[3];
                 step_rotor_couple(k, w, b, i, couple);
@@ -503,7 +534,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                 x[0] = joint_rate(b, kind, x[0]) * dinv;
             else
                 block_solve(nv, D, x);
-            if (mode & BIAS) hinge_bias(kind, after, c, z);
+            if (mode & BIAS) hinge_bias(kind, mode, after, c, z);
             for (int j = 0; j < nv; ++j) v6_add_scaled(x[j], U + 6 * j, z);
             step_force_in(w, b, i, kind, z, in->f);
         }
@@ -522,6 +553,17 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
  * projection on mimic joints asks for G again. */
 #define A_OF(k, w, b, i) ((k)->nm ? (w)->b[i].A : (w)->U + 6 * (b)->iv)
 #define A_IN(k, w, b) ((k)->nm || !(b)->parent ? (w)->b[(b)->parent].A : (w)->U + 6 * (k)->body[(b)->parent].iv)
+/* P+ is zero along the joint's axis.  Where the only child of a body is a pivot, whose P+ is turned about its axis and not
+ * moved, the rows of P's blocks A and B along that axis are therefore the body's own M: in generated code constants, most
+ * of them zero.  There `own` of a level body is 1 + that axis; P_SPARED is added at the child, which need not leave them. */
+enum { P_AXIS = 3, P_SPARED = 4 };
+#ifdef SOAI_GENERATED
+#define OWN(b) ((b)->own)
+#else
+#define OWN(b) 0
+#endif
+/* Number e of P lies in the row of A or of B along axis `ax`. */
+#define P_ALONG(ax, e) ((e) < 6 ? ((e) < 3 ? (e) == (ax) : (e) != 5 - (ax)) : (e) >= 12 && (e) / 3 - 4 == (ax))
 /* The inward step, ARTICULATE | INNOVATE | BIAS, block by block of P, so that few numbers are under way at a time: each has
  * a register where there are 32.  G stands in U, with D^-1 (for mimic joints) in the place of its entry along the axis,
  * which would be 1; D^-1 eps in e. */
@@ -529,20 +571,23 @@ SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_tab
                              const real *v_tree, const real *tau, const real *fext) {
     const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax), nl = SYM(n, l);
     body_work *in = PASSED_IN(w, b);
-    real *G = w->U + 6 * b->iv, g[6], turn[2], sq[5], tip[ABI_SIZE];
-    const real *P = PASSED(w, b, i)->P;
-    if (!b->child) abi_set(b->M, tip), P = tip;
-    const real *V = w->b[i].V, d = P[ABI_A(ax)]; /* D = H P H*                 R87 (38) */
-    const real size = P[ABI_A(XX)] + P[ABI_A(YY)] + P[ABI_A(ZZ)];
+    real *G = w->U + 6 * b->iv, g[6], turn[2], sq[5], own[ABI_SIZE];
+    const real *sum = PASSED(w, b, i)->P;
+    if (!b->child || OWN(b)) abi_set(b->M, own);
+    if (!b->child) sum = own;
+#define P_AT(e) ((OWN(b) & P_AXIS) && P_ALONG((OWN(b) & P_AXIS) - 1, e) ? own[e] : sum[e])
+    const real *V = w->b[i].V, d = P_AT(ABI_A(ax)); /* D = H P H*                 R87 (38) */
+    const real size = P_AT(ABI_A(XX)) + P_AT(ABI_A(YY)) + P_AT(ABI_A(ZZ));
     if (__builtin_expect(!real_all_above(d, size * REAL(SOAI_HINGE_TOLERANCE)), 0)) return 0;
     const real dinv = REAL(1) / d, torque = joint_rate(b, kind, tau[b->iv]), *R = joint_R(w, b, i, kind, turn);
     const real rate = joint_rate(b, kind, v_tree[b->iv]), cn = V[l] * rate, cl = -(V[n] * rate); /* c = w x w_J */
     real z[6];
-    step_gather_force(w, b, i, fext, z);
+    step_gather_force(w, b, i, VECTORS, fext, z);
     turn_squares(R, sq);
     const real e = torque - z[ax]; /* eps                        R87 (40) */
     SOAI_UNROLL for (int j = 0; j < 6; ++j) {
-        if (j != ax) G[j] = g[j] = abi_entry(P, j, ax) * dinv; /* G = P H* D^-1   R87 (39) */
+        if (j != ax) /* G = P H* D^-1              R87 (39) */
+            G[j] = g[j] = P_AT(j < 3 ? ABI_A(SYM(j, ax)) : ABI_B(ax, j - 3)) * dinv;
     }
     if (k->nm) G[ax] = dinv;
     w->e[b->iv] = e * dinv;
@@ -553,18 +598,19 @@ SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_tab
     }
     real A[6], B[9], C[6], Q[6];
     SOAI_UNROLL for (int r = 0; r < 3; ++r) {
-        SOAI_UNROLL for (int c = r; c < 3; ++c) Q[SYM(r, c)] = P[ABI_C(SYM(r, c))] - P[ABI_B(ax, r)] * g[3 + c];
+        SOAI_UNROLL for (int c = r; c < 3; ++c) Q[SYM(r, c)] = sum[ABI_C(SYM(r, c))] - P_AT(ABI_B(ax, r)) * g[3 + c];
     }
     turn_sym(ax, R, sq, Q, C);
     real Bn[3], Bl[3];
     SOAI_UNROLL for (int c = 0; c < 3; ++c) {
-        Bn[c] = P[ABI_B(n, c)] - P[ABI_A(SYM(ax, n))] * g[3 + c],
-        Bl[c] = P[ABI_B(l, c)] - P[ABI_A(SYM(ax, l))] * g[3 + c];
+        Bn[c] = P_AT(ABI_B(n, c)) - P_AT(ABI_A(SYM(ax, n))) * g[3 + c],
+        Bl[c] = P_AT(ABI_B(l, c)) - P_AT(ABI_A(SYM(ax, l))) * g[3 + c];
         z[3 + c] += Bn[c] * cn + Bl[c] * cl;
     }
     turn_rows(ax, R, sq, Bn, Bl, B);
-    Q[n] = P[ABI_A(n)] - P[ABI_A(SYM(ax, n))] * g[n], Q[l] = P[ABI_A(l)] - P[ABI_A(SYM(ax, l))] * g[l];
-    Q[nl] = P[ABI_A(nl)] - P[ABI_A(SYM(ax, n))] * g[l];
+    Q[n] = P_AT(ABI_A(n)) - P_AT(ABI_A(SYM(ax, n))) * g[n], Q[l] = P_AT(ABI_A(l)) - P_AT(ABI_A(SYM(ax, l))) * g[l];
+    Q[nl] = P_AT(ABI_A(nl)) - P_AT(ABI_A(SYM(ax, n))) * g[l];
+#undef P_AT
     z[n] += Q[n] * cn + Q[nl] * cl, z[l] += Q[nl] * cn + Q[l] * cl;
     SOAI_UNROLL for (int j = 0; j < 3; ++j) A[SYM(ax, j)] = REAL(0);
     turn_across(ax, sq, Q, A);
@@ -584,6 +630,14 @@ SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_tab
     SOAI_UNROLL for (int j = 0; j < 3; ++j) in->f[j] += t[j], in->f[3 + j] += f[j];
     if (b->starts & SOAI_STARTS_BEFORE) abi_set(k->body[b->parent].M, in->P);
     if (b->starts & SOAI_STARTS_WITH) abi_set(k->body[b->parent].M, M);
+    if (OWN(b) & P_SPARED) {
+        real left[ABI_SIZE];
+        abi_translate_add(A, B, C, 0, M, left);
+        SOAI_UNROLL for (int m = 0; m < ABI_SIZE; ++m) {
+            if (!P_ALONG(ax, m)) in->P[m] = left[m];
+        }
+        return 1;
+    }
     abi_translate_add(A, B, C, IS_PIVOT(kind) ? 0 : p, b->starts & SOAI_STARTS_WITH ? M : in->P, in->P);
     return 1;
 }
@@ -661,15 +715,18 @@ SOAI_INLINE void step_pass_motion(const view_table *k, const kernel_work *w, con
 SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                              int mode, const real *v_tree, real *vdot) {
     const real *U = w->U + 6 * b->iv, *e = w->e + b->iv;
-    real A[6], x[6];
+    const int lever = (mode & BIAS) && (mode & VECTORS) && b->parent;
+    real A[6], x[6], made[3];
+    if (lever && !LEVERS_KEPT) step_lever(w, b, i, kind, made);
     if (b->parent || (mode & BIAS))
-        step_motion_out(w, b, i, kind, A_IN(k, w, b), A);
+        step_motion_out(w, b, i, kind, A_IN(k, w, b), lever && !LEVERS_KEPT ? made : 0, A);
     else
         v6_zero(A);
     if (mode & BIAS) {
         real c[6];
-        step_form_bias(k, w, b, i, kind, nv, v_tree, c);
-        add_bias(kind, c, A);
+        step_joint_bias(k, w, b, i, kind, nv, mode, v_tree, c);
+        add_bias(kind, mode, c, A);
+        if (lever && LEVERS_KEPT) A[3] += w->c[6 * i], A[4] += w->c[6 * i + 1], A[5] += w->c[6 * i + 2];
     }
     if (BY_BLOCKS(b, nv)) { /* U is P */
         abi_mul(PASSED(w, b, i)->P, A, x);

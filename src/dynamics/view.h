@@ -41,7 +41,7 @@ typedef struct SOAI_VIEW(body) {
     int run;           /* bodies run ... this one are each the parent of the next */
     int end;           /* one past the last v of the bodies beyond and its own    */
     int path, path_in; /* where in the work space lanes keep what passes between neighbours, and the parent's */
-    int spare;         /* an even number of integers: the same layout for both constant types */
+    int own;           /* generated code: which numbers of P are M's, see steps.h */
     SOAI_KONST R0[9], R1[9], R2[9]; /* R(q) = R0 + cos q R1 + sin q R2; R0 + R1 is the placement's rotation */
     SOAI_KONST p[3];                /* the placement's translation                                          */
     SOAI_KONST axis[3];             /* in body axes                                                         */

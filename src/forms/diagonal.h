@@ -99,7 +99,7 @@ SOAI_INLINE void step_factor_out(const view_table *k, kernel_work *w, const body
                                  int inverse, const real *x, real *y) {
     real *V = w->b[i].A, g[6], rate[6];
     if (b->parent)
-        step_motion_out(w, b, i, kind, w->b[b->parent].A, V);
+        step_motion_out(w, b, i, kind, w->b[b->parent].A, 0, V);
     else
         v6_zero(V);
     for (int c = 0; c < nv; ++c) g[c] = v6_dot(w->U + 6 * (b->iv + c), V);

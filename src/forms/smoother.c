@@ -1,6 +1,6 @@
 /* smoother.c  R87's filter and smoother with all they compute readable, and the covariances of section IX.
  *
- * soa_smoother             soa_aba's sweeps as they are (aba.h: outward V, c, b | inward filter | outward smoother);
+ * soa_smoother             the sweeps of aba.h as they are, in spatial form (outward V | inward filter | outward smoother);
  *                          they leave R p V P U D e f(=z) A.  v and tau are kept in tv and tt, a in user, b in B.
  *                          R87 (35) to (47), the same as RK88-I FD4 (5.16), (5.17).  O(n)
  * soa_smoother_read        one body: what the sweeps fold together ((41) into (36), (43) into (37)), taken apart.  O(1)
@@ -29,11 +29,11 @@ soa_status soa_smoother(const soa_model *m, soa_work *w, const double *q, const 
     if (in.v != w->tv) memcpy(w->tv, in.v, bytes);
     if (in.tau != w->tt) memcpy(w->tt, in.tau, bytes);
     soai_view_double view = w->view;
-    int bad = w->k->aba(&view, &w->w, in.q, w->tv, w->tt, in.fext, w->user);
+    int bad = w->k->aba_spatial(&view, &w->w, in.q, w->tv, w->tt, in.fext, w->user);
     if (!bad && m->nm) { /* the sweeps once more, under the torques of the tree that make the followers keep up */
         w->k->rnea(&view, &w->w, in.q, w->tv, w->user, in.fext, w->tt);
         view.nm = 0;
-        bad = w->k->aba(&view, &w->w, in.q, w->tv, w->tt, in.fext, w->user);
+        bad = w->k->aba_spatial(&view, &w->w, in.q, w->tv, w->tt, in.fext, w->user);
     }
     if (bad) {
         w->body = bad;

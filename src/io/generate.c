@@ -37,10 +37,10 @@ static void put_kernels(FILE *f) {
  * enumerators (kind 'f'). */
 typedef void name_fn(FILE *f, const char *name, size_t length);
 static void each_name(FILE *f, char kind, name_fn *fn) {
-    static const char *const types[] = {"real",       "konst",     "soai_mask",  "pack",      "pack_mask",
-                                        "body_table", "dof_table", "view_table", "body_work", "kernel_work",
-                                        "XX",         "YY",        "ZZ",         "ABI_SIZE",  "XY",
-                                        "XZ",         "YZ",        "ARTICULATE", "INNOVATE",  "BIAS"};
+    static const char *const types[] = {
+        "real",      "konst",       "soai_mask", "pack", "pack_mask", "body_table", "dof_table", "view_table",
+        "body_work", "kernel_work", "XX",        "YY",   "ZZ",        "ABI_SIZE",   "XY",        "XZ",
+        "YZ",        "ARTICULATE",  "INNOVATE",  "BIAS", "VECTORS",   "P_AXIS",     "P_SPARED"};
     for (const soai_text *t = soai_kernel_text; t->name; ++t)
         for (const char *line = t->text; *line;) {
             const char *end = strchr(line, '\n'), *next = end ? end + 1 : line + strlen(line);
@@ -89,11 +89,12 @@ static void put_rows(FILE *f, const char *name, const soai_view_double v) {
     fprintf(f, "static const soai_body_double gen_%s_body[%d] = {\n{.parent = 0},\n", name, v.nb + 1);
     for (int i = 1; i <= v.nb; ++i) {
         const soai_body_double *b = v.body + i;
-        fprintf(f,
-                "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d, "
-                ".child = %d, .starts = %d, .levers = %d, .run = %d, .end = %d, .path = %d, .path_in = %d,\n",
-                b->parent, b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor, b->child, b->starts, b->levers,
-                b->run, b->end, b->path, b->path_in);
+        fprintf(
+            f,
+            "{.parent = %d, .type = %d, .kind = %d, .nv = %d, .iq = %d, .iv = %d, .id = %d, .rotor = %d, "
+            ".child = %d, .starts = %d, .levers = %d, .run = %d, .end = %d, .path = %d, .path_in = %d, .own = %d,\n",
+            b->parent, b->type, b->kind, b->nv, b->iq, b->iv, b->id, b->rotor, b->child, b->starts, b->levers, b->run,
+            b->end, b->path, b->path_in, b->own);
         put_numbers(f, "R0", b->R0, 9), put_numbers(f, "R1", b->R1, 9), put_numbers(f, "R2", b->R2, 9);
         put_numbers(f, "p", b->p, 3), put_numbers(f, "axis", b->axis, 3), put_numbers(f, "slide", b->slide, 3);
         put_numbers(f, "M", b->M, 10), put_numbers(f, "P", b->P, 24);
@@ -422,15 +423,30 @@ static void put_angles(FILE *f, const soai_view_double v) {
  * than some 13 bytes in a cycle, and beyond the instruction cache much slower.  So a model takes the first of these
  * distinctions that leaves few enough copies. */
 enum { EACH, BUILD, KIND, NONE };
+enum { ONE_STATE, LANES_OF_4, LANES_OF_8 };
 static const int most_of[NONE] = {[EACH] = 10, [BUILD] = 16, [KIND] = 16};
+enum {
+    MOST_OF_8 = 13
+}; /* EACH in lanes of eight, which take less text: every number has a register of its own more often */
 typedef struct sharing {
     int by, bodies;
+    int own;     /* bodies that differ in it are not alike: lanes, whose inward step of aba asks for it */
     int *order;  /* of the bodies in the outward sweep */
     int *across; /* of the same by depth, limbs side by side */
     int *like;   /* of body i: the first in that order with the same step */
     int *links;  /* of the chain that body i goes through at one step, see share_chains; 1 elsewhere */
 } sharing;
 
+/* Level bodies whose only child is a pivot, see steps.h. */
+static void mark_own(int bodies, soai_body_double *body) {
+    for (int i = 1; i <= bodies; ++i) body[i].own = 0;
+    for (int i = 1; i <= bodies; ++i) {
+        soai_body_double *b = body + i, *in = body + b->parent;
+        if (!b->parent || !(b->starts & SOAI_STARTS_WITH)) continue; /* others have brothers, see start_before */
+        if (b->kind < SOAI_KIND_PIVOT_X || in->kind < SOAI_KIND_LEVEL_X) continue;
+        in->own |= 1 + b->kind - SOAI_KIND_PIVOT_X, b->own |= 4; /* P_SPARED */
+    }
+}
 /* The steps of several children of one body must be alike but for who starts its sums. */
 static void start_before(int bodies, soai_body_double *body) {
     for (int i = 1; i <= bodies; ++i) {
@@ -438,11 +454,11 @@ static void start_before(int bodies, soai_body_double *body) {
         if (last != i && body[last].starts) body[last].starts = SOAI_STARTS_BEFORE;
     }
 }
-static int alike(const soai_body_double *a, const soai_body_double *b, int by) {
-    return by != EACH && a->kind == b->kind && a->type == b->type && a->nv == b->nv && a->rotor == b->rotor &&
+static int alike(const soai_body_double *a, const soai_body_double *b, const sharing *s) {
+    return s->by != EACH && a->kind == b->kind && a->type == b->type && a->nv == b->nv && a->rotor == b->rotor &&
            !a->parent == !b->parent &&
-           (by == KIND || ((a->starts & SOAI_STARTS_WITH) == (b->starts & SOAI_STARTS_WITH) && a->levers == b->levers &&
-                           !a->child == !b->child));
+           (s->by == KIND || ((a->starts & SOAI_STARTS_WITH) == (b->starts & SOAI_STARTS_WITH) &&
+                              a->levers == b->levers && !a->child == !b->child && (!s->own || a->own == b->own)));
 }
 /* No body further out goes through this one in its chain? */
 static int outermost(const sharing *s, int i) {
@@ -450,7 +466,7 @@ static int outermost(const sharing *s, int i) {
 }
 static int alike_chains(const soai_view_double v, const sharing *s, int i, int j) {
     int fit = s->links[i] == s->links[j] && outermost(s, i) == outermost(s, j);
-    for (int d = 0; fit && d < s->links[i]; ++d) fit = alike(v.body + i - d, v.body + j - d, s->by);
+    for (int d = 0; fit && d < s->links[i]; ++d) fit = alike(v.body + i - d, v.body + j - d, s);
     return fit;
 }
 /* Returns the number of copies. */
@@ -467,9 +483,9 @@ static int share_by(const soai_view_double v, int by, sharing *s) {
 }
 /* One state is swept by depth, so that neighbours seldom wait for one another; lanes, whose work fills the nearest cache,
  * branch by branch as the bodies are numbered (soai_level), but where nothing stands by place on the path (ACROSS). */
-static void share(const soai_view_double v, int lanes, sharing *s) {
+static void share(const soai_view_double v, int states, sharing *s) {
     int *depth = s->like, deepest = 0, n = 0; /* like is written later */
-    s->bodies = v.nb, depth[0] = 0;
+    s->bodies = v.nb, s->own = states != ONE_STATE, depth[0] = 0;
     for (int i = 1; i <= v.nb; ++i) s->links[i] = 1;
     for (int i = 1; i <= v.nb; ++i) {
         depth[i] = depth[v.body[i].parent] + 1;
@@ -478,9 +494,9 @@ static void share(const soai_view_double v, int lanes, sharing *s) {
     for (int d = 1; d <= deepest; ++d)
         for (int i = 1; i <= v.nb; ++i)
             if (depth[i] == d) s->across[n++] = i;
-    for (int i = 0; i < v.nb; ++i) s->order[i] = lanes ? i + 1 : s->across[i];
+    for (int i = 0; i < v.nb; ++i) s->order[i] = states == ONE_STATE ? s->across[i] : i + 1;
     for (int by = EACH; by < NONE; ++by)
-        if (share_by(v, by, s) <= most_of[by]) return;
+        if (share_by(v, by, s) <= (by == EACH && states == LANES_OF_8 ? MOST_OF_8 : most_of[by])) return;
     s->by = NONE;
 }
 /* Is the matrix complete from the rows of body i on when it is swept?  Its parent is the world, or the one free root. */
@@ -492,6 +508,7 @@ static int branches(const soai_view_double v, int i) {
  * that a column stays in registers.  Such chains have few links, or one, if there would be too many copies. */
 static void share_chains(const soai_view_double v, sharing *s) {
     const int by = s->by;
+    s->own = 0;
     for (int most = 6;; most = 1) {
         for (int i = 1; i <= v.nb; ++i) {
             const int parent = v.body[i].parent;
@@ -702,6 +719,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
         "\"fp-contract=fast\")\n"
         "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
         "#pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\" /* it cannot count the joints' parts */\n"
+        "#pragma GCC diagnostic ignored \"-Warray-bounds\" /* nor the columns of a matrix */\n"
         "#elif defined(__clang__) /* loops of unknown length stay loops */\n"
         "#pragma clang diagnostic ignored \"-Wpass-failed\"\n#endif\n"
         "#include <stddef.h>\n#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n#define SOAI_GENERATED 1\n"
@@ -714,7 +732,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
             "\n/* ---- one state ---------------------------------------------------------------- */\n#define "
             "SOAI_NUMBER SOAI_DOUBLE\n#define SOAI_KINDS 0x%x\n",
             kinds);
-    share(level, 0, s);
+    share(level, ONE_STATE, s);
     put_sweeps(f, level, s, "gen_order");
     put_kernels(f);
     fprintf(f, "\n/* ---- the model ---------------------------------------------------------------- */\n");
@@ -730,8 +748,14 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
     each_name(f, 'm', put_undef);
     each_name(f, 'f', put_rename);
     fprintf(f, "#define SOAI_NUMBER SOAI_DOUBLE_LANES\n#define SOAI_KINDS 0x%x\n", kinds);
-    share(level, 1, s);
+    share(level, LANES_OF_8, s);
+    const int wide = s->by;
+    if (wide == EACH) {
+        share(level, LANES_OF_4, s);
+        if (s->by != wide) fprintf(f, "#ifdef __AVX512F__\n"), put_each(f, s), fprintf(f, "#else\n");
+    }
     put_sweeps(f, level, s, "gen_order_lanes");
+    if (s->by != wide) fprintf(f, "#endif\n");
     put_kernels(f);
     if (leaves(level)) put_leaving(f, level, s);
     fprintf(f, "#define GEN(name) gen_lanes_##name\n%s%s%s", loads, groups, leaving);
@@ -763,7 +787,10 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
         soai_level(&level, body, dof, frames);
         soai_regroup(level.nb, body);
         start_before(level.nb, body);
+        mark_own(level.nb, body);
         level.body = body, level.dof = dof;
+        share(level, LANES_OF_4, &s);
+        for (int i = 1; s.by > BUILD && i <= level.nb; ++i) body[i].own = 0; /* bodies that differ in it share steps */
         put_file(f, model, level, &s, prefix);
     }
     free(body), free(dof), free(frames), free(s.order), free(s.across), free(s.like), free(s.links);
