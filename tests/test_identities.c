@@ -320,7 +320,7 @@ static void derivatives(void **state) {
                 complex_wrenches(t.m, &c, t.f, t.nf);
                 if (forward) {
                     complex_v(t.m, t.tau, NULL, c.a);
-                    for (int k = 0; k < c.view.nm; ++k) c.a[c.view.mimic[k].follower] = 0;
+                    for (int k = 0; k < t.m->nm; ++k) c.a[c.view.mimic[k].follower] = 0;
                     assert_int_equal(soai_kernels_complex.aba(&c.view, c.work, c.q, c.v, c.a, c.f, c.out), 0);
                     imaginary_motion(t.m, c.out, n, j, oracle);
                 } else {

@@ -57,11 +57,15 @@ SOAI_SWEEP int articulate(const view_table *k, kernel_work *w, const real *q) {
     return 0;
 }
 
-/* W = L d L', in place, of any size; block_factor is for hinges */
-SOAI_INLINE int mimic_factor(int n, real *W) {
+/* W = L d L', in place, of any size; block_factor is for hinges.  Pivots are positive, those of rows with a hold negative:
+ * -(hold) (share of the leader's inertia that is not the guard's). */
+SOAI_INLINE int mimic_factor(const view_table *k, real *W) {
+    const int n = k->nm;
     for (int j = 0; j < n; ++j) {
+        const konst hold = k->mimic[j].hold;
         for (int m = 0; m < j; ++m) W[n * j + j] -= W[n * j + m] * W[n * j + m] * W[n * m + m];
-        if (!real_all_above(W[n * j + j], REAL(0))) return 0;
+        if (!real_all_above(hold > 0 ? -W[n * j + j] : W[n * j + j], REAL(hold * (konst)SOAI_HINGE_TOLERANCE)))
+            return 0;
         for (int i = j + 1; i < n; ++i) {
             for (int m = 0; m < j; ++m) W[n * i + j] -= W[n * i + m] * W[n * j + m] * W[n * m + m];
             W[n * i + j] = W[n * i + j] / W[n * j + j];
@@ -78,7 +82,11 @@ SOAI_INLINE void mimic_solve(int n, const real *W, real *x) {
 }
 /* Mimic joints are an exact coordinate map v = Gamma v_reduced.  On the tree it reads G v = 0, one row
  * (follower - ratio leader) each, and the torques that keep it are G' lambda:
- *     vdot = x - M^-1 G' (G M^-1 G')^-1 G x,     x the acceleration of the tree without them.  O(n) per mimic joint.   */
+ *     vdot = x - M^-1 G' (G M^-1 G')^-1 G x,     x the acceleration of the tree without them.  O(n) per mimic joint.
+ * Where M is singular although Gamma'M Gamma is not, all this has M + guards in the place of M, on followers and leaders.
+ * On motions with G v = 0 that is K = sum ratio^2 guard more on each leader e, taken off by its acceleration x' = e'vdot as
+ * one more unknown:  (M + guards) vdot = T + G' lambda + e K x'.  Then [G; e'] stands for G, with -1/K at e on the
+ * diagonal of W; docs/theory/rotors-and-mimic.md.                                                                    */
 SOAI_SWEEP int mimic_prepare(const view_table *k, kernel_work *w) {
     const int nm = k->nm, nv = k->nv;
     for (int r = 0; r < nm; ++r) {
@@ -91,7 +99,8 @@ SOAI_SWEEP int mimic_prepare(const view_table *k, kernel_work *w) {
         for (int c = 0; c < nm; ++c)
             w->W[nm * r + c] =
                 w->Y[c * nv + k->mimic[r].follower] - k->mimic[r].ratio * w->Y[c * nv + k->mimic[r].leader];
-    return mimic_factor(nm, w->W) ? 0 : 1;
+    for (int r = 0; r < nm; ++r) w->W[(nm + 1) * r] -= k->mimic[r].hold;
+    return mimic_factor(k, w->W) ? 0 : 1;
 }
 SOAI_SWEEP void mimic_project(const view_table *k, kernel_work *w, real *vdot) {
     const int nm = k->nm, nv = k->nv;

@@ -2,7 +2,7 @@
  *
  * The work space is one struct per body and a set of arrays of `real`, laid out once by kernel_layout from the list
  * below; the list is also the documentation of what a sweep may leave for the next.  Sizes: B per body (world included), Q per tree coordinate, V
- * per tree degree of freedom, D per entry of the D blocks, N per mimic joint.                                                           */
+ * per tree degree of freedom, D per entry of the D blocks, N per row of mimic.                                                           */
 #ifndef SOAI_KERNEL_H
 #define SOAI_KERNEL_H
 #include "../spatial/algebra.h"

@@ -478,7 +478,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                 d = U[AXIS_OF(kind)];
             else
                 joint_project(k, w, b, kind, nv, U, &d);
-            d += b->armature;
+            d += k->nm ? b->hinge : b->armature;
             if (__builtin_expect(!real_all_above(d, size[0] * REAL(SOAI_HINGE_TOLERANCE)), 0)) return 0;
             dinv = REAL(1) / d;
             if (b->rotor) {

@@ -48,7 +48,8 @@ typedef struct SOAI_VIEW(body) {
     SOAI_KONST slide[3];            /* motion of the origin per unit of the sliding coordinate, parent axes */
     SOAI_KONST M[10];               /* m, h = m c, I about the origin                                       */
     SOAI_KONST armature;            /* 1-dof joints: G^2 Jm                                                 */
-    SOAI_KONST P[24];               /* M again, as six packs (algebra.h)                                    */
+    SOAI_KONST hinge; /* 1-dof joints: the same and, of mimic joints and their leaders, the guard (mimic) */
+    SOAI_KONST P[24]; /* M again, as six packs (algebra.h)                                    */
 } SOAI_VIEW(body);
 
 typedef struct SOAI_VIEW(dof) {
@@ -58,13 +59,16 @@ typedef struct SOAI_VIEW(dof) {
     SOAI_KONST rotor[3]; /* exact rotor: Jm G u, parent axes                              */
 } SOAI_VIEW(dof);
 
+/* The tree with its followers set free may have no forward dynamics where the machine has one (massless links).  There
+ * followers and leaders are given a guard, an inertia that D gets and M has not, and each leader a row of its own after the
+ * followers': follower = leader, ratio = 0, hold = 1 / (all that was given), by which it is taken off again (aba.h). */
 typedef struct SOAI_VIEW(mimic) {
     int follower, leader; /* tree degrees of freedom: v_follower = ratio v_leader */
-    SOAI_KONST ratio;
+    SOAI_KONST ratio, hold;
 } SOAI_VIEW(mimic);
 
 typedef struct SOAI_VIEW(view) {
-    int nb, nq, nv, nd, nm; /* bodies without the world, tree q and v, entries of all D blocks, mimic joints */
+    int nb, nq, nv, nd, nm; /* bodies without the world, tree q and v, entries of all D blocks, rows of mimic */
     int losses;             /* nonzero: some dof has friction or a spring */
     int stuck;              /* a body whose hinge moves no inertia at any q, or 0 */
     SOAI_KONST gravity[3];

@@ -32,7 +32,7 @@ soa_status soa_smoother(const soa_model *m, soa_work *w, const double *q, const 
     int bad = w->k->aba_spatial(&view, &w->w, in.q, w->tv, w->tt, in.fext, w->user);
     if (!bad && m->nm) { /* the sweeps once more, under the torques of the tree that make the followers keep up */
         w->k->rnea(&view, &w->w, in.q, w->tv, w->user, in.fext, w->tt);
-        view.nm = 0;
+        view.nm = 0, view.stuck = m->stuck_free;
         bad = w->k->aba_spatial(&view, &w->w, in.q, w->tv, w->tt, in.fext, w->user);
     }
     if (bad) {

@@ -132,6 +132,7 @@ static size_t layout(const soa_model *m, char *memory) {
     t->body = -1, t->limited = 0;
     if (memory) {
         memcpy(t->twin, m, (size_t)m->size);
+        t->twin->held = 0; /* damping does what guards do */
         soa_work_init(t->twin, room, work,
                       &t->work); /* views point into the twin: what changes there is seen, but by crba */
         t->work->view.stuck = 0; /* the twin's inertias are others */
@@ -156,7 +157,7 @@ static void lighten(soa_tip_work *t) {
     for (int i = 1; i <= m->nb; ++i) {
         soai_body_double *b = body + i;
         b->kind = soai_kind_of((soa_joint_type)b->type, b->axis, 1);
-        b->rotor = 0, b->armature = 0;
+        b->rotor = 0, b->armature = b->hinge = 0;
     }
     for (int j = 0; j < m->tv; ++j) {
         dof[j].armature = dof[j].damping = dof[j].friction_positive = dof[j].friction_negative = dof[j].stiffness = 0;
@@ -260,7 +261,7 @@ void soai_twin_damp(soa_tip_work *t, double damping_squared, const char *held) {
         soai_inertia_packs(b->M, b->P);
         for (int j = b->iv; j < b->iv + b->nv; ++j)
             dof[j].armature = held && held[map[j].user] ? LOCKED : damping_squared * t->share[j];
-        if (b->nv == 1) b->armature = dof[b->iv].armature;
+        if (b->nv == 1) b->armature = b->hinge = dof[b->iv].armature;
     }
 }
 

@@ -98,7 +98,7 @@ static void put_rows(FILE *f, const char *name, const soai_view_double v) {
         put_numbers(f, "R0", b->R0, 9), put_numbers(f, "R1", b->R1, 9), put_numbers(f, "R2", b->R2, 9);
         put_numbers(f, "p", b->p, 3), put_numbers(f, "axis", b->axis, 3), put_numbers(f, "slide", b->slide, 3);
         put_numbers(f, "M", b->M, 10), put_numbers(f, "P", b->P, 24);
-        fprintf(f, " .armature = %.17g,\n", b->armature);
+        fprintf(f, " .armature = %.17g, .hinge = %.17g,\n", b->armature, b->hinge);
         fprintf(f, "},\n");
     }
     fprintf(f, "};\nstatic const soai_dof_double gen_%s_dof[%d] = {\n", name, v.nv > 0 ? v.nv : 1);
@@ -121,7 +121,8 @@ static void put_tables(FILE *f, const soa_model *m, const soai_view_double v, co
     put_rows(f, "level", level);
     fprintf(f, "static const soai_mimic_double gen_mimic[%d] = {", v.nm > 0 ? v.nm : 1);
     for (int i = 0; i < v.nm; ++i)
-        fprintf(f, "{%d, %d, %.17g},", v.mimic[i].follower, v.mimic[i].leader, v.mimic[i].ratio);
+        fprintf(f, "{%d, %d, %.17g, %.17g},", v.mimic[i].follower, v.mimic[i].leader, v.mimic[i].ratio,
+                v.mimic[i].hold);
     fprintf(f, "%s};\n", v.nm ? unit : "{0}");
     for (int k = 0; k < 2; ++k) {
         const char *name = k ? "level" : "own";
@@ -144,7 +145,7 @@ static void put_tables(FILE *f, const soa_model *m, const soai_view_double v, co
     fprintf(f, "static const int gen_leads[] = {"); /* 0 for mimic joints */
     for (int i = 0; i < m->tv; ++i) {
         int leads = 1;
-        for (int k = 0; k < v.nm; ++k) leads = leads && v.mimic[k].follower != i;
+        for (int k = 0; k < m->nm; ++k) leads = leads && v.mimic[k].follower != i;
         fprintf(f, "%d,", leads);
     }
     fprintf(f, "%s};\n", m->tv ? "" : "0");
@@ -536,8 +537,8 @@ static void put_row(FILE *f, const soai_view_double v, const sharing *s, int fir
         const char *name;
         size_t offset;
         int count;
-    } numbers[] = {{AT_(R0), 9},    {AT_(R1), 9}, {AT_(R2), 9},       {AT_(p), 3}, {AT_(axis), 3},
-                   {AT_(slide), 3}, {AT_(M), 10}, {AT_(armature), 1}, {AT_(P), 24}};
+    } numbers[] = {{AT_(R0), 9},    {AT_(R1), 9}, {AT_(R2), 9},       {AT_(p), 3},     {AT_(axis), 3},
+                   {AT_(slide), 3}, {AT_(M), 10}, {AT_(armature), 1}, {AT_(hinge), 1}, {AT_(P), 24}};
 #undef AT_
     const char *const row = (const char *)(v.body + first - in);
     char name[24] = "row", own[24] = "own";
@@ -725,7 +726,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
         "#include <stddef.h>\n#ifdef __AVX512F__\n#include <immintrin.h>\n#endif\n#define SOAI_GENERATED 1\n"
         "#define GEN_NB %d\n#define GEN_NQ %d\n#define GEN_NV %d\n#define GEN_TQ %d\n#define GEN_TV %d\n#define "
         "GEN_ND %d\n#define GEN_NM %d\n#define GEN_MASS %s\n#define GEN_LEAVES %d\n",
-        m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, m->nm, soai_by_columns(m->nb, own.body) ? "mass_columns" : "crba",
+        m->nb, m->nq, m->nv, m->tq, m->tv, m->nd, level.nm, soai_by_columns(m->nb, own.body) ? "mass_columns" : "crba",
         leaves(level));
     put_angles(f, own);
     fprintf(f,

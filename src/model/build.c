@@ -51,6 +51,10 @@ typedef struct link_row {
     soa_frame place; /* of the link, in that body  */
     int leader;      /* link it follows, resolved, or -1 */
     double ratio, offset;
+    /* row i, of body i, for guard_leaders: inertia of it and all beyond at q = 0; how much of it the joint moves, its
+     * followers, and what guards have given in all, as the joint feels it */
+    double beyond[10], moved, led, given;
+    int leads;
 } link_row;
 
 typedef struct builder {
@@ -271,10 +275,10 @@ uint64_t soai_model_place(soa_model *h) {
     at += (uint64_t)(count) * sizeof(type)
     PLACE(body_d, soai_body_double, B);
     PLACE(dof_d, soai_dof_double, h->tv);
-    PLACE(mimic_d, soai_mimic_double, h->nm);
+    PLACE(mimic_d, soai_mimic_double, 2 * (uint64_t)h->nm);
     PLACE(body_f, soai_body_float, B);
     PLACE(dof_f, soai_dof_float, h->tv);
-    PLACE(mimic_f, soai_mimic_float, h->nm);
+    PLACE(mimic_f, soai_mimic_float, 2 * (uint64_t)h->nm);
     PLACE(meta, soai_meta, B);
     PLACE(map_q, soai_map, h->tq);
     PLACE(map_v, soai_map, h->tv);
@@ -331,7 +335,7 @@ static int put_text(char *text, size_t *at, const char *words) {
 /* A body whose hinge moves no inertia at any q, or 0: seven turning joints under one heavy body have a motion that
  * leaves it at rest.  Sweeps would find it too, but in numbers that are rounding errors all over.  Counts in how many
  * directions P of each body can have inertia at most: those of M, and of each child what its hinge leaves. */
-static int stuck_body(int nb, const soai_body_double *body, const soai_dof_double *dof, soai_meta *meta) {
+static int stuck_body(int nb, int guarded, const soai_body_double *body, const soai_dof_double *dof, soai_meta *meta) {
     int stuck = 0;
     for (int i = nb; i >= 1 && !stuck; --i) {
         const double *I = meta[i].inertia, *M = body[i].M, least = 1e-14 * (fabs(M[4]) + fabs(M[5]) + fabs(M[6]));
@@ -339,12 +343,60 @@ static int stuck_body(int nb, const soai_body_double *body, const soai_dof_doubl
         for (int k = 0; k < 6; ++k) turns |= fabs(I[k]) > least;
         *rank = *rank + 3 * (meta[i].mass > 0) + 3 * turns;
         if (*rank > 6) *rank = 6;
-        const int driven = dof[body[i].iv].armature > 0; /* then D is positive, and P+ keeps its directions */
+        /* then D is positive, and P+ keeps its directions */
+        const int driven = dof[body[i].iv].armature > 0 || (guarded && body[i].hinge > 0);
         if (!driven && *rank < body[i].nv) stuck = i;
         meta[body[i].parent].stuck += *rank - (driven ? 0 : body[i].nv) + (body[i].rotor != 0);
     }
     for (int i = 1; i <= nb; ++i) meta[i].stuck = 0;
     return stuck;
+}
+
+/* Does a body alone resist turning about every axis, and moving? */
+static int is_heavy(const soai_meta *e) {
+    const double *I = e->inertia, trace = I[XX] + I[YY] + I[ZZ];
+    const double det = I[XX] * (I[YY] * I[ZZ] - I[YZ] * I[YZ]) - I[XY] * (I[XY] * I[ZZ] - I[YZ] * I[XZ]) +
+                       I[XZ] * (I[XY] * I[YZ] - I[YY] * I[XZ]);
+    return e->mass > 0 && trace > 0 && det > 1e-9 * trace * trace * trace;
+}
+/* Guards of followers and leaders (view.h), where some body alone is not heavy: the tree with its followers set free might
+ * then have no forward dynamics.  They are of the size of what the joints move at q = 0 if all beyond is rigid, so that no
+ * digits are lost by them.  Writes the rows of leaders after those of followers; returns their number. */
+static int guard_leaders(link_row *of, const soa_model *m, soai_body_double *body, const soai_meta *meta,
+                         soai_mimic_double *mimic) {
+    int heavy = 1, held = 0;
+    for (int i = 1; i <= m->nb; ++i) heavy = heavy && is_heavy(meta + i);
+    if (heavy || !m->nm) return 0;
+    for (int i = 0; i <= m->nb; ++i) memcpy(of[i].beyond, body[i].M, sizeof of[i].beyond), of[i].led = of[i].given = 0;
+    for (int i = m->nb; i >= 1; --i) {
+        double R[9], *in = of[body[i].parent].beyond;
+        for (int k = 0; k < 9; ++k) R[k] = body[i].R0[k] + body[i].R1[k];
+        rigid_in_add(R, body[i].p, of[i].beyond, in, in);
+    }
+    for (int i = 1; i <= m->nb; ++i) {
+        const double *M = of[i].beyond, turned = body[i].type == SOA_PRISMATIC ? 0 : M[4] + M[5] + M[6];
+        of[i].moved = body[i].armature + turned + M[0] * v3_dot(body[i].slide, body[i].slide);
+    }
+    for (int i = 1; i <= m->nb; ++i)
+        if (meta[i].leader >= 0) of[meta[i].leader].led += meta[i].ratio * meta[i].ratio * of[i].moved;
+    for (int i = 1; i <= m->nb; ++i) {
+        if (meta[i].leader < 0) continue;
+        const double square = meta[i].ratio * meta[i].ratio, all = of[meta[i].leader].moved + of[meta[i].leader].led;
+        double guard = of[i].moved;
+        if (!(guard > 0)) guard = square > 0 && all > 0 ? all / square : 1;
+        body[i].hinge = body[i].armature + guard, of[meta[i].leader].given += square * guard;
+        of[meta[i].leader].leads = 1;
+    }
+    for (int i = 1; i <= m->nb; ++i) {
+        if (of[i].leads) {
+            const double all = of[i].moved + of[i].led, guard = all > 0 ? all : 1;
+            body[i].hinge = body[i].armature + guard, of[i].given += guard;
+            mimic[m->nm + held++] =
+                (soai_mimic_double){.follower = body[i].iv, .leader = body[i].iv, .hold = 1 / of[i].given};
+        }
+        if (body[i].hinge > 0) body[i].kind = soai_kind_of((soa_joint_type)body[i].type, body[i].axis, 1);
+    }
+    return held;
 }
 
 static void fill(const builder *b, soa_model *m) {
@@ -410,7 +462,7 @@ static void fill(const builder *b, soa_model *m) {
             for (int c = 0; c < nv; ++c) {
                 soai_dof_double *o = dof + iv + c;
                 o->armature = G * G * j->rotor_inertia;
-                if (nv == 1) t->armature = o->armature;
+                if (nv == 1) t->armature = t->hinge = o->armature;
                 o->damping = j->damping, o->stiffness = j->stiffness, o->rest = j->rest;
                 o->friction_positive = j->friction_positive, o->friction_negative = j->friction_negative;
                 for (int k = 0; t->rotor && k < 3; ++k) o->rotor[k] = j->rotor_inertia * G * axis[k];
@@ -469,13 +521,16 @@ static void fill(const builder *b, soa_model *m) {
         memcpy(e->inertia, shifted + 4, sizeof e->inertia);
         m->mass += M[0];
     }
-    meta[0].stuck = stuck_body(m->nb, body, dof, meta);
+    m->stuck_free = stuck_body(m->nb, 0, body, dof, meta);
+    m->held = guard_leaders(b->link, m, body, meta, mimic);
+    meta[0].stuck = stuck_body(m->nb, 1, body, dof, meta);
     soai_body_float *body_f = SECTION(soai_body_float, body_f);
     soai_dof_float *dof_f = SECTION(soai_dof_float, dof_f);
     soai_mimic_float *mimic_f = SECTION(soai_mimic_float, mimic_f);
     soai_round_tables(m->nb, body, m->tv, dof, body_f, dof_f);
-    for (int i = 0; i < m->nm; ++i)
-        mimic_f[i] = (soai_mimic_float){mimic[i].follower, mimic[i].leader, (float)mimic[i].ratio};
+    for (int i = 0; i < m->nm + m->held; ++i)
+        mimic_f[i] =
+            (soai_mimic_float){mimic[i].follower, mimic[i].leader, (float)mimic[i].ratio, (float)mimic[i].hold};
 #undef SECTION
     m->checksum = 0;
     m->checksum = soai_checksum(m, (size_t)m->size);

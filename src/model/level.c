@@ -45,7 +45,7 @@ static void axes_along(const double u[3], int ax, double S[9]) {
 static void choose(soai_body_double *b, const double T[9], double S[9]) {
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     memcpy(S, one, sizeof one);
-    if (b->type != SOA_REVOLUTE || b->rotor || b->armature != 0) return;
+    if (b->type != SOA_REVOLUTE || b->rotor || b->hinge != 0) return;
     double d[3]; /* the axis in the parent's chosen axes */
     rot_mul(T, b->axis, d);
     for (int i = 0; i < 3; ++i) d[i] = clean(d[i]);

@@ -10,7 +10,7 @@
 #include "../dynamics/views.h"
 
 #define SOAI_MODEL_MAGIC "soamodel"
-#define SOAI_MODEL_VERSION 3u
+#define SOAI_MODEL_VERSION 4u
 #define SOAI_MODEL_ORDER 0x01020304u
 #define SOAI_MAX_BODIES 1000000
 
@@ -48,6 +48,8 @@ struct soa_model {
     uint64_t size, checksum; /* of everything, this field taken as zero */
     int32_t nb, nq, nv;      /* bodies; the caller's coordinates       */
     int32_t tq, tv, nd, nm;  /* tree coordinates, D entries, mimic joints */
+    int32_t held;            /* rows of mimic after the nm: leaders that are held, see view.h */
+    int32_t stuck_free;      /* as meta[0].stuck, of the tree whose mimic joints are set free without guards */
     int32_t losses, frames, name_text;
     double gravity[3], mass;
     uint64_t body_d, dof_d, mimic_d, body_f, dof_f, mimic_f, meta, map_q, map_v, frame, text, text_size;

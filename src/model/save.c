@@ -46,11 +46,11 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
             BAD(SOA_E_FORMAT, "body %d: joint type %d", i, t->type);
         const soa_joint_type type = (soa_joint_type)t->type;
         const int nv = soai_nv_of(type), nq = soai_nq_of(type);
-        if (t->parent < 0 || t->parent >= i ||
-            t->kind != soai_kind_of(type, t->axis, t->rotor != 0 || t->armature > 0) || t->nv != nv || t->iq != iq ||
-            t->iv != iv || t->id != id || (t->rotor != 0 && nv != 1) || body[t->parent].child < i ||
-            t->run != (t->parent && t->parent == i - 1 ? t[-1].run : i) || t->starts != soai_starts(body, i) ||
-            t->levers != (t->child != 0) || t->path != i || t->path_in != t->parent ||
+        if (t->parent < 0 || t->parent >= i || t->kind != soai_kind_of(type, t->axis, t->rotor != 0 || t->hinge > 0) ||
+            t->nv != nv || t->iq != iq || t->iv != iv || t->id != id || (t->rotor != 0 && nv != 1) ||
+            body[t->parent].child < i || t->run != (t->parent && t->parent == i - 1 ? t[-1].run : i) ||
+            t->starts != soai_starts(body, i) || t->levers != (t->child != 0) || t->path != i ||
+            t->path_in != t->parent ||
             (t->child && (t->child <= i || t->child > m->nb || body[t->child].parent != i)) ||
             t->end != soai_end(body, i))
             BAD(SOA_E_FORMAT, "body %d: its row of the table does not fit its joint", i);
@@ -80,6 +80,12 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
             for (int c = 0; c < nv; ++c) fits = fits && map_v[body[i].iv + c].user == e->user_v + c;
         }
         if (!fits) BAD(SOA_E_FORMAT, "body %d: the map of its coordinates is damaged", i);
+    }
+    for (int k = m->nm, i = 1; k < m->nm + m->held; ++k, ++i) { /* leaders, in their order */
+        while (i <= m->nb && body[i].iv != mimic[k].leader) ++i;
+        if (i > m->nb || body[i].nv != 1 || meta[i].leader >= 0 || mimic[k].follower != mimic[k].leader ||
+            mimic_f[k].follower != mimic[k].leader || mimic_f[k].leader != mimic[k].leader)
+            BAD(SOA_E_FORMAT, "row %d of its leaders is damaged", k - m->nm);
     }
     for (int i = 0; i < m->frames; ++i)
         if (!TEXT_FITS(frame[i].text) || frame[i].body < 0 || frame[i].body > m->nb)
@@ -111,7 +117,8 @@ soa_status soa_model_from_bytes(const void *buffer, size_t size, const soa_model
     if (m->size > size) BAD(SOA_E_FORMAT, "cut short: %llu bytes needed, %zu there", (unsigned long long)m->size, size);
     if (m->nb < 0 || m->nb > SOAI_MAX_BODIES || m->tq < 0 || m->tv < 0 || m->tq > 7 * SOAI_MAX_BODIES ||
         m->tv > 6 * SOAI_MAX_BODIES || m->nd < 0 || m->nd > 36 * SOAI_MAX_BODIES || m->nm < 0 || m->nm > m->nb ||
-        m->frames < 1 || m->frames > 2 * SOAI_MAX_BODIES + 2 || m->text_size > (1u << 31) - 1u)
+        m->held < 0 || m->held > m->nm || m->stuck_free < 0 || m->stuck_free > m->nb || m->frames < 1 ||
+        m->frames > 2 * SOAI_MAX_BODIES + 2 || m->text_size > (1u << 31) - 1u)
         BAD(SOA_E_FORMAT, "the counts in its header are out of range");
     soa_model expected = *m;
     if (soai_model_place(&expected) != m->size || memcmp(&expected, m, sizeof expected))

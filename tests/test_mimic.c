@@ -1,0 +1,239 @@
+/* test_mimic.c  forward dynamics where mimic joints meet links that are massless, points or rods: the tree whose followers are
+ * set free may have none, the machine has one if Gamma'M Gamma is regular.  The judge forms that matrix (soa_crba, which
+ * knows nothing of guards) and solves it in long double. */
+#include "check.h"
+#include "soa/dynamics.h"
+#include "soa/forms.h"
+#include "trees.h"
+
+enum { MOST = 40 };
+typedef long double wide;
+
+/* A = L d L'; the smallest pivot over the largest entry, or 0. */
+static double factor(int n, const double *A, wide *L) {
+    wide least = INFINITY, most = 0;
+    for (int j = 0; j < n; ++j) {
+        for (int i = j; i < n; ++i) {
+            wide x = A[n * i + j];
+            for (int m = 0; m < j; ++m) x -= L[n * i + m] * L[n * j + m] * L[n * m + m];
+            L[n * i + j] = i == j ? x : x / L[n * j + j];
+        }
+        most = fmaxl(most, fabsl(A[n * j + j])), least = fminl(least, L[n * j + j]);
+        if (!(L[n * j + j] > 0)) return 0;
+    }
+    return (double)(least / most);
+}
+static void solve(int n, const wide *L, const double *b, double *x) {
+    wide y[MOST];
+    for (int i = 0; i < n; ++i) {
+        y[i] = b[i];
+        for (int m = 0; m < i; ++m) y[i] -= L[n * i + m] * y[m];
+    }
+    for (int i = 0; i < n; ++i) y[i] /= L[n * i + i];
+    for (int i = n - 1; i >= 0; --i) {
+        for (int m = i + 1; m < n; ++m) y[i] -= L[n * m + i] * y[m];
+        x[i] = (double)y[i];
+    }
+}
+
+/* Light links and mimic joints, leaders before and after their followers. */
+static const soa_model *light_machine(long seed, int ideal) {
+    static const soa_joint_type types[] = {SOA_REVOLUTE, SOA_REVOLUTE,    SOA_REVOLUTE,  SOA_PRISMATIC, SOA_PRISMATIC,
+                                           SOA_HELICAL,  SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_SPHERICAL, SOA_REVOLUTE};
+    dice d = {(uint64_t)seed * 6007};
+    soa_body_def bodies[12];
+    char names[12][16];
+    const int count = 3 + (int)roll(&d, 0, 8.999), floats = roll(&d, 0, 1) < 0.3;
+    for (int i = 0; i < count; ++i) {
+        soa_body_def *b = bodies + i;
+        snprintf(names[i], sizeof names[i], "link%d", i + 1);
+        const int parent = i == 0 ? 0 : roll(&d, 0, 1) < 0.6 ? i : 1 + (int)roll(&d, 0, i - 1e-9);
+        *b = soa_body_default(names[i], parent, i == 0 && floats ? SOA_FREE : types[(int)roll(&d, 0, 9.999)]);
+        b->placement = random_place(&d, 0.4);
+        double *u = b->joint.axis, *u2 = b->joint.axis2;
+        u[0] = u[1] = u[2] = 0, u[(int)roll(&d, 0, 2.999)] = 1;
+        if (roll(&d, 0, 1) < 0.3) roll_many(&d, 0.2, 1, 3, u);
+        u2[0] = u[1] + 0.3, u2[1] = u[2] - 0.4, u2[2] = -u[0];
+        b->joint.pitch = 0.1;
+        soa_body_box(b, roll(&d, 0.5, 5), roll(&d, 0.1, 0.5), roll(&d, 0.1, 0.5), roll(&d, 0.1, 0.5));
+        roll_many(&d, -0.2, 0.2, 3, b->com);
+        const double light = roll(&d, 0, 1); /* nothing, a point, a rod, a box */
+        if (light < 0.35) b->mass = 0, memset(b->com, 0, sizeof b->com);
+        if (light < 0.45) memset(b->inertia, 0, sizeof b->inertia);
+        if (light >= 0.45 && light < 0.5) {
+            memset(b->inertia, 0, sizeof b->inertia);
+            b->inertia[0] = b->inertia[1] = 0.02;
+        }
+        if (roll(&d, 0, 1) < 0.1) b->joint.rotor_inertia = 1e-4, b->joint.gear_ratio = 20;
+        if (roll(&d, 0, 1) < 0.2) b->joint.damping = 0.2, b->joint.friction_positive = b->joint.friction_negative = 0.1;
+    }
+    int leads[12] = {0};
+    for (int i = 0; i < count; ++i) {
+        const soa_joint_type type = bodies[i].joint.type;
+        const int to = (int)roll(&d, 0, count - 1e-9);
+        if (type != SOA_REVOLUTE && type != SOA_PRISMATIC && type != SOA_HELICAL) continue;
+        const soa_joint_type other = bodies[to].joint.type;
+        if (other != SOA_REVOLUTE && other != SOA_PRISMATIC && other != SOA_HELICAL) continue;
+        if (to == i || leads[i] || bodies[to].joint.mimic > 0 || roll(&d, 0, 1) > 0.6) continue;
+        leads[to] = 1;
+        bodies[i].joint.mimic = to + 1, bodies[i].joint.mimic_offset = roll(&d, -0.5, 0.5);
+        const double kind = roll(&d, 0, 1);
+        bodies[i].joint.mimic_ratio = kind < 0.1 ? 0 : kind < 0.2 ? -1 : roll(&d, -3, 3);
+    }
+    soa_model_def def = soa_model_default("light", bodies, count);
+    roll_many(&d, -10, 10, 3, def.gravity);
+    def.ideal = ideal;
+    const soa_model *model = NULL;
+    soa_report report;
+    if (soa_model_create(&def, &model, &report) != SOA_OK) fail_msg("seed %ld: %s", seed, report.text);
+    return model;
+}
+
+/* M^-1 x, column by column */
+static void solve_many(int n, const wide *L, int columns, const double *B, double *X) {
+    for (int c = 0; c < columns; ++c) {
+        double b[MOST], x[MOST];
+        for (int i = 0; i < n; ++i) b[i] = B[columns * i + c];
+        solve(n, L, b, x);
+        for (int i = 0; i < n; ++i) X[columns * i + c] = x[i];
+    }
+}
+
+static void light_links(void **state) {
+    (void)state;
+    worst_case fd = {0}, spatial = {0}, inverse = {0}, product = {0}, lanes = {0}, compliance = {0}, slopes = {0};
+    long judged = 0, freed = 0, refused = 0, tried = 0;
+    for (long seed = first_seed(); tried < 20000 && judged < 2000; ++seed, ++tried) {
+        const soa_model *m = light_machine(seed, 0);
+        const int n = soa_nv(m), nq = soa_nq(m);
+        soa_work *w;
+        assert_int_equal(soa_work_create(m, &w), SOA_OK);
+        tree_state s = random_tree_state(m, seed);
+        double M[MOST * MOST], qdd[MOST], bias[MOST], want[MOST], got[MOST * MOST], all[MOST * MOST];
+        wide L[MOST * MOST];
+        assert_true(n <= MOST);
+        assert_int_equal(soa_crba(m, w, s.q, M), SOA_OK);
+        int mimics = 0;
+        for (int i = 1; i <= soa_body_count(m); ++i) {
+            soa_body_info info;
+            soa_body(m, i, &info);
+            mimics += info.mimic >= 0;
+        }
+        if (mimics && factor(n, M, L) > 1e-5) {
+            ++judged;
+            assert_int_equal(soa_rnea(m, w, s.q, s.v, NULL, s.wrench, 3, bias), SOA_OK);
+            for (int i = 0; i < n; ++i) bias[i] = s.tau[i] - bias[i];
+            solve(n, L, bias, want);
+            const soa_status status = soa_aba(m, w, s.q, s.v, s.tau, s.wrench, 3, qdd);
+            if (status != SOA_OK) fail_msg("seed %ld: %s", seed, soa_status_text(status));
+            note(&fd, relative(qdd, want, (size_t)n), seed);
+            solve(n, L, s.v, want);
+            assert_int_equal(soa_minv_mul(m, w, s.q, s.v, got), SOA_OK);
+            note(&product, relative(got, want, (size_t)n), seed);
+            double one[MOST * MOST] = {0};
+            for (int i = 0; i < n; ++i) one[(n + 1) * i] = 1;
+            solve_many(n, L, n, one, all);
+            assert_int_equal(soa_minv(m, w, s.q, got), SOA_OK);
+            note(&inverse, relative(got, all, (size_t)(n * n)), seed);
+
+            soa_body_info tip;
+            soa_body(m, soa_body_count(m), &tip);
+            double J[6 * MOST], Y[6 * MOST], Omega[36], expected[36] = {0}, turned[6 * MOST];
+            assert_int_equal(soa_kinematics(m, w, s.q, NULL, NULL), SOA_OK);
+            assert_int_equal(soa_jacobian(m, w, tip.frame, SOA_AXES_WORLD, J), SOA_OK);
+            for (int i = 0; i < n; ++i)
+                for (int r = 0; r < 6; ++r) turned[6 * i + r] = J[n * r + i];
+            solve_many(n, L, 6, turned, Y);
+            for (int r = 0; r < 6; ++r)
+                for (int c = 0; c < 6; ++c)
+                    for (int i = 0; i < n; ++i) expected[6 * r + c] += J[n * r + i] * Y[6 * i + c];
+            assert_int_equal(soa_compliance(m, w, s.q, &tip.frame, 1, SOA_AXES_WORLD, Omega), SOA_OK);
+            note(&compliance, relative(Omega, expected, 36), seed);
+
+            double dq[MOST * MOST], dv[MOST * MOST], rq[MOST * MOST], rv[MOST * MOST];
+            assert_int_equal(soa_rnea_derivatives(m, w, s.q, s.v, qdd, s.wrench, 3, rq, rv), SOA_OK);
+            assert_int_equal(soa_aba_derivatives(m, w, s.q, s.v, s.tau, s.wrench, 3, dq, dv), SOA_OK);
+            solve_many(n, L, n, rv, all);
+            for (int i = 0; i < n * n; ++i) all[i] = -all[i];
+            note(&slopes, relative(dv, all, (size_t)(n * n)), seed);
+
+            soa_batch *batch;
+            assert_int_equal(soa_batch_create(m, &batch), SOA_OK);
+            double *q5 = calloc(5, (size_t)nq * sizeof(double)), *v5 = calloc(5, (size_t)n * sizeof(double));
+            double *t5 = calloc(5, (size_t)n * sizeof(double)), *a5 = calloc(5, (size_t)n * sizeof(double));
+            for (int l = 0; l < 5; ++l) {
+                memcpy(q5 + l * nq, s.q, (size_t)nq * sizeof(double));
+                memcpy(v5 + l * n, s.v, (size_t)n * sizeof(double));
+                memcpy(t5 + l * n, s.tau, (size_t)n * sizeof(double));
+            }
+            assert_int_equal(soa_aba(m, w, s.q, s.v, s.tau, NULL, 0, qdd), SOA_OK);
+            assert_int_equal(soa_aba_batch(m, batch, 5, q5, v5, t5, NULL, a5), SOA_OK);
+            note(&lanes, relative(a5 + 4 * n, qdd, (size_t)n), seed);
+            free(q5), free(v5), free(t5), free(a5);
+            soa_batch_free(batch);
+
+            /* the smoother reads out the tree whose followers are free: it agrees, or that tree has no dynamics */
+            const soa_status smooth = soa_smoother(m, w, s.q, s.v, s.tau, NULL, 0);
+            if (smooth != SOA_OK) assert_int_equal(smooth, SOA_E_HINGE_SINGULAR), ++refused;
+            for (int i = 1; smooth == SOA_OK && i <= soa_body_count(m); ++i) {
+                soa_body_info info;
+                soa_smoothed at;
+                soa_body(m, i, &info);
+                assert_int_equal(soa_smoother_read(m, w, i, &at), SOA_OK);
+                for (int c = 0; info.mimic < 0 && c < info.nv; ++c) got[info.v_index + c] = at.acceleration[c];
+            }
+            if (smooth == SOA_OK) note(&spatial, relative(got, qdd, (size_t)n), seed);
+
+            const soa_model *tree = light_machine(seed, 1);
+            soa_work *u;
+            assert_int_equal(soa_work_create(tree, &u), SOA_OK);
+            double *neutral = calloc((size_t)soa_nq(tree) + 1, sizeof(double));
+            double *out = calloc((size_t)soa_nv(tree) + 1, sizeof(double));
+            soa_neutral(tree, neutral);
+            freed += soa_aba(tree, u, neutral, NULL, NULL, NULL, 0, out) != SOA_OK;
+            free(neutral), free(out);
+            soa_work_free(u), soa_model_free(tree);
+        }
+        free_tree_state(&s);
+        soa_work_free(w), soa_model_free(m);
+    }
+    printf("  %ld machines judged; of %ld the tree without mimic joints has no forward dynamics, by the smoother %ld\n",
+           judged, freed, refused);
+    assert_true(judged == 2000 && freed > 200 && refused > 0);
+    conclude("aba = (Gamma'M Gamma)^-1 (tau - bias)", &fd, 1e-9);
+    conclude("M^-1 x", &product, 1e-9);
+    conclude("M^-1", &inverse, 1e-9);
+    conclude("J M^-1 J'", &compliance, 1e-9);
+    conclude("d aba / d v", &slopes, 1e-8);
+    conclude("lanes", &lanes, 1e-8);
+    conclude("smoother", &spatial, 1e-8);
+}
+
+/* A machine that stays singular with its mimic joints is still refused. */
+static void singular(void **state) {
+    (void)state;
+    soa_body_def bodies[2] = {soa_body_default("a", 0, SOA_REVOLUTE), soa_body_default("b", 1, SOA_REVOLUTE)};
+    soa_body_box(&bodies[1], 1, 0.1, 0.1, 0.1);
+    bodies[1].joint.mimic = 1, bodies[1].joint.mimic_ratio = -1; /* coaxial: b never turns, a has no inertia */
+    soa_model_def def = soa_model_default("still", bodies, 2);
+    const soa_model *m;
+    soa_work *w;
+    double q = 0.3, qdd;
+    assert_int_equal(soa_model_create(&def, &m, NULL), SOA_OK);
+    assert_int_equal(soa_work_create(m, &w), SOA_OK);
+    assert_int_equal(soa_aba(m, w, &q, NULL, NULL, NULL, 0, &qdd), SOA_E_HINGE_SINGULAR);
+    soa_work_free(w), soa_model_free(m);
+    bodies[1].joint.mimic_ratio = 2; /* M = 9 I */
+    assert_int_equal(soa_model_create(&def, &m, NULL), SOA_OK);
+    assert_int_equal(soa_work_create(m, &w), SOA_OK);
+    double tau = 1, M;
+    assert_int_equal(soa_crba(m, w, &q, &M), SOA_OK);
+    assert_int_equal(soa_aba(m, w, &q, NULL, &tau, NULL, 0, &qdd), SOA_OK);
+    assert_true(fabs(qdd * M - 1) <= 1e-13);
+    soa_work_free(w), soa_model_free(m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(light_links), cmocka_unit_test(singular)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
