@@ -46,7 +46,7 @@ static const family families[] = {
      soai_stock_chain, 1, 100000, NULL},
     {"dh-arm:N", "N revolute joints, modified Denavit-Hartenberg, every parameter general",
      soai_stock_dh_arm, 1, 100000, NULL},
-    {"dh-arm-90:N", "the same with alpha 90, 0, -90 degrees in turn, as industrial arms have it",
+    {"dh-arm-90:N", "the same with alpha 0, -90, 90 degrees in turn from joint 2 on, as industrial arms have it",
      soai_stock_dh_arm_90, 1, 100000, NULL},
     {"random:SEED", "random tree or forest, 1 to 30 links, every joint type, rotors, friction, springs, mimic joints",
      soai_stock_random, 0, 2147483647, forest},

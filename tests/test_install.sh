@@ -41,6 +41,11 @@ foreign=$(ldd "$libdir/libsoa.so" | awk '{print $1}' | grep -v -e '^linux-vdso' 
 [ -z "$foreign" ] || fail "libsoa.so loads $foreign"
 shown=$(nm -D --defined-only "$libdir/libsoa.so" | awk '{print $3}' | grep -v -e '^soai*_' -e '^_init$' -e '^_fini$' || true)
 [ -z "$shown" ] || fail "libsoa.so exports $shown"
+for lib in "$libdir"/libsoa*.so; do nm -D --defined-only "$lib" | awk '{print $3}'; done | sort -u >"$top/exported"
+sed -n 's/^SOA_API .*[ *]\(soa_[a-z0-9_]*\)(.*/\1/p' "$source"/include/soa/*.h | sort -u >"$top/declared"
+[ "$(wc -l <"$top/declared")" -gt 300 ] || fail "only $(wc -l <"$top/declared") functions were found in the headers"
+hidden=$(comm -23 "$top/declared" "$top/exported")
+[ -z "$hidden" ] || fail "declared, but in no shared library: $(echo $hidden)"
 echo "libsoa.so needs: $(echo $needs)"
 
 run() { # program: must say its line and end well

@@ -640,8 +640,8 @@ static void bad_calls(void **state) {
     bench b = open_bench("arm7", 0, 0, first_seed());
     soa_smoothed s;
     double S[36], out[42];
-    assert_int_equal(soa_smoother_read(b.m, b.w, 1, &s), SOA_E_ARGUMENT); /* nothing kept yet */
-    assert_int_equal(soa_smoother_covariance(b.m, b.w, 1, NULL, NULL, S), SOA_E_ARGUMENT);
+    assert_int_equal(soa_smoother_read(b.m, b.w, 1, &s), SOA_E_ORDER); /* nothing kept yet */
+    assert_int_equal(soa_smoother_covariance(b.m, b.w, 1, NULL, NULL, S), SOA_E_ORDER);
     OK(soa_smoother(b.m, b.w, b.q, b.v, b.tau, b.f, 3));
     assert_int_equal(soa_smoother_read(b.m, b.w, 0, &s), SOA_E_ARGUMENT);
     assert_int_equal(soa_smoother_read(b.m, b.w, 8, &s), SOA_E_ARGUMENT);
@@ -649,7 +649,14 @@ static void bad_calls(void **state) {
     assert_int_equal(soa_smoother_read(b.m, NULL, 1, &s), SOA_E_ARGUMENT);
     OK(soa_smoother_read(b.m, b.w, 7, &s));
     OK(soa_gravity(b.m, b.w, b.q, out)); /* another call that takes q */
-    assert_int_equal(soa_smoother_read(b.m, b.w, 7, &s), SOA_E_ARGUMENT);
+    assert_int_equal(soa_smoother_read(b.m, b.w, 7, &s), SOA_E_ORDER);
+    const int frame = 3;
+    OK(soa_smoother(b.m, b.w, b.q, b.v, b.tau, b.f, 3));
+    OK(soa_compliance(b.m, b.w, b.q, &frame, 1, SOA_AXES_WORLD, S));
+    assert_int_equal(soa_smoother_read(b.m, b.w, 7, &s), SOA_E_ORDER);
+    OK(soa_smoother(b.m, b.w, b.q, b.v, b.tau, b.f, 3));
+    OK(soa_nu_from_rates(b.m, b.w, b.q, b.v, out));
+    assert_int_equal(soa_smoother_read(b.m, b.w, 7, &s), SOA_E_ORDER);
     b.v[2] = NAN;
     assert_int_equal(soa_smoother(b.m, b.w, b.q, b.v, b.tau, NULL, 0), SOA_E_NOT_FINITE);
     assert_int_equal(soa_work_body(b.w), 3);

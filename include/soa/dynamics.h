@@ -36,7 +36,8 @@ typedef struct soa_wrench {
 
 /* --- kinematics ------------------------------------------------------------------------------------------------ */
 /* Poses, velocities and accelerations of all bodies, kept in the work space for the readers below until the next
- * call that takes q.  v, a may be NULL.  O(n).                                                                       */
+ * call that takes q in double precision and finds it good, whichever it is; then they return SOA_E_ORDER.  v, a may be
+ * NULL.  O(n).                                                                                                       */
 SOA_API soa_status soa_kinematics(const soa_model *model, soa_work *work, const double *q, const double *v,
                                   const double *a);
 SOA_API soa_status soa_pose(const soa_model *model, const soa_work *work, int frame, soa_frame *pose);
@@ -68,7 +69,7 @@ SOA_API soa_status soa_gravity(const soa_model *model, soa_work *work, const dou
 SOA_API soa_status soa_coriolis_mul(const soa_model *model, soa_work *work, const double *q, const double *v,
                                     const double *w, double *out);
 /* Spatial force [n; f] that the parent's side exerts through the joint of `body`, at its origin, in body axes,
- * as of the last soa_rnea. */
+ * as of the last soa_rnea or soa_bias; SOA_E_ORDER once another call has taken q. */
 SOA_API soa_status soa_joint_force(const soa_model *model, const soa_work *work, int body, double f[6]);
 
 /* --- mass matrix ----------------------------------------------------------------------------------------------- */

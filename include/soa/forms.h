@@ -271,7 +271,7 @@ typedef struct soa_divide_count {
     int segments;    /* tasks of one sweep                                                          */
     double flops;    /* all                                                                         */
     double critical; /* of the longest task of every level of every sweep: all that must follow one another */
-    double aba;      /* soa_aba's, counted in the same way                                          */
+    double aba;      /* of soa_aba's recursion in spatial accelerations, counted in the same way    */
 } soa_divide_count;
 SOA_API soa_status soa_divide_counts(const soa_divide *divide, soa_divide_count *count);
 /* Tasks of a level (0 the leaves), and operations of its longest task over the four sweeps. */

@@ -25,7 +25,7 @@ static double dot(int n, const double *a, const double *b) {
 }
 
 soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q) {
-    w->has_kinematics = w->has_forces = 0;
+    w->readable = SOAI_READ_NOTHING;
     w->body = w->k->articulate(&w->view, &w->w, tree_q(w, q));
     (void)m;
     return w->body ? SOA_E_HINGE_SINGULAR : SOA_OK;

@@ -110,14 +110,16 @@ soa_status soa_closed_energy(soa_constraints *c, soa_work *w, const double *q, c
                              double *potential) {
     if (!c || !w || w->model != c->model || !kinetic || !potential) return SOA_E_ARGUMENT;
     int stores = 0, rows = 0;
-    soa_status s = soa_energy(c->model, w, q, v, kinetic, potential);
+    double T, U;
+    soa_status s = soa_energy(c->model, w, q, v, &T, &U);
     for (int i = 0; i < c->capacity.constraints; ++i) {
         const constraint *k = c->list + i;
         if (k->used && k->on && k->def.kind == SOA_LOOP)
             stores |= k->def.stiffness != 0 || (k->def.rotor_inertia > 0 && k->def.gear_ratio != 0);
     }
-    if (s || !stores) return s;
-    if ((s = soai_constraint_evaluate(c, w, q, v ? v : w->zero, 0, &rows))) return s;
+    if (s || (stores && (s = soai_constraint_evaluate(c, w, q, v ? v : w->zero, 0, &rows)))) return s;
+    *kinetic = T, *potential = U;
+    if (!stores) return SOA_OK;
     soai_constraint_form(c, w, rows, c->G);
     for (int i = 0; i < c->capacity.constraints; ++i)
         if (c->list[i].used && c->list[i].on && c->list[i].def.kind == SOA_LOOP) *potential += c->list[i].spring;

@@ -20,7 +20,8 @@ static void origin_of(const soa_model *m, const soa_work *w, int frame, double p
     for (int j = 0; j < 3; ++j) p[j] += w->w.pw[3 * f->body + j];
 }
 soa_status soai_place_of(const soa_model *m, soa_work *work, int frame, const soa_frame *in, place *out) {
-    if (work->model != m || !work->has_kinematics || frame < 0 || frame >= m->frames) return SOA_E_ARGUMENT;
+    if (work->model != m || frame < 0 || frame >= m->frames) return SOA_E_ARGUMENT;
+    if (work->readable != SOAI_READ_KINEMATICS) return SOA_E_ORDER;
     const soai_frame_row *f = SOAI_AT(m, soai_frame_row, frame) + frame;
     double R[9], local[3];
     if (!f->body) { /* the world: at rest */

@@ -276,8 +276,8 @@ soa_status soai_task_prepare(soa_control *c, const double *q, const double *v, c
     task_row list[SOAI_TASK_ROWS];
     int frames[2 * SOA_FRAME_TASKS], number = count;
     double unit[2];
-    if (!(damping >= 0)) return SOA_E_ARGUMENT;
     space->rcond = 0;
+    if (!(damping >= 0)) return SOA_E_ARGUMENT;
     for (int k = 0; k < count; ++k)
         if (!soai_frame_is_driven(c, tasks[k].frame)) return SOA_E_SINGULAR; /* nothing that is driven moves it */
     soa_status s = soai_passive_factor(c, q, c->free);

@@ -2,9 +2,9 @@
  *
  * passes  outward V | inward b, P, D, U, eps, z | outward A, vdot
  * source  R87 (35) to (47), filter and smoother; RJK91 (8) to (13); RK88-I (5.16), (5.17); FO00 (12) to (14), the same
- *         as articulated bodies.  eps is R87 (40), the same as RK88-I FD4 (5.16); see docs/notation.md on innovations.
- * ours    aba in vector form (VECTORS in steps.h), aba_spatial in the papers' spatial one for those who read what it
- *         leaves; level joints in lanes by steps of their own (LEVEL_STEP)
+ *         as articulated bodies.  docs/notation.md on innovations, which differ between them.
+ * ours    aba in classical accelerations: z and eps are RK88-I's FD4; aba_spatial in spatial ones, R87's, for those who
+ *         read what it leaves (soa_smoother); level joints in lanes by steps of their own (LEVEL_STEP)
  * writes  R p V(aba: angular alone) P U D e f(=z) A; returns 0, or the body whose hinge moves nothing             */
 #ifndef SOAI_ABA_H
 #define SOAI_ABA_H
@@ -117,7 +117,7 @@ SOAI_INLINE void aba_outward(const view_table *k, kernel_work *w, const body_tab
     real V[6];
 #define SOAI_STEP_(kind, n)                                                 \
     joint_position(k, w, b, i, kind, q);                                    \
-    if (form & VECTORS) {                                                   \
+    if (form & CLASSICAL) {                                                 \
         step_keep_lever(w, b, i, kind);                                     \
         step_turning(k, w, b, i, kind, n, w->b[b->parent].V, v, w->b[i].V); \
     } else {                                                                \
@@ -172,7 +172,7 @@ SOAI_INLINE int aba_by(const view_table *k, kernel_work *w, int form, const real
 }
 SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const real *v, const real *tau, const real *fext,
                    real *vdot) {
-    return aba_by(k, w, VECTORS, q, v, tau, fext, vdot);
+    return aba_by(k, w, CLASSICAL, q, v, tau, fext, vdot);
 }
 #if SOAI_LANES == 1
 SOAI_SWEEP int aba_spatial(const view_table *k, kernel_work *w, const real *q, const real *v, const real *tau,

@@ -10,7 +10,7 @@ static soa_status begin(const soa_model *m, soa_work *w, const double *q, const 
                         const double *t) {
     if (!m || !w || w->model != m) return SOA_E_ARGUMENT;
     const soa_status s = soai_check_state(m, q, v, a, t, &w->body);
-    if (s == SOA_OK) w->has_kinematics = w->has_forces = w->has_smoother = 0;
+    if (s == SOA_OK) w->readable = SOAI_READ_NOTHING;
     return s;
 }
 static soa_status hinge(soa_work *w, int body) {
@@ -21,7 +21,7 @@ static soa_status hinge(soa_work *w, int body) {
 static soa_status check_wrenches(const soa_model *m, soa_work *w, const soa_wrench *f, int count) {
     if (count < 0 || (count && !f)) return SOA_E_ARGUMENT;
     for (int i = 0; i < count; ++i) {
-        if (f[i].frame < 0 || f[i].frame >= m->frames) return SOA_E_ARGUMENT;
+        if (f[i].frame < 0 || f[i].frame >= m->frames || !soai_is_axes(f[i].axes)) return SOA_E_ARGUMENT;
         if (!soai_all_finite(f[i].value, 6)) {
             w->body = SOAI_AT(m, soai_frame_row, frame)[f[i].frame].body;
             return SOA_E_NOT_FINITE;
@@ -58,12 +58,17 @@ static const double *body_wrenches(soa_work *w, const double *tq, const soa_wren
 }
 
 /* --- kinematics -------------------------------------------------------------------------------------------------- */
-soa_status soa_kinematics(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a) {
+/* For a call of its own: readers do not see it. */
+static soa_status move(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a) {
     const soa_status s = begin(m, w, q, v, a, NULL);
-    if (s) return s;
-    w->k->kinematics(&w->view, &w->w, tree_q(w, q), tree_motion(w, v, w->tv), tree_motion(w, a, w->ta));
-    w->has_kinematics = 1;
-    return SOA_OK;
+    if (s == SOA_OK)
+        w->k->kinematics(&w->view, &w->w, tree_q(w, q), tree_motion(w, v, w->tv), tree_motion(w, a, w->ta));
+    return s;
+}
+soa_status soa_kinematics(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a) {
+    const soa_status s = move(m, w, q, v, a);
+    if (s == SOA_OK) w->readable = SOAI_READ_KINEMATICS;
+    return s;
 }
 
 /* Pose of a frame: rotation to world axes and position. */
@@ -76,14 +81,19 @@ static void frame_pose(const soa_work *w, const soai_frame_row *f, double R[9], 
     rot_mul(w->w.Rw + 9 * f->body, f->p, p);
     for (int i = 0; i < 3; ++i) p[i] += w->w.pw[3 * f->body + i];
 }
-static const soai_frame_row *frame_of(const soa_model *m, const soa_work *w, int frame) {
-    if (!m || !w || w->model != m || !w->has_kinematics || frame < 0 || frame >= m->frames) return NULL;
-    return SOAI_AT(m, soai_frame_row, frame) + frame;
+/* How a reader starts: a frame of the model, axes, and soa_kinematics before it. */
+static soa_status begin_reading(const soa_model *m, const soa_work *w, int frame, soa_axes axes,
+                                const soai_frame_row **row) {
+    if (!m || !w || w->model != m || frame < 0 || frame >= m->frames || !soai_is_axes(axes)) return SOA_E_ARGUMENT;
+    *row = SOAI_AT(m, soai_frame_row, frame) + frame;
+    return w->readable == SOAI_READ_KINEMATICS ? SOA_OK : SOA_E_ORDER;
 }
 
 soa_status soa_pose(const soa_model *m, const soa_work *w, int frame, soa_frame *pose) {
-    const soai_frame_row *f = frame_of(m, w, frame);
-    if (!f || !pose) return SOA_E_ARGUMENT;
+    const soai_frame_row *f;
+    if (!pose) return SOA_E_ARGUMENT;
+    const soa_status s = begin_reading(m, w, frame, SOA_AXES_WORLD, &f);
+    if (s) return s;
     frame_pose(w, f, pose->R, pose->p);
     return SOA_OK;
 }
@@ -101,14 +111,18 @@ static void to_frame(const soa_work *w, const soai_frame_row *f, soa_axes axes, 
     memcpy(out, X, sizeof X);
 }
 soa_status soa_velocity(const soa_model *m, const soa_work *w, int frame, soa_axes axes, double V[6]) {
-    const soai_frame_row *f = frame_of(m, w, frame);
-    if (!f || !V) return SOA_E_ARGUMENT;
+    const soai_frame_row *f;
+    if (!V) return SOA_E_ARGUMENT;
+    const soa_status s = begin_reading(m, w, frame, axes, &f);
+    if (s) return s;
     to_frame(w, f, axes, w->w.b[f->body].V, V);
     return SOA_OK;
 }
 soa_status soa_acceleration_spatial(const soa_model *m, const soa_work *w, int frame, soa_axes axes, double A[6]) {
-    const soai_frame_row *f = frame_of(m, w, frame);
-    if (!f || !A) return SOA_E_ARGUMENT;
+    const soai_frame_row *f;
+    if (!A) return SOA_E_ARGUMENT;
+    const soa_status s = begin_reading(m, w, frame, axes, &f);
+    if (s) return s;
     to_frame(w, f, axes, w->w.b[f->body].A, A);
     return SOA_OK;
 }
@@ -120,7 +134,7 @@ static void add_centripetal(const soa_work *w, const soai_frame_row *f, soa_axes
 }
 soa_status soa_acceleration_classical(const soa_model *m, const soa_work *w, int frame, soa_axes axes, double A[6]) {
     const soa_status s = soa_acceleration_spatial(m, w, frame, axes, A);
-    if (s == SOA_OK) add_centripetal(w, frame_of(m, w, frame), axes, A);
+    if (s == SOA_OK) add_centripetal(w, SOAI_AT(m, soai_frame_row, frame) + frame, axes, A);
     return s;
 }
 
@@ -135,8 +149,10 @@ static void rows_to_axes(const double R[9], int cols, double *J) {
         }
 }
 soa_status soa_jacobian(const soa_model *m, soa_work *w, int frame, soa_axes axes, double *J) {
-    const soai_frame_row *f = frame_of(m, w, frame);
-    if (!f || !J) return SOA_E_ARGUMENT;
+    const soai_frame_row *f;
+    if (!J) return SOA_E_ARGUMENT;
+    const soa_status s = begin_reading(m, w, frame, axes, &f);
+    if (s) return s;
     double R[9], p[3], *tree = m->nm ? w->wide : J;
     frame_pose(w, f, R, p);
     memset(tree, 0, 6 * (size_t)m->tv * sizeof *tree);
@@ -160,20 +176,22 @@ static void column_of(const soa_work *w, const soai_body_double *b, int c, doubl
     memcpy(H, varies ? w->w.H + 6 * (b->iv + c) : w->view.dof[b->iv + c].H, 6 * sizeof *H);
 }
 soa_status soa_jacobian_mul(const soa_model *m, soa_work *w, int frame, soa_axes axes, const double *v, double V[6]) {
-    const soai_frame_row *f = frame_of(m, w, frame);
-    if (!f || !v || !V) return SOA_E_ARGUMENT;
+    const soai_frame_row *f;
+    if (!v || !V) return SOA_E_ARGUMENT;
+    const soa_status s = begin_reading(m, w, frame, axes, &f);
+    if (s) return s;
     if (!soai_all_finite(v, (size_t)m->nv)) return SOA_E_NOT_FINITE;
     const double *x = tree_motion(w, v, w->tt);
     double R[9], p[3], out[6] = {0};
     frame_pose(w, f, R, p);
     for (int i = f->body; i; i = w->view.body[i].parent) {
         const soai_body_double *b = w->view.body + i;
-        double H[6], s[6] = {0};
+        double H[6], sum[6] = {0};
         for (int c = 0; c < b->nv; ++c) {
             column_of(w, b, c, H);
-            v6_add_scaled(x[b->iv + c], H, s);
+            v6_add_scaled(x[b->iv + c], H, sum);
         }
-        add_at_point(w, i, s, p, out);
+        add_at_point(w, i, sum, p, out);
     }
     if (axes == SOA_AXES_BODY) rows_to_axes(R, 1, out);
     memcpy(V, out, sizeof out);
@@ -181,8 +199,10 @@ soa_status soa_jacobian_mul(const soa_model *m, soa_work *w, int frame, soa_axes
 }
 soa_status soa_jacobian_transpose_mul(const soa_model *m, soa_work *w, int frame, soa_axes axes, const double force[6],
                                       double *tau) {
-    const soai_frame_row *f = frame_of(m, w, frame);
-    if (!f || !force || !tau) return SOA_E_ARGUMENT;
+    const soai_frame_row *f;
+    if (!force || !tau) return SOA_E_ARGUMENT;
+    const soa_status s = begin_reading(m, w, frame, axes, &f);
+    if (s) return s;
     if (!soai_all_finite(force, 6)) return SOA_E_NOT_FINITE;
     double R[9], p[3], g[6], *tree = m->nm ? w->tt : tau;
     frame_pose(w, f, R, p);
@@ -206,8 +226,10 @@ soa_status soa_jacobian_transpose_mul(const soa_model *m, soa_work *w, int frame
     return SOA_OK;
 }
 soa_status soa_jdot_v(const soa_model *m, soa_work *w, int frame, soa_axes axes, double A[6]) {
-    const soai_frame_row *f = frame_of(m, w, frame);
-    if (!f || !A) return SOA_E_ARGUMENT;
+    const soai_frame_row *f;
+    if (!A) return SOA_E_ARGUMENT;
+    const soa_status s = begin_reading(m, w, frame, axes, &f);
+    if (s) return s;
     double R[9], p[3], out[6] = {0};
     frame_pose(w, f, R, p);
     for (int i = f->body; i; i = w->view.body[i].parent) add_at_point(w, i, w->w.c + 6 * i, p, out);
@@ -227,7 +249,7 @@ soa_status soa_rnea(const soa_model *m, soa_work *w, const double *q, const doub
     double *out = m->nm ? w->tt : tau;
     w->k->rnea(&w->view, &w->w, tq, tree_motion(w, v, w->tv), tree_motion(w, a, w->ta), fext, out);
     if (m->nm) user_torque(w, out, tau);
-    w->has_forces = 1;
+    w->readable = SOAI_READ_FORCES;
     return SOA_OK;
 }
 soa_status soa_bias(const soa_model *m, soa_work *w, const double *q, const double *v, double *tau) {
@@ -258,7 +280,8 @@ soa_status soa_coriolis_mul(const soa_model *m, soa_work *w, const double *q, co
     return SOA_OK;
 }
 soa_status soa_joint_force(const soa_model *m, const soa_work *w, int body, double f[6]) {
-    if (!m || !w || w->model != m || !w->has_forces || body < 1 || body > m->nb || !f) return SOA_E_ARGUMENT;
+    if (!m || !w || w->model != m || body < 1 || body > m->nb || !f) return SOA_E_ARGUMENT;
+    if (w->readable != SOAI_READ_FORCES) return SOA_E_ORDER;
     memcpy(f, w->w.b[body].f, 6 * sizeof *f);
     return SOA_OK;
 }
@@ -360,7 +383,7 @@ soa_status soai_forward_inputs(const soa_model *m, soa_work *w, const double *q,
 /* --- energy, momentum, identification ---------------------------------------------------------------------------- */
 soa_status soa_energy(const soa_model *m, soa_work *w, const double *q, const double *v, double *kinetic,
                       double *potential) {
-    const soa_status s = soa_kinematics(m, w, q, v, NULL);
+    const soa_status s = move(m, w, q, v, NULL);
     if (s) return s;
     const double *tq = tree_q(w, q), *tv = tree_motion(w, v, w->tv);
     double T, h[6], mass, moment[3];
@@ -390,7 +413,7 @@ soa_status soa_center_of_mass(const soa_model *m, soa_work *w, const double *q, 
     return SOA_OK;
 }
 soa_status soa_momentum(const soa_model *m, soa_work *w, const double *q, const double *v, double h[6], double com[3]) {
-    const soa_status s = h ? soa_kinematics(m, w, q, v, NULL) : SOA_E_ARGUMENT;
+    const soa_status s = h ? move(m, w, q, v, NULL) : SOA_E_ARGUMENT;
     if (s) return s;
     double T, g[6], mass, c[3];
     w->k->momentum(&w->view, &w->w, tree_motion(w, v, w->tv), &T, g);
@@ -404,7 +427,7 @@ soa_status soa_momentum(const soa_model *m, soa_work *w, const double *q, const 
     return SOA_OK;
 }
 soa_status soa_centroidal_matrix(const soa_model *m, soa_work *w, const double *q, double *A) {
-    const soa_status s = A ? soa_kinematics(m, w, q, NULL, NULL) : SOA_E_ARGUMENT;
+    const soa_status s = A ? move(m, w, q, NULL, NULL) : SOA_E_ARGUMENT;
     if (s) return s;
     double mass, c[3], *tree = m->nm ? w->wide : A;
     w->k->first_moment(&w->view, &w->w, &mass, c);
@@ -415,10 +438,8 @@ soa_status soa_centroidal_matrix(const soa_model *m, soa_work *w, const double *
 }
 soa_status soa_regressor(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a,
                          double *Y) {
-    soa_status s = begin(m, w, q, v, a, NULL);
-    if (s == SOA_OK && !Y) s = SOA_E_ARGUMENT;
+    const soa_status s = Y ? move(m, w, q, v, a) : SOA_E_ARGUMENT;
     if (s) return s;
-    w->k->kinematics(&w->view, &w->w, tree_q(w, q), tree_motion(w, v, w->tv), tree_motion(w, a, w->ta));
     double *tree = m->nm ? w->matrix : Y;
     w->k->regressor(&w->view, &w->w, tree);
     if (m->nm) {

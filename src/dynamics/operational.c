@@ -20,9 +20,6 @@ static void use_lists(const soa_model *m, const soa_work *w, soai_task_frames *t
     t->row = SOAI_AT(m, soai_frame_row, frame);
     t->path = w->path, t->node = w->path + n, t->up = w->path + 2 * n, t->mark = w->path + 3 * n;
 }
-static int is_axes(soa_axes axes) {
-    return axes == SOA_AXES_WORLD || axes == SOA_AXES_BODY;
-}
 void soai_compliance(soa_work *w, const int *frames, int count, soa_axes axes, double *Omega) {
     soai_task_frames t = {.count = count, .frame = frames, .frame_step = sizeof *frames, .axes = &axes};
     use_lists(w->model, w, &t);
@@ -37,12 +34,12 @@ static soa_status articulate(soa_work *w, const double *tq) {
 
 soa_status soa_compliance(const soa_model *m, soa_work *w, const double *q, const int *frames, int count, soa_axes axes,
                           double *Omega) {
-    if (!m || !w || w->model != m || !frames || count < 1 || !is_axes(axes) || !Omega) return SOA_E_ARGUMENT;
+    if (!m || !w || w->model != m || !frames || count < 1 || !soai_is_axes(axes) || !Omega) return SOA_E_ARGUMENT;
     for (int i = 0; i < count; ++i)
         if (frames[i] < 0 || frames[i] >= m->frames) return SOA_E_ARGUMENT;
     soa_status s = soai_check_state(m, q, NULL, NULL, NULL, &w->body);
     if (s) return s;
-    w->has_kinematics = w->has_forces = 0;
+    w->readable = SOAI_READ_NOTHING;
     if ((s = articulate(w, tree_q(w, q)))) return s;
     soai_compliance(w, frames, count, axes, Omega);
     return SOA_OK;
@@ -89,7 +86,7 @@ size_t soa_operational_size(const soa_model *m, int count) {
 static soa_status check_tasks(const soa_model *m, const soa_task *tasks, int count) {
     if (!tasks || count < 1) return SOA_E_ARGUMENT;
     for (int i = 0; i < count; ++i)
-        if (tasks[i].frame < 0 || tasks[i].frame >= m->frames || !is_axes(tasks[i].axes) || tasks[i].rows > 63u)
+        if (tasks[i].frame < 0 || tasks[i].frame >= m->frames || !soai_is_axes(tasks[i].axes) || tasks[i].rows > 63u)
             return SOA_E_ARGUMENT;
     return SOA_OK;
 }
@@ -254,6 +251,6 @@ soa_status soa_operational_space(const soa_model *m, soa_work *w, const double *
     if ((st = soa_kinematics(m, w, q, v, NULL))) return st;
     st = articulate(w, NULL);
     if (!st) st = operational(w, q, v, tasks, count, damping, &s, out, rcond);
-    w->has_kinematics = 0; /* what stands of them is not of v any more */
+    w->readable = SOAI_READ_NOTHING; /* what stands of them is not of v any more */
     return st;
 }

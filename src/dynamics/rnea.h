@@ -11,7 +11,7 @@
 #define SOAI_RNEA_H
 #include "steps.h"
 
-/* w and A = [wdot; acceleration of the origin] of body i from its parent's.  RK88-I (2.2) to (2.5). */
+/* w and A = [wdot; acceleration of the origin] of body i from its parent's.  RK88-I (2.2), (2.4), (2.5). */
 SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                                     const real *v_tree, const real *a_tree, real omega[3], real A[6]) {
     body_work *own = PASSED(w, b, i);
@@ -39,7 +39,7 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
     v6_copy(A, own->A);
 }
 
-/* U = [wdot] + [w][w], kept for the children off its origin; f = [I wdot + w x I w + h x a;  m a + U h].  RK88-I (2.6) to (2.9).  With
+/* U = [wdot] + [w][w], kept for the children off its origin; f = [I wdot + w x I w + h x a;  m a + U h].  RK88-I (2.6), (2.9), (2.10), (2.12).  With
  * the entries of U the first of these is (x)  Ixx wdot_x + (Izz - Iyy) wy wz - Ixy Uzx + Ixz Uyx + Iyz (Uyy - Uzz). */
 SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const real A[6], real U[9], real f[6]) {
     const konst m = b->M[0], *h = b->M + 1, *I = b->M + 4;

@@ -6,20 +6,20 @@
 #define SOAI_STEPS_H
 #include "joint.h"
 
-/* What a step of forward dynamics is to do; see step_filter.
- *   VECTORS  the form of RK88-I (2.1) to (2.13), in which A = [wdot; acceleration of the origin] and no linear velocity is
- *            asked for, so none has to cancel: on long chains four digits more than the spatial form, and fewer products.
- *            rnea and aba have it; without it, V and A are spatial. */
-enum { ARTICULATE = 1, INNOVATE = 2, BIAS = 4, VECTORS = 8 };
+/* What a step of forward dynamics is to do, see step_filter, and in which accelerations:
+ *   CLASSICAL  A = [wdot; acceleration of the origin], RK88-I (2.1) to (2.13), (2.19), (2.23).  No linear velocity is asked
+ *              for, so none has to cancel: on long chains four digits more than spatial accelerations, and fewer products
+ *              in lanes.  rnea and aba have them; without it, V and A are spatial (docs/notation.md). */
+enum { ARTICULATE = 1, INNOVATE = 2, BIAS = 4, CLASSICAL = 8 };
 
 /* A += c, the joint's own, knowing which entries of c are zero */
 SOAI_INLINE void add_bias(int kind, int mode, const real c[6], real A[6]) {
     SOAI_UNROLL for (int j = 0; j < 6; ++j) {
-        if (!ON_AXIS(kind) || (j % 3 != AXIS_OF(kind) && (j < 3 || !(mode & VECTORS)))) A[j] += c[j];
+        if (!ON_AXIS(kind) || (j % 3 != AXIS_OF(kind) && (j < 3 || !(mode & CLASSICAL)))) A[j] += c[j];
     }
 }
 
-/* c = V x H*v + (apparent rate of H*) v: the papers' a(k), spatial form.  RK88-I (2.19), (2.32) corrected; FO00 (4). */
+/* c = V x H*v + (apparent rate of H*) v: the papers' a(k) in spatial accelerations.  R87 (15) in general; FO00 (4). */
 SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body_table *b, int kind, int nv,
                            const real V[6], const real *v, real c[6]) {
     real t[3];
@@ -140,7 +140,7 @@ SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work 
     }
 }
 
-/* w x (w x p), w the parent's, parent axes: what turning adds to the acceleration of the body's origin.  RK88-I (2.4). */
+/* w x (w x p), w the parent's, parent axes: what turning adds to the acceleration of the body's origin.  RK88-I (2.5). */
 SOAI_INLINE void step_lever(const kernel_work *w, const body_table *b, int i, int kind, real out[3]) {
     const real *omega = w->b[b->parent].V;
     real p[3], t[3];
@@ -172,10 +172,11 @@ SOAI_INLINE void step_acceleration(const view_table *k, kernel_work *w, const bo
     v6_copy(A, w->b[i].A);
 }
 
-/* c(i) of A(i) = phi* A(parent) + H* vdot + c(i): the joint's own part, in vectors without that of the lever; and all. */
+/* c(i) of A(i) = phi* A(parent) + H* vdot + c(i): the joint's own part, classical without that of the lever; and all, with
+ * it, which step_keep_lever has left in w->c.  Classical: RK88-I (2.19), (2.32) corrected. */
 SOAI_INLINE void step_joint_bias(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind,
                                  int nv, int mode, const real *v_tree, real c[6]) {
-    if (mode & VECTORS) {
+    if (mode & CLASSICAL) {
         real rest[6];
         v6_zero(c), v6_zero(rest);
         step_joint_acceleration(k, w, b, kind, nv, w->b[i].V, v_tree + b->iv, rest, c);
@@ -188,7 +189,7 @@ SOAI_INLINE void step_whole_bias(const view_table *k, const kernel_work *w, cons
     real turn[2], made[3];
     const real *lever = LEVERS_KEPT ? w->c + 6 * i : made;
     step_joint_bias(k, w, b, i, kind, nv, mode, v_tree, c);
-    if (!(mode & VECTORS) || !b->parent) return;
+    if (!(mode & CLASSICAL) || !b->parent) return;
     if (!LEVERS_KEPT) {
         step_lever(w, b, i, kind, made);
         joint_rot_back(kind, joint_R(w, b, i, kind, turn), made, made);
@@ -196,7 +197,7 @@ SOAI_INLINE void step_whole_bias(const view_table *k, const kernel_work *w, cons
     SOAI_UNROLL for (int j = 0; j < 3; ++j) c[3 + j] += lever[j];
 }
 
-/* b(i) = V x* M V, less the external wrench.  R87 (7), RK88-I (2.23) spatial form, FO00 (7). */
+/* b(i) = V x* M V, less the external wrench.  R87 (7), FO00 (7). */
 SOAI_INLINE void step_bias_force(const body_table *b, const real V[6], const real *fext, real out[6]) {
     real h[6];
     rigid_mul_k(b->M, V, h);
@@ -205,7 +206,7 @@ SOAI_INLINE void step_bias_force(const body_table *b, const real V[6], const rea
         SOAI_UNROLL for (int j = 0; j < 6; ++j) out[j] -= fext[j];
     }
 }
-/* In vectors: [w x I w;  w x (w x h)], RK88-I (2.6) to (2.9) without accelerations. */
+/* Classical: [w x I w;  w x (w x h)], RK88-I (2.23). */
 SOAI_INLINE void step_turning_force(const body_table *b, const real w[3], const real *fext, real out[6]) {
     const konst *I = b->M + 4;
     real h[6];
@@ -224,7 +225,7 @@ SOAI_INLINE void step_turning_force(const body_table *b, const real w[3], const 
 SOAI_INLINE void step_gather_force(const kernel_work *w, const body_table *b, int i, int mode, const real *fext,
                                    real z[6]) {
     if (fext) fext += 6 * (i - 1);
-    if (mode & VECTORS)
+    if (mode & CLASSICAL)
         step_turning_force(b, w->b[i].V, fext, z);
     else
         step_bias_force(b, w->b[i].V, fext, z);
@@ -424,7 +425,7 @@ SOAI_INLINE void hinge_bias(int kind, int mode, const real *P, const real c[6], 
         if (r == ax) continue;
         z[r] += abi_entry(P, r, n) * c[n] + abi_entry(P, r, l) * c[l] +
                 (abi_entry(P, r, 3 + n) * c[3 + n] + abi_entry(P, r, 3 + l) * c[3 + l]);
-        if (mode & VECTORS) z[r] += abi_entry(P, r, 3 + ax) * c[3 + ax];
+        if (mode & CLASSICAL) z[r] += abi_entry(P, r, 3 + ax) * c[3 + ax];
     }
 }
 /* P(parent) += phi P+ phi*, R87 (37).  The last child of a body, which comes first inward, finds no sum yet and starts
@@ -555,8 +556,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
 #define A_IN(k, w, b) ((k)->nm || !(b)->parent ? (w)->b[(b)->parent].A : (w)->U + 6 * (k)->body[(b)->parent].iv)
 /* P+ is zero along the joint's axis.  Where the only child of a body is a pivot, whose P+ is turned about its axis and not
  * moved, the rows of P's blocks A and B along that axis are therefore the body's own M: in generated code constants, most
- * of them zero.  There `own` of a level body is 1 + that axis; P_SPARED is added at the child, which need not leave them. */
-enum { P_AXIS = 3, P_SPARED = 4 };
+ * of them zero: `own` (view.h). */
 #ifdef SOAI_GENERATED
 #define OWN(b) ((b)->own)
 #else
@@ -575,14 +575,14 @@ SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_tab
     const real *sum = PASSED(w, b, i)->P;
     if (!b->child || OWN(b)) abi_set(b->M, own);
     if (!b->child) sum = own;
-#define P_AT(e) ((OWN(b) & P_AXIS) && P_ALONG((OWN(b) & P_AXIS) - 1, e) ? own[e] : sum[e])
+#define P_AT(e) ((OWN(b) & SOAI_P_AXIS) && P_ALONG((OWN(b) & SOAI_P_AXIS) - 1, e) ? own[e] : sum[e])
     const real *V = w->b[i].V, d = P_AT(ABI_A(ax)); /* D = H P H*                 R87 (38) */
     const real size = P_AT(ABI_A(XX)) + P_AT(ABI_A(YY)) + P_AT(ABI_A(ZZ));
     if (__builtin_expect(!real_all_above(d, size * REAL(SOAI_HINGE_TOLERANCE)), 0)) return 0;
     const real dinv = REAL(1) / d, torque = joint_rate(b, kind, tau[b->iv]), *R = joint_R(w, b, i, kind, turn);
     const real rate = joint_rate(b, kind, v_tree[b->iv]), cn = V[l] * rate, cl = -(V[n] * rate); /* c = w x w_J */
     real z[6];
-    step_gather_force(w, b, i, VECTORS, fext, z);
+    step_gather_force(w, b, i, CLASSICAL, fext, z);
     turn_squares(R, sq);
     const real e = torque - z[ax]; /* eps                        R87 (40) */
     SOAI_UNROLL for (int j = 0; j < 6; ++j) {
@@ -630,7 +630,7 @@ SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_tab
     SOAI_UNROLL for (int j = 0; j < 3; ++j) in->f[j] += t[j], in->f[3 + j] += f[j];
     if (b->starts & SOAI_STARTS_BEFORE) abi_set(k->body[b->parent].M, in->P);
     if (b->starts & SOAI_STARTS_WITH) abi_set(k->body[b->parent].M, M);
-    if (OWN(b) & P_SPARED) {
+    if (OWN(b) & SOAI_P_SPARED) {
         real left[ABI_SIZE];
         abi_translate_add(A, B, C, 0, M, left);
         SOAI_UNROLL for (int m = 0; m < ABI_SIZE; ++m) {
@@ -715,7 +715,7 @@ SOAI_INLINE void step_pass_motion(const view_table *k, const kernel_work *w, con
 SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
                              int mode, const real *v_tree, real *vdot) {
     const real *U = w->U + 6 * b->iv, *e = w->e + b->iv;
-    const int lever = (mode & BIAS) && (mode & VECTORS) && b->parent;
+    const int lever = (mode & BIAS) && (mode & CLASSICAL) && b->parent;
     real A[6], x[6], made[3];
     if (lever && !LEVERS_KEPT) step_lever(w, b, i, kind, made);
     if (b->parent || (mode & BIAS))

@@ -11,6 +11,9 @@
 /* Sums over the bodies beyond one start with its own inertia, put there by its last child, which comes first inward: in
  * the same step with what it brings, or before it, so that in generated code the steps of several children are alike. */
 enum { SOAI_STARTS_WITH = 1, SOAI_STARTS_BEFORE = 2 };
+/* `own` of a level body in generated code, see steps.h: 1 + the axis along which P is the body's own M, in the bits of
+ * P_AXIS; P_SPARED at the child that therefore need not leave it there. */
+enum { SOAI_P_AXIS = 3, SOAI_P_SPARED = 4 };
 /* How the joint map H* of a body is used in the sweeps; see joint.h. */
 enum {
     SOAI_KIND_REVOLUTE_X, /* H* = [e_x; 0], no rotor: joints about a coordinate axis, most there are, cost less */
@@ -41,7 +44,8 @@ typedef struct SOAI_VIEW(body) {
     int run;           /* bodies run ... this one are each the parent of the next */
     int end;           /* one past the last v of the bodies beyond and its own    */
     int path, path_in; /* where in the work space lanes keep what passes between neighbours, and the parent's */
-    int own;           /* generated code: which numbers of P are M's, see steps.h */
+    int own;           /* generated code: which numbers of P are M's, 0 elsewhere.  An even number of integers stands
+                        * here, so that both constant types have them at the same places */
     SOAI_KONST R0[9], R1[9], R2[9]; /* R(q) = R0 + cos q R1 + sin q R2; R0 + R1 is the placement's rotation */
     SOAI_KONST p[3];                /* the placement's translation                                          */
     SOAI_KONST axis[3];             /* in body axes                                                         */

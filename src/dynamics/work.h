@@ -9,6 +9,15 @@
 #define SOAI_NUMBER SOAI_DOUBLE
 #include "kernel.h"
 
+/* What stands in the arrays for readers: one thing at a time, nothing once a call has begun to write there. */
+typedef enum soai_readable {
+    SOAI_READ_NOTHING,
+    SOAI_READ_KINEMATICS, /* Rw, pw, V, c, A, of soa_kinematics                   */
+    SOAI_READ_FORCES,     /* f, of soa_rnea                                       */
+    SOAI_READ_SMOOTHER,   /* the sweeps' arrays, tv, tt, user, B, of soa_smoother */
+    SOAI_READ_COVARIANCE  /* the same, and E, Delta-                              */
+} soai_readable;
+
 struct soa_work {
     const soa_model *model;
     const soai_kernels *k, *kf; /* double, float */
@@ -18,10 +27,8 @@ struct soa_work {
     kernel_work w;
     void *w_f; /* struct of pointers of the float kernel */
     void *from_heap;
-    int body;           /* named by the last failure */
-    int has_kinematics; /* Rw, pw, V, c, A hold what soa_kinematics left */
-    int has_forces;     /* f holds what soa_rnea left */
-    int has_smoother;   /* the sweeps' arrays, tv, tt, user, B hold what soa_smoother left; 2: E too, Delta-        */
+    int body; /* named by the last failure */
+    soai_readable readable;
     /* scratch, tree coordinates */
     double *zero;              /* max(tq, tv) zeros, with unit quaternions in neutral_q */
     double *neutral_q;         /* the caller's nq */
@@ -37,6 +44,10 @@ struct soa_work {
 
 /* The tables for crba again, after the model's were changed (src/forms/tips.c changes those of its own model). */
 void soai_work_level(soa_work *w);
+
+static inline int soai_is_axes(soa_axes axes) {
+    return axes == SOA_AXES_WORLD || axes == SOA_AXES_BODY;
+}
 
 /* Finds the body at fault for number j of the caller's q (or v). */
 int soai_body_of_q(const soa_model *m, int j);

@@ -292,6 +292,7 @@ static double hinge_cost(const soai_body_double *b) {
     return c.inertia + (n + 1) * c.project + 2 * n + factor_cost(b->nv) + 6 * solve_cost(b->nv) + n * SYM_SUB +
            solve_cost(b->nv) + SYM_MUL + 6 + n * ADD + FORCE + SYM_MOVE;
 }
+/* Of the recursion in spatial accelerations, as the segments have them. */
 static double aba_cost(const soai_body_double *b) {
     const joint_cost c = cost_of(b);
     const double n = b->nv, rooted = b->parent ? 0 : SYM_MOVE + FORCE + SYM_MUL + 6; /* nothing goes to the world */

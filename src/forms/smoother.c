@@ -41,7 +41,7 @@ soa_status soa_smoother(const soa_model *m, soa_work *w, const double *q, const 
     }
     step_losses(&view, in.q, w->tv, -1, w->tt);
     keep_bias_forces(w, in.fext);
-    w->has_smoother = 1;
+    w->readable = SOAI_READ_SMOOTHER;
     return SOA_OK;
 }
 
@@ -73,7 +73,8 @@ static void joint_axis_inertia(int n, const double *kept, double *D) {
 }
 
 soa_status soa_smoother_read(const soa_model *m, const soa_work *w, int body, soa_smoothed *out) {
-    if (!m || !w || w->model != m || !w->has_smoother || body < 1 || body > m->nb || !out) return SOA_E_ARGUMENT;
+    if (!m || !w || w->model != m || body < 1 || body > m->nb || !out) return SOA_E_ARGUMENT;
+    if (w->readable < SOAI_READ_SMOOTHER) return SOA_E_ORDER;
     const soai_view_double *k = &w->view;
     const soai_body_double *b = k->body + body;
     const body_work *own = w->w.b + body;
@@ -139,9 +140,10 @@ void soai_costate_covariance(soa_work *w, const double *base) {
 
 soa_status soa_smoother_covariance(const soa_model *m, soa_work *w, int body, double *delta_plus_out,
                                    double *delta_minus_out, double *S) {
-    if (!m || !w || w->model != m || !w->has_smoother || body < 1 || body > m->nb) return SOA_E_ARGUMENT;
-    if (w->has_smoother < 2) soai_costate_covariance(w, NULL);
-    w->has_smoother = 2;
+    if (!m || !w || w->model != m || body < 1 || body > m->nb) return SOA_E_ARGUMENT;
+    if (w->readable < SOAI_READ_SMOOTHER) return SOA_E_ORDER;
+    if (w->readable != SOAI_READ_COVARIANCE) soai_costate_covariance(w, NULL);
+    w->readable = SOAI_READ_COVARIANCE;
     const double *Delta = w->w.E + 36 * (size_t)body;
     if (delta_minus_out) memcpy(delta_minus_out, Delta, 36 * sizeof(double));
     if (delta_plus_out) {

@@ -9,6 +9,7 @@
  * in all directions stays the same: damping and reflected inertia of a spherical joint.                               */
 #include "model_internal.h"
 #include "../spatial/algebra.h"
+#include "soa/graph.h"
 
 soa_status soa_joint_reverse(const soa_joint_def *joint, soa_joint_def *reversed) {
     if (!joint || !reversed || (unsigned)joint->type >= SOA_JOINT_TYPE_COUNT) return SOA_E_ARGUMENT;

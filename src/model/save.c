@@ -52,7 +52,7 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
             t->starts != soai_starts(body, i) || t->levers != (t->child != 0) || t->path != i ||
             t->path_in != t->parent ||
             (t->child && (t->child <= i || t->child > m->nb || body[t->child].parent != i)) ||
-            t->end != soai_end(body, i))
+            t->end != soai_end(body, i) || t->own)
             BAD(SOA_E_FORMAT, "body %d: its row of the table does not fit its joint", i);
         const int follows = e->leader >= 0;
         if (!TEXT_FITS(e->link_text) || !TEXT_FITS(e->joint_text) || e->frame < 1 || e->frame >= m->frames ||

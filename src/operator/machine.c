@@ -89,11 +89,16 @@ soa_status soa_machine_state(soa_machine *m, const double *q, const double *v, c
     soa_status s = soai_check_state(m->model, q, v, a, tau, &w->body);
     if (s) return s;
     if (f0 && !soai_all_finite(f0, 6 * (size_t)m->tips.count)) return SOA_E_NOT_FINITE;
-    m->posed = 0;
-    for (int i = 0; i < wrench_count; ++i)
-        if (wrenches[i].axes == SOA_AXES_WORLD) m->posed = 1;
-    if (m->posed) s = soa_kinematics(m->model, w, q, NULL, NULL); /* also the poses in the world */
+    int posed = 0;
+    for (int i = 0; i < wrench_count; ++i) {
+        const soa_wrench *f = wrenches + i;
+        if (f->frame < 0 || f->frame >= m->model->frames || !soai_is_axes(f->axes)) return SOA_E_ARGUMENT;
+        if (!soai_all_finite(f->value, 6)) return SOA_E_NOT_FINITE;
+        posed |= f->axes == SOA_AXES_WORLD;
+    }
+    if (posed) s = soa_kinematics(m->model, w, q, NULL, NULL); /* also the poses in the world */
     if (s) return s;
+    m->posed = posed, m->articulated = m->composed = 0;
     const size_t nv = (size_t)m->model->nv * sizeof(double);
     memcpy(m->q, q ? q : w->neutral_q, (size_t)m->model->nq * sizeof(double));
     const double *from[3] = {v, a, tau};
@@ -103,8 +108,6 @@ soa_status soa_machine_state(soa_machine *m, const double *q, const double *v, c
        : memset(m->f0, 0, 6 * (size_t)m->tips.count * sizeof *m->f0);
     memset(m->fext, 0, 6 * ((size_t)m->model->nb + 1) * sizeof *m->fext);
     for (int i = 0; i < wrench_count; ++i) {
-        if (wrenches[i].frame < 0 || wrenches[i].frame >= m->model->frames || !soai_all_finite(wrenches[i].value, 6))
-            return SOA_E_ARGUMENT;
         const soai_frame_row *row = SOAI_AT(m->model, soai_frame_row, frame) + wrenches[i].frame;
         if (!row->body) continue;
         double f[6], *out = m->fext + 6 * row->body;
@@ -118,7 +121,6 @@ soa_status soa_machine_state(soa_machine *m, const double *q, const double *v, c
         v3_cross_add(row->p, f + 3, f);
         for (int j = 0; j < 6; ++j) out[j] += f[j];
     }
-    m->articulated = m->composed = 0;
     return SOA_OK;
 }
 
