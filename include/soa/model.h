@@ -6,7 +6,8 @@
  *
  * Body 0 is the world.  The i-th entry of the definition (from 0) is "link" i+1 there; its parent is named by the same
  * numbers, parents before children.  Links on fixed joints are merged into the body that carries them; every link,
- * merged or not, stays reachable as a named frame.                                                                  */
+ * merged or not, stays reachable as a named frame, whose number is the link's.  Extra frames come after the links.
+ * Texts that a model gives out are part of it: they live as long as it does.                                        */
 #ifndef SOA_MODEL_H
 #define SOA_MODEL_H
 
@@ -87,11 +88,14 @@ typedef struct soa_model_def {
     int ideal; /* nonzero: no friction, springs or rotors; mimic joints move independently */
 } soa_model_def;
 
+/* What is not named by the arguments: axis z, axis2 x, gear ratio 1, no limits (infinite), no mimic (-1, ratio 1);
+ * placements identity; gravity 0 0 -9.81; everything else 0 or NULL, so a body starts without mass. */
 SOA_API soa_joint_def soa_joint_default(soa_joint_type type);
 SOA_API soa_body_def soa_body_default(const char *name, int parent, soa_joint_type type);
 SOA_API soa_model_def soa_model_default(const char *name, const soa_body_def *bodies, int body_count);
 
-/* Inertia of a solid of the given mass about its centre: fills mass and inertia[6], com stays. */
+/* Inertia of a solid of the given mass about its centre: fills mass and inertia[6], com stays.  x, y, z and length are
+ * whole lengths, m. */
 SOA_API void soa_body_box(soa_body_def *body, double mass, double x, double y, double z);
 SOA_API void soa_body_cylinder_z(soa_body_def *body, double mass, double radius, double length);
 SOA_API void soa_body_sphere(soa_body_def *body, double mass, double radius);
@@ -105,10 +109,12 @@ typedef struct soa_dh_row {
     soa_joint_def joint;             /* transmission, friction, limits; type and axis are set by the call       */
 } soa_dh_row;
 typedef enum soa_dh_form { SOA_DH_STANDARD, SOA_DH_MODIFIED } soa_dh_form;
+/* A revolute row with theta 0, no mass, and joint as soa_joint_default. */
 SOA_API soa_dh_row soa_dh_default(double d, double a, double alpha);
 /* Appends `count` links named prefix1, prefix2, ... to bodies[at..] (chained on link `parent`, whose DH frame is
  * `base` in it) and `count` frames to frames[at_frame..]. `names` holds the text and must outlive the definition:
- * count * SOA_DH_NAME bytes.  A WD89 connector link is a row whose joint is fixed (joint.type = SOA_FIXED).          */
+ * count * SOA_DH_NAME bytes.  base NULL: identity.  A WD89 connector link is a row whose joint is fixed (joint.type =
+ * SOA_FIXED).  SOA_E_NAME: the prefix is longer than 12 letters; SOA_E_ARGUMENT: something is missing or negative.   */
 #define SOA_DH_NAME 64
 SOA_API soa_status soa_dh_chain(soa_dh_form form, const soa_dh_row *rows, int count, const char *prefix, int parent,
                                 const soa_frame *base, soa_body_def *bodies, int at, soa_frame_def *frames,
@@ -116,26 +122,35 @@ SOA_API soa_status soa_dh_chain(soa_dh_form form, const soa_dh_row *rows, int co
 
 typedef struct soa_model soa_model;
 
-/* Bytes the model will need; SOA_OK only if the definition is valid. report may be NULL. */
+/* These three: SOA_OK only if the definition is valid; else SOA_E_ARGUMENT, _NOT_FINITE, _NAME, _TREE, _FRAME, _JOINT,
+ * _INERTIA, _MIMIC or _MEMORY, and the report says why.  At most 1,000,000 links and as many frames.  Nothing of the
+ * definition is kept.  Links without mass are fine, also at a tip that moves: only calls that need M^-1 then fail
+ * (SOA_E_HINGE_SINGULAR).
+ * Bytes the model will need. */
 SOA_API soa_status soa_model_size(const soa_model_def *def, size_t *size, soa_report *report);
-/* Builds into the caller's memory (aligned to 64 bytes). Uses the heap only for scratch while building. */
+/* Builds into the caller's memory (aligned to 64 bytes, else SOA_E_MEMORY). Uses the heap only for scratch while
+ * building.  Not to be given to soa_model_free. */
 SOA_API soa_status soa_model_build(const soa_model_def *def, void *memory, size_t size, const soa_model **model,
                                    soa_report *report);
-/* Convenience: heap memory; release with soa_model_free. */
+/* Convenience: heap memory; release with soa_model_free (NULL is fine). */
 SOA_API soa_status soa_model_create(const soa_model_def *def, const soa_model **model, soa_report *report);
 SOA_API void soa_model_free(const soa_model *model);
 
 /* The model is one buffer: these bytes, copied anywhere aligned to 64 bytes, are the model. */
 SOA_API size_t soa_model_bytes(const soa_model *model);
-/* Checks header, version, checksum and every offset and index of a buffer somebody gives us; cost O(size). */
+/* Checks header, version, checksum and every offset and index of a buffer somebody gives us; cost O(size).  The model is
+ * that buffer, not a copy: it must stay, unchanged, as long as the model is used, and is released by who made it.
+ * SOA_E_MEMORY (not aligned to 64 bytes), SOA_E_FORMAT, SOA_E_VERSION, SOA_E_CHECKSUM. */
 SOA_API soa_status soa_model_from_bytes(const void *buffer, size_t size, const soa_model **model, soa_report *report);
-/* Plain files of those bytes (little-endian, IEEE doubles). */
+/* Plain files of those bytes (little-endian, IEEE doubles).  save replaces an older file, and removes it if writing
+ * fails; load takes heap memory, to be released with soa_model_free.  SOA_E_FILE, and for load those of from_bytes. */
 SOA_API soa_status soa_model_save(const soa_model *model, const char *path, soa_report *report);
 SOA_API soa_status soa_model_load(const char *path, const soa_model **model, soa_report *report);
 /* A copy with another gravity (heap; release with soa_model_free). */
 SOA_API soa_status soa_model_with_gravity(const soa_model *model, const double gravity[3], const soa_model **copy);
 
-/* What is in a model.  Bodies: 1 .. soa_body_count, one for each joint that moves, parents first. */
+/* What is in a model, which must not be NULL for those without a status.  Bodies: 1 .. soa_body_count, one for each
+ * joint that moves, parents first.  Frames: 0 (the world) .. soa_frame_count - 1. */
 SOA_API const char *soa_model_name(const soa_model *model);
 SOA_API int soa_nq(const soa_model *model);
 SOA_API int soa_nv(const soa_model *model);
@@ -148,7 +163,8 @@ typedef struct soa_body_info {
     const char *link, *joint;
     int parent; /* body */
     soa_joint_type type;
-    int q_index, nq, v_index, nv; /* where its coordinates stand; a mimic joint has nq = nv = 0 and follows `mimic` */
+    int q_index, nq, v_index, nv; /* where its coordinates stand; a mimic joint has nq = nv = 0, indices -1, and follows
+                                     `mimic` */
     int mimic;                    /* body followed, or -1 */
     double mimic_ratio, mimic_offset;
     int frame;                       /* frame of the link itself */
@@ -161,26 +177,33 @@ typedef struct soa_body_info {
     double damping, friction_positive, friction_negative, stiffness, rest;
     double lower, upper, max_speed, max_effort;
 } soa_body_info;
+/* SOA_E_ARGUMENT where there is no such body; the world, 0, is none. */
 SOA_API soa_status soa_body(const soa_model *model, int body, soa_body_info *info);
 
 typedef struct soa_frame_info {
     const char *name;
-    int body;    /* 0: fixed to the world */
-    int is_link; /* nonzero: a link of the definition, not an extra frame */
-    soa_frame placement;
+    int body;            /* 0: fixed to the world */
+    int is_link;         /* nonzero: a link of the definition, not an extra frame (nor the world) */
+    soa_frame placement; /* in that body's frame */
 } soa_frame_info;
+/* SOA_E_ARGUMENT where there is no such frame. */
 SOA_API soa_status soa_frame_get(const soa_model *model, int frame, soa_frame_info *info);
-/* Frame of that name (links and extra frames), or -1. Body whose joint has that name, or -1. */
+/* First frame of that name (links, then extra frames, then "world"), or -1. Body whose joint has that name, or -1.  A
+ * search through all. */
 SOA_API int soa_find_frame(const soa_model *model, const char *name);
 SOA_API int soa_find_joint(const soa_model *model, const char *joint);
-SOA_API const char *soa_joint_type_name(soa_joint_type type);
+SOA_API const char *soa_joint_type_name(soa_joint_type type); /* "revolute", ...; "unknown" for no type */
 
-/* Configuration space.  Tangent vectors are v-like: nv numbers. */
+/* Configuration space.  Tangent vectors are v-like: nv numbers.  No pointer may be NULL (SOA_E_ARGUMENT).  Numbers must
+ * be finite (SOA_E_NOT_FINITE) and, but for soa_normalize, quaternions unit to 1e-6 (SOA_E_QUATERNION); on a fault
+ * nothing is written.  Mimic joints have no numbers here.  Outputs must not overlap inputs but where it is said. */
 SOA_API void soa_neutral(const soa_model *model, double *q); /* zeros and unit quaternions   */
+/* q moved by v for the time dt (docs/notation.md); quaternions leave unit.  q_next may be q. */
 SOA_API soa_status soa_integrate(const soa_model *model, const double *q, const double *v, double dt, double *q_next);
-SOA_API soa_status soa_difference(const soa_model *model, const double *q0, const double *q1, double *v); /* q1 - q0 */
-SOA_API soa_status soa_normalize(const soa_model *model,
-                                 double *q); /* makes quaternions unit; explicit, never silent */
+/* q1 - q0: the v that takes q0 to q1 in the time 1, quaternions by the shorter way. */
+SOA_API soa_status soa_difference(const soa_model *model, const double *q0, const double *q1, double *v);
+/* Makes quaternions unit; explicit, never silent.  SOA_E_QUATERNION where one is zero (shorter than 1e-12). */
+SOA_API soa_status soa_normalize(const soa_model *model, double *q);
 /* q' from v (quaternion rates for spherical and free joints), nq numbers. */
 SOA_API soa_status soa_q_rate(const soa_model *model, const double *q, const double *v, double *q_rate);
 
