@@ -60,7 +60,7 @@ SOA_API const char *soa_status_text(soa_status status);
 
 /* What went wrong, where: filled by calls that take outside data (building, loading, reading files).  All of them take
  * NULL for it.  Read it after a failure only: on SOA_OK some calls write SOA_OK, body -1 and an empty text, others leave
- * it as it was; and a few do so where a pointer is missing (SOA_E_ARGUMENT).  Set it to zero to tell. */
+ * it as it was; and a few do so where a pointer is missing (SOA_E_ARGUMENT). */
 typedef struct soa_report {
     soa_status status;
     int body;       /* number of the body (definition order, the world being 0), or -1 */

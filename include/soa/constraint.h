@@ -6,7 +6,11 @@
  * with one row of G for each constraint equation g(q, t) = 0 (or velocity equation), gamma its rest at vdot = 0.
  * Sign: rows measure frame 1 relative to frame 2, in the axes of frame 1, so lambda is the wrench that the constraint
  * puts *on the body of frame 1* (angular rows first), at the origin of frame 2; the opposite acts on the body of frame
- * 2. Redundant rows are found and named; lambda is then the answer of least norm.  docs/theory/closed-chains.md.     */
+ * 2. Redundant rows are found and named; lambda is then the answer of least norm.  docs/theory/closed-chains.md.
+ *
+ * NULL and status as in soa/dynamics.h; q that is moved must be given.  A soa_constraints belongs to one thread, its model
+ * must outlive it, and `work` is of that model.  Constraints have numbers from 0, fixed until they are removed and then
+ * given again; one that does not exist, or has no cut joint where one is asked for, is SOA_E_ARGUMENT.               */
 #ifndef SOA_CONSTRAINT_H
 #define SOA_CONSTRAINT_H
 
@@ -56,22 +60,27 @@ typedef struct soa_constraint_def {
         *drive; /* DISTANCE, RATIO, PLANE: replaces value by a function of time; NULL: constant                */
     void *user;
 } soa_constraint_def;
+/* Places identity, a revolute joint, axis z, axis2 x, gear ratio 1; all else 0 or NULL. */
 SOA_API soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, int frame2);
 /* Rows that a constraint of this definition has; -1: no such kind or joint. */
 SOA_API int soa_constraint_def_rows(const soa_constraint_def *def);
 /* A cut joint of a graph as a constraint, with its damping, friction, spring and rotor.  Frame 1 is on link 1, but
  * for a spherical joint that rubs: its friction is counted in the axes of link 2, so there frame 1 is on link 2. */
 SOA_API soa_constraint_def soa_constraint_loop(const soa_loop_def *loop);
-/* Coordinates and rates of a cut joint (of WD89's terminating link), as it would have them in a tree; needs kinematics
- * with v.  v and a with their rates may be NULL; a needs the kinematics of vdot too. */
+/* Coordinates and rates of a cut joint (of WD89's terminating link), as it would have them in a tree: nq, nv and nv
+ * numbers of its type.  Needs kinematics with v (SOA_E_ARGUMENT without any).  v and a with their rates may be NULL; a
+ * needs v, and the kinematics of vdot too. */
 SOA_API soa_status soa_loop_coordinates(const soa_model *model, soa_work *work, const soa_loop_def *loop, double *q,
                                         double *v, double *a);
 
-/* How many constraints and rows there may be at once.  dense: room for the dense methods too, O((nv + rows)^2). */
+/* How many constraints and rows there may be at once, those switched off included; at most 1,000,000 and 20,000.  dense:
+ * room for the dense methods too, O((nv + rows)^2); nv + rows then at most 30,000. */
 typedef struct soa_constraint_capacity {
     int constraints, rows, dense;
 } soa_constraint_capacity;
 
+/* Ask for the size (0: no such capacity), give the memory (aligned to 64 bytes, else SOA_E_MEMORY), or let create take it
+ * from the heap.  SOA_E_ARGUMENT: no such capacity, or a pointer is missing.  They start without any constraint. */
 typedef struct soa_constraints soa_constraints;
 SOA_API size_t soa_constraints_size(const soa_model *model, const soa_constraint_capacity *capacity);
 SOA_API soa_status soa_constraints_init(const soa_model *model, const soa_constraint_capacity *capacity, void *memory,
@@ -80,20 +89,23 @@ SOA_API soa_status soa_constraints_create(const soa_model *model, const soa_cons
                                           soa_constraints **constraints);
 SOA_API void soa_constraints_free(soa_constraints *constraints); /* only for create */
 
-/* Adds a constraint and gives its number; on any fault nothing changes and the report says what was found. */
+/* Adds a constraint, switched on, and gives its number (may be NULL); on any fault nothing changes and the report says
+ * what was found.  SOA_E_MEMORY: no room for it or its rows.  SOA_E_NAME: a name used twice or too long, no such frame.
+ * SOA_E_ARGUMENT, _NOT_FINITE, _FRAME, _JOINT, _MIMIC: the definition.  Copied, the name too. */
 SOA_API soa_status soa_constraint_add(soa_constraints *constraints, const soa_constraint_def *def, int *number,
                                       soa_report *report);
 /* SOA_E_ARGUMENT where a ratio counts with its joint: remove that one first. */
 SOA_API soa_status soa_constraint_remove(soa_constraints *constraints, int number);
 /* The room that the cut joints of a graph need, and all of them as constraints: the loops by their names, but those
  * with both ends on one body, which hold by themselves; and a ratio "JOINT mimic" for each mimic joint that is cut or
- * follows a cut one.  The model is that of tree->model. */
+ * follows a cut one.  The model is that of tree->model.  On a fault those added before it stay. */
 SOA_API soa_constraint_capacity soa_linkage_capacity(const soa_linkage_tree *tree);
 SOA_API soa_status soa_linkage_constrain(const soa_linkage_tree *tree, soa_constraints *constraints,
                                          soa_report *report);
+/* Off: it has no rows and its cut joint no forces; it keeps its number, its room and its settings. */
 SOA_API soa_status soa_constraint_switch(soa_constraints *constraints, int number, int on);
-/* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), and their rates at the last state given
- * with velocities.  The coordinates are those of a joint of the tree between place1 and place2 (docs/notation.md). */
+/* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), one number for each of its nv; they act until
+ * they are set again.  The coordinates are those of a joint of the tree between place1 and place2 (docs/notation.md). */
 SOA_API soa_status soa_constraint_set_effort(soa_constraints *constraints, int number, const double *effort);
 /* Another Coulomb friction of the cut joint. */
 SOA_API soa_status soa_constraint_set_friction(soa_constraints *constraints, int number, double friction);
@@ -101,11 +113,13 @@ SOA_API soa_status soa_constraint_set_friction(soa_constraints *constraints, int
  * second rate row . vdot + rest, and a torque on it is that times row (nv numbers).  rest may be NULL. */
 SOA_API soa_status soa_constraint_free_row(soa_constraints *constraints, soa_work *work, int number, int coordinate,
                                            double *row, double *rest);
+/* Rates of the free coordinates of a cut joint at the last state that a call was given with velocities while it was on;
+ * count (may be NULL): how many, its nv. */
 SOA_API soa_status soa_constraint_rates(const soa_constraints *constraints, int number, double rates[6], int *count);
-/* Coordinates of the cut joint of a constraint, as a tree would have them, at the state whose kinematics stand in
- * `work`. Angles are told only up to whole turns: the one nearest to what was last set is taken, in the beginning 0.
- * Springs and ratios count so.  follow: sets all of them to where they now stand (soa_closed_simulate does, after
- * each step). */
+/* Coordinates of the cut joint of a constraint (nq numbers of its type), as a tree would have them, at the state whose
+ * kinematics stand in `work`. Angles are told only up to whole turns: the one nearest to what was last set is taken, in
+ * the beginning 0.  Springs and ratios count so.  set_turns: near has nv numbers, of which those of angles count.
+ * follow: sets all that a spring or ratio counts to where they now stand (soa_closed_simulate does, after each step). */
 SOA_API soa_status soa_constraint_coordinates(soa_constraints *constraints, soa_work *work, int number, double *q);
 SOA_API soa_status soa_constraint_set_turns(soa_constraints *constraints, int number, const double *near);
 SOA_API soa_status soa_constraint_follow(soa_constraints *constraints, soa_work *work);
@@ -113,13 +127,14 @@ SOA_API soa_status soa_constraint_follow(soa_constraints *constraints, soa_work 
 SOA_API int soa_constraint_count(const soa_constraints *constraints);
 SOA_API int soa_constraint_rows(const soa_constraints *constraints);
 SOA_API soa_status soa_constraint_span(const soa_constraints *constraints, int number, int *first, int *count);
+/* NULL where there is none; the text lives until it is removed. */
 SOA_API const char *soa_constraint_name(const soa_constraints *constraints, int number);
 SOA_API const soa_model *soa_constraint_model(const soa_constraints *constraints);
 /* Its definition as it was given (name: as soa_constraint_name). */
 SOA_API soa_status soa_constraint_get(const soa_constraints *constraints, int number, soa_constraint_def *def);
 
 /* At (q, v, t): residuals g, rates G v + dg/dt, rows of G (rows x nv) and gamma; any may be NULL.  Velocity rows have
- * g = 0.  O(rows * depth). */
+ * g = 0.  SOA_E_NOT_FINITE also of drives; SOA_E_SINGULAR: a DISTANCE between points that coincide.  O(rows * depth). */
 SOA_API soa_status soa_constraint_rows_at(soa_constraints *constraints, soa_work *work, const double *q,
                                           const double *v, double t, double *g, double *rate, double *G, double *gamma);
 
@@ -157,35 +172,43 @@ typedef struct soa_closed_report {
     char text[256]; /* "loop3 repeats rows of loop1", or empty                                                     */
 } soa_closed_report;
 
-/* vdot and lambda (rows; may be NULL) of the closed machine.  options, report may be NULL. */
+/* vdot and lambda (rows; may be NULL) of the closed machine.  options, report may be NULL; the report is written unless
+ * the inputs are refused.
+ *   SOA_E_HINGE_SINGULAR   M has no inverse, and the method needs one (KKT: neither has the whole system)
+ *   SOA_E_SINGULAR         nearly redundant rows: condition beyond most_condition; or as of soa_constraint_rows_at
+ *   SOA_E_INCONSISTENT     redundant rows contradict each other
+ *   SOA_E_MEMORY           KKT or NULL_SPACE asked for, and no dense room
+ *   SOA_E_ARGUMENT         also: options out of range; damping with another method than FORCES                      */
 SOA_API soa_status soa_closed_fd(soa_constraints *constraints, soa_work *work, const soa_closed_options *options,
                                  const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
                                  int wrench_count, double t, double *qdd, double *lambda, soa_closed_report *report);
 /* What a further force (nv numbers) would add to the qdd of the last soa_closed_fd; nothing else may have been done
- * with these constraints and the work space in between.  qdd may be force. */
+ * with these constraints and the work space in between (SOA_E_ARGUMENT where there was none).  qdd may be force. */
 SOA_API soa_status soa_closed_response(soa_constraints *constraints, soa_work *work, const double *force, double *qdd);
 /* Power at the last soa_closed_fd, W: what drives and efforts of cut joints put in, what rubbing there takes. */
 SOA_API soa_status soa_closed_power(const soa_constraints *constraints, double *supplied, double *dissipated);
-/* Energies of the whole machine: soa_energy, and the springs and rotors of cut joints. */
+/* Energies of the whole machine: soa_energy, and the springs and rotors of cut joints.  Both results are needed. */
 SOA_API soa_status soa_closed_energy(soa_constraints *constraints, soa_work *work, const double *q, const double *v,
                                      double *kinetic, double *potential);
 /* How strong each row is, as of the last call that formed G: its size over what it would be if nothing cancelled, 0 to
- * 1.  It falls to 0 where the row is lost. */
+ * 1.  It falls to 0 where the row is lost.  soa_constraint_rows numbers. */
 SOA_API soa_status soa_constraint_strengths(const soa_constraints *constraints, double *strengths);
 /* Joint torques that give vdot = a (which must obey the constraints), by the actuated coordinates alone (mask of nv
  * numbers, nonzero: actuated; NULL: all): of least norm where they are more than needed.  lambda may be NULL.  Dense,
- * O(nv rows^2).  SOA_E_INCONSISTENT where the actuated coordinates cannot do it. */
+ * O(nv rows^2); SOA_E_MEMORY without dense room.  SOA_E_INCONSISTENT where a does not obey the constraints, or the
+ * actuated coordinates cannot do it. */
 SOA_API soa_status soa_closed_id(soa_constraints *constraints, soa_work *work, const double *q, const double *v,
                                  const double *a, const soa_wrench *wrenches, int wrench_count, double t,
                                  const unsigned char *actuated, double *tau, double *lambda);
 
 /* q moved to g(q, t) = 0 by the least mass-weighted step, v to G v + dg/dt = 0 likewise (v may be NULL).  In place; on
- * failure nothing is changed.  error (may be NULL): what is left, largest |g| and |rate|. */
+ * failure nothing is changed.  error (may be NULL): what is left, largest |g| and |rate|; also of the two failures
+ * SOA_E_NO_CONVERGENCE (|g| stays above 1e-9) and SOA_E_INCONSISTENT (the rates cannot be met). */
 SOA_API soa_status soa_closed_project(soa_constraints *constraints, soa_work *work, double t, double *q, double *v,
                                       double error[2]);
 /* v just after the constraints that are on have closed at q: v_after = v + M^-1 G' P with G v_after + dg/dt = 0.  P (rows;
  * may be NULL): the impulses, signs as of lambda, of least norm where rows are redundant.  v_after may be v.  Loops that
- * were closed before stay closed and take their share. */
+ * were closed before stay closed and take their share.  SOA_E_INCONSISTENT: drives contradict; SOA_E_SINGULAR. */
 SOA_API soa_status soa_closed_impulse(soa_constraints *constraints, soa_work *work, double t, const double *q,
                                       const double *v, double *v_after, double *P);
 /* Largest |g| that the last projection found, before it moved anything. */
