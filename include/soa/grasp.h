@@ -8,7 +8,11 @@
  *     H f = 0,  f = T y                     what the contact bears; T is the complement of H*         (a.7)
  * both at the contact point.  Contact axes turn with the place on the object, the contact point is the origin of the
  * place on the arm (or the converse, axes_on_arm).  f(0) is the force [n; f] of the arm *on the object* at that point,
- * in world axes; the opposite acts on the arm.  docs/theory/grasps.md.                                               */
+ * in world axes; the opposite acts on the arm.  docs/theory/grasps.md.
+ *
+ * NULL and status as in soa/dynamics.h.  A soa_grasp belongs to one thread, its model must outlive it, and `work` is of
+ * that model.  Contacts have numbers from 0, fixed until they are removed and then given again; one that does not exist
+ * is SOA_E_ARGUMENT.  "contacts" below are those that are on, in order of their numbers.                             */
 #ifndef SOA_GRASP_H
 #define SOA_GRASP_H
 
@@ -42,23 +46,31 @@ typedef struct soa_contact_def {
     int free_count;                    /* OWN: 0 to 6 directions [w; v], independent                                 */
     double free[6][6];
 } soa_contact_def;
+/* Places identity, no limits of friction (infinite), two-sided but for SOFT_FINGER; all else 0. */
 SOA_API soa_contact_def soa_contact_default(soa_contact_type type, int arm, int object);
 
+/* Room for so many contacts at once, 1 to 2,000, those switched off included (else 0 and SOA_E_ARGUMENT).  Memory: aligned
+ * to 64 bytes, else SOA_E_MEMORY; create takes it from the heap. */
 typedef struct soa_grasp soa_grasp;
-SOA_API size_t soa_grasp_size(const soa_model *model, int contacts); /* room for so many at once */
+SOA_API size_t soa_grasp_size(const soa_model *model, int contacts);
 SOA_API soa_status soa_grasp_init(const soa_model *model, int contacts, void *memory, size_t size, soa_grasp **grasp);
 SOA_API soa_status soa_grasp_create(const soa_model *model, int contacts, soa_grasp **grasp);
 SOA_API void soa_grasp_free(soa_grasp *grasp); /* only for create */
 
+/* Adds a contact, switched on, and gives its number (may be NULL).  On a fault nothing changes and the report says why:
+ * SOA_E_MEMORY (full), SOA_E_NAME (no such frame), SOA_E_FRAME, SOA_E_SINGULAR (free directions not independent),
+ * SOA_E_ARGUMENT. */
 SOA_API soa_status soa_grasp_add(soa_grasp *grasp, const soa_contact_def *def, int *number, soa_report *report);
 SOA_API soa_status soa_grasp_remove(soa_grasp *grasp, int number);
 SOA_API soa_status soa_grasp_switch(soa_grasp *grasp, int number, int on);
 /* Its definition (def may be NULL: whether there is such a contact), and the model. */
 SOA_API soa_status soa_grasp_get(const soa_grasp *grasp, int number, soa_contact_def *def);
 SOA_API const soa_model *soa_grasp_model(const soa_grasp *grasp);
-/* Contacts that are on, in order of their numbers: results hold 6 numbers for each, and `free` numbers in all. */
+/* Contacts that are on, in order of their numbers: results hold 6 numbers for each, and `free` (may be NULL) numbers in
+ * all. */
 SOA_API int soa_grasp_contacts(const soa_grasp *grasp, int *free);
-/* Where contact `number` stands among them (-1 while off), its first free rate and how many it has. */
+/* Where contact `number` stands among them (-1 while off), its first free rate and how many it has (0 while off); any may
+ * be NULL. */
 SOA_API soa_status soa_grasp_span(const soa_grasp *grasp, int number, int *index, int *first, int *free);
 /* The same contact for a soa_constraints (projection, assembly, soa_closed_fd): 0 to 2 definitions.  The soft finger's
  * turn about the normal and OWN directions are velocity rows there, without a residual.                             */
@@ -70,9 +82,10 @@ typedef struct soa_contact_motion {
     double theta[4], theta_rate[4]; /* w x y z, of the turn from the arm's place to the object's                     */
     double shift[3], shift_rate[3]; /* from the object's place to the arm's, in the object's (sliding)                */
     int free;
-    double W[6];
+    double W[6]; /* the first `free` of them                                                                          */
     double gap, rate;
 } soa_contact_motion;
+/* Of contact `number`, on or off. */
 SOA_API soa_status soa_grasp_motion(soa_grasp *grasp, soa_work *work, const double *q, const double *v, int number,
                                     soa_contact_motion *motion);
 
@@ -85,7 +98,8 @@ typedef enum soa_grasp_method {
     SOA_GRASP_RCCFD3,   /* (6.22): motions due to torques and to biases apart                                         */
     SOA_GRASP_LOOSE,    /* appendix B, (b.9)                                                                          */
     SOA_GRASP_WOODBURY, /* RCCFD2 with forces in O(contacts), RJK91 section 6: object contacts on one body, arms that
-                           meet nowhere or in one body (a floating base), none of them singular                       */
+                           meet nowhere or in one body (a floating base), none of them singular (else
+                           SOA_E_ARGUMENT, SOA_E_SINGULAR)                                                            */
     SOA_GRASP_METHOD_COUNT
 } soa_grasp_method;
 
@@ -111,13 +125,15 @@ typedef struct soa_grasp_report {
     double residual;  /* part of the right side of (4.9d) outside the image of Omega, relative                 */
 } soa_grasp_report;
 
-/* qdd; force: f(0), 6 per contact that is on; W_rate: W'(0).  The last two, options and report may be NULL; the report
- * is written whatever the status.  Mimic joints: GENERAL and LOOSE only, else SOA_E_MIMIC. */
+/* qdd; force: f(0), 6 per contact; W_rate: W'(0), `free` numbers.  The last two, options and report may be NULL; the
+ * report is written unless the inputs are refused.  Mimic joints: GENERAL and LOOSE only, else SOA_E_MIMIC.
+ * SOA_E_HINGE_SINGULAR; SOA_E_SINGULAR and SOA_E_INCONSISTENT: the bounds in options. */
 SOA_API soa_status soa_grasp_fd(soa_grasp *grasp, soa_work *work, const soa_grasp_options *options, const double *q,
                                 const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count,
                                 double *qdd, double *force, double *W_rate, soa_grasp_report *report);
 
-/* Omega of (3.1) (may be NULL), 6 x 6 blocks in world axes, and its rank; reduced: that of T'Omega T, which decides. */
+/* Omega of (3.1), 6 contacts x 6 contacts in world axes, and its rank; reduced: that of T'Omega T, which decides.  Any
+ * may be NULL. */
 typedef struct soa_grasp_rank {
     int rows, rank;
     double condition;
@@ -126,7 +142,8 @@ SOA_API soa_status soa_grasp_omega(soa_grasp *grasp, soa_work *work, const doubl
                                    soa_grasp_rank *full, soa_grasp_rank *reduced);
 
 /* What the arms' ends say of the object at frame C, (2.8), (2.9), world axes: V(C), alpha(C) (classical), f(C), and
- * alpha(0) of the arms' ends, 6 per contact (may be NULL).  Object frames must be on the body of C. */
+ * alpha(0) of the arms' ends, 6 per contact (may be NULL).  force: f(0), 6 per contact; NULL: zero.  Object frames must
+ * be on the body of C (SOA_E_ARGUMENT).  SOA_E_SINGULAR: the ends do not tell (no contact is SOA_E_ARGUMENT). */
 typedef struct soa_grasp_object {
     double V[6], alpha[6], f[6];
 } soa_grasp_object;
@@ -135,24 +152,25 @@ SOA_API soa_status soa_grasp_object_state(soa_grasp *grasp, soa_work *work, cons
                                           double *alpha0);
 
 /* Velocities after the contacts that are on have closed, and their impulses on the object (6 each, world axes; may be
- * NULL): v_after = v + M^-1 J' impulse with T'(V - V) = 0.  v_after may be v. */
+ * NULL): v_after = v + M^-1 J' impulse with T'(V - V) = 0.  v_after may be v.  SOA_E_SINGULAR: condition beyond 1e11. */
 SOA_API soa_status soa_grasp_close(soa_grasp *grasp, soa_work *work, const double *q, const double *v, double *v_after,
                                    double *impulse);
 
 /* --- loads -------------------------------------------------------------------------------------------------------- */
-/* Object frames must be on the body of C; forces f(0) and wrenches in world axes, wrenches at the origin of C.  Norms
- * are plain: newtons and newton metres alike. */
-/* A*, 6 x 6 per contact: f(C) = A* f(0). */
+/* Object frames must be on the body of C (SOA_E_ARGUMENT); forces f(0) and wrenches in world axes, wrenches at the origin
+ * of C.  Norms are plain: newtons and newton metres alike. */
+/* A*, 6 rows of 6 numbers per contact: f(C) = A* f(0). */
 SOA_API soa_status soa_grasp_map(soa_grasp *grasp, soa_work *work, const double *q, int frame_C, double *map);
 /* Orthonormal basis of forces that the contacts bear and that leave the object alone: H f = 0, A* f = 0; one row of 6
- * numbers per contact for each, at most (rows of T) of them.  rank: of A*T; 6 means that any wrench can be borne. */
+ * numbers per contact for each, at most (rows of T) of them; NULL: only count.  rank (may be NULL): of A*T; 6 means that
+ * any wrench can be borne. */
 SOA_API soa_status soa_grasp_internal(soa_grasp *grasp, soa_work *work, const double *q, int frame_C, double *basis,
                                       int *count, int *rank);
 /* Contact forces of least norm that give the object this wrench; SOA_E_INCONSISTENT where none does.  squeeze (may be
  * NULL): forces whose internal part is added. */
 SOA_API soa_status soa_grasp_distribute(soa_grasp *grasp, soa_work *work, const double *q, int frame_C,
                                         const double wrench[6], const double *squeeze, double *force);
-/* The internal part of contact forces: what squeezes the object and does not move it. */
+/* The internal part of contact forces: what squeezes the object and does not move it.  squeeze may be force. */
 SOA_API soa_status soa_grasp_squeeze(soa_grasp *grasp, soa_work *work, const double *q, int frame_C,
                                      const double *force, double *squeeze);
 
