@@ -3,8 +3,11 @@
  *   soa_expr_parse("(I - H psi K)' inv(D) (I - H psi K) (T - H phi (M phi' a + b + B f0))", ...)
  *
  * An expression maps one space to another; a vector is an expression that starts from SOA_SPACE_ONE.  Spaces are checked
- * when it is built.  Names, definitions and equation numbers: docs/operators.md.  Expressions are immutable and shared;
- * building, planning and rewriting allocate, running a plan does not.
+ * when it is built.  Names, definitions and equation numbers: docs/operators.md.  Expressions are immutable and share their
+ * parts, which are counted without locks: one thread at a time.  Building, planning and rewriting allocate, running a
+ * plan does not.
+ * message, room: where a sentence for people goes on a failure, cut to room bytes; NULL with room 0: not wanted.  Empty
+ * on success and where the status says all.
  * Machines: trees and forests with any joints, fixed or floating.  Rotor inertia in the reflected form is part of D and
  * Mass; exact rotors and mimic joints are refused (open the model ideal).                                            */
 #ifndef SOA_OPERATOR_H
@@ -40,13 +43,15 @@ typedef struct soa_variable {
     soa_space from; /* 0, SOA_SPACE_ONE: a vector */
 } soa_variable;
 
-/* From text.  A mistake is reported with a line that shows the text and one with a caret under the place. */
+/* From text.  A mistake (SOA_E_FORMAT) is reported with a line that shows the text and one with a caret under the place.
+ * variables NULL with 0: none.  Release with soa_expr_free. */
 SOA_API soa_status soa_expr_parse(const char *text, const soa_variable *variables, int variable_count,
                                   const soa_expr **expr, char *message, size_t room);
-/* Both sides of "LEFT = RIGHT". */
+/* Both sides of "LEFT = RIGHT", without variables; release both. */
 SOA_API soa_status soa_equation_parse(const char *text, const soa_expr **left, const soa_expr **right, char *message,
                                       size_t room);
-/* By calls: each returns a new expression (release it) or NULL when spaces do not match or memory is short.          */
+/* By calls: each returns a new expression (release it) or NULL when an argument is NULL, a name is unknown or longer than
+ * 31 letters, spaces do not match or memory is short.  Arguments stay the caller's and may be released at once.      */
 SOA_API const soa_expr *soa_expr_leaf(const char *name);
 SOA_API const soa_expr *soa_expr_variable(const char *name, soa_space space);
 SOA_API const soa_expr *soa_expr_operator(const char *name, soa_space from, soa_space to); /* tip or base each */
@@ -58,10 +63,12 @@ SOA_API const soa_expr *soa_expr_scale(double factor, const soa_expr *a);
 SOA_API const soa_expr *soa_expr_adjoint(const soa_expr *a);
 SOA_API const soa_expr *soa_expr_inverse(const soa_expr *a);
 SOA_API void soa_expr_free(const soa_expr *expr);
+/* The space it maps from (SOA_SPACE_ONE: it is a vector) and to. */
 SOA_API soa_space soa_expr_from(const soa_expr *expr);
 SOA_API soa_space soa_expr_to(const soa_expr *expr);
 SOA_API soa_causality soa_expr_causality(const soa_expr *expr);
-/* As text that parses to the same expression; returns the length (as snprintf does). */
+/* As text that parses to the same expression; returns the length without the final zero, which may be more than fits in
+ * room bytes (as snprintf does). */
 SOA_API size_t soa_expr_print(const soa_expr *expr, char *text, size_t room);
 /* Looking inside, for those who draw or print: what kind of node it is, and its parts (the expression's own). */
 typedef enum soa_expr_kind {
@@ -81,50 +88,59 @@ typedef struct soa_expr_info {
     const char *definition; /* of a leaf: in terms of others; NULL: primitive                    */
 } soa_expr_info;
 SOA_API soa_status soa_expr_look(const soa_expr *expr, soa_expr_info *info);
-SOA_API const soa_expr *soa_expr_part(const soa_expr *expr, int index);
+SOA_API const soa_expr *soa_expr_part(const soa_expr *expr, int index); /* not to be released; NULL past the end */
 /* Names of all leaves, NULL past the end, with what they are. */
 SOA_API const char *soa_leaf_name(int index, const char **what);
 
 /* The papers' algorithms by name: FD1 FD2 FD3 FD4 ID ...; names, texts and sources by number, NULL past the end. */
 SOA_API const char *soa_form_name(int index, const char **text, const char **what);
+/* Release expr.  SOA_E_NAME: there is no such form. */
 SOA_API soa_status soa_form(const char *name, const soa_expr **expr);
 
 /* ---- rewriting -------------------------------------------------------------------------------------------------- */
 typedef void soa_derivation_fn(void *user, const char *rule, const char *result);
 
 /* An equivalent expression whose plan costs least, found by trying at most `bound` forms (0: 2,000); `fn` (may be NULL)
- * sees the start, then each form on the way with the rule that led to it.                                            */
+ * sees the start, then each form on the way with the rule that led to it.  Release better.                           */
 SOA_API soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *fn, void *user,
                                     const soa_expr **better);
-/* Proves left = right by rewriting (ideal machines): SOA_OK proved, SOA_E_NO_CONVERGENCE not settled. */
+/* Proves left = right by rewriting (ideal machines): SOA_OK proved, SOA_E_NO_CONVERGENCE not settled, SOA_E_ARGUMENT
+ * spaces that differ. */
 SOA_API soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right, soa_derivation_fn *fn, void *user);
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
 typedef struct soa_machine soa_machine; /* a model, the frames of its tips, a state */
+/* Starts at the neutral q with everything else zero.  tips NULL with 0: none.  The model must outlive it; one thread at a
+ * time uses it and its plans.  Allocates.  SOA_E_NAME: a tip that is no frame or does not move; SOA_E_JOINT, SOA_E_MIMIC:
+ * an exact rotor, a mimic joint. */
 SOA_API soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_count, soa_machine **machine,
                                       soa_report *report);
 SOA_API void soa_machine_free(soa_machine *machine);
-SOA_API int soa_machine_size(const soa_machine *machine, soa_space space);
+SOA_API int soa_machine_size(const soa_machine *machine, soa_space space); /* numbers in a vector of that space */
 /* q (NULL: neutral) and the vectors; any may be NULL for zero.  f0: 6 per tip, on the environment (RK88's sign); wrenches
  * act on the machine and are part of b.  Later calls see this state.                                                 */
 SOA_API soa_status soa_machine_state(soa_machine *machine, const double *q, const double *v, const double *a,
                                      const double *tau, const double *f0, const soa_wrench *wrenches, int wrench_count);
+/* A vector of the caller's, of soa_machine_size numbers; copied.  At most 32 vectors and operators of the caller's
+ * (SOA_E_MEMORY), names of at most 31 letters.  Allocates at first, then plans made before see the new numbers.      */
 SOA_API soa_status soa_machine_set(soa_machine *machine, const char *name, soa_space space, const double *value);
 /* An operator of the caller's between the tips and the base (either way, or within one of them), size(to) x size(from) row
  * by row: which tips close a loop, how a load is shared.  Plans made before see the new numbers.                      */
 SOA_API soa_status soa_machine_set_matrix(soa_machine *machine, const char *name, soa_space from, soa_space to,
                                           const double *matrix);
 
-/* A vector expression planned into sweeps. */
+/* A vector expression planned into sweeps.  The machine must outlive the plan; the expression need not.
+ * SOA_E_ARGUMENT: no vector, or no O(n) form is known; SOA_E_NAME: a vector or operator of the caller's was not set. */
 typedef struct soa_plan soa_plan;
 SOA_API soa_status soa_plan_create(soa_machine *machine, const soa_expr *expr, soa_plan **plan, char *message,
                                    size_t room);
 SOA_API void soa_plan_free(soa_plan *plan);
-/* Runs at the machine's state.  O(n) per factor; no allocation. */
+/* Runs at the machine's state.  result: soa_machine_size of the space that the expression maps to.  O(n) per factor; no
+ * allocation.  SOA_E_HINGE_SINGULAR: D, or a matrix to be solved with, has no inverse. */
 SOA_API soa_status soa_plan_run(soa_plan *plan, double *result);
 SOA_API int soa_plan_sweeps(const soa_plan *plan);
 SOA_API int soa_plan_recursions(const soa_plan *plan);
-/* The sweeps as recursions, as the papers print them. */
+/* The sweeps as recursions, as the papers print them; returns the length as soa_expr_print does. */
 SOA_API size_t soa_plan_explain(const soa_plan *plan, char *text, size_t room);
 /* The same one line at a time, in order. */
 typedef struct soa_plan_step {
@@ -153,7 +169,8 @@ typedef struct soa_graph_options {
     int by_matrix; /* inv(Mass) x by forming the mass matrix (composite inertias, R87 (32)), factoring and solving      */
     int generic; /* lengths, masses, inertias of the model that happen to be 1 count as any number                    */
 } soa_graph_options;
-/* options may be NULL: body axes, as planned. */
+/* options may be NULL: body axes, as planned.  The machine must outlive the graph; what it is made of is its model and
+ * tips, not its state.  Status as soa_plan_create, SOA_E_HINGE_SINGULAR too. */
 SOA_API soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const soa_graph_options *options,
                                     soa_graph **graph, char *message, size_t room);
 SOA_API void soa_graph_free(soa_graph *graph);
@@ -164,11 +181,13 @@ typedef struct soa_count {
 SOA_API soa_status soa_graph_count(const soa_graph *graph, int body, int part, soa_count *count);
 /* Names of the parts (rows of R87's Tables II and III among them), NULL past the end. */
 SOA_API const char *soa_graph_part(int part, const char **what);
-/* The same operations as a C function void name(q, thd, thdd, T, f0, result); free the text.  External wrenches are none. */
+/* The same operations as a C function void name(q, thd, thdd, T, f0, result); free() the text, `length` bytes and a zero.
+ * External wrenches are none. */
 SOA_API soa_status soa_graph_emit_c(const soa_graph *graph, const char *name, char **text, size_t *length);
 
 /* The matrix of any expression, rows x columns = sizes of its spaces, row by row: built from definitions with dense
- * arithmetic alone, the oracle of the plans.  O(n^3); allocates.                                                      */
+ * arithmetic alone, the oracle of the plans, at the machine's state.  O(n^3); allocates.  SOA_E_HINGE_SINGULAR: an inverse
+ * that is none; SOA_E_MEMORY also where a vector or operator of the caller's was not set.                             */
 SOA_API soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *matrix);
 
 #ifdef __cplusplus
