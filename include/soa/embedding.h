@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 /* q arrives with its primary numbers filled in (nq numbers, the model's order); the function writes the others.
- * Nonzero: there is no such position.  Numbers that are not finite mean the same.  It knows no time: drives need
- * constraints. */
+ * They are NaN before; primary ones must stay.  Nonzero: there is no such position (SOA_E_SINGULAR).  Numbers that are not
+ * finite mean the same.  It knows no time: drives need constraints. */
 typedef int soa_embedding_fn(void *user, soa_taylor *q);
 
 typedef struct soa_embedding_def {
@@ -28,10 +28,15 @@ typedef struct soa_embedding_def {
     void *user;
     soa_constraints *constraints; /* needed without a function; with one they may be NULL, else they are checked.  No
                                      rolling or velocity constraints: those have no U.                                */
-    double branch;                /* > 0: how far (rad, m) a secondary coordinate may be from the guess it came with  */
+    double branch;                /* > 0: how far (rad, m) a secondary coordinate may be from the guess it came with;
+                                     0: as far as it likes.  Not used with a function.                                */
 } soa_embedding_def;
+/* All but primary 0 or NULL: a function or constraints must follow. */
 SOA_API soa_embedding_def soa_embedding_default(const unsigned char *primary);
 
+/* Ask for the size (0: the definition is not usable), give the memory (aligned to 64 bytes, else SOA_E_MEMORY), or let
+ * create take it from the heap.  `primary` is copied; model, constraints and user must outlive it.  The report says what
+ * is wrong: SOA_E_ARGUMENT, SOA_E_JOINT (half a spherical or free joint). */
 typedef struct soa_embedding soa_embedding;
 SOA_API size_t soa_embedding_size(const soa_model *model, const soa_embedding_def *def);
 SOA_API soa_status soa_embedding_init(const soa_model *model, const soa_embedding_def *def, void *memory, size_t size,
@@ -43,13 +48,17 @@ SOA_API void soa_embedding_free(soa_embedding *embedding); /* only for create */
 SOA_API int soa_embedding_nq(const soa_embedding *embedding);
 SOA_API int soa_embedding_nv(const soa_embedding *embedding);
 
-/* All calls: q (nq numbers) is in and out.  Without a function its secondary numbers are the guess that chooses the
- * branch; it leaves closed.  On any status but SOA_OK nothing is written.
- *   SOA_E_SINGULAR         E is not defined here: a dead point, a branch point, or the wrong choice of primary joints
+/* All calls, n being soa_embedding_nv: q (nq numbers, needed) is in and out.  Without a function its secondary numbers are
+ * the guess that chooses the branch; it leaves closed.  With one it is only written.  Q is needed; V, A, tau NULL: zero.
+ * On any status but SOA_OK nothing is written.  Besides those of soa/dynamics.h:
+ *   SOA_E_SINGULAR         E is not defined here: a dead point, a branch point, or the wrong choice of primary joints; or
+ *                          the function says so
  *   SOA_E_NO_CONVERGENCE   the loops do not close for this Q from this guess (or not on its branch)
- *   SOA_E_INCONSISTENT     the function does not close the constraints given beside it; or drives contradict         */
+ *   SOA_E_INCONSISTENT     the function does not close the constraints given beside it, or moves Q; or drives
+ *                          contradict
+ *   SOA_E_ARGUMENT         also: a rolling or velocity constraint                                                     */
 
-/* q, v, vdot of the tree; V, A NULL: zero; v, a NULL: not wanted.  E (nv x n) may be NULL.  A function is called once
+/* q, v, vdot of the tree; v, a NULL: not wanted.  E (nv x n) may be NULL.  A function is called once
  * with order 2, and n times with order 1 if E is wanted. */
 SOA_API soa_status soa_embedding_state(soa_embedding *embedding, soa_work *work, const double *Q, const double *V,
                                        const double *A, double t, double *q, double *v, double *a, double *E);

@@ -2,7 +2,8 @@
  *
  * soa/dynamics.h holds the calls a controller or a simulation uses.  Here stand the formulations the papers derive on the
  * way: judges of those calls, tools for people who think in filters and operators, and forms that suit other machines
- * (many cores).  Conventions and sign rules are those of docs/notation.md.                                            */
+ * (many cores).  Conventions and sign rules are those of docs/notation.md; NULL, overlap and status those of
+ * soa/dynamics.h, SOA_E_HINGE_SINGULAR where articulated inertias are made.                                           */
 #ifndef SOA_FORMS_H
 #define SOA_FORMS_H
 
@@ -13,8 +14,9 @@ extern "C" {
 #endif
 
 /* --- estimation: R87's filter, smoother and two-point boundary problem -------------------------------------------- */
-/* R87 (35) to (47): soa_aba's recursion, with everything it computes on the way kept in the work space for the readers
- * below, until the next call that takes q.  v, tau NULL: zero.  O(n).                                                */
+/* R87 (35) to (47): soa_aba's recursion in spatial accelerations, as printed (soa_aba itself uses the classical ones), with
+ * everything it computes on the way kept in the work space for the readers below, until the next call that takes q;
+ * after that they answer SOA_E_ARGUMENT.  O(n).                                                                      */
 SOA_API soa_status soa_smoother(const soa_model *model, soa_work *work, const double *q, const double *v,
                                 const double *tau, const soa_wrench *wrenches, int wrench_count);
 
@@ -49,6 +51,7 @@ typedef struct soa_smoothed {
     double x_minus[6];      /* state: force through the joint, z- + P- lambda-      (34)                     */
     double x_plus[6];       /* z+ + P+ lambda+                                      (34), (17)               */
 } soa_smoothed;
+/* body: 1 to n. */
 SOA_API soa_status soa_smoother_read(const soa_model *model, const soa_work *work, int body, soa_smoothed *out);
 /* Covariances after the smoother, 6 x 6 each, any may be NULL: of the costates, Delta+ (81) and Delta- (82), and of
  * the error of the smoothed state, S = P - P Delta P (65), the same on both sides of the joint (exact rotors: that of
@@ -58,7 +61,7 @@ SOA_API soa_status soa_smoother_covariance(const soa_model *model, soa_work *wor
                                            double *delta_minus, double *S);
 
 /* R87 (69): joint accelerations due to joint moments, bias forces and bias accelerations, in O(n).  Their sum is
- * soa_aba's qdd.
+ * soa_aba's qdd.  All three are needed.
  *   a1  applied torques less friction and springs
  *   a2  forces V x* M V, wrenches, weight (R87 counts gravity among the forces (7)), rotors' gyroscopic couples
  *   a3  accelerations V x H'v and the apparent rate of H'                                                           */
@@ -87,7 +90,7 @@ enum {
 /* base vectors: world axes, at the world's origin, where the base link is at this instant.  tip vectors: the tip
  * frame's axes and origin.  All zero is R87 (21): standing base, free tip.                                          */
 typedef struct soa_boundary {
-    int given;               /* two of the above; 0 means SOA_BASE_ACCELERATION | SOA_TIP_FORCE                      */
+    int given;               /* two of the above; 0 means SOA_BASE_ACCELERATION | SOA_TIP_FORCE; stays as it is       */
     int torques;             /* 0: joint accelerations given, torques asked for (inverse dynamics); 1: the converse  */
     int tip;                 /* frame of the tip; 0 (the world): none, with SOA_TIP_FORCE only                       */
     double base_velocity[6]; /* of the base link                                                                     */
@@ -140,14 +143,14 @@ typedef enum soa_factor {
     SOA_FACTOR_ROOT_INVERSE,        /* D^-1/2 = C^-1                       */
     SOA_FACTOR_ROOT_INVERSE_ADJOINT /* C*^-1                               */
 } soa_factor;
-/* y = (factor at q) x, nv numbers each; y may be x.  O(n). */
+/* y = (factor at q) x, nv numbers each, neither NULL; y may be x.  O(n). */
 SOA_API soa_status soa_factor_mul(const soa_model *model, soa_work *work, const double *q, soa_factor factor,
                                   const double *x, double *y);
 
 /* The equations of motion in residual rates nu:  nu' + mu(q, nu) = eps,  kinetic energy nu.nu / 2,  nu.mu = 0.
  *     nu = D^1/2* (I + H phi K)* v         mu is quadratic in nu         eps = D^-1/2 (I - H psi K) T
- * T is every torque: tau, gravity, springs, friction at v, and J' wrenches.  Inputs and outputs must not overlap; v,
- * tau NULL: zero.  O(n) each. */
+ * T is every torque: tau, gravity, springs, friction at v, and J' wrenches.  Inputs and outputs must not overlap; nu must
+ * be given, v and tau NULL are zero.  Models with mimic joints: SOA_E_MIMIC.  O(n) each. */
 SOA_API soa_status soa_nu_from_rates(const soa_model *model, soa_work *work, const double *q, const double *v,
                                      double *nu);
 SOA_API soa_status soa_rates_from_nu(const soa_model *model, soa_work *work, const double *q, const double *nu,
@@ -162,7 +165,7 @@ SOA_API soa_status soa_nu_rate(const soa_model *model, soa_work *work, const dou
 
 /* --- Jacobian products and inverse kinematics: RJK91 section 2 ---------------------------------------------------- */
 /* J J* of `count` frames, 6 count x 6 count, each frame's rows in world axes or its own: the recursion (20) for Omega
- * with D = 1 and phi for psi.  O(n), then O(d) for each pair of frames. */
+ * with D = 1 and phi for psi.  count >= 1.  O(n), then O(d) for each pair of frames. */
 SOA_API soa_status soa_jjt(const soa_model *model, soa_work *work, const double *q, const int *frames, int count,
                            soa_axes axes, double *JJt);
 
@@ -174,7 +177,8 @@ typedef struct soa_tip {
     double angular, linear; /* weights, 0 to 1e6 */
 } soa_tip;
 
-/* Room for these calls and for inverse kinematics, in place of a soa_work; one per thread.  Aligned to 64 bytes. */
+/* Room for these calls and for inverse kinematics, in place of a soa_work; one per thread.  Aligned to 64 bytes, else
+ * SOA_E_MEMORY.  The model must outlive it. */
 typedef struct soa_tip_work soa_tip_work;
 SOA_API size_t soa_tip_work_size(const soa_model *model);
 SOA_API soa_status soa_tip_work_init(const soa_model *model, void *memory, size_t size, soa_tip_work **work);
@@ -183,8 +187,8 @@ SOA_API void soa_tip_work_free(soa_tip_work *work);      /* only for soa_tip_wor
 SOA_API int soa_tip_work_body(const soa_tip_work *work); /* named by the last failure, or -1 */
 
 /* A = J*W^2 J + damping^2 1, nv x nv, O(n d); y = A^-1 x, O(n); A^-1, O(n^2).  SOA_E_SINGULAR where A has lost rank:
- * more degrees of freedom than rows, or a singular pose, without damping enough.  Models with mimic joints need damping
- * > 0 for the inverses (SOA_E_MIMIC). */
+ * more degrees of freedom than rows, or a singular pose, without damping enough (0 to 1e6).  Models with mimic joints need
+ * damping > 0 for the inverses (SOA_E_MIMIC).  tips NULL with 0: none.  y may be x. */
 SOA_API soa_status soa_jtj(const soa_model *model, soa_tip_work *work, const double *q, const soa_tip *tips, int count,
                            double damping, double *A);
 SOA_API soa_status soa_jtj_solve(const soa_model *model, soa_tip_work *work, const double *q, const soa_tip *tips,
@@ -210,7 +214,8 @@ typedef struct soa_ik_result {
 } soa_ik_result;
 /* q is the start and, on SOA_OK, the answer.  SOA_E_NO_CONVERGENCE: q is the best found, its residual in `result`: the
  * limit of steps was reached, or no step lowers the residual (out of reach, or a local minimum: another start may
- * help).  On any other status q is as it was.  options, result may be NULL. */
+ * help).  On any other status q and result are as they were: SOA_E_FRAME (a pose that is no rotation), SOA_E_ARGUMENT (no
+ * target; a frame that does not move; two weights of 0; options below 0).  options, result may be NULL. */
 SOA_API soa_status soa_inverse_kinematics(const soa_model *model, soa_tip_work *work, const soa_ik_target *targets,
                                           int count, const soa_ik_options *options, double *q, soa_ik_result *result);
 
@@ -223,8 +228,8 @@ SOA_API soa_status soa_inverse_kinematics(const soa_model *model, soa_tip_work *
  *   beta    6 - nv(joint) per body, one after the other in the order of the bodies (may be NULL): the components of that
  *           force that the joint takes up itself.  force = T beta + (what the joint's torque makes), T' H* = 0
  *
- * Memory: soa_constraint_force_size bytes, aligned as double; no allocation.  Friction, springs, reflected rotors and wrenches
- * as in soa_aba; exact rotors (SOA_E_JOINT) and mimic joints (SOA_E_MIMIC) are refused.                                */
+ * Memory: soa_constraint_force_size bytes, aligned as double (SOA_E_MEMORY); no allocation.  Friction, springs, reflected
+ * rotors and wrenches as in soa_aba; exact rotors (SOA_E_JOINT) and mimic joints (SOA_E_MIMIC) are refused.          */
 SOA_API size_t soa_constraint_force_size(const soa_model *model);
 /* (27): accelerations and constraint forces together, eliminated along the tree.  Any tree or forest, any link inertias
  * that soa_aba takes (massless inner links too).  O(n).                                                              */
@@ -238,7 +243,7 @@ SOA_API soa_status soa_fd_tridiagonal(const soa_model *model, soa_work *work, vo
                                       const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
                                       int wrench_count, double *qdd, double *forces, double *beta);
 /* T of `body`, 6 rows by 6 - nv(joint) columns, row by row in body axes, as the last of these two calls on that memory
- * used it: orthonormal columns, T' H* = 0.                                                                           */
+ * used it (memory that none has used is not noticed): orthonormal columns, T' H* = 0.                                */
 SOA_API soa_status soa_constraint_force_basis(const soa_model *model, const void *memory, int body, double *T);
 
 /* --- divide and conquer ------------------------------------------------------------------------------------------- */
@@ -255,10 +260,11 @@ typedef void soa_parallel_for(void *user, int count, soa_parallel_task *task, vo
 typedef struct soa_divide soa_divide;
 /* The segments of a model.  grain: bodies in a run that is not cut further.  1 for the shortest critical path; about
  * bodies / (threads + 1.5) for few threads, as a run costs less inside than putting two together and the last of a path least.
- * Allocates; soa_fd_divide does not.  Exact rotors (SOA_E_JOINT) and mimic joints (SOA_E_MIMIC) are refused.            */
+ * Allocates; soa_fd_divide does not.  The model must outlive it.  Exact rotors (SOA_E_JOINT) and mimic joints
+ * (SOA_E_MIMIC) are refused.                                                                                         */
 SOA_API soa_status soa_divide_create(const soa_model *model, int grain, soa_divide **divide);
 SOA_API void soa_divide_free(soa_divide *divide);
-/* qdd of soa_aba.  One call at a time per soa_divide. */
+/* qdd of soa_aba.  One call at a time per soa_divide.  user is handed to run. */
 SOA_API soa_status soa_fd_divide(soa_divide *divide, const double *q, const double *v, const double *tau,
                                  const soa_wrench *wrenches, int wrench_count, soa_parallel_for *run, void *user,
                                  double *qdd);
@@ -274,7 +280,7 @@ typedef struct soa_divide_count {
     double aba;      /* of soa_aba's recursion in spatial accelerations, counted in the same way    */
 } soa_divide_count;
 SOA_API soa_status soa_divide_counts(const soa_divide *divide, soa_divide_count *count);
-/* Tasks of a level (0 the leaves), and operations of its longest task over the four sweeps. */
+/* Tasks of a level (0 the leaves), and operations of its longest task over the four sweeps; either may be NULL. */
 SOA_API soa_status soa_divide_level(const soa_divide *divide, int level, int *tasks, double *longest);
 
 #ifdef __cplusplus

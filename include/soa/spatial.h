@@ -2,7 +2,7 @@
  *
  * A spatial vector is angular part first: V = [w; v], f = [n; f].  Rotations are 3 x 3, row by row.
  * A frame holds the pose of a child frame in its parent: x_parent = R x_child + p.
- * Conventions are stated once, in docs/notation.md.                                                                */
+ * Conventions are stated once, in docs/notation.md.  Nothing here is checked: no pointer may be NULL.              */
 #ifndef SOA_SPATIAL_H
 #define SOA_SPATIAL_H
 
@@ -25,14 +25,14 @@ SOA_API soa_frame soa_frame_compose(const soa_frame *a, const soa_frame *b);
 SOA_API soa_frame soa_frame_inverse(const soa_frame *a);
 /* URDF's roll, pitch, yaw (fixed axes x, y, z) and position. */
 SOA_API soa_frame soa_frame_rpy(double roll, double pitch, double yaw, double x, double y, double z);
-/* Rotation by angle (rad) about the unit axis. */
+/* Rotation by angle (rad) about the axis, whose length does not matter but must not be 0; p is needed. */
 SOA_API soa_frame soa_frame_axis_angle(const double axis[3], double angle, const double p[3]);
 
 /* Motion vector of the parent seen in the child, phi* V: [R'w; R'(v + w x p)]. In and out may be the same. */
 SOA_API void soa_motion_to_child(const soa_frame *X, const double V_parent[6], double V_child[6]);
 /* Force vector of the child seen in the parent, phi f: [R n + p x R f; R f]. In and out may be the same. */
 SOA_API void soa_force_to_parent(const soa_frame *X, const double f_child[6], double f_parent[6]);
-/* V x A: cross product of motions.  V x* f: cross product of a motion with a force. */
+/* V x A: cross product of motions.  V x* f: cross product of a motion with a force.  out may be either input. */
 SOA_API void soa_cross_motion(const double V[6], const double A[6], double out[6]);
 SOA_API void soa_cross_force(const double V[6], const double f[6], double out[6]);
 

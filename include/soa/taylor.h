@@ -4,7 +4,8 @@
  * x = c[0] + c[1] e + ... + c[order] e^order, e^(order + 1) = 0.  Write a function once over soa_taylor, put in
  * Q + Qdot e + Qddot e^2 / 2, and its value, rate and second rate come out, exact to rounding.  Plain values: no work
  * space, no status.  Where a function has no such series (1/0, the square root of 0, log of a negative) coefficients
- * are NaN or infinite.  The result of two numbers has the larger order.                                              */
+ * are NaN or infinite.  The result of two numbers has the larger order, the other being taken as exact: its higher
+ * coefficients are 0.  O(order^2).                                                                                   */
 #ifndef SOA_TAYLOR_H
 #define SOA_TAYLOR_H
 
@@ -21,8 +22,8 @@ typedef struct soa_taylor {
 } soa_taylor;
 
 SOA_API soa_taylor soa_taylor_constant(double x);                  /* order 0: goes with any other               */
-SOA_API soa_taylor soa_taylor_line(int order, double x, double d); /* x + d e                                    */
-SOA_API double soa_taylor_derivative(soa_taylor x, int k);         /* k-th derivative at e = 0: k! c[k]          */
+SOA_API soa_taylor soa_taylor_line(int order, double x, double d); /* x + d e; order is brought within 0 to most */
+SOA_API double soa_taylor_derivative(soa_taylor x, int k);         /* k-th derivative at e = 0: k! c[k]; else 0  */
 
 SOA_API soa_taylor soa_taylor_add(soa_taylor a, soa_taylor b);
 SOA_API soa_taylor soa_taylor_sub(soa_taylor a, soa_taylor b);
