@@ -4,7 +4,11 @@
  * measured (q, v) and what is wanted; it writes torques of nv numbers, zero where the law does not drive.  The model
  * may hold other things than the robot, e.g. a floating satellite as a second root: only some coordinates are driven.
  * Nothing allocates but create; nothing is clamped unless told.  Inputs are checked; on any status but SOA_OK nothing
- * is written.  Outputs must not overlap inputs.  docs/theory/control.md.                                             */
+ * is written.  Outputs must not overlap inputs.  docs/theory/control.md.
+ *   NULL     Pointers are needed, q and v too, unless the text says otherwise; no wrenches: NULL with a count of 0.
+ *   status   Those of soa/dynamics.h; SOA_E_FRAME: a goal or pose that is no rotation, or not finite; SOA_E_ARGUMENT:
+ *            also gains, bounds or times below 0; SOA_E_SINGULAR: what nobody drives, or a task, moves no inertia.
+ *            The body at fault: soa_work_body(soa_control_work(control)).                                            */
 #ifndef SOA_CONTROL_H
 #define SOA_CONTROL_H
 
@@ -39,7 +43,8 @@ typedef struct soa_control_def {
 SOA_API soa_control_def soa_control_default(const unsigned char *drive);
 
 /* The estimated parameters (WD89's hats) are those of `model`: another model than the simulated one if they are wrong.
- * Holds a soa_work of its own.  Memory: aligned to 64 bytes.                                                         */
+ * It must outlive the control.  Holds a soa_work of its own; one thread at a time.  Memory: aligned to 64 bytes, else
+ * SOA_E_MEMORY; size 0 and SOA_E_ARGUMENT: the definition is out of range.                                           */
 typedef struct soa_control soa_control;
 SOA_API size_t soa_control_size(const soa_model *model, const soa_control_def *def);
 SOA_API soa_status soa_control_init(const soa_model *model, const soa_control_def *def, void *memory, size_t size,
@@ -60,7 +65,7 @@ SOA_API soa_status soa_control_recursion(soa_control *control, const double *q, 
                                          int rows, const double *E, int columns, double *rho, double *tau);
 /* F and eta of the inverse dynamics controller for the commanded accelerations a: F = I v' + v x* I v, eta = what
  * friction, springs and rotors take (those of def.compensate).  Gravity, as a base acceleration, if compensated (WD89
- * has none).  O(n). */
+ * has none).  6 n and nv numbers, both needed; a NULL: zero.  O(n). */
 SOA_API soa_status soa_control_inverse_feedback(soa_control *control, const double *q, const double *v, const double *a,
                                                 double *F, double *eta);
 
@@ -77,7 +82,7 @@ SOA_API soa_status soa_control_compensation(soa_control *control, const double *
 
 /* --- laws of joints ----------------------------------------------------------------------------------------------- */
 /* What is wanted; entries of coordinates that are not own are not read, but a of SOA_DRIVE_OTHER: taken as what
- * they do.  v, a NULL: zero.  Errors e = q_d (-) q are tangent vectors (soa_difference), e' = v_d - v.               */
+ * they do.  q is needed; v, a NULL: zero.  Errors e = q_d (-) q are tangent vectors (soa_difference), e' = v_d - v.  */
 typedef struct soa_joint_reference {
     const double *q, *v, *a;
 } soa_joint_reference;
@@ -119,7 +124,8 @@ SOA_API soa_status soa_control_passivity(soa_control *control, soa_passivity for
 /* RJK91 section 6, innovations coordinates: s of SLOTINE_LI becomes sigma = D^1/2 (I + H phi K)* s, each of whose
  * numbers is damped by itself: tau = M a_r + C v_r + g + (I + H phi K) D^1/2 diag(rate) sigma.  V = |sigma|^2 / 2 is
  * s'M s / 2; rates that are all k give |sigma| = |sigma(0)| e^(-k t) exactly.  stiffness: L; rate: nv numbers, 1/s,
- * equal ones where something is not driven (SOA_E_ARGUMENT).  Mimic joints: SOA_E_MIMIC.                             */
+ * equal ones where something is not driven (SOA_E_ARGUMENT).  stiffness NULL: zero; sigma (nv) may be NULL.  Mimic
+ * joints: SOA_E_MIMIC.                                                                                               */
 SOA_API soa_status soa_control_decoupled(soa_control *control, const double *q, const double *v,
                                          const soa_joint_reference *reference, const double *stiffness,
                                          const double *rate, double *tau, double *sigma);
@@ -131,7 +137,7 @@ typedef struct soa_motion {
     soa_frame pose;
     double twist[6], acceleration[6];
 } soa_motion;
-SOA_API soa_motion soa_motion_at(const soa_frame *pose); /* at rest */
+SOA_API soa_motion soa_motion_at(const soa_frame *pose); /* at rest; NULL: at the identity */
 
 /* Where a frame is against its goal, in the goal's axes: rotation vector and position from the frame to the goal, and
  * their rates as seen from the frame `relative_to` (angular: the goal's rate less the frame's).  Then the goal in the
@@ -157,12 +163,12 @@ typedef struct soa_frame_law {
     double max_force, max_torque;    /* of the wrench asked for: it is scaled down as a whole; 0: no bound */
     int plain;                       /* IMPEDANCE: nonzero: no compensation added (several hands, one compensation) */
 } soa_frame_law;
-SOA_API soa_frame_law soa_frame_law_default(int frame, int relative_to);
+SOA_API soa_frame_law soa_frame_law_default(int frame, int relative_to); /* all else 0 */
 
 /* Impedance: F = K e + D e' + force, clamped, on the hand; tau = own part of J'F + compensation.  force: [n; f]
  * feedforward that the hand is to exert, goal's axes, may be NULL.  wrench (may be NULL): what was asked, world axes,
- * at the hand's origin.  On a floating base with the goal relative to it, own J' is the motion relative to the base:
- * passive. */
+ * at the hand's origin; error may be NULL.  On a floating base with the goal relative to it, own J' is the motion
+ * relative to the base: passive. */
 SOA_API soa_status soa_control_impedance(soa_control *control, const double *q, const double *v,
                                          const soa_frame_law *law, const soa_motion *goal, const double force[6],
                                          double *tau, double wrench[6], soa_frame_error *error);
@@ -186,8 +192,8 @@ typedef struct soa_operational_options {
     const soa_wrench *wrenches; /* known external wrenches, taken into account */
     int wrench_count;
 } soa_operational_options;
-/* options NULL: zeros.  error: one per task, may be NULL.  a_out (nv), rcond may be NULL.  SOA_E_SINGULAR: rcond <
- * 1e-12 without damping. */
+/* 1 to SOA_FRAME_TASKS tasks.  options NULL: zeros.  error: one per task, may be NULL.  a_out (nv), rcond may be NULL.
+ * SOA_E_SINGULAR: rcond < 1e-12 without damping, or nothing that is driven moves a frame; rcond is written then too. */
 SOA_API soa_status soa_control_operational(soa_control *control, const double *q, const double *v,
                                            const soa_frame_task *tasks, int count,
                                            const soa_operational_options *options, double *tau, double *a_out,
@@ -211,13 +217,14 @@ typedef struct soa_hybrid_state { /* plain: copy it to keep it */
     double integral[6];
 } soa_hybrid_state;
 /* force, measured: [n; f] of the hand on its surroundings at the hand's origin, goal's axes.  dt: time since the last
- * call. */
+ * call.  state: zeros to begin with.  error may be NULL. */
 SOA_API soa_status soa_control_hybrid(soa_control *control, const double *q, const double *v, const soa_hybrid_law *law,
                                       const soa_motion *goal, const double force[6], const double measured[6],
                                       double dt, soa_hybrid_state *state, double *tau, soa_frame_error *error);
 
 /* A floating base's attitude held by the joints' momentum: operational space with the base's angular rows; posture
- * (may be NULL) as above.  stiffness, damping: angular, 1/s^2 and 1/s. */
+ * (may be NULL) as above.  stiffness, damping: angular, 1/s^2 and 1/s.  The goal is in the world; options, error may be
+ * NULL. */
 SOA_API soa_status soa_control_base_hold(soa_control *control, const double *q, const double *v, int base_frame,
                                          const soa_motion *goal, double stiffness, double damping,
                                          const soa_operational_options *options, double *tau, soa_frame_error *error);
@@ -247,6 +254,7 @@ typedef struct soa_coordination {
     int plain;                                     /* PASSIVE: no compensation added */
     double damping_of_lambda;                      /* LINEARISING: as soa_operational_options.damping */
 } soa_coordination;
+/* PASSIVE, couple_length and max_integral as said, all else 0: hands must follow. */
 SOA_API soa_coordination soa_coordination_default(int object, int relative_to);
 typedef struct soa_coordination_state { /* plain */
     double integral;
@@ -258,8 +266,8 @@ typedef struct soa_coordination_result {
     double squeeze;                   /* internal force asked for, N */
 } soa_coordination_result;
 /* measured: internal force (soa_control_internal_force, or of a sensor), NULL: not regulated.  dt: since the last call.
- * The object's inertia is that of its body in the estimated model, its pose and twist are in (q, v).  O(n) +
- * O(hands^3). */
+ * The object's inertia is that of its body in the estimated model, its pose and twist are in (q, v).  state: zeros to
+ * begin with.  result may be NULL.  O(n) + O(hands^3). */
 SOA_API soa_status soa_control_coordination(soa_control *control, const double *q, const double *v,
                                             const soa_coordination *law, const soa_motion *goal, const double *measured,
                                             double dt, soa_coordination_state *state, double *tau,
@@ -278,7 +286,8 @@ typedef struct soa_profile {
     double ramp; /* TRAPEZOID: time of speeding up, and of slowing down, at most time / 2 */
 } soa_profile;
 SOA_API soa_profile soa_profile_quintic(double time);
-/* Fastest profile of that kind with |s'| <= speed, |s''| <= acceleration (> 0). */
+/* Fastest profile of that kind with |s'| <= speed, |s''| <= acceleration (> 0; one may be infinite, but not the
+ * acceleration of a trapezoid). */
 SOA_API soa_status soa_profile_fastest(soa_profile_kind kind, double speed, double acceleration, soa_profile *profile);
 SOA_API void soa_profile_at(const soa_profile *profile, double t, double s[3]);
 
@@ -340,6 +349,7 @@ typedef struct soa_supervisor_state { /* plain: copy it to keep it */
 
 /* Checks the description: targets, signals, finite numbers, at most SOA_PHASE_CONDITIONS in a phase. */
 SOA_API soa_status soa_supervisor_check(const soa_supervisor *supervisor, soa_report *report);
+/* The state at the beginning; status as of the check. */
 SOA_API soa_status soa_supervisor_start(const soa_supervisor *supervisor, soa_supervisor_state *state);
 /* One sample: dt seconds have passed since the last, signals are measured now.  At most one transition.  changed may be
  * NULL; the new phase's time is 0 at this sample. */
@@ -347,7 +357,8 @@ SOA_API soa_status soa_supervisor_tick(const soa_supervisor *supervisor, soa_sup
                                        const double *signals, double dt, int *changed);
 /* Bumpless switching of n torques: at the sample of a change `offset` (the caller's n numbers, part of what a
  * checkpoint keeps) becomes last - tau, afterwards tau gets (1 - quintic(time / blend)) offset added.  last: torques
- * of the sample before. Call it once after each tick, with tau of the new phase's laws. */
+ * of the sample before, read at a change only (NULL otherwise).  tau is in and out.  Call it once after each tick, with
+ * tau of the new phase's laws. */
 SOA_API soa_status soa_supervisor_blend(const soa_supervisor *supervisor, const soa_supervisor_state *state,
                                         int changed, int n, const double *last, double *offset, double *tau);
 /* Graphviz text of phases and transitions; length (may be NULL): bytes needed with the final zero.  SOA_E_MEMORY:

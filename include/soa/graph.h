@@ -18,12 +18,12 @@ extern "C" {
 /* The same joint seen from its child: the axes turned round, a universal's exchanged (and so its two coordinates), and q
  * and v of joints with one degree of freedom and of cylindrical ones the same as before.  SOA_E_JOINT where forces of
  * the joint cannot be said so: an exact rotor; Coulomb friction of a spherical joint; friction, springs or rotors of a
- * planar or free one. */
+ * planar or free one.  reversed may be joint. */
 SOA_API soa_status soa_joint_reverse(const soa_joint_def *joint, soa_joint_def *reversed);
 /* The inverse of the joint map.  The child stands at X in the joint's frame, moves there with V ([w; v] in the child's
  * axes), and A is the rate of those six numbers.  Gives the coordinates, nq and nv numbers; motions that the joint does
  * not allow are left out.  Angles are in (-pi, pi]; a helical one has the turns of its shift.  V with v, A with a may be
- * NULL; A needs V. */
+ * NULL; A needs V.  SOA_E_FRAME: X is no rotation and finite shift; SOA_E_JOINT: the axes; SOA_E_NOT_FINITE. */
 SOA_API soa_status soa_joint_coordinates(const soa_joint_def *joint, const soa_frame *X, const double V[6],
                                          const double A[6], double *q, double *v, double *a);
 
@@ -61,6 +61,7 @@ typedef struct soa_linkage_def {
     const soa_frame_def *frames;
     int ideal; /* as in soa_model_def; cut joints do not rub then either */
 } soa_linkage_def;
+/* Without mass; places identity, joints as soa_joint_default, SOA_EDGE_ANY; gravity 0 0 -9.81, no frames. */
 SOA_API soa_link_def soa_link_default(const char *name);
 SOA_API soa_edge_def soa_edge_default(const char *name, int link1, int link2, soa_joint_type type);
 SOA_API soa_linkage_def soa_linkage_default(const char *name, const soa_link_def *links, int link_count,
@@ -108,7 +109,10 @@ typedef struct soa_linkage_tree {
  * turned round and cannot (soa_joint_reverse).  Among equals breadth first from the world, then in order of the
  * definition. Links of the tree stand depth first. Where the carrying joint does not sit at the link's own frame, a
  * massless link "LINK@JOINT" moves and LINK is fixed to it, so that the frame LINK is the same for every choice of
- * cuts. Allocates; O(joints log joints). */
+ * cuts. Allocates; O(joints log joints).  Release with soa_linkage_free (NULL is fine).  The report says what is wrong:
+ * SOA_E_NAME, _TREE (links that do not exist; joints to be kept that close a loop), _FRAME, _JOINT (a joint that must be
+ * cut or turned round and cannot), _MIMIC, _ARGUMENT (also more than 500,000 links), _MEMORY.  Masses, axes and names
+ * used twice are seen when the model is built. */
 SOA_API soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree, soa_report *report);
 SOA_API void soa_linkage_free(soa_linkage_tree *tree);
 
@@ -132,7 +136,8 @@ typedef struct soa_binary_item {
     int loop;                 /* terminating: its loop; connector: loop that ends there; else -1                     */
     soa_frame placement;      /* in the predecessor; of a successor or terminating link: before its joint's motion   */
 } soa_binary_item;
-/* Loops join frames of the model (link1, link2 as frames).  items NULL: only the count.  Allocates scratch. */
+/* Loops join frames of the model (link1, link2 as frames).  items NULL: only the count.  Allocates scratch.
+ * SOA_E_MEMORY also where `room` items are too few; SOA_E_NAME: no such frame; SOA_E_FRAME. */
 SOA_API soa_status soa_binary_tree(const soa_model *model, const soa_loop_def *loops, int loop_count,
                                    soa_binary_item *items, int room, int *count);
 
