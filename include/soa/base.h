@@ -54,8 +54,8 @@ typedef enum soa_status {
         SOA_STATUS_COUNT
 } soa_status;
 
-/* The text of a status; never NULL ("unknown status" for a number that is none).  Texts that the library gives out
- * without an object they belong to (this one, soa_version, names of types and of shipped things) are constant. */
+/* The text of a status; never NULL ("unknown status" for a number that is none).  Texts that the library gives out and
+ * that belong to no object, as this one, are constant unless it is said. */
 SOA_API const char *soa_status_text(soa_status status);
 
 /* What went wrong, where: filled by calls that take outside data (building, loading, reading files).  All of them take

@@ -2,7 +2,9 @@
  *
  * A shape is a convex core (point, segment, box, polytope; a cylinder's disc-ended core) grown by `radius`: a sphere is
  * a point and a radius, a capsule a segment and a radius.  No call allocates; shapes and vertices are the caller's and
- * are not changed.  Usable without a model.  docs/theory/distance.md.                                                */
+ * are not changed.  Usable without a model.  Status: SOA_E_ARGUMENT (a pointer is missing, a shape cannot be used),
+ * SOA_E_NOT_FINITE (also of results, where sizes overflow); rotations of poses are taken as such.
+ * docs/theory/distance.md.                                                                                           */
 #ifndef SOA_COLLISION_H
 #define SOA_COLLISION_H
 
@@ -36,7 +38,8 @@ typedef struct soa_shape {
     int face_count;
     const int *face_start, *faces;
 } soa_shape;
-/* Finite sizes, none below 0 (0 is a flat box, a disc, a point), indices in range. */
+/* Finite sizes, none below 0 (0 is a flat box, a disc, a point), indices in range.  Whether a polytope's vertices are
+ * those of a convex body is not looked at. */
 SOA_API soa_status soa_shape_check(const soa_shape *shape, soa_report *report);
 
 /* Where the last search between two shapes ended: given again it shortens the next one.  Zero it to begin. */
@@ -55,7 +58,7 @@ typedef struct soa_distance {
 
 /* Distance of two convex shapes at their poses (in the world); cache may be NULL.  The shapes are taken as checked
  * (soa_shape_check).  Bounded work; SOA_E_NO_CONVERGENCE is never expected.  Some 50 kB of stack where cores
- * overlap. */
+ * overlap.  Two planes are SOA_E_ARGUMENT. */
 SOA_API soa_status soa_shape_distance(const soa_shape *a, const soa_frame *pose_a, const soa_shape *b,
                                       const soa_frame *pose_b, soa_distance_cache *cache, soa_distance *out);
 
@@ -71,8 +74,8 @@ typedef struct soa_patch {
     int count;
     soa_patch_point points[SOA_PATCH_MOST];
 } soa_patch;
-/* The points closer than `margin`, none if the shapes are farther apart.  nearest (may be NULL): as
- * soa_shape_distance. */
+/* The points closer than `margin`, none if the shapes are farther apart.  nearest (may be NULL): as soa_shape_distance,
+ * which also says what cache and status are. */
 SOA_API soa_status soa_shape_patch(const soa_shape *a, const soa_frame *pose_a, const soa_shape *b,
                                    const soa_frame *pose_b, double margin, soa_distance_cache *cache,
                                    soa_distance *nearest, soa_patch *patch);
@@ -82,9 +85,13 @@ SOA_API soa_status soa_shape_patch(const soa_shape *a, const soa_frame *pose_a, 
 typedef struct soa_bounds {
     double low[3], high[3];
 } soa_bounds;
+/* The box along the world's axes that encloses the shape at its pose, larger by `margin` on every side.  A plane has no
+ * end (1e300) but where its normal is an axis.  O(vertices) for a polytope, else O(1). */
 SOA_API soa_status soa_shape_bounds(const soa_shape *shape, const soa_frame *pose, double margin, soa_bounds *bounds);
 /* order: `count` numbers kept between calls, at first 0, 1, ...  wanted (may be NULL): asks whether a pair matters.
- * Writes the pairs (i < j) whose boxes meet, at most `most`; *found is how many there are. */
+ * Writes the pairs (i < j) whose boxes meet, at most `most`; *found is how many there are, also where that is more (then
+ * SOA_OK too: call again with room for all).  pairs NULL with most 0: only counts.  SOA_E_NOT_FINITE: a box whose low is
+ * not below its high. */
 typedef int soa_pair_wanted_fn(void *user, int i, int j);
 SOA_API soa_status soa_broad_phase(const soa_bounds *bounds, int count, int *order, soa_pair_wanted_fn *wanted,
                                    void *user, int (*pairs)[2], int most, int *found);

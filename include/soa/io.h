@@ -1,4 +1,8 @@
-/* soa/io.h  models from files (libsoa-io): URDF, saved models, the shipped models by name; the linter; the generator. */
+/* soa/io.h  models from files (libsoa-io): URDF, saved models, the shipped models by name; the linter; the generator.
+ *
+ * Calls allocate; on a fault there is nothing to release, and the report says why, with the line of the file where there
+ * is one.  Status of those that read: SOA_E_FILE, SOA_E_FORMAT (not what it should be), SOA_E_NAME, SOA_E_MEMORY,
+ * SOA_E_ARGUMENT, and those of soa_model_create for what the file says.                                               */
 #ifndef SOA_IO_H
 #define SOA_IO_H
 
@@ -24,7 +28,8 @@ typedef struct soa_lint {
 } soa_lint;
 typedef void soa_lint_fn(void *user, const soa_lint *remark);
 
-/* URDF from a file or from memory (name is used in messages). NULL options: all zero. Release with soa_model_free. */
+/* URDF from a file or from memory (name is used in messages, NULL: "(memory)"). NULL options: all zero. At most 64 MiB.
+ * Release with soa_model_free. */
 SOA_API soa_status soa_urdf_read(const char *path, const soa_read_options *options, const soa_model **model,
                                  soa_report *report);
 SOA_API soa_status soa_urdf_parse(const char *text, size_t length, const char *name, const soa_read_options *options,
@@ -39,18 +44,22 @@ typedef struct soa_constraint_list {
     int count;
     soa_constraint_def *defs; /* the caller may change what they hold; names belong to the list */
 } soa_constraint_list;
+/* constraints NULL: the tree alone. */
 SOA_API soa_status soa_urdf_read_closed(const char *path, const soa_read_options *options, const soa_model **model,
                                         soa_constraint_list *constraints, soa_report *report);
 SOA_API soa_status soa_urdf_parse_closed(const char *text, size_t length, const char *name,
                                          const soa_read_options *options, const soa_model **model,
                                          soa_constraint_list *constraints, soa_report *report);
 SOA_API void soa_constraint_list_free(soa_constraint_list *list); /* what it holds, not the struct */
-/* All of them in a soa_constraints of just that size.  dense: as in soa_constraint_capacity.  Release with
- * soa_constraints_free. */
+/* All of them in a soa_constraints of just that size.  dense: as in soa_constraint_capacity.  Names are copied: the list
+ * may go, the model must stay.  Release with soa_constraints_free. */
 SOA_API soa_status soa_constraint_list_create(const soa_constraint_list *list, const soa_model *model, int dense,
                                               soa_constraints **constraints, soa_report *report);
 
-/* Shipped models: list names (NULL past the end), build by name. "chain:N" and "random:SEED" take a number. */
+/* Shipped models: names and what they are by number (NULL past the end), build by name; docs/models.md.  Listed as "chain:N"
+ * or "random:SEED" they take a number there: N from 1 to 100,000 (planar-chain, chain, dh-arm, dh-arm-90), SEED from 0 to
+ * 2,147,483,647 (random, random-ideal, random-square).  SOA_E_NAME: no such name, or a number that is missing, out of
+ * range or not taken; SOA_E_ARGUMENT: options->floating of one that cannot float. */
 SOA_API const char *soa_stock_name(int index);
 SOA_API const char *soa_stock_text(int index);
 SOA_API soa_status soa_stock_model(const char *name, const soa_read_options *options, const soa_model **model,
@@ -80,21 +89,26 @@ SOA_API soa_status soa_urdf_shapes_parse(const char *text, size_t length, const 
                                          soa_urdf_shape_list *list, soa_report *report);
 SOA_API void soa_urdf_shape_list_free(soa_urdf_shape_list *list); /* what it holds, not the struct */
 
-/* Whatever `spec` names: a shipped model, a saved model (.soam) or a URDF file. */
+/* Whatever `spec` names: a shipped model, a saved model (.soam) or a URDF file, told by what they begin with.  A saved
+ * model takes no options that are not 0 (SOA_E_ARGUMENT); SOA_E_VERSION, SOA_E_CHECKSUM of one.  SOA_E_NAME: neither a
+ * file nor a shipped model.  Release with soa_model_free. */
 SOA_API soa_status soa_model_open(const char *spec, const soa_read_options *options, const soa_model **model,
                                   soa_report *report);
 
-/* The same with the constraints it brings; none for a saved model. */
+/* The same with the constraints it brings (NULL: not wanted); none for a saved model. */
 SOA_API soa_status soa_model_open_closed(const char *spec, const soa_read_options *options, const soa_model **model,
                                          soa_constraint_list *constraints, soa_report *report);
 
-/* Self-contained C for one model: tables as constants plus the library's own kernels. prefix names the functions. */
+/* Self-contained C for one model, into the file `path`: tables as constants plus the library's own kernels; what it holds
+ * is said at its head.  prefix names the functions: letters, digits and _, no digit first (SOA_E_NAME).  At most 1,000
+ * bodies (SOA_E_ARGUMENT, as for NULL).  Replaces an older file, and removes it if writing fails (SOA_E_FILE). */
 SOA_API soa_status soa_generate_c(const soa_model *model, const char *prefix, const char *path, soa_report *report);
 
 /* Convex hulls as shapes of soa/collision.h (radius 0), with the edges and faces that make distances and patches fast.
  * Allocates; release with soa_hull_free (what it points to, not the struct).  Points in a plane, on a line or in one place
  * give a flat hull.  A mesh is STL, OBJ, DAE or what else assimp reads, in its own axes and units after the placements it
- * states; scale (NULL: 1) makes metres of them.  Its parts become one hull. */
+ * states; scale (NULL: 1; none 0) makes metres of them.  Its parts become one hull.  1 to 100,000,000 points, finite and
+ * below 1e150. */
 SOA_API soa_status soa_hull_from_points(const double *points, int count, soa_shape *hull, soa_report *report);
 SOA_API soa_status soa_hull_from_mesh(const char *path, const double scale[3], soa_shape *hull, soa_report *report);
 SOA_API void soa_hull_free(soa_shape *hull);

@@ -77,6 +77,7 @@ typedef struct soa_journal_state {
     double safe;   /* time of the last checkpoint that the disk has; NaN: none yet       */
 } soa_journal_state;
 SOA_API void soa_journal_get(const soa_journal *journal, soa_journal_state *state);
+/* As they were given, until the journal is closed. */
 SOA_API int soa_journal_signal_count(const soa_journal *journal);
 SOA_API const soa_signal *soa_journal_signals(const soa_journal *journal);
 
@@ -101,7 +102,7 @@ typedef struct soa_log_info {
 /* Opens a journal for reading, in time independent of its length: the end is found from the tail.  Allocates.
  * Status: SOA_E_FILE, SOA_E_FORMAT (no journal), SOA_E_VERSION, SOA_E_CHECKSUM (damaged header), SOA_E_MEMORY.       */
 SOA_API soa_status soa_log_open(const char *path, soa_log **log, soa_report *report);
-SOA_API void soa_log_close(soa_log *log);
+SOA_API void soa_log_close(soa_log *log); /* NULL is fine */
 /* Looks for records that came since; *news (may be NULL): nonzero if there are.  A file cut back by a writer that went on
  * from its checkpoint is noticed and read anew.  May allocate. */
 SOA_API soa_status soa_log_refresh(soa_log *log, int *news, soa_report *report);
@@ -114,13 +115,14 @@ SOA_API int soa_log_find_signal(const soa_log *log, const char *name);
 SOA_API soa_status soa_log_find(soa_log *log, double t, int64_t *sample, soa_report *report);
 /* Samples first, first + 1, ..., at most count: times into t (NULL: not wanted), and values row by row,
  * values[sample][signal_count], of the signals whose numbers are given (signals NULL: all, signal_count ignored).
- * *got tells how many there were.  Successive reads are sequential, others cost one search.  SOA_E_CHECKSUM: a record
- * is damaged; *got samples before it are good. */
+ * values NULL: not wanted.  *got tells how many there were.  Successive reads are sequential, others cost one search.
+ * SOA_E_CHECKSUM: a record is damaged; *got samples before it are good. */
 SOA_API soa_status soa_log_read(soa_log *log, int64_t first, int64_t count, const int *signals, int signal_count,
                                 double *t, double *values, int64_t *got, soa_report *report);
 /* Smallest and largest values in `columns` equal parts of [t0, t1] (the last one closed, the others open at their end),
  * min[signal][columns] and max[signal][columns], of the signals given as for soa_log_read.  Exact: what a search of all
- * samples would give, NaN values skipped; NaN where a column has none.  Cost: columns x log(samples). */
+ * samples would give, NaN values skipped; NaN where a column has none.  Cost: columns x log(samples).  SOA_E_CHECKSUM: a
+ * record is damaged, and min, max are not whole. */
 SOA_API soa_status soa_log_overview(soa_log *log, const int *signals, int signal_count, double t0, double t1,
                                     int columns, double *min, double *max, soa_report *report);
 
@@ -128,7 +130,7 @@ typedef struct soa_log_event_info {
     double t;
     const char *kind, *text; /* until the next call with this log */
 } soa_log_event_info;
-/* Event number `index` of info.events.  The first call walks over all events.  Allocates. */
+/* Event number `index` of info.events, from 0.  The first call walks over all events.  Allocates. */
 SOA_API soa_status soa_log_event(soa_log *log, int64_t index, soa_log_event_info *event, soa_report *report);
 /* The last checkpoint; *blob is the caller's, to be given to free().  None: *blob = NULL, *size = 0.  Allocates. */
 SOA_API soa_status soa_log_checkpoint(soa_log *log, double *t, void **blob, size_t *size, soa_report *report);

@@ -235,7 +235,7 @@ typedef struct soa_scenario {
     const char *file, *name, *text;
     double duration; /* s */
     uint64_t seed;
-    int has_gravity;
+    int has_gravity; /* 0: it is 0 0 -9.81, whatever stands below */
     double gravity[3];
     int part_count;
     const soa_part *parts;
@@ -264,18 +264,25 @@ typedef struct soa_scenario {
     void *memory; /* what soa_scenario_free releases                                                                 */
 } soa_scenario;
 
+/* To start from in C.  A part: scales 1, place identity, no mass.  A contact: SAFE, margin 2 mm, least_distance 0.2 mm,
+ * stiffness 40, damping 200, friction 0.5, tangential 5e4 and 100, exponent 1.5, loss 0.5, patches.  An action: relative to
+ * the world, share 0.5, and gains by its kind.  A scenario: 10 s, seed 1, gravity 0 0 -9.81, control at
+ * 500 Hz, saturated; EXPLICIT, order 5, 1e-8 and 1e-10, momentum kept; 200 samples/s, a checkpoint each 2 s; success
+ * within 5 mm and 1 deg over 1 s, nothing asked.  All else 0 or NULL.  Texts and arrays stay the caller's. */
 SOA_API soa_part soa_part_default(const char *name);
 SOA_API soa_contact_pair soa_contact_pair_default(const char *group1, const char *group2);
 SOA_API soa_action soa_action_default(soa_action_kind kind);
 SOA_API soa_scenario soa_scenario_default(const char *name);
 
 /* Reads a scenario file.  On a fault the report says file, line, column, what was expected and, for names, the nearest
- * valid one; nothing is left behind.  The scenario is released with soa_scenario_free. */
+ * valid one; nothing is left behind.  The scenario is released with soa_scenario_free, which leaves one made in C alone;
+ * it holds a copy of the text.  parse: `name` stands for the file in messages and for where others are found. */
 SOA_API soa_status soa_scenario_read(const char *path, soa_scenario *scenario, soa_report *report);
 SOA_API soa_status soa_scenario_parse(const char *text, size_t size, const char *name, soa_scenario *scenario,
                                       soa_report *report);
 SOA_API void soa_scenario_free(soa_scenario *scenario);
-/* Shipped scenarios by name (NULL past the end), their text, and whatever `spec` names: a file, else a shipped one. */
+/* Shipped scenarios by name (NULL past the end; holds until the next such call, or soa_scenario_open, of this thread),
+ * their text (constant; NULL: no such), and whatever `spec` names: a file, else a shipped one (SOA_E_FILE: neither). */
 SOA_API const char *soa_stock_scenario_name(int index);
 SOA_API const char *soa_stock_scenario_text(const char *name);
 SOA_API soa_status soa_scenario_open(const char *spec, soa_scenario *scenario, soa_report *report);
@@ -283,7 +290,7 @@ SOA_API soa_status soa_scenario_open(const char *spec, soa_scenario *scenario, s
 /* One case of a sweep: a copy whose variations are drawn, and whose seed is its own.  Numbers depend on (seed, case
  * number, variation number) alone, so cases may be made in any order, anywhere.  values (may be NULL): variation_count
  * numbers, those drawn.  The copy shares what did not change with `scenario`, which must outlive it; release it with
- * soa_scenario_free. */
+ * soa_scenario_free.  SOA_E_NAME: a path that is none; SOA_E_ARGUMENT: low above high. */
 SOA_API soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number, soa_scenario *varied,
                                      double *values, soa_report *report);
 /* The uniform random number of [0, 1) that belongs to these three. */

@@ -1,7 +1,8 @@
 /* soa/world.h  time (libsoa-sim): machines that move, and pictures of how they did.
  *
  * The integrator is SUNDIALS' ARKODE: explicit Runge-Kutta with error control.  Calls here may allocate; they neither
- * print nor exit.  Same binary, same input: the same bits.                                                          */
+ * print nor exit.  Same binary, same input: the same bits.  Pointers are needed unless the text says otherwise; reports
+ * may be NULL.  A world belongs to one thread at a time.                                                            */
 #ifndef SOA_WORLD_H
 #define SOA_WORLD_H
 
@@ -61,14 +62,14 @@ typedef struct soa_sim_result {
 } soa_sim_result;
 
 /* Moves the machine from (q, v) for options->duration under gravity, springs, friction and the applied torques.
- * v NULL: at rest.  options NULL: the defaults.  Stops at joint limits are not modelled.
+ * v NULL: at rest.  options NULL: the defaults.  q and v stay as they are.  Stops at joint limits are not modelled.
  *
  * Coulomb friction is set-valued at rest: a joint at v = 0 sticks while the torque that holds it stays within
  * [-friction_positive, friction_negative].  Zero crossings of sliding joints and the break-away of stuck ones are
  * located as events and every stretch between them is smooth, so the error control means what it says; which joints
  * stick is the solution of a small linear complementarity problem in M^-1.
  *
- * result is written also when a later step fails (as far as it went); report may be NULL.
+ * result is written also when a later step fails (as far as it went).  A status of options->torque ends it.
  * Status: SOA_E_ARGUMENT, SOA_E_MEMORY, SOA_E_NO_CONVERGENCE (integrator), or what the dynamics found.              */
 SOA_API soa_status soa_simulate(const soa_model *model, const double *q, const double *v,
                                 const soa_sim_options *options, soa_sim_result *result, soa_report *report);
@@ -133,7 +134,8 @@ typedef struct soa_closed_sim_result {
 } soa_closed_sim_result;
 
 /* Moves the machine with its constraints from (q, v) under gravity, springs, friction and the applied torques.
- * The start is projected; one that is open by more than 1e-3 is refused.  After every step q and v are projected back, by the
+ * The start is projected; one that is open by more than 1e-3 is refused (SOA_E_INCONSISTENT).  options NULL: the defaults.
+ * After every step q and v are projected back, by the
  * least mass-weighted change; error control and order of the method are not touched by that.
  * v NULL: at rest, or for drives the least motion that follows them.  q and v hold the last state when all went well.
  * Singular configurations on the way are passed over between the stages of a step, by orders 5 and more; lower ones
@@ -219,7 +221,8 @@ typedef struct soa_grasp_sim_result {
  * velocities of the contacts projected after each step.  Friction cones are watched continually (RK88-II appendix A):
  * the margin of each one-sided contact is an event function of the integrator, and the caller answers.  A margin that
  * is negative from the beginning, or after another contact let go, is an event there.  The grasp is left as the
- * motion left it; q and v hold the last state when all went well.  Joints with Coulomb friction are refused.
+ * motion left it; q and v (NULL: at rest) hold the last state when all went well.  options NULL: the defaults.  Joints
+ * with Coulomb friction are refused (SOA_E_ARGUMENT), and contacts open by more than 1e-3 (SOA_E_INCONSISTENT).
  * Allocates. */
 SOA_API soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v, const soa_grasp_sim_options *options,
                                       soa_grasp_sim_result *result, soa_report *report);
@@ -241,6 +244,7 @@ SOA_API soa_status soa_world_tick(soa_world *world, soa_report *report);
  * function keeps is not part of the world's state: the caller saves it. */
 typedef soa_status soa_world_torque_fn(void *user, const soa_world *world, double t, const double *q, const double *v,
                                        double *tau);
+/* torque NULL: none.  SOA_E_ARGUMENT without control.external. */
 SOA_API soa_status soa_world_set_torque(soa_world *world, soa_world_torque_fn *torque, void *user);
 
 /* --- a hand in the world ---
@@ -273,6 +277,9 @@ typedef struct soa_world_hold {
 SOA_API soa_status soa_world_set_pulls(soa_world *world, const soa_world_pull *pulls, int pull_count,
                                        const soa_world_hold *holds, int hold_count);
 
+/* What pointers of the calls from here on point to lives as long as the world; names, as long as its scenario too.
+ * q, v, tau: nq, nv, nv numbers that stay where they are and change with every tick, set_state and restore: copy what is
+ * to be kept.  tau: what the motors do in the last tick.  world must not be NULL. */
 SOA_API const soa_model *soa_world_model(const soa_world *world);
 SOA_API double soa_world_time(const soa_world *world);
 SOA_API double soa_world_tick_length(const soa_world *world);
@@ -281,7 +288,7 @@ SOA_API const double *soa_world_v(const soa_world *world);
 SOA_API const double *soa_world_tau(const soa_world *world);
 SOA_API const char *soa_world_phase(const soa_world *world); /* "" without a supervisor */
 
-/* What happened in the last tick: touch, release, slip, stick, limit, phase. */
+/* What happened in the last tick: touch, release, slip, stick, limit, phase; "more": later ones were not kept. */
 typedef struct soa_world_event {
     double t;
     char kind[12], text[100];
@@ -296,6 +303,7 @@ typedef struct soa_world_contact {
     double tangential[3];       /* N, on a */
     int sliding;
 } soa_world_contact;
+/* Writes at most `most` of them (NULL with 0: none) and returns how many there are, which may be more. */
 SOA_API int soa_world_contacts(const soa_world *world, soa_world_contact *contacts, int most);
 
 /* The scenario's shapes, hulls made, each where it sits on its body; and which two may touch. */
@@ -309,18 +317,21 @@ typedef struct soa_world_pair {
     int a, b;
     double margin; /* m: nearer than this they touch */
 } soa_world_pair;
+/* index: 0 to count - 1, else SOA_E_ARGUMENT; a and b are numbers of shapes. */
 SOA_API int soa_world_shape_count(const soa_world *world);
 SOA_API soa_status soa_world_shape_get(const soa_world *world, int index, soa_world_shape *shape);
 SOA_API int soa_world_pair_count(const soa_world *world);
 SOA_API soa_status soa_world_pair_get(const soa_world *world, int index, soa_world_pair *pair);
 
-/* Everything measured, by name, for the record. */
+/* Everything measured, by name (NULL past the end; unit may be NULL), for the record.  values: signal_count numbers, as they
+ * are now; NaN: not measured yet, or nothing there. */
 SOA_API int soa_world_signal_count(const soa_world *world);
 SOA_API const char *soa_world_signal(const soa_world *world, int index, const char **unit);
 SOA_API soa_status soa_world_signals(soa_world *world, double *values);
 
-/* The block of everything that changes.  restore: only into a world of the same scenario, models and version (SOA_E_FORMAT
- * else), undamaged (SOA_E_CHECKSUM); on a fault the world is as it was. */
+/* The block of everything that changes, state_size bytes without pointers, aligned as you like.  restore: only into a world
+ * of the same scenario, models and version (SOA_E_FORMAT else), undamaged (SOA_E_CHECKSUM); on a fault the world is as it
+ * was. */
 SOA_API size_t soa_world_state_size(const soa_world *world);
 SOA_API void soa_world_save(const soa_world *world, void *memory);
 SOA_API soa_status soa_world_restore(soa_world *world, const void *memory, size_t size);
@@ -345,8 +356,10 @@ typedef struct soa_world_summary {
     double internal_force_N, internal_force_least, internal_force_most; /* mean, least and most while holding */
     const char *phase;
 } soa_world_summary;
+/* At any time; `judged` things are final only at the end. */
 SOA_API soa_status soa_world_summarise(soa_world *world, soa_world_summary *summary);
-/* A new journal with the world's signals and its scenario's text, file, seed and case. */
+/* A new journal with the world's signals and its scenario's text, file, seed and case: soa_journal_create, whose status it
+ * has.  The caller closes it. */
 SOA_API soa_status soa_world_record(soa_world *world, const char *path, soa_journal **journal, soa_report *report);
 /* The scenario of a journal as it was run, its file, seed and case included; `name` is for messages.  Refused
  * (SOA_E_FORMAT) where the journal holds none or its text can no longer be read.  Release with soa_scenario_free. */
@@ -359,8 +372,10 @@ SOA_API soa_status soa_scenario_of_log(const soa_log *log, const char *name, soa
  * On a fault nothing is made. */
 SOA_API soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world **world, soa_journal **journal,
                                     soa_report *report);
-/* From the world's time to the end, recording to `journal` (NULL: nowhere).  progress: seen after every tick; nonzero ends
- * the run there, with a checkpoint.  When the record fails the run stops: its report says until when all is safe. */
+/* From the world's time to the end, recording to `journal` (NULL: nowhere), which stays open.  options NULL: zeros.  progress:
+ * seen after every tick; nonzero ends the run there, with a checkpoint and SOA_OK: soa_world_time tells how far it came.
+ * Status: that of the tick that failed (its events are recorded), or of the journal: when the record fails the run stops,
+ * and its report says until when all is safe. */
 typedef int soa_run_progress_fn(void *user, soa_world *world);
 typedef struct soa_run_options {
     double until; /* s; 0: the scenario's duration */
@@ -369,7 +384,7 @@ typedef struct soa_run_options {
 } soa_run_options;
 SOA_API soa_status soa_world_run(soa_world *world, soa_journal *journal, const soa_run_options *options,
                                  soa_report *report);
-/* Graphviz text of the supervisor's phases; see soa_supervisor_diagram. */
+/* Graphviz text of the supervisor's phases; see soa_supervisor_diagram.  SOA_E_ARGUMENT where there is none. */
 SOA_API soa_status soa_world_diagram(const soa_world *world, char *text, size_t size, size_t *length);
 
 /* --- sweeps --------------------------------------------------------------------------------------------------------- */
@@ -398,7 +413,8 @@ typedef struct soa_sweep_options {
     void *user;
 } soa_sweep_options;
 SOA_API soa_sweep_options soa_sweep_default(void);
-/* A case that ends in a fault is a row that says so.  SOA_OK also when stopped; result as far as it went.  Allocates. */
+/* A case that ends in a fault is a row that says so.  SOA_OK also when stopped; result (may be NULL) as far as it went.
+ * SOA_E_FILE: the table, or another rank, failed; or what soa_world_create finds in the scenario.  Allocates. */
 SOA_API soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *options, soa_sweep_result *result,
                              soa_report *report);
 
@@ -429,6 +445,7 @@ typedef struct soa_plot {
     int panel_count;
 } soa_plot;
 
+/* Replaces the file.  SOA_E_ARGUMENT: no panel or no path; SOA_E_FILE. */
 SOA_API soa_status soa_plot_svg(const soa_plot *plot, const char *path, soa_report *report);
 
 #ifdef __cplusplus
