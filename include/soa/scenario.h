@@ -266,9 +266,9 @@ typedef struct soa_scenario {
 
 /* To start from in C.  A part: scales 1, place identity, no mass.  A contact: SAFE, margin 2 mm, least_distance 0.2 mm,
  * stiffness 40, damping 200, friction 0.5, tangential 5e4 and 100, exponent 1.5, loss 0.5, patches.  An action: relative to
- * the world, share 0.5, and gains by its kind.  A scenario: 10 s, seed 1, gravity 0 0 -9.81, control at
- * 500 Hz, saturated; EXPLICIT, order 5, 1e-8 and 1e-10, momentum kept; 200 samples/s, a checkpoint each 2 s; success
- * within 5 mm and 1 deg over 1 s, nothing asked.  All else 0 or NULL.  Texts and arrays stay the caller's. */
+ * the world, share 0.5, and gains by its kind.  A scenario: 10 s, seed 1, gravity 0 0 -9.81, control at 500 Hz, saturated,
+ * estimates 1; EXPLICIT, order 5, 1e-8 and 1e-10, momentum kept; 200 samples/s, a checkpoint each 2 s; success within 5 mm
+ * and 1 deg over 1 s, nothing asked.  All else 0 or NULL.  Texts and arrays stay the caller's. */
 SOA_API soa_part soa_part_default(const char *name);
 SOA_API soa_contact_pair soa_contact_pair_default(const char *group1, const char *group2);
 SOA_API soa_action soa_action_default(soa_action_kind kind);

@@ -134,9 +134,9 @@ typedef struct soa_closed_sim_result {
 } soa_closed_sim_result;
 
 /* Moves the machine with its constraints from (q, v) under gravity, springs, friction and the applied torques.
- * The start is projected; one that is open by more than 1e-3 is refused (SOA_E_INCONSISTENT).  options NULL: the defaults.
- * After every step q and v are projected back, by the
- * least mass-weighted change; error control and order of the method are not touched by that.
+ * The start is projected; one that is open by more than 1e-3 is refused (SOA_E_INCONSISTENT).  After every step q and v are
+ * projected back, by the least mass-weighted change; error control and order of the method are not touched by that.
+ * options NULL: the defaults.
  * v NULL: at rest, or for drives the least motion that follows them.  q and v hold the last state when all went well.
  * Singular configurations on the way are passed over between the stages of a step, by orders 5 and more; lower ones
  * stop there with SOA_E_SINGULAR.
@@ -277,7 +277,7 @@ typedef struct soa_world_hold {
 SOA_API soa_status soa_world_set_pulls(soa_world *world, const soa_world_pull *pulls, int pull_count,
                                        const soa_world_hold *holds, int hold_count);
 
-/* What pointers of the calls from here on point to lives as long as the world; names, as long as its scenario too.
+/* What the readers from here to soa_world_signals point to lives as long as the world; names, as long as its scenario too.
  * q, v, tau: nq, nv, nv numbers that stay where they are and change with every tick, set_state and restore: copy what is
  * to be kept.  tau: what the motors do in the last tick.  world must not be NULL. */
 SOA_API const soa_model *soa_world_model(const soa_world *world);
