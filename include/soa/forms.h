@@ -16,7 +16,7 @@ extern "C" {
 /* --- estimation: R87's filter, smoother and two-point boundary problem -------------------------------------------- */
 /* R87 (35) to (47): soa_aba's recursion in spatial accelerations, as printed (soa_aba itself uses the classical ones), with
  * everything it computes on the way kept in the work space for the readers below, until the next call that takes q;
- * after that they answer SOA_E_ARGUMENT.  O(n).                                                                      */
+ * after that they answer SOA_E_ORDER.  O(n).                                                                      */
 SOA_API soa_status soa_smoother(const soa_model *model, soa_work *work, const double *q, const double *v,
                                 const double *tau, const soa_wrench *wrenches, int wrench_count);
 
