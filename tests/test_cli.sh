@@ -148,6 +148,81 @@ run gen puma560 -o x.c --prefix 9lives
 expect "gen with a bad prefix" 2
 run completion tcsh
 expect "unknown shell" 2
+run plot run.soalog
+has "only what is missing is named" err "soa plot: SIGNAL... is missing"
+run op arm7
+has "only what is missing is named" err "soa op: EXPRESSION is missing"
+run op
+has "only what is missing is named" err "soa op: MODEL EXPRESSION is missing"
+for words in "puma560 --gravity 0 0 -9.8" "--gravity 0 0 -9.8 puma560" "puma560 --gravity 0 0 9.8"; do
+    run info $words
+    expect "info $words" 2
+    has "info $words" err "--gravity wants three numbers with commas between"
+done
+run info puma560 --gravity ' 1, 2 ,3 '
+expect "--gravity with blanks" 0
+has "--gravity with blanks" out "gravity 1 2 3 m/s^2"
+run drop --q 1,2
+has "drop with too few numbers" err "--q must be 6 numbers with commas between, 2 were given"
+run drop --q 1,2,x,4,5,6
+has "drop with a wrong number" err "something is wrong at 'x,4,5,6'"
+if [ -e drop.csv ]; then bad "drop writes before it has understood --q"; else ok; fi
+
+# --- scenarios by name ---------------------------------------------------------------------------------------------
+run models --scenarios
+expect "the shipped scenarios" 0
+ls "$here/../scenarios" | sed 's/\.yaml$//' | sort >want
+sort out >got
+same "the shipped scenarios" got want
+run models
+has "models lists scenarios too" out "stack               five boxes stand on each other"
+run models --names --scenarios
+expect "--names --scenarios" 2
+run sim nosuch
+expect "unknown scenario" 2
+has "unknown scenario" err "; shipped are billiard, "
+run sweep nosuch
+has "unknown scenario of a sweep" err "; shipped are billiard, "
+run sim stak
+has "nearest scenario" err "neither a file nor a shipped scenario; did you mean 'stack'?"
+run view stak
+expect "nearest scenario of view" 2
+if grep -q libwebsockets err; then echo "soa view was not built: left out"; else
+    has "nearest scenario of view" err "neither a file, a shipped scenario nor a shipped model; did you mean 'stack'?"
+    run view puma56
+    has "nearest model of view" err "did you mean 'puma560'?"
+    run view nothing_near
+    has "nothing near" err "(soa models lists them)"
+fi
+
+# --- op: what no state can mend is said before any is read ---------------------------------------------------------
+refused() { # EXPRESSION, TEXT
+    run op arm7 "$1"
+    expect "op '$1'" 2
+    has "op '$1'" err "$2"
+}
+refused 'inv(Mas T' "'Mas' is neither an operator nor a vector"
+has "the place of the mistake" err "      ^"
+refused 'inv(Mass) T + inv(Mas) T' "'Mas' is neither"
+refused 'inv(x' "this '(' is never closed"
+refused 'x + T )' "this does not belong here"
+refused 'inv(Mass) (x - y' "this '(' is never closed"
+refused 'H phi T' "takes link, but this one gives joint"
+refused 'H phi' "apply it to a vector"
+for expression in 'inv(Mass) x' "J inv(Mass) J' A x" 'x + y - T'; do
+    run op arm7 "$expression"
+    expect "op '$expression', to be told by states" 0
+done
+echo '{"vars": {"x": {"space": "joint", "value": [1,2,3,4,5,6,7]}}}' >one
+in=one run op arm7 'x'
+expect "op of the state's own vector" 0
+has "op of the state's own vector" out '{"result": [1, 2, 3, 4, 5, 6, 7]}'
+echo '{"fext": [{"link": "likn7", "wrench": [0,0,0,0,0,0]}]}' >one
+in=one run op arm7 T
+has "op with an unknown link" out "fext[0]: no link 'likn7'; did you mean 'link7'?"
+in=
+run op arm7 T --parts likn7
+has "parts of an unknown link" err "did you mean 'link7'?"
 
 # --- models and info -----------------------------------------------------------------------------------------------
 run models
@@ -188,6 +263,15 @@ for text in pendulum hinge revolute tip "-3 .. 3" bob; do has "info for people" 
 run info pendulum.urdf --json
 for text in '"nq": 1, "nv": 1, "bodies": 1' '"name": "hinge", "type": "revolute", "link": "bob"' \
     '"q_index": 0, "nq": 1, "v_index": 0, "nv": 1' '"lower": -3, "upper": 3'; do has "info --json" out "$text"; done
+for text in '"parent": "world"' '"R": [1, 0, 0, 0, 1, 0, 0, 0, 1], "p": [0, 0, 0], "axis"' '"rotor_model": "reflected"' \
+    '"bytes": {"model": '; do has "info --json" out "$text"; done
+run info gripper.urdf --json
+has "a joint's place in its parent" out '"p": [0.20000000000000001, 0.029999999999999999, 0], "axis": [0, 1, 0]'
+run info puma560
+has "bytes" out "memory: model "
+run info gripper.urdf --joints
+printf '%s\n' slide wrist close >want
+same "info --joints" out want
 run info pendulum.urdf --links
 printf '%s\n' bob ground tip >links
 sort out >sorted
@@ -244,7 +328,9 @@ has "check of a loop" out "square.urdf:12: note: [loop-redundant] 3 of 5 rows"
 has "check of a loop" out "0 errors, 0 warnings, 1 note; nq 3, nv 3, 3 moving bodies, 3 kg, 1 constraint"
 run check bricard
 expect "check of a shipped loop" 0
-has "check of a shipped loop" out "note: [loop-redundant] 1 of 5 rows"
+has "check of a shipped loop" out "note: [loop-redundant] 1 of 5 rows of the constraints is redundant (joint6 "
+run check four-bar
+has "check of a shipped loop" out "3 of 5 rows of the constraints are redundant (the first: C has a row that always holds)"
 sed 's/<link1 link="b" xyz="0 1 0"/<link1 link="b" xyz="0 7 0"/' square.urdf >apart.urdf
 run check apart.urdf
 has "loop that does not close" out "apart.urdf:12: warning: [loop-not-closable] loop_joint 'pin' is open by 6"
@@ -382,6 +468,16 @@ expect "nothing moves" 0
 has "nothing moves" out '"tau": [], "qdd": [], "mass": [], "mass_inv": [], "pose": {"rock": {"R": [1, 0, 0, 0, 1, 0, 0, 0, 1]'
 run compute rock.urdf --fn jacobian
 expect "no last joint" 2
+
+# links whose names hold commas and colons
+sed -e 's/"tip"/"a:b,c, d"/g' -e 's/"hinge"/"x,y"/' pendulum.urdf >comma.urdf
+ask comma.urdf "mass,pose:a:b,c, d,jacobian:a:b,c, d, closed_id:x,y" '{}'
+expect "a link with commas" 0
+for text in '"mass": ' '"pose": {"a:b,c, d": {"R": ' '"jacobian": {"a:b,c, d": ' '"closed_id": '; do has "a link with commas" out "$text"; done
+run compute comma.urdf --fn pose:a:b,mass
+expect "half the name of a link" 2
+has "half the name of a link" err "no link 'a:b'"
+in=
 
 # the ways to write options
 echo '{"q": [0.5]}' >one
@@ -640,6 +736,15 @@ same "a saved model computes the same" saved out
 in=
 run check gripper.soam
 expect "check of a saved model" 0
+run save pendulum.urdf -o bytes.soam
+has "bytes of a saved model" out " $(wc -c <bytes.soam) bytes; work space "
+for command in "save pendulum.urdf" "gen pendulum.urdf"; do
+    for path in no/such/dir/x . ; do
+        run $command -o $path
+        expect "$command -o $path" 2
+        if [ "$(grep -oF " $path: " err | wc -l)" = 1 ]; then ok; else bad "$command -o $path: $(cat err)"; fi
+    done
+done
 run save pendulum.urdf -o no/such/dir/x.soam
 expect "save to nowhere" 2
 head -c 200 gripper.soam >cut.soam
@@ -651,9 +756,26 @@ has gen robot.c grip_
 has gen out robot.c
 run gen gripper.urdf -o no/such/dir/x.c
 expect "gen to nowhere" 2
+run gen gripper.urdf -o robot.c --prefix grip --header robot.h
+expect "gen --header" 0
+has "gen --header" robot.h "enum { grip_nq = 3, grip_nv = 3, grip_bodies = 4 };"
 if command -v cc >/dev/null; then
-    if cc -std=c11 -O1 -c robot.c -o robot.o 2>err; then ok; else bad "generated code: $(head -c 300 err)"; fi
+    if cc -std=c11 -O1 -include ./robot.h -Wmissing-prototypes -Werror=missing-prototypes -c robot.c -o robot.o 2>err; then ok
+    else bad "generated code: $(head -c 300 err)"; fi
+    printf '#include "robot.h"\nint main() { double q[grip_nq] = {0}, M[grip_nv * grip_nv]; return grip_mass(q, M) || !(M[0] > 4.1); }\n' >user.c
+    cp user.c user.cpp
+    for language in "cc -std=c11 user.c" "${CXX:-c++} user.cpp"; do
+        command -v ${language%% *} >/dev/null || continue
+        if $language robot.o -lm -o user 2>err && ./user; then ok; else bad "gen --header, $language: $(head -c 300 err)"; fi
+    done
 fi
+run gen gripper.urdf -o robot.c --header no/such/dir/x.h
+expect "header to nowhere" 2
+has "header to nowhere" err "--header no/such/dir/x.h: "
+sed 's/name="pendulum"/name="маятник"/' pendulum.urdf >cyrillic.urdf
+run gen cyrillic.urdf -o robot.c
+expect "a name that is not ASCII" 0
+has "a name that is not ASCII" err "--prefix NAME gives them a better name"
 
 # --- completion ----------------------------------------------------------------------------------------------------
 for pair in bash:soa.bash zsh:_soa fish:soa.fish; do
@@ -681,6 +803,37 @@ if [ "$(basename "$soa")" = soa ]; then
     has "completion of a function" out rnea,aba
     complete_line "soa compute pendulum.urdf --fn rnea,pose:t"
     has "completion of a link" out tip
+    : >grab.soalog
+    completes() { # LINE, REPLY...: exactly these
+        complete_line "$1"
+        sort out >got
+        shift
+        printf '%s\n' "$@" | sort >want
+        same "completion of '$*'" got want
+    }
+    completes "soa sim gra" grapple grapple-fixed grapple-paper
+    completes "soa sweep st" stack
+    completes "soa sim grab" grab.soalog
+    completes "soa view pum" puma560 puma560-akb
+    completes "soa view sta" stack
+    completes "soa view grab" grab.soalog
+    completes "soa op ar" arm7
+    completes "soa op gripp" gripper.soam gripper.urdf
+    completes "soa op gripper.urdf T --tip palm,fi" palm,finger
+    completes "soa ik --tip t" ""
+    completes "soa ik gripper.urdf --tip th" thumb
+    completes "soa op gripper.urdf T --parts " all base carriage finger palm thumb
+    completes "soa op arm7 T --axes " link world
+    completes "soa drop --model pum" puma560 puma560-akb
+    completes "soa drop --model puma560 --se" --seconds
+    completes "soa sweep stack --resume --c" --cases
+    completes "soa compute square.urdf --fn mass,closed:k" kkt
+    completes "soa compute square.urdf --fn closed_id:j" ja jb jc
+    completes "soa info gripper.urdf --gravity " ""
+    completes "soa help comp" completion compute
+    complete_line "soa sim "
+    has "files beside scenarios" out grab.soalog
+    has "files beside scenarios" out billiard
 fi
 
 finish

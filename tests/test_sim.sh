@@ -127,6 +127,10 @@ run held.yaml --seed 18446744073709551615 --summary seed.json -q
 has "--seed" seed.json '"seed": 18446744073709551615'
 run grapple --until 0.01 --summary stock.json -q
 json "a shipped scenario" stock.json "d['scenario'] == 'grapple' and $all_keys"
+json "what is not measured yet" stock.json "d['position_error_m'] is None and d['attitude_error_deg'] is None"
+run grapple --until 0.01
+has "what is not measured yet" out "object     internal force 0 N (0 to 0)"
+if grep -qi nan out stock.json; then bad "nan in a summary: $(cat out)"; else ok; fi
 run grappel
 expect "a name that is none" 2
 has "a name that is none" err "did you mean 'grapple"

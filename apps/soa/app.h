@@ -66,6 +66,9 @@ int app_fail(const app_command *command, const char *format, ...)
 #endif
     ;
 
+/* The same, "soa COMMAND: path: text"; the path is left out where the text names it already. */
+int app_fail_file(const app_command *command, const char *path, const char *text);
+
 /* A finite number, or a whole one, given for option `name`.  APP_OK, or the exit code after saying what is wanted. */
 int app_read_number(const app_command *command, const char *name, const char *text, double least, double most,
                     double *value);
@@ -80,12 +83,17 @@ int app_refuse_others(const app_command *command, const char *spec, app_kind wan
 
 /* Whether a name, up to its colon, is a shipped model's. */
 int app_is_stock_model(const char *spec);
+/* Why a scenario cannot be opened; the shipped ones are named where nothing is near.  Returns APP_FAILED. */
+int app_fail_scenario(const app_command *command, const char *text);
 
 /* Opens what args->word[0] names, with the model options; NULL after explaining why not.  app_open takes the tree alone
  * and says so on standard error where the model brings constraints; app_open_closed hands them over. */
 const soa_model *app_open(const app_command *command, const app_args *args);
 const soa_model *app_open_closed(const app_command *command, const app_args *args, soa_constraint_list *constraints);
 void app_say_left_out(const app_command *command, const char *model, int constraints);
+
+/* Bytes of a work space for a batch of states; 0 where libsoa was built without batches. */
+size_t app_batch_size(const soa_model *model);
 
 /* The tree with its cut joints, and WD89's binary tree; -1 without memory. */
 int app_print_tree(app_out *out, const soa_model *model, const soa_constraint_list *constraints);

@@ -18,6 +18,11 @@ int app_fail(const app_command *command, const char *format, ...) {
     return APP_FAILED;
 }
 
+int app_fail_file(const app_command *command, const char *path, const char *text) {
+    const int named = strstr(text, path) != NULL;
+    return app_fail(command, "%s%s%s", named ? "" : path, named ? "" : ": ", text);
+}
+
 /* --- options ---------------------------------------------------------------------------------------------------- */
 static int find_option(const app_option *options, const char *text, size_t length) {
     for (int i = 0; options[i].name; ++i)
@@ -37,12 +42,30 @@ static int unknown_option(const app_command *command, const char *text, size_t l
                     search.best ? app_nearest_hint(&search, hint) : " (--help lists them)");
 }
 
+static int is_number(const char *text) {
+    char *end;
+    strtod(text, &end);
+    return end != text && !*end;
+}
+
+/* A number where none belongs, after an option that wants several with commas and got one: APP_FAILED with the reason. */
+static int scattered_numbers(const app_command *command, const app_args *args, const char *text) {
+    for (int row = 0; is_number(text) && command->options[row].name; ++row) {
+        const app_option *o = &command->options[row];
+        if (o->value && strchr(o->value, ',') && args->value[row] && is_number(args->value[row]))
+            return app_fail(command, "%s wants %s with commas between: %s %s", o->name,
+                            strcmp(o->value, "X,Y,Z") ? "its numbers" : "three numbers", o->name, o->value);
+    }
+    return APP_OK;
+}
+
 int app_parse(const app_command *command, int argc, char **argv, app_args *args) {
     int only_words = 0;
     memset(args, 0, sizeof *args);
     for (int i = 1; i < argc; ++i) {
         const char *text = argv[i];
         if (only_words || text[0] != '-' || text[1] == '\0') {
+            if (args->words == command->most && scattered_numbers(command, args, text) != APP_OK) return APP_FAILED;
             if (args->words == command->most)
                 return app_fail(command, "'%s' is one argument too many; usage: soa %s %s", text, command->name,
                                 command->words);
@@ -61,6 +84,7 @@ int app_parse(const app_command *command, int argc, char **argv, app_args *args)
         }
         size_t length = strcspn(text, "=");
         int row = find_option(command->options, text, length);
+        if (row < 0 && scattered_numbers(command, args, text) != APP_OK) return APP_FAILED;
         if (row < 0) return unknown_option(command, text, length);
         const app_option *option = &command->options[row];
         if (args->value[row]) return app_fail(command, "%s is given twice", option->name);
@@ -76,9 +100,12 @@ int app_parse(const app_command *command, int argc, char **argv, app_args *args)
             return app_fail(command, "%s needs a value: %s %s", option->name, option->name, option->value);
         }
     }
-    if (args->words < command->least)
-        return app_fail(command, "%s is missing; usage: soa %s %s (soa help %s shows examples)", command->words,
-                        command->name, command->words, command->name);
+    if (args->words < command->least) {
+        const char *missing = command->words;
+        for (int i = 0; i < args->words; ++i) missing += strcspn(missing, " ") + 1;
+        return app_fail(command, "%s is missing; usage: soa %s %s (soa help %s shows examples)", missing, command->name,
+                        command->words, command->name);
+    }
     return APP_GO_ON;
 }
 
@@ -110,7 +137,9 @@ static int read_triple(const char *text, double value[3]) {
     for (int i = 0; i < 3; ++i) {
         char *end;
         value[i] = strtod(text, &end);
-        if (end == text || !isfinite(value[i]) || *end != (i < 2 ? ',' : '\0')) return -1;
+        if (end == text || !isfinite(value[i])) return -1;
+        end += strspn(end, " ");
+        if (*end != (i < 2 ? ',' : '\0')) return -1;
         text = end + 1;
     }
     return 0;
@@ -139,17 +168,14 @@ const soa_model *app_open_closed(const app_command *command, const app_args *arg
     double gravity[3];
     *constraints = (soa_constraint_list){0, NULL};
     if (args->value[APP_GRAVITY] && read_triple(args->value[APP_GRAVITY], gravity) != 0) {
-        app_fail(command, "--gravity '%s' is not three numbers; write for example --gravity 0,0,-9.81",
+        app_fail(command, "--gravity '%s' is not three numbers with commas; write for example --gravity 0,0,-9.81",
                  args->value[APP_GRAVITY]);
         return NULL;
     }
     if (app_refuse_others(command, spec, APP_MODEL) != APP_OK) return NULL;
     soa_status status = soa_model_open_closed(spec, &options, &model, constraints, &report);
     if (status != SOA_OK) {
-        /* the text mostly begins with the file */
-        const char *text = report.text[0] ? report.text : soa_status_text(status);
-        int named = strstr(text, spec) != NULL;
-        app_fail(command, "%s%s%s", named ? "" : spec, named ? "" : ": ", text);
+        app_fail_file(command, spec, report.text[0] ? report.text : soa_status_text(status));
         return NULL;
     }
     if (args->value[APP_GRAVITY]) {
@@ -163,6 +189,15 @@ const soa_model *app_open_closed(const app_command *command, const app_args *arg
         }
     }
     return model;
+}
+
+size_t app_batch_size(const soa_model *model) {
+#ifdef SOA_HAVE_BATCH
+    return soa_batch_size(model);
+#else
+    (void)model;
+    return 0;
+#endif
 }
 
 int app_finish(const app_command *command, app_out *out, int code) {

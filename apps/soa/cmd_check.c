@@ -107,10 +107,10 @@ static void check_closed(remarks *all, const soa_model *model, const soa_constra
                      report.text[0] ? report.text : soa_status_text(status));
             add(all, SOA_LINT_ERROR, 0, "dynamics", text);
         } else if (closed.redundant > 0) {
-            snprintf(
-                text, sizeof text,
-                "%d of %d rows of the constraints are redundant: %s; their forces are not determined, the motion is",
-                closed.redundant, closed.rows, closed.text);
+            snprintf(text, sizeof text,
+                     "%d of %d rows of the constraints %s%s); their forces are not determined, the motion is",
+                     closed.redundant, closed.rows,
+                     closed.redundant == 1 ? "is redundant (" : "are redundant (the first: ", closed.text);
             add(all, SOA_LINT_NOTE, 0, "loop-redundant", text);
         }
     }

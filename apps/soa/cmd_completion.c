@@ -9,15 +9,37 @@
 static const app_option none[] = {APP_OPTION_END};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 
-/* What an argument or an option's value can be. */
-typedef enum kind { NOTHING, MODEL, COMMAND, SHELL, FILE_NAME, FUNCTIONS, OTHER } kind;
+/* What an argument or an option's value can be.  The names are those of the bash script. */
+typedef enum kind {
+    NOTHING,
+    MODEL,
+    SCENARIO,
+    SHOWN,
+    COMMAND,
+    SHELL,
+    FILE_NAME,
+    FUNCTIONS,
+    LINK,
+    PART,
+    AXES,
+    OTHER
+} kind;
+static const char *const kind_names[] = {"nothing", "model",     "scenario", "shown", "command", "shell",
+                                         "file",    "functions", "link",     "part",  "axes",    "other"};
 
 static kind kind_of(const char *word) {
     static const struct {
         const char *word;
         kind kind;
-    } list[] = {{"", NOTHING},       {"MODEL", MODEL},   {"[COMMAND]", COMMAND},       {"SHELL", SHELL},
-                {"FILE", FILE_NAME}, {"LOG", FILE_NAME}, {"LOG SIGNAL...", FILE_NAME}, {"LIST", FUNCTIONS}};
+    } list[] = {{"", NOTHING},          {"MODEL", MODEL},
+                {"SCENARIO", SCENARIO}, {"MODEL EXPRESSION", MODEL},
+                {"[COMMAND]", COMMAND}, {"SCENARIO|LOG|MODEL", SHOWN},
+                {"SHELL", SHELL},       {"LOG SIGNAL...", FILE_NAME},
+                {"FILE", FILE_NAME},    {"LOG", FILE_NAME},
+                {"TABLE", FILE_NAME},   {"DIR", FILE_NAME},
+                {"LIST", FUNCTIONS},    {"LINK", LINK},
+                {"LINK,...", LINK},     {"LINK|all", PART},
+                {"link|world", AXES}};
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i)
         if (strcmp(word, list[i].word) == 0) return list[i].kind;
     return OTHER;
@@ -35,11 +57,28 @@ static void put_functions(app_out *out) {
     for (int i = 0; compute_functions[i].name; ++i) out_format(out, "%s%s", i ? " " : "", compute_functions[i].name);
 }
 
-static void put_link_functions(app_out *out) {
+/* The functions that take something after a colon, as patterns: a:* | b:* */
+static void put_taking(app_out *out, compute_suffix takes, const char *end, const char *between) {
     int count = 0;
     for (int i = 0; compute_functions[i].name; ++i)
-        if (compute_functions[i].takes == TAKES_LINK)
-            out_format(out, "%s%s:*", count++ ? " | " : "", compute_functions[i].name);
+        if (compute_functions[i].takes == takes)
+            out_format(out, "%s%s%s", count++ ? between : "", compute_functions[i].name, end);
+}
+
+static void put_link_functions(app_out *out) {
+    put_taking(out, TAKES_LINK, ":*", " | ");
+}
+
+static void put_method_functions(app_out *out) {
+    put_taking(out, TAKES_METHOD, ":*", " | ");
+}
+
+static void put_joint_functions(app_out *out) {
+    put_taking(out, TAKES_JOINT, ":*", " | ");
+}
+
+static void put_methods(app_out *out) {
+    for (int i = 0; compute_methods[i]; ++i) out_format(out, "%s%s", i ? " " : "", compute_methods[i]);
 }
 
 static void put_shells(app_out *out) {
@@ -56,33 +95,6 @@ static void put_quoted(app_out *out, const char *text, const char *special, cons
         if (strchr(special, *text)) out_char(out, '\\');
         out_char(out, *text);
     }
-}
-
-/* The options of all commands whose value is of a kind: a|b|c, each once. */
-static void put_value_options(app_out *out, kind wanted) {
-    int count = 0;
-    for (int i = 0; app_commands[i]; ++i)
-        for (const app_option *o = options_of(app_commands[i]); o->name; ++o) {
-            int seen = !o->value || kind_of(o->value) != wanted;
-            for (int j = 0; j < i && !seen; ++j)
-                for (const app_option *p = options_of(app_commands[j]); p->name; ++p)
-                    seen |= strcmp(p->name, o->name) == 0;
-            if (seen) continue;
-            out_format(out, "%s%s", count++ ? " | " : "", o->name);
-            if (o->brief) out_format(out, " | %s", o->brief);
-        }
-}
-
-static void put_file_options(app_out *out) {
-    put_value_options(out, FILE_NAME);
-}
-
-static void put_list_options(app_out *out) {
-    put_value_options(out, FUNCTIONS);
-}
-
-static void put_other_options(app_out *out) {
-    put_value_options(out, OTHER);
 }
 
 /* --- bash ------------------------------------------------------------------------------------------------------- */
@@ -109,24 +121,38 @@ static const char bash_script[] =
     "    mapfile -t names < <(\"$soa\" models --names 2>/dev/null)\n"
     "    _soa_reply \"${names[@]/%:*/:}\"\n"
     "    [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *: ]] && compopt -o nospace\n"
-    "    [[ ${#COMPREPLY[@]} == 0 || -z $cur ]] && _soa_files\n"
     "}\n"
     "\n"
-    "# The comma-separated list of --fn; after pose: and the like, the links of the model.\n"
+    "_soa_scenarios() {\n"
+    "    local names\n"
+    "    mapfile -t names < <(\"$soa\" models --scenarios 2>/dev/null)\n"
+    "    _soa_reply \"${names[@]}\"\n"
+    "}\n"
+    "\n"
+    "# A comma-separated list of the arguments.\n"
     "_soa_list() {\n"
-    "    local head=${cur%\"${cur##*,}\"} tail=${cur##*,} names=(\"$@\") i\n"
-    "    case $tail in\n"
-    "    @LINK_FUNCTIONS@)\n"
-    "        mapfile -t names < <(\"$soa\" info \"$model\" --links 2>/dev/null)\n"
-    "        head+=${tail%%:*}: ;;\n"
-    "    esac\n"
+    "    local head=${cur%\"${cur##*,}\"} names=(\"$@\") i\n"
     "    for i in \"${!names[@]}\"; do names[i]=$head${names[i]}; done\n"
     "    compopt -o nospace\n"
     "    _soa_reply \"${names[@]}\"\n"
     "}\n"
     "\n"
+    "# The same of functions; after pose: and the like the links of the model, after closed: methods, after closed_id: joints.\n"
+    "_soa_functions() {\n"
+    "    local tail=${cur##*,} names=(@FUNCTIONS@) i\n"
+    "    case $tail in\n"
+    "    @LINK_FUNCTIONS@) mapfile -t names < <(\"$soa\" info \"$model\" --links 2>/dev/null) ;;\n"
+    "    @METHOD_FUNCTIONS@) names=(@METHODS@) ;;\n"
+    "    @JOINT_FUNCTIONS@) mapfile -t names < <(\"$soa\" info \"$model\" --joints 2>/dev/null) ;;\n"
+    "    *) tail='' ;;\n"
+    "    esac\n"
+    "    [[ $tail ]] && for i in \"${!names[@]}\"; do names[i]=${tail%%:*}:${names[i]}; done\n"
+    "    _soa_list \"${names[@]}\"\n"
+    "}\n"
+    "\n"
+    "# Each command: its options, with a colon and what their value is, and what its first argument is.\n"
     "_soa() {\n"
-    "    local line=${COMP_LINE:0:COMP_POINT} words=() cur prev soa model='' options=() i\n"
+    "    local line=${COMP_LINE:0:COMP_POINT} words=() cur prev soa model='' options=() argument='' kind='' links i\n"
     "    read -ra words <<<\"$line\"\n"
     "    [[ $line == *' ' ]] && words+=('')\n"
     "    soa=${words[0]} cur=${words[${#words[@]} - 1]} prev=${words[${#words[@]} - 2]}\n"
@@ -135,21 +161,40 @@ static const char bash_script[] =
     "        _soa_reply @COMMANDS@\n"
     "        return\n"
     "    fi\n"
-    "    for ((i = 2; i < ${#words[@]} - 1; ++i)); do\n"
-    "        case ${words[i]} in\n"
-    "        @FILE_OPTIONS@ | @LIST_OPTIONS@ | @OTHER_OPTIONS@) ((++i)) ;;\n"
-    "        -*) ;;\n"
-    "        *) model=${model:-${words[i]}} ;;\n"
-    "        esac\n"
-    "    done\n"
-    "    case $prev in\n"
-    "    @FILE_OPTIONS@) _soa_files; return ;;\n"
-    "    @LIST_OPTIONS@) _soa_list @FUNCTIONS@; return ;;\n"
-    "    @OTHER_OPTIONS@) return ;;\n"
-    "    esac\n"
     "    case ${words[1]} in\n"
     "@BASH_CASES@    esac\n"
-    "    [[ $cur == -* ]] && _soa_reply \"${options[@]}\" --help\n"
+    "    for ((i = 2; i < ${#words[@]} - 1; ++i)); do\n"
+    "        if [[ \" ${options[*]} \" == *\" ${words[i]}:\"* ]]; then\n"
+    "            ((++i))\n"
+    "        elif [[ ${words[i]} != -* ]]; then\n"
+    "            model=${model:-${words[i]}}\n"
+    "        fi\n"
+    "    done\n"
+    "    for i in \"${options[@]}\"; do\n"
+    "        [[ $i == \"$prev\":* ]] && kind=${i#*:}\n"
+    "    done\n"
+    "    if [[ -z $kind && $cur == -* ]]; then\n"
+    "        _soa_reply \"${options[@]%%:*}\" --help\n"
+    "        return\n"
+    "    fi\n"
+    "    [[ -z $kind && -z $model ]] && kind=$argument\n"
+    "    case $kind in\n"
+    "    model) _soa_models ;;\n"
+    "    scenario) _soa_scenarios ;;\n"
+    "    shown) _soa_scenarios; _soa_models ;;\n"
+    "    command) _soa_reply @COMMANDS@ ;;\n"
+    "    shell) _soa_reply @SHELLS@ ;;\n"
+    "    functions) _soa_functions ;;\n"
+    "    axes) _soa_reply link world ;;\n"
+    "    link | part)\n"
+    "        mapfile -t links < <(\"$soa\" info \"$model\" --links 2>/dev/null)\n"
+    "        [[ $kind == part ]] && links+=(all)\n"
+    "        _soa_list \"${links[@]}\" ;;\n"
+    "    esac\n"
+    "    case $kind in\n"
+    "    file) _soa_files ;;\n"
+    "    model | scenario | shown) [[ ${#COMPREPLY[@]} == 0 || -z $cur ]] && _soa_files ;;\n"
+    "    esac\n"
     "}\n"
     "complete -F _soa soa\n";
 /* clang-format on */
@@ -157,19 +202,14 @@ static const char bash_script[] =
 static void put_bash_cases(app_out *out) {
     for (int i = 0; app_commands[i]; ++i) {
         const app_command *command = app_commands[i];
-        out_format(out, "    %s)\n        options=(", command->name);
-        for (const app_option *o = options_of(command); o->name; ++o)
-            out_format(out, "%s%s%s%s", o == options_of(command) ? "" : " ", o->brief ? o->brief : "",
-                       o->brief ? " " : "", o->name);
-        out_text(out, ")");
-        switch (kind_of(command->words)) {
-        case MODEL: out_text(out, "\n        [[ $cur != -* && -z $model ]] && _soa_models"); break;
-        case FILE_NAME: out_text(out, "\n        [[ $cur != -* && -z $model ]] && _soa_files"); break;
-        case COMMAND: out_text(out, "\n        _soa_reply "), put_commands(out); break;
-        case SHELL: out_text(out, "\n        _soa_reply "), put_shells(out); break;
-        default: break;
+        out_format(out, "    %s) options=(", command->name);
+        for (const app_option *o = options_of(command); o->name; ++o) {
+            const char *colon = o->value ? ":" : "", *takes = o->value ? kind_names[kind_of(o->value)] : "";
+            if (o != options_of(command)) out_char(out, ' ');
+            if (o->brief) out_format(out, "%s%s%s ", o->brief, colon, takes);
+            out_format(out, "%s%s%s", o->name, colon, takes);
         }
-        out_text(out, " ;;\n");
+        out_format(out, ") argument=%s ;;\n", kind_names[kind_of(command->words)]);
     }
 }
 
@@ -188,12 +228,37 @@ static const char zsh_script[] =
     "    _files\n"
     "}\n"
     "\n"
-    "# One entry of the list of --fn; after pose: and the like, the links of the model.\n"
+    "_soa_scenarios() {\n"
+    "    compadd -- ${(f)\"$(_call_program scenarios $soa models --scenarios 2>/dev/null)\"}\n"
+    "    _files\n"
+    "}\n"
+    "\n"
+    "_soa_shown() {\n"
+    "    compadd -- ${(f)\"$(_call_program scenarios $soa models --scenarios 2>/dev/null)\"}\n"
+    "    _soa_models\n"
+    "}\n"
+    "\n"
+    "_soa_link() { compadd \"$@\" -- ${(f)\"$(_call_program links $soa info ${(q)${(Q)words[2]}} --links 2>/dev/null)\"} }\n"
+    "\n"
+    "_soa_links() { _sequence _soa_link }\n"
+    "\n"
+    "_soa_parts() {\n"
+    "    compadd -- all\n"
+    "    _soa_link\n"
+    "}\n"
+    "\n"
+    "# One entry of the list of --fn; after pose: and the like the links of the model, after closed: methods, after closed_id: joints.\n"
     "_soa_function() {\n"
     "    case $PREFIX in\n"
     "    @LINK_FUNCTIONS@)\n"
     "        compset -P '*:'\n"
-    "        compadd \"$@\" -- ${(f)\"$(_call_program links $soa info ${(q)${(Q)words[2]}} --links 2>/dev/null)\"} ;;\n"
+    "        _soa_link \"$@\" ;;\n"
+    "    @METHOD_FUNCTIONS@)\n"
+    "        compset -P '*:'\n"
+    "        compadd \"$@\" -- @METHODS@ ;;\n"
+    "    @JOINT_FUNCTIONS@)\n"
+    "        compset -P '*:'\n"
+    "        compadd \"$@\" -- ${(f)\"$(_call_program joints $soa info ${(q)${(Q)words[2]}} --joints 2>/dev/null)\"} ;;\n"
     "    *) compadd \"$@\" -- @FUNCTIONS@ ;;\n"
     "    esac\n"
     "}\n"
@@ -232,8 +297,9 @@ static void put_zsh_commands(app_out *out) {
 
 static void put_zsh_cases(app_out *out) {
     static const char *const actions[] = {
-        [NOTHING] = " ",        [MODEL] = "_soa_models",   [COMMAND] = " ", [SHELL] = " ",
-        [FILE_NAME] = "_files", [FUNCTIONS] = "_soa_list", [OTHER] = " "};
+        [NOTHING] = " ",       [MODEL] = "_soa_models", [SCENARIO] = "_soa_scenarios", [SHOWN] = "_soa_shown",
+        [COMMAND] = " ",       [SHELL] = " ",           [FILE_NAME] = "_files",        [FUNCTIONS] = "_soa_list",
+        [LINK] = "_soa_links", [PART] = "_soa_parts",   [AXES] = "(link world)",       [OTHER] = " "};
     for (int i = 0; app_commands[i]; ++i) {
         const app_command *command = app_commands[i];
         out_format(out, "    %s)\n        _arguments '(- *)'{-h,--help}'[explain the command]'", command->name);
@@ -250,6 +316,8 @@ static void put_zsh_cases(app_out *out) {
         }
         switch (kind_of(command->words)) {
         case MODEL: out_text(out, " \\\n            '1:model:_soa_models'"); break;
+        case SCENARIO: out_text(out, " \\\n            '1:scenario:_soa_scenarios'"); break;
+        case SHOWN: out_text(out, " \\\n            '1:what is shown:_soa_shown'"); break;
         case FILE_NAME: out_text(out, " \\\n            '1:file:_files'"); break;
         case COMMAND: out_text(out, " \\\n            '1:command:("), put_commands(out), out_text(out, ")'"); break;
         case SHELL: out_text(out, " \\\n            '1:shell:("), put_shells(out), out_text(out, ")'"); break;
@@ -266,20 +334,40 @@ static const char fish_script[] =
     "# Use: soa completion fish | source, or put it in ~/.config/fish/completions/soa.fish\n"
     "\n"
     "function __soa_models\n"
-    "    soa models 2>/dev/null | string replace -r '^([^\\s:]+:?)\\S*\\s+' '$1\\t'\n"
+    "    soa models 2>/dev/null | sed '/^$/,$d' | string replace -r '^([^\\s:]+:?)\\S*\\s+' '$1\\t'\n"
     "end\n"
     "\n"
-    "# The comma-separated list of --fn; after pose: and the like, the links of the model.\n"
+    "function __soa_scenarios\n"
+    "    soa models 2>/dev/null | sed '1,/^scenarios/d' | string replace -r '^(\\S+)\\s+' '$1\\t'\n"
+    "end\n"
+    "\n"
+    "# The links or joints of the model.\n"
+    "function __soa_names\n"
+    "    set -l words (commandline -opc)\n"
+    "    soa info $words[3] $argv 2>/dev/null\n"
+    "end\n"
+    "\n"
+    "function __soa_links\n"
+    "    set -l head (string match -r '^.*,' -- (commandline -ct))\n"
+    "    printf '%s\\n' \"$head\"(__soa_names --links)\n"
+    "end\n"
+    "\n"
+    "# The comma-separated list of --fn; after pose: and the like the links of the model, after closed: methods, after closed_id: joints.\n"
     "function __soa_list\n"
     "    set -l token (commandline -ct)\n"
     "    set -l head (string match -r '^.*,' -- $token)\n"
     "    set -l tail (string replace -r '^.*,' '' -- $token)\n"
     "    set -l names @FUNCTIONS@\n"
     "    if string match -qr '^(@FISH_LINK_FUNCTIONS@):' -- $tail\n"
-    "        set -l words (commandline -opc)\n"
-    "        set head \"$head\"(string replace -r ':.*' ':' -- $tail)\n"
-    "        set names (soa info $words[3] --links 2>/dev/null)\n"
+    "        set names (__soa_names --links)\n"
+    "    else if string match -qr '^(@FISH_METHOD_FUNCTIONS@):' -- $tail\n"
+    "        set names @METHODS@\n"
+    "    else if string match -qr '^(@FISH_JOINT_FUNCTIONS@):' -- $tail\n"
+    "        set names (__soa_names --joints)\n"
+    "    else\n"
+    "        set tail ''\n"
     "    end\n"
+    "    set head \"$head\"(string match -r '^[^:]*:' -- $tail; or echo '')\n"
     "    printf '%s\\n' \"$head\"$names\n"
     "end\n"
     "\n"
@@ -288,16 +376,30 @@ static const char fish_script[] =
 /* clang-format on */
 
 static void put_fish_link_functions(app_out *out) {
-    int count = 0;
-    for (int i = 0; compute_functions[i].name; ++i)
-        if (compute_functions[i].takes == TAKES_LINK)
-            out_format(out, "%s%s", count++ ? "|" : "", compute_functions[i].name);
+    put_taking(out, TAKES_LINK, "", "|");
+}
+
+static void put_fish_method_functions(app_out *out) {
+    put_taking(out, TAKES_METHOD, "", "|");
+}
+
+static void put_fish_joint_functions(app_out *out) {
+    put_taking(out, TAKES_JOINT, "", "|");
 }
 
 static void put_fish_lines(app_out *out) {
-    static const char *const actions[] = {
-        [NOTHING] = "",         [MODEL] = " -r -F -a '(__soa_models)'", [COMMAND] = " -x", [SHELL] = " -x",
-        [FILE_NAME] = " -r -F", [FUNCTIONS] = " -x -a '(__soa_list)'",  [OTHER] = " -x"};
+    static const char *const actions[] = {[NOTHING] = "",
+                                          [MODEL] = " -r -F -a '(__soa_models)'",
+                                          [SCENARIO] = " -r -F -a '(__soa_scenarios)'",
+                                          [SHOWN] = " -r -F -a '(__soa_scenarios; __soa_models)'",
+                                          [COMMAND] = " -x",
+                                          [SHELL] = " -x",
+                                          [FILE_NAME] = " -r -F",
+                                          [FUNCTIONS] = " -x -a '(__soa_list)'",
+                                          [LINK] = " -x -a '(__soa_links)'",
+                                          [PART] = " -x -a 'all (__soa_names --links)'",
+                                          [AXES] = " -x -a 'link world'",
+                                          [OTHER] = " -x"};
     for (int i = 0; app_commands[i]; ++i) {
         out_format(out, "complete -c soa -n __fish_use_subcommand -a %s -d '", app_commands[i]->name);
         put_quoted(out, app_commands[i]->summary, "\\", "\\'");
@@ -314,10 +416,12 @@ static void put_fish_lines(app_out *out) {
             out_text(out, "'\n");
         }
         kind argument = kind_of(command->words);
-        if (argument == NOTHING) continue;
+        if (argument == NOTHING || argument == OTHER) continue;
         out_format(out, "complete -c soa -n '__fish_seen_subcommand_from %s' ", command->name);
         switch (argument) {
         case MODEL: out_text(out, "-F -a '(__soa_models)'"); break;
+        case SCENARIO: out_text(out, "-F -a '(__soa_scenarios)'"); break;
+        case SHOWN: out_text(out, "-F -a '(__soa_scenarios; __soa_models)'"); break;
         case FILE_NAME: out_text(out, "-F"); break;
         case COMMAND: out_text(out, "-a '"), put_commands(out), out_text(out, "'"); break;
         case SHELL: out_text(out, "-a '"), put_shells(out), out_text(out, "'"); break;
@@ -337,13 +441,16 @@ static void put_script(app_out *out, const char *text) {
         {"@COMMANDS@", put_commands},
         {"@FUNCTIONS@", put_functions},
         {"@LINK_FUNCTIONS@", put_link_functions},
-        {"@FILE_OPTIONS@", put_file_options},
-        {"@LIST_OPTIONS@", put_list_options},
-        {"@OTHER_OPTIONS@", put_other_options},
+        {"@METHOD_FUNCTIONS@", put_method_functions},
+        {"@JOINT_FUNCTIONS@", put_joint_functions},
+        {"@METHODS@", put_methods},
+        {"@SHELLS@", put_shells},
         {"@BASH_CASES@", put_bash_cases},
         {"@ZSH_COMMANDS@", put_zsh_commands},
         {"@ZSH_CASES@", put_zsh_cases},
         {"@FISH_LINK_FUNCTIONS@", put_fish_link_functions},
+        {"@FISH_METHOD_FUNCTIONS@", put_fish_method_functions},
+        {"@FISH_JOINT_FUNCTIONS@", put_fish_joint_functions},
         {"@FISH_LINES@", put_fish_lines},
     };
     enum { COUNT = sizeof lists / sizeof *lists };

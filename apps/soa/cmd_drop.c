@@ -272,14 +272,19 @@ static int read_start(const soa_model *model, const char *name, const char *list
         if (strcmp(name, "puma560") == 0) q[1] = quarter, q[2] = 4 * quarter, q[4] = quarter; /* qn */
         return APP_OK;
     }
-    for (int i = 0; i < nq; i++) {
-        char *end;
-        q[i] = strtod(list, &end);
-        if (end == list || !isfinite(q[i]) || *end != (i < nq - 1 ? ',' : '\0'))
+    int count = 0;
+    for (char *end;; list = end + 1) {
+        const double x = strtod(list, &end);
+        end += end == list ? 0 : strspn(end, " ");
+        if (end == list || !isfinite(x) || (*end && *end != ','))
             return app_fail(&app_drop, "--q must be %d numbers with commas between; something is wrong at '%s'", nq,
                             list);
-        list = end + 1;
+        if (count++ < nq) q[count - 1] = x;
+        if (!*end) break;
     }
+    if (count != nq)
+        return app_fail(&app_drop, "--q must be %d numbers with commas between, %d %s given", nq, count,
+                        count == 1 ? "was" : "were");
     return APP_OK;
 }
 

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JSON = APP_MODEL_OPTION_COUNT, LINKS, TREE };
+enum { JSON = APP_MODEL_OPTION_COUNT, LINKS, JOINTS, TREE };
 
 static const app_option options[] = {
     APP_MODEL_OPTIONS,
-    {"--json", NULL, NULL, "one JSON object: nq nv bodies joints mimic frames constraints mass gravity"},
+    {"--json", NULL, NULL, "one JSON object: nq nv bodies mass gravity bytes joints mimic frames constraints"},
     {"--links", NULL, NULL, "only the names of the links, one per line"},
+    {"--joints", NULL, NULL, "only the names of the joints with coordinates, in the order of q"},
     {"--tree", NULL, NULL, "the spanning tree with its cut joints, and WD89's binary tree"},
     APP_OPTION_END,
 };
@@ -67,6 +68,8 @@ static void put_joint(app_out *out, const soa_model *model, const soa_body_info 
         out_format(out, "\"q_index\": %d, \"nq\": %d, \"v_index\": %d, \"nv\": %d, ", b->q_index, b->nq, b->v_index,
                    b->nv);
     }
+    put_list(out, "R", b->placement.R, 9); /* in the parent */
+    put_list(out, "p", b->placement.p, 3);
     if (has_axis(b->type)) put_list(out, "axis", b->axis, 3);
     if (has_axis2(b->type)) put_list(out, "axis2", b->axis2, 3);
     if (b->type == SOA_HELICAL) put_value(out, "pitch", b->pitch);
@@ -81,6 +84,8 @@ static void put_joint(app_out *out, const soa_model *model, const soa_body_info 
     put_value(out, "rest", b->rest);
     put_value(out, "rotor_inertia", b->rotor_inertia);
     put_value(out, "gear_ratio", b->gear_ratio);
+    put_named(out, "rotor_model", b->rotor_model == SOA_ROTOR_EXACT ? "exact" : "reflected");
+    if (b->rotor_model == SOA_ROTOR_EXACT) put_list(out, "rotor_axis", b->rotor_axis, 3);
     put_value(out, "mass", b->mass);
     put_list(out, "com", b->com, 3);
     put_key(out, "inertia");
@@ -110,7 +115,8 @@ static void print_json(app_out *out, const soa_model *model, const soa_constrain
     out_format(out, "\"nq\": %d, \"nv\": %d, \"bodies\": %d, ", soa_nq(model), soa_nv(model), soa_body_count(model));
     put_value(out, "mass", soa_model_mass(model));
     put_list(out, "gravity", gravity, 3);
-    out_text(out, "\n ");
+    out_format(out, "\"bytes\": {\"model\": %zu, \"work\": %zu, \"batch\": %zu},\n ", soa_model_bytes(model),
+               soa_work_size(model), app_batch_size(model));
     put_joints(out, model, "joints", 0);
     put_joints(out, model, "mimic", 1);
     put_key(out, "frames");
@@ -319,6 +325,8 @@ static void print_tree(app_out *out, const soa_model *model, table *t) {
                soa_model_name(model), joints, joints == 1 ? "" : "s", soa_nq(model), soa_nv(model),
                soa_body_count(model), soa_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model), g[0], g[1],
                g[2]);
+    out_format(out, "memory: model %zu, work space %zu, batch %zu bytes\n", soa_model_bytes(model),
+               soa_work_size(model), app_batch_size(model));
     if (mimic)
         out_format(out, "%d more joint%s follow%s another one (--ideal sets them free)\n", mimic, mimic == 1 ? "" : "s",
                    mimic == 1 ? "s" : "");
@@ -356,12 +364,19 @@ static void print_links(app_out *out, const soa_model *model) {
         if (soa_frame_get(model, f, &frame) == SOA_OK && frame.is_link) out_format(out, "%s\n", frame.name);
 }
 
+static void print_joints(app_out *out, const soa_model *model) {
+    soa_body_info info;
+    for (int b = 1; b <= soa_body_count(model); ++b)
+        if (soa_body(model, b, &info) == SOA_OK && info.nq > 0) out_format(out, "%s\n", info.joint);
+}
+
 static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_info, argc, argv, &args);
     if (code != APP_GO_ON) return code;
-    if ((args.value[JSON] != NULL) + (args.value[LINKS] != NULL) + (args.value[TREE] != NULL) > 1)
-        return app_fail(&app_info, "--json, --links and --tree exclude each other");
+    int ways = 0;
+    for (int way = JSON; way <= TREE; ++way) ways += args.value[way] != NULL;
+    if (ways > 1) return app_fail(&app_info, "--json, --links, --joints and --tree exclude each other");
     soa_constraint_list constraints;
     const soa_model *model = app_open_closed(&app_info, &args, &constraints);
     if (!model) return APP_FAILED;
@@ -372,6 +387,8 @@ static int run(int argc, char **argv) {
         print_json(&out, model, &constraints);
     else if (args.value[LINKS])
         print_links(&out, model);
+    else if (args.value[JOINTS])
+        print_joints(&out, model);
     else if (args.value[TREE] ? app_print_tree(&out, model, &constraints) != 0 : print_people(&out, model) != 0)
         code = app_fail(&app_info, "out of memory");
     else if (!args.value[TREE])

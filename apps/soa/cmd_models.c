@@ -1,14 +1,29 @@
-/* cmd_models.c  soa models: the shipped models. */
+/* cmd_models.c  soa models: the shipped models and scenarios. */
 #include "app.h"
+
+#include "soa/scenario.h"
 
 #include <string.h>
 
-enum { NAMES };
+enum { NAMES, SCENARIOS };
 
 static const app_option options[] = {
-    {"--names", NULL, NULL, "only the names, one per line"},
+    {"--names", NULL, NULL, "only the names of the models, one per line"},
+    {"--scenarios", NULL, NULL, "only the names of the scenarios, one per line"},
     APP_OPTION_END,
 };
+
+/* A scenario's own description, the line `text:` of its file. */
+static void print_scenario(app_out *out, const char *name, int width) {
+    const char *text = strstr(soa_stock_scenario_text(name), "\ntext:");
+    out_format(out, "%-*s  ", width, name);
+    if (text) {
+        text += strlen("\ntext:");
+        text += strspn(text, " \"");
+        out_bytes(out, text, strcspn(text, "\"\n"));
+    }
+    out_char(out, '\n');
+}
 
 static int run(int argc, char **argv) {
     app_args args;
@@ -16,13 +31,23 @@ static int run(int argc, char **argv) {
     if (code != APP_GO_ON) return code;
     for (int i = 0; soa_stock_name(i); ++i)
         if ((int)strlen(soa_stock_name(i)) > width) width = (int)strlen(soa_stock_name(i));
+    if (args.value[NAMES] && args.value[SCENARIOS])
+        return app_fail(&app_models, "--names and --scenarios exclude each other");
     app_out out;
     out_start(&out, 1);
-    for (int i = 0; soa_stock_name(i); ++i) {
+    for (int i = 0; !args.value[SCENARIOS] && soa_stock_name(i); ++i) {
         if (args.value[NAMES])
             out_format(&out, "%s\n", soa_stock_name(i));
         else
             out_format(&out, "%-*s  %s\n", width, soa_stock_name(i), soa_stock_text(i));
+    }
+    const char *name;
+    if (!args.value[NAMES] && !args.value[SCENARIOS]) out_text(&out, "\nscenarios, for soa sim, sweep and view:\n");
+    for (int i = 0; !args.value[NAMES] && (name = soa_stock_scenario_name(i)); ++i) {
+        if (args.value[SCENARIOS])
+            out_format(&out, "%s\n", name);
+        else
+            print_scenario(&out, name, width);
     }
     return app_finish(&app_models, &out, APP_OK);
 }
@@ -30,8 +55,8 @@ static int run(int argc, char **argv) {
 const app_command app_models = {
     .name = "models",
     .words = "",
-    .summary = "Lists the shipped models",
-    .text = "Their names go wherever a MODEL is asked for.\n",
+    .summary = "Lists the shipped models and scenarios",
+    .text = "Their names go wherever a MODEL or a SCENARIO is asked for.\n",
     .options = options,
     .examples = "  soa models\n"
                 "  soa info chain:5\n",

@@ -98,6 +98,48 @@ static int prepare(op *o) {
     return 0;
 }
 
+static int is_about_spaces(const char *error) {
+    return strstr(error, "this one gives") || strstr(error, "cannot be added") || strstr(error, "only a map");
+}
+/* Whether vars could make the expression one that is understood: an unknown name is tried as every vector and operator that
+ * vars can hold.  If not, o->error says what is wrong: a mistake in the syntax, else the name. */
+static int could_be(op *o) {
+    enum { MOST_UNKNOWN = 3 };
+    static const char unknown[] = "' is neither an operator nor a vector";
+    static const soa_space corner[] = {SOA_SPACE_TIP, SOA_SPACE_BASE};
+    const soa_expr *e = NULL;
+    char own[MESSAGE];
+    if (soa_expr_parse(o->text, o->vars, o->var_count, &e, o->error, sizeof o->error) == SOA_OK) {
+        soa_expr_free(e);
+        return 1;
+    }
+    const char *end = strstr(o->error, unknown);
+    if (!end) return 0;
+    if (o->var_count == MOST_UNKNOWN) return 1; /* the states will tell */
+    snprintf(own, sizeof own, "%s", o->error);
+    char *name = o->names[o->var_count];
+    snprintf(name, sizeof o->names[0], "%.*s", (int)(end - o->error - 1), o->error + 1);
+    char syntax[MESSAGE] = "";
+    int found = 0;
+    ++o->var_count;
+    for (int kind = SOA_SPACE_JOINT; kind < SOA_SPACE_COUNT + 4 && !found; ++kind) {
+        const int from = kind - SOA_SPACE_COUNT; /* from tip or base to tip or base, the last four */
+        o->vars[o->var_count - 1] = from < 0 ? (soa_variable){name, (soa_space)kind, SOA_SPACE_ONE}
+                                             : (soa_variable){name, corner[from / 2], corner[from % 2]};
+        found = could_be(o);
+        if (!is_about_spaces(o->error) && !strstr(o->error, unknown)) snprintf(syntax, sizeof syntax, "%s", o->error);
+    }
+    --o->var_count;
+    if (!found) snprintf(o->error, sizeof o->error, "%s", syntax[0] ? syntax : own);
+    return found;
+}
+/* Everything that is wrong whatever the states say: syntax, names, spaces, and an operator without a vector. */
+static int check_expression(op *o) {
+    if (prepare(o)) return could_be(o) ? 0 : -1;
+    if (o->dense || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) == SOA_OK) return 0;
+    return o->error[0] ? -1 : say(o, "out of memory");
+}
+
 /* ---- a line ------------------------------------------------------------------------------------------------------ */
 static int numbers(op *o, const char *name, const json_t *value, double *x, size_t n) {
     if (!json_is_array(value) || json_array_size(value) != n)
@@ -150,6 +192,13 @@ static int read_vars(op *o, json_t *vars) {
     o->var_count = count;
     return 0;
 }
+static const char *nearest_link(const soa_model *model, const char *name, char hint[APP_HINT]) {
+    app_nearest search = app_nearest_to(name);
+    soa_frame_info info;
+    for (int f = 0; f < soa_frame_count(model); ++f)
+        if (soa_frame_get(model, f, &info) == SOA_OK) app_nearest_try(&search, info.name);
+    return app_nearest_hint(&search, hint);
+}
 static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *count) {
     const size_t n = json_array_size(list);
     *wrenches = calloc(n + 1, sizeof **wrenches);
@@ -160,7 +209,10 @@ static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *
                    *frame = json_string_value(json_object_get(entry, "frame"));
         soa_wrench *w = *wrenches + i;
         w->frame = link ? soa_find_frame(o->model, link) : -1;
-        if (w->frame < 0) return say(o, "fext[%zu]: no link '%.60s'", i, link ? link : "");
+        char hint[APP_HINT];
+        if (w->frame < 0)
+            return say(o, "fext[%zu]: no link '%.60s'%s", i, link ? link : "",
+                       nearest_link(o->model, link ? link : "", hint));
         if (json_object_get(entry, "frame") && (!frame || (strcmp(frame, "world") && strcmp(frame, "body"))))
             return say(o, "fext[%zu]: frame is 'world' or 'body'", i);
         w->axes = frame && !strcmp(frame, "body") ? SOA_AXES_BODY : SOA_AXES_WORLD;
@@ -282,7 +334,10 @@ static int scalars(op *o, const app_args *args, app_out *out) {
     int body = 0;
     soa_body_info info;
     while (link && strcmp(link, "all") && (soa_body(o->model, ++body, &info) != SOA_OK || strcmp(info.link, link) != 0))
-        if (body > soa_body_count(o->model)) return app_fail(&app_op, "--parts: no link '%s'", link);
+        if (body > soa_body_count(o->model)) {
+            char hint[APP_HINT];
+            return app_fail(&app_op, "--parts: no link '%s'%s", link, nearest_link(o->model, link, hint));
+        }
     soa_graph *graph = NULL;
     const soa_status s = soa_graph_create(o->machine, o->expr, &how, &graph, o->error, sizeof o->error);
     if (s != SOA_OK) return app_fail(&app_op, "%s", o->error[0] ? o->error : soa_status_text(s));
@@ -406,12 +461,8 @@ static int find_tips(const soa_model *model, const char *list, int *tips) {
         const size_t n = strcspn(list, ",");
         snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), list);
         if (count == MOST_TIPS || (tips[count++] = soa_find_frame(model, name)) < 0) {
-            app_nearest search = app_nearest_to(name);
-            soa_frame_info info;
             char hint[APP_HINT];
-            for (int f = 0; f < soa_frame_count(model); ++f)
-                if (soa_frame_get(model, f, &info) == SOA_OK) app_nearest_try(&search, info.name);
-            app_fail(&app_op, "--tip: no link '%s'%s", name, app_nearest_hint(&search, hint));
+            app_fail(&app_op, "--tip: no link '%s'%s", name, nearest_link(model, name, hint));
             return -1;
         }
         list += n + (list[n] == ',');
@@ -456,8 +507,8 @@ static int run(int argc, char **argv) {
             code = APP_OK;
         else if (args.value[IN] && strcmp(args.value[IN], "-") && !(in = fopen(args.value[IN], "r")))
             app_fail(&app_op, "--in %s: %s", args.value[IN], strerror(errno));
-        else if (prepare(&o) && !strstr(o.error, "nor a vector"))
-            app_fail(&app_op, "%s", o.error); /* wrong whatever the states say; unknown names may be vars */
+        else if (check_expression(&o))
+            app_fail(&app_op, "%s", o.error);
         else
             code = answer_all(&o, in, &out);
     }

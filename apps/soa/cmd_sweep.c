@@ -123,7 +123,7 @@ static int run(int argc, char **argv) {
     soa_scenario scenario;
     soa_report report = {.body = -1};
     if (app_refuse_others(&app_sweep, args.word[0], APP_SCENARIO) != APP_OK) return APP_FAILED;
-    if (soa_scenario_open(args.word[0], &scenario, &report)) return app_fail(&app_sweep, "%s", report.text);
+    if (soa_scenario_open(args.word[0], &scenario, &report)) return app_fail_scenario(&app_sweep, report.text);
     code = APP_FAILED;
     if (args.value[SEED]) {
         if (app_read_whole(&app_sweep, "--seed", args.value[SEED], 0, UINT64_MAX, &n) != APP_OK) goto done;

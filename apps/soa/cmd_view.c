@@ -75,6 +75,19 @@ static int ends_with(const char *text, const char *end) {
     const size_t n = strlen(text), m = strlen(end);
     return n >= m && !strcmp(text + n - m, end);
 }
+static int unknown_name(const char *spec) {
+    enum { MOST = 64 };
+    char scenarios[MOST][64], hint[APP_HINT];
+    const char *name;
+    app_nearest search = app_nearest_to(spec);
+    for (int i = 0; i < MOST && (name = soa_stock_scenario_name(i)); ++i) {
+        snprintf(scenarios[i], sizeof scenarios[i], "%s", name);
+        app_nearest_try(&search, scenarios[i]);
+    }
+    for (int i = 0; (name = soa_stock_name(i)); ++i) app_nearest_try(&search, name);
+    return app_fail(&app_view, "'%s' is neither a file, a shipped scenario nor a shipped model%s", spec,
+                    search.best ? app_nearest_hint(&search, hint) : " (soa models lists them)");
+}
 /* A file is what it holds, else what it is called; a name is a shipped scenario, else a shipped model. */
 static int open_shown(const app_args *args, shown *what) {
     const char *spec = args->word[0];
@@ -103,10 +116,9 @@ static int open_shown(const app_args *args, shown *what) {
     if (is_file && kind == APP_UNKNOWN && about.st_size > 0 && !ends_with(spec, ".soam"))
         return app_fail(&app_view, "%s is neither a record (.soalog), a scenario (.yaml) nor a model (URDF, .soam)",
                         spec);
-    if (view_machine_open(spec, args->value[FLOATING] != NULL, &what->machine, &report)) {
-        const int named = strstr(report.text, spec) != NULL;
-        return app_fail(&app_view, "%s%s%s", named ? "" : spec, named ? "" : ": ", report.text);
-    }
+    if (!is_file && kind == APP_UNKNOWN && !strpbrk(spec, "/.")) return unknown_name(spec);
+    if (view_machine_open(spec, args->value[FLOATING] != NULL, &what->machine, &report))
+        return app_fail_file(&app_view, spec, report.text);
     what->is_machine = 1, what->how.kind = "model", what->how.scenario = &what->machine.scenario;
     const char *slash = strrchr(spec, '/');
     what->how.spec = spec, what->how.title = slash && slash[1] ? slash + 1 : spec;

@@ -43,7 +43,7 @@ const compute_function compute_functions[] = {
     {"closed_id", TAKES_JOINT},  {NULL, TAKES_NOTHING},
 };
 
-static const char *const methods[] = {"auto", "kkt", "forces", "null_space", NULL}; /* soa_closed_method */
+const char *const compute_methods[] = {"auto", "kkt", "forces", "null_space", NULL}; /* soa_closed_method */
 
 /* One function of the list, with the frames it is wanted for. */
 typedef struct item {
@@ -120,15 +120,16 @@ static int add_all_links(const soa_model *model, item *it) {
 static int set_method(compute *c, const char *name, char message[COMPUTE_MESSAGE]) {
     int m = 0;
     app_nearest search = app_nearest_to(name);
-    for (; methods[m] && strcmp(methods[m], name) != 0; ++m) app_nearest_try(&search, methods[m]);
-    if (methods[m] && (c->method < 0 || c->method == m)) {
+    for (; compute_methods[m] && strcmp(compute_methods[m], name) != 0; ++m)
+        app_nearest_try(&search, compute_methods[m]);
+    if (compute_methods[m] && (c->method < 0 || c->method == m)) {
         c->method = m;
         return 0;
     }
     char hint[APP_HINT];
-    if (methods[m])
+    if (compute_methods[m])
         snprintf(message, COMPUTE_MESSAGE, "closed is asked for by two methods, %s and %s; one at a time",
-                 methods[c->method], name);
+                 compute_methods[c->method], name);
     else
         snprintf(message, COMPUTE_MESSAGE, "closed has no method '%.80s'%s", name,
                  search.best ? app_nearest_hint(&search, hint) : "; there are auto, kkt, forces and null_space");
@@ -212,6 +213,21 @@ static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
     return failed;
 }
 
+/* Where an entry ends: at its first comma, or at a later one (or the end) if what stands before that names a link or joint. */
+static char *entry_end(const compute *c, char *entry) {
+    char *first = entry + strcspn(entry, ","), *name = memchr(entry, ':', (size_t)(first - entry));
+    const int is_joint = strncmp(entry, "closed_id:", 10) == 0;
+    for (char *end = first; name; end += 1 + strcspn(end + 1, ",")) {
+        const char kept = *end;
+        *end = '\0';
+        const int found = is_joint ? soa_find_joint(c->model, name + 1) : soa_find_frame(c->model, name + 1);
+        *end = kept;
+        if (found >= 0) return end;
+        if (!kept) break;
+    }
+    return first;
+}
+
 static int read_list(compute *c, const char *list, char message[COMPUTE_MESSAGE]) {
     char *copy = malloc(strlen(list) + 1), *at = copy;
     if (!copy) {
@@ -221,9 +237,12 @@ static int read_list(compute *c, const char *list, char message[COMPUTE_MESSAGE]
     memcpy(copy, list, strlen(list) + 1);
     int failed = 0;
     while (at && !failed) {
-        char *next = strchr(at, ',');
-        if (next) *next++ = '\0';
         at += strspn(at, " ");
+        char *next = entry_end(c, at);
+        if (*next)
+            *next++ = '\0';
+        else
+            next = NULL;
         for (size_t n = strlen(at); n > 0 && at[n - 1] == ' '; --n) at[n - 1] = '\0';
         if (at[0] == '\0') {
             snprintf(message, COMPUTE_MESSAGE, "a name is missing in --fn '%.200s'", list);
@@ -714,7 +733,8 @@ static int put_closed(compute *c, app_out *out, const item *it) {
             return say(c, "closed: near a singular position, the condition number is %.2g", report.condition);
         if (status == SOA_E_INCONSISTENT) return say(c, "closed: %s: %s", soa_status_text(status), report.text);
         if (status == SOA_E_MEMORY)
-            return say(c, "closed: %s is too large for this machine, use closed:forces", methods[options.method]);
+            return say(c, "closed: %s is too large for this machine, use closed:forces",
+                       compute_methods[options.method]);
         if (status != SOA_OK) return say_status(c, name, status);
         failed |= put(c, out, "qdd", x, 0, c->nv);
         out_bytes(out, ", ", 2);
@@ -723,7 +743,7 @@ static int put_closed(compute *c, app_out *out, const item *it) {
         failed |= put_scalar(c, out, "condition", report.condition);
         out_text(out, ", \"redundant\": ");
         out_string(out, report.text);
-        out_format(out, ", \"method\": \"%s\", ", methods[report.method]);
+        out_format(out, ", \"method\": \"%s\", ", compute_methods[report.method]);
         failed |= put_closure(c, out, name);
     } else if (it->function == ASSEMBLE) {
         soa_report report = {SOA_OK, -1, 0, ""};

@@ -12,6 +12,7 @@ typedef struct compute_function {
     compute_suffix takes;
 } compute_function;
 extern const compute_function compute_functions[];
+extern const char *const compute_methods[]; /* of closed, NULL past the end */
 
 typedef struct compute compute;
 

@@ -21,6 +21,16 @@ int app_is_stock_model(const char *spec) {
     return 0;
 }
 
+int app_fail_scenario(const app_command *command, const char *text) {
+    char names[512] = "";
+    const char *name;
+    size_t at = 0;
+    if (strstr(text, "nor a shipped scenario") && !strstr(text, "did you mean"))
+        for (int i = 0; at < sizeof names && (name = soa_stock_scenario_name(i)); ++i)
+            at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "; shipped are ", name);
+    return app_fail(command, "%s%s", text, names);
+}
+
 app_kind app_kind_of(const char *spec, const char **what) {
     static const char journal[] = "\x89SOAJNL\n", saved[] = "soamodel";
     struct stat about;

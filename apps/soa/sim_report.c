@@ -31,7 +31,7 @@ int app_open_scenario(const app_command *command, const char *spec, const char *
     if ((seed && app_read_whole(command, "--seed", seed, 0, UINT64_MAX, &seed_value) != APP_OK) ||
         (number && app_read_whole(command, "--case", number, 0, UINT64_MAX, &number_value) != APP_OK))
         return APP_FAILED;
-    if (soa_scenario_open(spec, scenario, &report)) return app_fail(command, "%s", report.text);
+    if (soa_scenario_open(spec, scenario, &report)) return app_fail_scenario(command, report.text);
     if (seed) scenario->seed = seed_value;
     if (!number) return APP_OK;
     *original = *scenario;
@@ -173,10 +173,16 @@ void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s)
         printf("           %lld steps ended below a contact law's least distance (continued linearly there)\n",
                s->saves);
     if (s->judged) {
-        printf("object     off its goal by %.3g mm and %.3g deg; internal force %.3g N (%.3g to %.3g)\n",
-               1e3 * s->position_error_m, s->attitude_error_deg, s->internal_force_N, s->internal_force_least,
-               s->internal_force_most);
-        printf("           %d of %d fingers lost, %d slipped (%.2g mm at most)\n", s->fingers_lost, s->finger_count,
+        const char *label = "object"; /* no line for what was not measured yet */
+        if (isfinite(s->position_error_m) && isfinite(s->attitude_error_deg))
+            printf("%-11soff its goal by %.3g mm and %.3g deg\n", label, 1e3 * s->position_error_m,
+                   s->attitude_error_deg),
+                label = "";
+        if (isfinite(s->internal_force_N) && isfinite(s->internal_force_least) && isfinite(s->internal_force_most))
+            printf("%-11sinternal force %.3g N (%.3g to %.3g)\n", label, s->internal_force_N, s->internal_force_least,
+                   s->internal_force_most),
+                label = "";
+        printf("%-11s%d of %d fingers lost, %d slipped (%.2g mm at most)\n", label, s->fingers_lost, s->finger_count,
                s->fingers_slipped, 1e3 * s->slip_worst_m);
         printf("           %s\n", s->held ? "HELD" : "NOT HELD");
     }

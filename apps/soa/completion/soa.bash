@@ -19,24 +19,38 @@ _soa_models() {
     mapfile -t names < <("$soa" models --names 2>/dev/null)
     _soa_reply "${names[@]/%:*/:}"
     [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *: ]] && compopt -o nospace
-    [[ ${#COMPREPLY[@]} == 0 || -z $cur ]] && _soa_files
 }
 
-# The comma-separated list of --fn; after pose: and the like, the links of the model.
+_soa_scenarios() {
+    local names
+    mapfile -t names < <("$soa" models --scenarios 2>/dev/null)
+    _soa_reply "${names[@]}"
+}
+
+# A comma-separated list of the arguments.
 _soa_list() {
-    local head=${cur%"${cur##*,}"} tail=${cur##*,} names=("$@") i
-    case $tail in
-    pose:* | jacobian:* | jdot_v:* | compliance:* | operational:*)
-        mapfile -t names < <("$soa" info "$model" --links 2>/dev/null)
-        head+=${tail%%:*}: ;;
-    esac
+    local head=${cur%"${cur##*,}"} names=("$@") i
     for i in "${!names[@]}"; do names[i]=$head${names[i]}; done
     compopt -o nospace
     _soa_reply "${names[@]}"
 }
 
+# The same of functions; after pose: and the like the links of the model, after closed: methods, after closed_id: joints.
+_soa_functions() {
+    local tail=${cur##*,} names=(rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv closed assemble closed_id) i
+    case $tail in
+    pose:* | jacobian:* | jdot_v:* | compliance:* | operational:*) mapfile -t names < <("$soa" info "$model" --links 2>/dev/null) ;;
+    closed:*) names=(auto kkt forces null_space) ;;
+    closed_id:*) mapfile -t names < <("$soa" info "$model" --joints 2>/dev/null) ;;
+    *) tail='' ;;
+    esac
+    [[ $tail ]] && for i in "${!names[@]}"; do names[i]=${tail%%:*}:${names[i]}; done
+    _soa_list "${names[@]}"
+}
+
+# Each command: its options, with a colon and what their value is, and what its first argument is.
 _soa() {
-    local line=${COMP_LINE:0:COMP_POINT} words=() cur prev soa model='' options=() i
+    local line=${COMP_LINE:0:COMP_POINT} words=() cur prev soa model='' options=() argument='' kind='' links i
     read -ra words <<<"$line"
     [[ $line == *' ' ]] && words+=('')
     soa=${words[0]} cur=${words[${#words[@]} - 1]} prev=${words[${#words[@]} - 2]}
@@ -45,71 +59,59 @@ _soa() {
         _soa_reply info check compute ik op identity gen save models sim sweep export view report plot drop demo completion version help
         return
     fi
-    for ((i = 2; i < ${#words[@]} - 1; ++i)); do
-        case ${words[i]} in
-        --in | --out | --html | --output | -o | --summary | --resume | --diagram | --record | -o | --token-file | --fn | --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --until | --seed | --case | --cases | -n | --jobs | -j | --from | --to | --signals | --speed | --port | --listen | --title | --columns | --width | --dpi | --seconds | --q) ((++i)) ;;
-        -*) ;;
-        *) model=${model:-${words[i]}} ;;
-        esac
-    done
-    case $prev in
-    --in | --out | --html | --output | -o | --summary | --resume | --diagram | --record | -o | --token-file) _soa_files; return ;;
-    --fn) _soa_list rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv closed assemble closed_id; return ;;
-    --gravity | --tip | --tolerance | --steps | --axes | --parts | --trials | --prefix | --until | --seed | --case | --cases | -n | --jobs | -j | --from | --to | --signals | --speed | --port | --listen | --title | --columns | --width | --dpi | --seconds | --q) return ;;
-    esac
     case ${words[1]} in
-    info)
-        options=(--floating --ideal --gravity --json --links --tree)
-        [[ $cur != -* && -z $model ]] && _soa_models ;;
-    check)
-        options=()
-        [[ $cur != -* && -z $model ]] && _soa_models ;;
-    compute)
-        options=(--floating --ideal --gravity --fn --in --out)
-        [[ $cur != -* && -z $model ]] && _soa_models ;;
-    ik)
-        options=(--floating --ideal --gravity --in --tip --tolerance --steps --no-limits)
-        [[ $cur != -* && -z $model ]] && _soa_models ;;
-    op)
-        options=(--floating --ideal --gravity --in --tip --dense --explain --derive --as-written --count --emit-c --axes --by-matrix --generic --parts --html) ;;
-    identity)
-        options=(--json --trials --proof) ;;
-    gen)
-        options=(--floating --ideal --gravity -o --output --prefix)
-        [[ $cur != -* && -z $model ]] && _soa_models ;;
-    save)
-        options=(--floating --ideal --gravity -o --output)
-        [[ $cur != -* && -z $model ]] && _soa_models ;;
-    models)
-        options=(--names) ;;
-    sim)
-        options=(-o --out --summary --resume --until --seed --case --diagram -q --quiet) ;;
-    sweep)
-        options=(-n --cases -o --out -j --jobs --resume --seed -q --quiet) ;;
-    export)
-        options=(-o --output --from --to --signals --events --list)
-        [[ $cur != -* && -z $model ]] && _soa_files ;;
-    view)
-        options=(--open -o --record --until --speed --paused --seed --case --floating --port --listen --token-file --once) ;;
-    report)
-        options=(-o --output -q --quiet)
-        [[ $cur != -* && -z $model ]] && _soa_files ;;
-    plot)
-        options=(-o --output --from --to --title --columns --width --dpi --no-phases)
-        [[ $cur != -* && -z $model ]] && _soa_files ;;
-    drop)
-        options=(-o --out --seconds --model --q) ;;
-    demo)
-        options=(-o --out) ;;
-    completion)
-        options=()
-        _soa_reply bash zsh fish ;;
-    version)
-        options=() ;;
-    help)
-        options=()
-        _soa_reply info check compute ik op identity gen save models sim sweep export view report plot drop demo completion version help ;;
+    info) options=(--floating --ideal --gravity:other --json --links --joints --tree) argument=model ;;
+    check) options=() argument=model ;;
+    compute) options=(--floating --ideal --gravity:other --fn:functions --in:file --out:file) argument=model ;;
+    ik) options=(--floating --ideal --gravity:other --in:file --tip:link --tolerance:other --steps:other --no-limits) argument=model ;;
+    op) options=(--floating --ideal --gravity:other --in:file --tip:link --dense --explain --derive --as-written --count --emit-c --axes:axes --by-matrix --generic --parts:part --html:file) argument=model ;;
+    identity) options=(--json --trials:other --proof) argument=other ;;
+    gen) options=(--floating --ideal --gravity:other -o:file --output:file --header:file --prefix:other) argument=model ;;
+    save) options=(--floating --ideal --gravity:other -o:file --output:file) argument=model ;;
+    models) options=(--names --scenarios) argument=nothing ;;
+    sim) options=(-o:file --out:file --summary:file --resume:file --until:other --seed:other --case:other --diagram:file -q --quiet) argument=scenario ;;
+    sweep) options=(-n:other --cases:other -o:file --out:file -j:other --jobs:other --resume --seed:other -q --quiet) argument=scenario ;;
+    export) options=(-o:file --output:file --from:other --to:other --signals:other --events --list) argument=file ;;
+    view) options=(--open -o:file --record:file --until:other --speed:other --paused --seed:other --case:other --floating --port:other --listen:other --token-file:file --once) argument=shown ;;
+    report) options=(-o:file --output:file -q --quiet) argument=file ;;
+    plot) options=(-o:file --output:file --from:other --to:other --title:other --columns:other --width:other --dpi:other --no-phases) argument=file ;;
+    drop) options=(-o:file --out:file --seconds:other --model:model --q:other) argument=nothing ;;
+    demo) options=(-o:file --out:file) argument=nothing ;;
+    completion) options=() argument=shell ;;
+    version) options=() argument=nothing ;;
+    help) options=() argument=command ;;
     esac
-    [[ $cur == -* ]] && _soa_reply "${options[@]}" --help
+    for ((i = 2; i < ${#words[@]} - 1; ++i)); do
+        if [[ " ${options[*]} " == *" ${words[i]}:"* ]]; then
+            ((++i))
+        elif [[ ${words[i]} != -* ]]; then
+            model=${model:-${words[i]}}
+        fi
+    done
+    for i in "${options[@]}"; do
+        [[ $i == "$prev":* ]] && kind=${i#*:}
+    done
+    if [[ -z $kind && $cur == -* ]]; then
+        _soa_reply "${options[@]%%:*}" --help
+        return
+    fi
+    [[ -z $kind && -z $model ]] && kind=$argument
+    case $kind in
+    model) _soa_models ;;
+    scenario) _soa_scenarios ;;
+    shown) _soa_scenarios; _soa_models ;;
+    command) _soa_reply info check compute ik op identity gen save models sim sweep export view report plot drop demo completion version help ;;
+    shell) _soa_reply bash zsh fish ;;
+    functions) _soa_functions ;;
+    axes) _soa_reply link world ;;
+    link | part)
+        mapfile -t links < <("$soa" info "$model" --links 2>/dev/null)
+        [[ $kind == part ]] && links+=(all)
+        _soa_list "${links[@]}" ;;
+    esac
+    case $kind in
+    file) _soa_files ;;
+    model | scenario | shown) [[ ${#COMPREPLY[@]} == 0 || -z $cur ]] && _soa_files ;;
+    esac
 }
 complete -F _soa soa

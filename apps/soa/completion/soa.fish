@@ -2,20 +2,40 @@
 # Use: soa completion fish | source, or put it in ~/.config/fish/completions/soa.fish
 
 function __soa_models
-    soa models 2>/dev/null | string replace -r '^([^\s:]+:?)\S*\s+' '$1\t'
+    soa models 2>/dev/null | sed '/^$/,$d' | string replace -r '^([^\s:]+:?)\S*\s+' '$1\t'
 end
 
-# The comma-separated list of --fn; after pose: and the like, the links of the model.
+function __soa_scenarios
+    soa models 2>/dev/null | sed '1,/^scenarios/d' | string replace -r '^(\S+)\s+' '$1\t'
+end
+
+# The links or joints of the model.
+function __soa_names
+    set -l words (commandline -opc)
+    soa info $words[3] $argv 2>/dev/null
+end
+
+function __soa_links
+    set -l head (string match -r '^.*,' -- (commandline -ct))
+    printf '%s\n' "$head"(__soa_names --links)
+end
+
+# The comma-separated list of --fn; after pose: and the like the links of the model, after closed: methods, after closed_id: joints.
 function __soa_list
     set -l token (commandline -ct)
     set -l head (string match -r '^.*,' -- $token)
     set -l tail (string replace -r '^.*,' '' -- $token)
     set -l names rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv closed assemble closed_id
     if string match -qr '^(pose|jacobian|jdot_v|compliance|operational):' -- $tail
-        set -l words (commandline -opc)
-        set head "$head"(string replace -r ':.*' ':' -- $tail)
-        set names (soa info $words[3] --links 2>/dev/null)
+        set names (__soa_names --links)
+    else if string match -qr '^(closed):' -- $tail
+        set names auto kkt forces null_space
+    else if string match -qr '^(closed_id):' -- $tail
+        set names (__soa_names --joints)
+    else
+        set tail ''
     end
+    set head "$head"(string match -r '^[^:]*:' -- $tail; or echo '')
     printf '%s\n' "$head"$names
 end
 
@@ -28,7 +48,7 @@ complete -c soa -n __fish_use_subcommand -a op -d 'Runs an operator expression a
 complete -c soa -n __fish_use_subcommand -a identity -d 'Proves or refutes an identity between operators'
 complete -c soa -n __fish_use_subcommand -a gen -d 'Writes self-contained C for one model'
 complete -c soa -n __fish_use_subcommand -a save -d 'Saves a model as one binary file with version and checksum'
-complete -c soa -n __fish_use_subcommand -a models -d 'Lists the shipped models'
+complete -c soa -n __fish_use_subcommand -a models -d 'Lists the shipped models and scenarios'
 complete -c soa -n __fish_use_subcommand -a sim -d 'Runs a scenario: machines, contacts, controllers, in time'
 complete -c soa -n __fish_use_subcommand -a sweep -d 'Runs many cases of a scenario, their quantities drawn at random'
 complete -c soa -n __fish_use_subcommand -a export -d 'Writes the record of a run as HDF5 or CSV'
@@ -43,8 +63,9 @@ complete -c soa -n __fish_use_subcommand -a help -d 'Explains a command, with ex
 complete -c soa -n '__fish_seen_subcommand_from info' -l floating -d 'put a free joint named \'root\' under the root link'
 complete -c soa -n '__fish_seen_subcommand_from info' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
 complete -c soa -n '__fish_seen_subcommand_from info' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
-complete -c soa -n '__fish_seen_subcommand_from info' -l json -d 'one JSON object: nq nv bodies joints mimic frames constraints mass gravity'
+complete -c soa -n '__fish_seen_subcommand_from info' -l json -d 'one JSON object: nq nv bodies mass gravity bytes joints mimic frames constraints'
 complete -c soa -n '__fish_seen_subcommand_from info' -l links -d 'only the names of the links, one per line'
+complete -c soa -n '__fish_seen_subcommand_from info' -l joints -d 'only the names of the joints with coordinates, in the order of q'
 complete -c soa -n '__fish_seen_subcommand_from info' -l tree -d 'the spanning tree with its cut joints, and WD89\'s binary tree'
 complete -c soa -n '__fish_seen_subcommand_from info' -F -a '(__soa_models)'
 complete -c soa -n '__fish_seen_subcommand_from check' -F -a '(__soa_models)'
@@ -59,7 +80,7 @@ complete -c soa -n '__fish_seen_subcommand_from ik' -l floating -d 'put a free j
 complete -c soa -n '__fish_seen_subcommand_from ik' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l in -r -F -d 'read targets from FILE instead of standard input'
-complete -c soa -n '__fish_seen_subcommand_from ik' -l tip -x -d 'the link that a target without a link\'s name is for (default: the link of the last joint)'
+complete -c soa -n '__fish_seen_subcommand_from ik' -l tip -x -a '(__soa_links)' -d 'the link that a target without a link\'s name is for (default: the link of the last joint)'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l tolerance -x -d 'the residual that is good enough (default 1e-9)'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l steps -x -d 'at most N steps a line (default 200)'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l no-limits -d 'joints may leave their limits'
@@ -68,27 +89,27 @@ complete -c soa -n '__fish_seen_subcommand_from op' -l floating -d 'put a free j
 complete -c soa -n '__fish_seen_subcommand_from op' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
 complete -c soa -n '__fish_seen_subcommand_from op' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
 complete -c soa -n '__fish_seen_subcommand_from op' -l in -r -F -d 'read states from FILE instead of standard input'
-complete -c soa -n '__fish_seen_subcommand_from op' -l tip -x -d 'the frames of tip space (default: the link of the last joint)'
+complete -c soa -n '__fish_seen_subcommand_from op' -l tip -x -a '(__soa_links)' -d 'the frames of tip space (default: the link of the last joint)'
 complete -c soa -n '__fish_seen_subcommand_from op' -l dense -d 'the matrix, formed by dense arithmetic, instead of running sweeps'
 complete -c soa -n '__fish_seen_subcommand_from op' -l explain -d 'print the sweeps as recursions and stop'
 complete -c soa -n '__fish_seen_subcommand_from op' -l derive -d 'print how the expression was rewritten and stop'
 complete -c soa -n '__fish_seen_subcommand_from op' -l as-written -d 'do not look for a cheaper form first'
 complete -c soa -n '__fish_seen_subcommand_from op' -l count -d 'print the additions, multiplications and divisions of every link and stop'
 complete -c soa -n '__fish_seen_subcommand_from op' -l emit-c -d 'print a C function for this expression and model and stop'
-complete -c soa -n '__fish_seen_subcommand_from op' -l axes -x -d 'axes the counted or printed operations work in (default: each link\'s own)'
+complete -c soa -n '__fish_seen_subcommand_from op' -l axes -x -a 'link world' -d 'axes the counted or printed operations work in (default: each link\'s own)'
 complete -c soa -n '__fish_seen_subcommand_from op' -l by-matrix -d 'count or print inv(Mass) x by forming, factoring and solving the mass matrix'
 complete -c soa -n '__fish_seen_subcommand_from op' -l generic -d 'lengths and masses that happen to be 1 count as any number'
-complete -c soa -n '__fish_seen_subcommand_from op' -l parts -x -d 'count by parts of the work (rows of R87\'s tables), of one link or of all'
+complete -c soa -n '__fish_seen_subcommand_from op' -l parts -x -a 'all (__soa_names --links)' -d 'count by parts of the work (rows of R87\'s tables), of one link or of all'
 complete -c soa -n '__fish_seen_subcommand_from op' -l html -r -F -d 'with --explain: write a page with pictures to FILE, at the first state of --in'
-complete -c soa -n '__fish_seen_subcommand_from op' 
+complete -c soa -n '__fish_seen_subcommand_from op' -F -a '(__soa_models)'
 complete -c soa -n '__fish_seen_subcommand_from identity' -l json -d 'the answer as a JSON object'
 complete -c soa -n '__fish_seen_subcommand_from identity' -l trials -x -d 'random machines to try (default 20)'
 complete -c soa -n '__fish_seen_subcommand_from identity' -l proof -d 'print the proof, step by step'
-complete -c soa -n '__fish_seen_subcommand_from identity' 
 complete -c soa -n '__fish_seen_subcommand_from gen' -l floating -d 'put a free joint named \'root\' under the root link'
 complete -c soa -n '__fish_seen_subcommand_from gen' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
 complete -c soa -n '__fish_seen_subcommand_from gen' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
 complete -c soa -n '__fish_seen_subcommand_from gen' -l output -s o -r -F -d 'the C file to write (needed)'
+complete -c soa -n '__fish_seen_subcommand_from gen' -l header -r -F -d 'write the functions\' prototypes too, for C and C++'
 complete -c soa -n '__fish_seen_subcommand_from gen' -l prefix -x -d 'beginning of the functions\' names (default: the model\'s name)'
 complete -c soa -n '__fish_seen_subcommand_from gen' -F -a '(__soa_models)'
 complete -c soa -n '__fish_seen_subcommand_from save' -l floating -d 'put a free joint named \'root\' under the root link'
@@ -96,7 +117,8 @@ complete -c soa -n '__fish_seen_subcommand_from save' -l ideal -d 'no friction, 
 complete -c soa -n '__fish_seen_subcommand_from save' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
 complete -c soa -n '__fish_seen_subcommand_from save' -l output -s o -r -F -d 'where to write it, by custom with the ending .soam (needed)'
 complete -c soa -n '__fish_seen_subcommand_from save' -F -a '(__soa_models)'
-complete -c soa -n '__fish_seen_subcommand_from models' -l names -d 'only the names, one per line'
+complete -c soa -n '__fish_seen_subcommand_from models' -l names -d 'only the names of the models, one per line'
+complete -c soa -n '__fish_seen_subcommand_from models' -l scenarios -d 'only the names of the scenarios, one per line'
 complete -c soa -n '__fish_seen_subcommand_from sim' -l out -s o -r -F -d 'record the run in this journal (soa export turns it into CSV or HDF5)'
 complete -c soa -n '__fish_seen_subcommand_from sim' -l summary -r -F -d 'write every figure of the summary as JSON, also when the run fails'
 complete -c soa -n '__fish_seen_subcommand_from sim' -l resume -r -F -d 'go on with a journal whose run was stopped or killed; no SCENARIO then'
@@ -105,14 +127,14 @@ complete -c soa -n '__fish_seen_subcommand_from sim' -l seed -x -d 'another seed
 complete -c soa -n '__fish_seen_subcommand_from sim' -l case -x -d 'case N of the scenario\'s sweep, its quantities drawn as soa sweep draws them'
 complete -c soa -n '__fish_seen_subcommand_from sim' -l diagram -r -F -d 'write the supervisor\'s phases as Graphviz text, and do not run'
 complete -c soa -n '__fish_seen_subcommand_from sim' -l quiet -s q -d 'no progress and no summary on the terminal'
-complete -c soa -n '__fish_seen_subcommand_from sim' 
+complete -c soa -n '__fish_seen_subcommand_from sim' -F -a '(__soa_scenarios)'
 complete -c soa -n '__fish_seen_subcommand_from sweep' -l cases -s n -x -d 'how many cases, numbered from 0 (default 100)'
-complete -c soa -n '__fish_seen_subcommand_from sweep' -l out -s o -x -d 'the table, CSV (default: the scenario\'s name with -sweep.csv)'
+complete -c soa -n '__fish_seen_subcommand_from sweep' -l out -s o -r -F -d 'the table, CSV (default: the scenario\'s name with -sweep.csv)'
 complete -c soa -n '__fish_seen_subcommand_from sweep' -l jobs -s j -x -d 'threads (default: all cores; under mpirun one per rank)'
 complete -c soa -n '__fish_seen_subcommand_from sweep' -l resume -d 'go on with a sweep that was stopped or killed: its finished cases are kept'
 complete -c soa -n '__fish_seen_subcommand_from sweep' -l seed -x -d 'another seed than the scenario\'s: other draws, other noise'
 complete -c soa -n '__fish_seen_subcommand_from sweep' -l quiet -s q -d 'no progress and no summary on the terminal'
-complete -c soa -n '__fish_seen_subcommand_from sweep' 
+complete -c soa -n '__fish_seen_subcommand_from sweep' -F -a '(__soa_scenarios)'
 complete -c soa -n '__fish_seen_subcommand_from export' -l output -s o -r -F -d 'FILE.h5 or FILE.csv, or - for CSV on standard output (default: LOG\'s name with .h5)'
 complete -c soa -n '__fish_seen_subcommand_from export' -l from -x -d 'from this time on, in s'
 complete -c soa -n '__fish_seen_subcommand_from export' -l to -x -d 'up to this time'
@@ -132,7 +154,7 @@ complete -c soa -n '__fish_seen_subcommand_from view' -l port -x -d 'listen on t
 complete -c soa -n '__fish_seen_subcommand_from view' -l listen -x -d 'listen on this IPv4 address instead of 127.0.0.1; the page then asks for a token'
 complete -c soa -n '__fish_seen_subcommand_from view' -l token-file -r -F -d 'take the token from the first line of this file instead of drawing one'
 complete -c soa -n '__fish_seen_subcommand_from view' -l once -d 'end when the last page has been closed'
-complete -c soa -n '__fish_seen_subcommand_from view' 
+complete -c soa -n '__fish_seen_subcommand_from view' -F -a '(__soa_scenarios; __soa_models)'
 complete -c soa -n '__fish_seen_subcommand_from report' -l output -s o -r -F -d 'where it goes (default: LOG\'s name with .html); - for standard output'
 complete -c soa -n '__fish_seen_subcommand_from report' -l quiet -s q -d 'no progress, and nothing said when all went well'
 complete -c soa -n '__fish_seen_subcommand_from report' -F
@@ -145,10 +167,10 @@ complete -c soa -n '__fish_seen_subcommand_from plot' -l width -x -d 'width of t
 complete -c soa -n '__fish_seen_subcommand_from plot' -l dpi -x -d 'PNG: dots per inch, 50 to 1200 (default 300)'
 complete -c soa -n '__fish_seen_subcommand_from plot' -l no-phases -d 'without the supervisor\'s phases behind the curves'
 complete -c soa -n '__fish_seen_subcommand_from plot' -F
-complete -c soa -n '__fish_seen_subcommand_from drop' -l out -s o -x -d 'where the results go; made if missing (default: here)'
+complete -c soa -n '__fish_seen_subcommand_from drop' -l out -s o -r -F -d 'where the results go; made if missing (default: here)'
 complete -c soa -n '__fish_seen_subcommand_from drop' -l seconds -x -d 'how long it falls (default 2)'
 complete -c soa -n '__fish_seen_subcommand_from drop' -l model -r -F -a '(__soa_models)' -d 'what falls: any model that soa info takes (default puma560)'
 complete -c soa -n '__fish_seen_subcommand_from drop' -l q -x -d 'where it starts (default: pose qn of the PUMA 560, else the neutral one)'
-complete -c soa -n '__fish_seen_subcommand_from demo' -l out -s o -x -d 'where the results go; made if missing (default build/demo)'
+complete -c soa -n '__fish_seen_subcommand_from demo' -l out -s o -r -F -d 'where the results go; made if missing (default build/demo)'
 complete -c soa -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c soa -n '__fish_seen_subcommand_from help' -a 'info check compute ik op identity gen save models sim sweep export view report plot drop demo completion version help'
