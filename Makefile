@@ -71,7 +71,10 @@ playground: ## libsoa in a page, for a browser: build/web/playground.html
 	@$(build) --target soa_web
 	@echo "open build/web/playground.html in a browser"
 
-install: all ## install below PREFIX (/usr/local); DESTDIR is honoured
+install: ## build what is installed, and install it below PREFIX (/usr/local); DESTDIR is honoured
+	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
+	@$(call configure)
+	@$(build) --target soa_installed
 	@cmake --install build --prefix '$(PREFIX)'
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 

@@ -1,4 +1,5 @@
-# What `make install` gives; everything can be moved together afterwards.
+# What `make install` gives; everything can be moved together afterwards.  The target soa_installed builds all of it.
+add_custom_target(soa_installed)
 include(CMakePackageConfigHelpers)
 set(SOA_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/soa)
 set(SOA_HEADERS base.h spatial.h model.h graph.h dynamics.h operator.h forms.h constraint.h grasp.h taylor.h embedding.h collision.h control.h soa.h)
@@ -15,6 +16,7 @@ function(soa_install name output) # description, Requires, Requires.private, Lib
   if(SOA_SHARED)
     list(APPEND targets ${name})
   endif()
+  add_dependencies(soa_installed ${targets})
   install(TARGETS ${targets} EXPORT ${name}Targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT ${name}Targets NAMESPACE soa:: DESTINATION ${SOA_PACKAGE_DIR})
@@ -37,11 +39,14 @@ configure_package_config_file(cmake/soaConfig.cmake.in soaConfig.cmake INSTALL_D
 write_basic_package_version_file(soaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/soaConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/soaConfigVersion.cmake
         DESTINATION ${SOA_PACKAGE_DIR})
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(SOA_APPS)
+  add_dependencies(soa_installed soa_program)
   install(TARGETS soa_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   if(TARGET soa_mpi)
+    add_dependencies(soa_installed soa_mpi)
     install(TARGETS soa_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
   set(completion apps/soa/completion)
@@ -53,6 +58,7 @@ if(SOA_APPS)
     add_custom_command(OUTPUT ${page} COMMAND ${CMAKE_COMMAND} -DSOA=$<TARGET_FILE:soa_program> -DOUT=${page}
       -DVERSION=${PROJECT_VERSION} -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/man.cmake DEPENDS soa_program cmake/man.cmake VERBATIM)
     add_custom_target(soa_man ALL DEPENDS ${page})
+    add_dependencies(soa_installed soa_man)
     install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   endif()
 endif()

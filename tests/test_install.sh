@@ -29,6 +29,10 @@ for header in "$source"/include/soa/*.h; do
     cmp -s "$header" "$prefix/include/soa/$(basename "$header")" || fail "$(basename "$header") is not installed as it is"
 done
 
+for page in README.md docs/notation.md docs/theory/aba.md docs/decisions/README.md docs/images/report.png examples/arm.urdf; do
+    cmp -s "$source/$page" "$prefix/share/doc/soa/$page" || fail "$page is not installed as it is"
+done
+
 # what the shared library needs and shows
 needs=$(readelf -d "$libdir/libsoa.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 for lib in $needs; do
