@@ -702,6 +702,9 @@ fi
 run check pendulum.urdf
 expect "check of a good file" 0
 has "check of a good file" out "pendulum.urdf: 0 errors"
+run check "$here/../examples/arm.urdf"
+expect "check of the example" 0
+has "check of the example" out "0 errors, 0 warnings, 0 notes"
 sed 's/ixx="0.02"/ixx="-0.02"/' pendulum.urdf >crooked.urdf
 run check crooked.urdf
 expect "check of an impossible inertia" 1
