@@ -269,6 +269,12 @@ run info gripper.urdf --json
 has "a joint's place in its parent" out '"p": [0.20000000000000001, 0.029999999999999999, 0], "axis": [0, 1, 0]'
 run info puma560
 has "bytes" out "memory: model "
+for model in arm7 quadruped humanoid; do
+    run info $model
+    set -- $(sed -n 's/^memory: model \([0-9]*\), work space \([0-9]*\), batch.*/\1 \2/p' out)
+    row="| $(echo $1 | sed 's/...$/,&/') | $(echo $2 | sed 's/...$/,&/') |"
+    if grep -F "soa info $model" "$here/../docs/start.md" | grep -qF "$row"; then ok; else bad "docs/start.md has other bytes of $model than $row"; fi
+done
 run info gripper.urdf --joints
 printf '%s\n' slide wrist close >want
 same "info --joints" out want
