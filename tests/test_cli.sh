@@ -720,7 +720,13 @@ run check no_such.urdf
 expect "check of no file" 2
 echo '<robot><link' >broken_xml.urdf
 run check broken_xml.urdf
-case $code in 1 | 2) ok ;; *) bad "check of broken XML: exit $code" ;; esac
+expect "check of broken XML" 1
+if grep -qE '^broken_xml\.urdf:[0-9]+: error: \[xml\] not well-formed XML: ' out; then ok; else bad "check of broken XML: $(cat out)"; fi
+has "check of broken XML" out "broken_xml.urdf: 1 error, 0 warnings, 0 notes"
+echo '<sdf version="1.6"/>' >other.urdf
+run check other.urdf
+expect "check of SDF" 1
+has "check of SDF" out "other.urdf:1: error: [robot-element] the outermost element is <sdf>"
 head -c 300 /dev/urandom >noise
 run check noise
 expect "check of noise" 2

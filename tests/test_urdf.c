@@ -659,7 +659,7 @@ static void test_refuse_xml(void **state) {
     /* Larger than any robot. */
     size_t huge = ((size_t)64 << 20) + 1;
     char *much = calloc(huge, 1);
-    if (much != NULL) refuse_(much, huge, NULL, SOA_E_FORMAT, 0, "at most", __LINE__);
+    if (much != NULL) refuse_(much, huge, NULL, SOA_E_FORMAT, 0, "64 MiB", __LINE__);
     free(much);
     /* Foreign bytes in names do not spoil the message. */
     refuse("<robot name='r'><link name='a'/><joint name='&#10;&#x1F916;\xc3\xa9' type='fixed'/></robot>", SOA_E_TREE, 1,
@@ -919,12 +919,48 @@ static void test_lint_silence(void **state) {
     (void)state;
     heard h = lint_(GOOD_ONE(""), NULL, __LINE__);
     if (h.count != 0) fail_msg("a clean model is blamed: %s", h.text);
+}
+
+/* What is no URDF at all is told like anything else; the counts are always set. */
+static void test_lint_no_urdf(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *rule, *word;
+        int line;
+    } cases[] = {{"<robot name='r'>\n<link name='a'>\n</robot>", "xml", "[xml] not well-formed XML: ", 3},
+                 {"\n<!DOCTYPE robot><robot name='r'/>", "doctype", "[doctype] a document type", 2},
+                 {"<!-- -->\n<sdf/>", "robot-element", "[robot-element] the outermost element is <sdf>", 2},
+                 {"<mujoco/>", "robot-element", "<mujoco>", 1},
+                 {"robot", "xml", "[xml] not well-formed XML: ", 1},
+                 {"", "xml", "[xml] not well-formed XML: ", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        heard h = lint_(cases[i].text, NULL, __LINE__);
+        assert_int_equal(h.count, 1);
+        assert_int_equal(h.level[SOA_LINT_ERROR], 1);
+        if (cases[i].line > 0) assert_int_equal(h.line_of_rule, cases[i].line);
+        if (strstr(h.text, cases[i].word) == NULL) fail_msg("'%s' is not in: %s", cases[i].word, h.text);
+    }
+    /* larger than any robot: a file without blocks */
+    heard h = {.rule = "too-large"};
+    int errors = 7, warnings = 7;
     soa_report report;
-    int errors = 7;
+    write_file("large.urdf", "<robot/>");
+    assert_int_equal(truncate(path_of("large.urdf"), ((off_t)64 << 20) + 1), 0);
+    assert_int_equal(soa_urdf_lint(path_of("large.urdf"), hear, &h, &errors, &warnings, &report), SOA_OK);
+    remove(path_of("large.urdf"));
+    assert_int_equal(report.status, SOA_OK);
+    assert_int_equal(h.times, 1);
+    assert_int_equal(errors, 1);
+    assert_int_equal(warnings, 0);
+    /* no such file: nothing was looked at */
+    errors = warnings = 7;
+    assert_int_equal(soa_urdf_lint(path_of("none.urdf"), hear, &h, &errors, &warnings, &report), SOA_E_FILE);
+    assert_int_equal(errors, 0);
+    assert_int_equal(warnings, 0);
+    assert_int_equal(h.count, 1);
     write_file("bad.urdf", "<robot>");
-    assert_int_equal(soa_urdf_lint(path_of("bad.urdf"), NULL, NULL, &errors, NULL, &report), SOA_E_FORMAT);
-    assert_int_equal(errors, 7);
-    assert_int_equal(report.status, SOA_E_FORMAT);
+    assert_int_equal(soa_urdf_lint(path_of("bad.urdf"), NULL, NULL, &errors, NULL, NULL), SOA_OK);
+    assert_int_equal(errors, 1);
     remove(path_of("bad.urdf"));
 }
 
@@ -1196,6 +1232,7 @@ int main(void) {
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_allocation_failures),
         cmocka_unit_test(test_lint_silence),
+        cmocka_unit_test(test_lint_no_urdf),
         cmocka_unit_test(test_lint_inertia),
         cmocka_unit_test(test_lint_tree),
         cmocka_unit_test(test_lint_joints),

@@ -147,6 +147,14 @@ static int is_xml(const char *path) {
     return first == '<' || first == 0xef || first == 0xfe || first == 0xff;
 }
 
+/* What a report says after "file:line: ", which check writes itself. */
+static const char *without_place(const soa_report *report) {
+    char line[16] = ": ";
+    if (report->line > 0) snprintf(line, sizeof line, ":%d: ", report->line);
+    const char *found = strstr(report->text, line);
+    return found ? found + strlen(line) : report->text[0] ? report->text : soa_status_text(report->status);
+}
+
 static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_check, argc, argv, &args);
@@ -165,10 +173,7 @@ static int run(int argc, char **argv) {
 
     if (is_urdf) {
         soa_status status = soa_urdf_lint(name, collect, &all, NULL, NULL, &report);
-        if (status != SOA_OK && all.count == 0)
-            add(&all, SOA_LINT_ERROR, report.line, "unreadable",
-                report.text[0] ? report.text : soa_status_text(status));
-        if (status != SOA_OK) code = APP_FAILED;
+        if (status != SOA_OK) return app_fail(&app_check, "%s", report.text[0] ? report.text : soa_status_text(status));
     } else {
         model = app_open_closed(&app_check, &args, &constraints); /* explains itself */
         if (!model) return APP_FAILED;
@@ -176,10 +181,10 @@ static int run(int argc, char **argv) {
         check_closed(&all, model, &constraints);
     }
     for (int i = 0; i < all.count; ++i) ++count[all.list[i].level];
-    if (is_urdf && code == APP_OK && count[SOA_LINT_ERROR] == 0) { /* the reader has the last word */
+    if (is_urdf && count[SOA_LINT_ERROR] == 0) { /* the reader has the last word */
         soa_status status = soa_urdf_read_closed(name, NULL, &model, &constraints, &report);
         if (status != SOA_OK) {
-            add(&all, SOA_LINT_ERROR, report.line, "load", report.text[0] ? report.text : soa_status_text(status));
+            add(&all, SOA_LINT_ERROR, report.line, "load", without_place(&report));
             ++count[SOA_LINT_ERROR];
         }
     }

@@ -34,7 +34,11 @@ SOA_API soa_status soa_urdf_read(const char *path, const soa_read_options *optio
                                  soa_report *report);
 SOA_API soa_status soa_urdf_parse(const char *text, size_t length, const char *name, const soa_read_options *options,
                                   const soa_model **model, soa_report *report);
-/* Every doubtful thing in a URDF file; SOA_OK if it could be read at all. Counts may be NULL. */
+/* Every doubtful thing in a URDF file, in the order of its lines, to fn (NULL: only counted).  SOA_OK if the file could be
+ * opened and looked at: also one that is no XML or no URDF, which is an error among the remarks like any other (rules
+ * "xml", "doctype", "too-large", "robot-element"; line 0: the file as a whole).  Another status (no such file, no memory)
+ * means that nothing was looked at, and no remark is made.  Counts may be NULL; they are set in any case, without remarks
+ * to 0. */
 SOA_API soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *errors, int *warnings,
                                  soa_report *report);
 

@@ -45,19 +45,28 @@ static void clean(char *text) {
     }
 }
 
-/* "file:line: text" into the report; a long file name shows its end. */
-static void fill_report(soa_report *report, soa_status status, const char *file, int line, const char *text) {
+/* "file:line: " into text; a long file name shows its end.  Returns the length. */
+static size_t write_place(char *text, size_t size, const char *file, int line) {
     size_t length = strlen(file);
     bool cut = length > SHOWN;
     if (cut) file += length - SHOWN + 3;
+    if (line > 0) return (size_t)snprintf(text, size, "%s%s:%d: ", cut ? "..." : "", file, line);
+    return (size_t)snprintf(text, size, "%s%s: ", cut ? "..." : "", file);
+}
+
+/* "file:line: text" into the report. */
+static void fill_report(soa_report *report, soa_status status, const char *file, int line, const char *text) {
     report->status = status;
     report->body = -1;
     report->line = line;
-    if (line > 0)
-        snprintf(report->text, sizeof report->text, "%s%s:%d: %s", cut ? "..." : "", file, line, text);
-    else
-        snprintf(report->text, sizeof report->text, "%s%s: %s", cut ? "..." : "", file, text);
+    size_t place = write_place(report->text, sizeof report->text, file, line);
+    snprintf(report->text + place, sizeof report->text - place, "%s", text);
     clean(report->text);
+}
+
+const char *soai_urdf_said(const soai_urdf *u) {
+    char place[SHOWN + 32];
+    return u->report.text + write_place(place, sizeof place, u->file, u->report.line);
 }
 
 void soai_urdf_say(soai_urdf *u, soa_lint_level level, soa_status status, int line, const char *rule,
@@ -131,8 +140,7 @@ static void on_element(void *user, const xmlChar *name, const xmlChar *prefix, c
 
 static xmlDoc *read_xml(soai_urdf *u, const char *text, size_t length) {
     if (length > MAX_BYTES) {
-        soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_FORMAT, 0, "too-large",
-                      "%zu bytes; a URDF may have %zu at most; is it a URDF?", length, MAX_BYTES);
+        soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_FORMAT, 0, "too-large", SOAI_URDF_TOO_LARGE);
         return NULL;
     }
     /* This thread's handler hears everything, also what belongs to no parser (encodings, the tree) and would be
@@ -831,7 +839,7 @@ soa_status soai_urdf_open(soai_urdf *u, const char *text, size_t length, const c
     const xmlNode *robot = u->robot = xmlDocGetRootElement(u->doc);
     if (robot == NULL || !soai_urdf_is(robot, "robot")) {
         soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_FORMAT, soai_urdf_line(robot), "robot-element",
-                      "the outermost element is <%.*s>, not <robot>; this is no URDF", SHOWN,
+                      "the outermost element is <%.*s>, not <robot>: this is no URDF; convert it first", SHOWN,
                       robot != NULL ? (const char *)robot->name : "");
         return u->status;
     }
@@ -1001,7 +1009,7 @@ soa_status soai_urdf_slurp(const char *path, char **text, size_t *length, soa_re
         size_t got = fread(buffer + size, 1, room - size, file);
         size += got;
         if (size > MAX_BYTES) {
-            fill_report(report, status = SOA_E_FORMAT, path, 0, "more than 64 MiB; is it a URDF?");
+            fill_report(report, status = SOA_E_FORMAT, path, 0, SOAI_URDF_TOO_LARGE);
             break;
         }
         if (got > 0) continue;

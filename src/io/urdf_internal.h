@@ -16,6 +16,7 @@
 #include "soa/io.h"
 
 #define SOAI_URDF_SHOWN 48 /* characters of a foreign text shown in a message */
+#define SOAI_URDF_TOO_LARGE "more than 64 MiB, too large for a URDF; name the file of the robot itself"
 
 typedef struct soai_urdf_link {
     const xmlNode *node;
@@ -118,6 +119,8 @@ __attribute__((format(printf, 6, 7)))
 void soai_urdf_say(soai_urdf *u, soa_lint_level level, soa_status status, int line, const char *rule,
                    const char *format, ...);
 void soai_urdf_no_memory(soai_urdf *u);
+/* What u->report says, without file and line. */
+const char *soai_urdf_said(const soai_urdf *u);
 
 int soai_urdf_line(const xmlNode *node);
 bool soai_urdf_is(const xmlNode *node, const char *name);

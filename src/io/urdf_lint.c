@@ -862,10 +862,8 @@ static bool ask_builder(lint *l, bool floating) {
         l->no_memory = true;
     else if (status != SOA_E_INERTIA || !l->unphysical) {
         soa_report report = u->report;
-        const char *text = strstr(report.text, ": "); /* after the file's name */
         soai_urdf_say(u, floating ? SOA_LINT_WARNING : SOA_LINT_ERROR, status, report.line, "not-loadable",
-                      "%sthe model cannot be built: %s", floating ? "with a floating base " : "",
-                      text != NULL ? text + 2 : report.text);
+                      "%sthe model cannot be built: %s", floating ? "with a floating base " : "", soai_urdf_said(u));
     }
     return status == SOA_OK;
 }
@@ -874,6 +872,8 @@ soa_status soai_urdf_lint_text(const char *text, size_t length, const char *name
                                soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report) {
     lint l = {.files.directory = directory};
     soai_urdf_locale saved;
+    if (errors != NULL) *errors = 0;
+    if (warnings != NULL) *warnings = 0;
     if (soai_urdf_enter(&saved) != SOA_OK) {
         *report = (soa_report){.status = SOA_E_MEMORY, .body = -1, .text = "no memory left for a locale"};
         return SOA_E_MEMORY;
@@ -881,12 +881,11 @@ soa_status soai_urdf_lint_text(const char *text, size_t length, const char *name
     l.u.sink = collect;
     l.u.user = &l;
     soa_status status = soai_urdf_open(&l.u, text, length, name);
-    bool read = status != SOA_E_MEMORY && l.u.robot != NULL && soai_urdf_is(l.u.robot, "robot");
     *report = l.u.report;
-    if (read) {
+    if (status != SOA_E_MEMORY) { /* whatever else is wrong is a remark */
         bool whole = status == SOA_OK;
         status = SOA_OK;
-        check_all(&l);
+        if (l.u.robot != NULL && soai_urdf_is(l.u.robot, "robot")) check_all(&l);
         if (whole) whole = ask_builder(&l, false);
         if (whole) ask_builder(&l, true);
         *report = (soa_report){.status = SOA_OK, .body = -1};
@@ -917,6 +916,8 @@ soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *err
     soa_report ignored;
     if (report == NULL) report = &ignored;
     *report = (soa_report){.status = SOA_OK, .body = -1};
+    if (errors != NULL) *errors = 0;
+    if (warnings != NULL) *warnings = 0;
     if (path == NULL) {
         *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_lint: path is NULL"};
         return SOA_E_ARGUMENT;
@@ -924,6 +925,12 @@ soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *err
     char *text = NULL;
     size_t length = 0;
     soa_status status = soai_urdf_slurp(path, &text, &length, report);
+    if (status == SOA_E_FORMAT) {
+        if (fn != NULL) fn(user, &(soa_lint){SOA_LINT_ERROR, 0, "too-large", SOAI_URDF_TOO_LARGE});
+        if (errors != NULL) *errors = 1;
+        *report = (soa_report){.status = SOA_OK, .body = -1};
+        return SOA_OK;
+    }
     if (status != SOA_OK) return status;
     char *directory = realpath(path, NULL); /* malloc'ed */
     char *slash = directory != NULL ? strrchr(directory, '/') : NULL;
