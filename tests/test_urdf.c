@@ -231,6 +231,20 @@ static void test_axis_normalised(void **state) {
     model = load(ONE("revolute", "<axis xyz='1e200 0 1e200'/>" LIMIT), NULL); /* its square overflows */
     assert_vector(body_of(model, "j").axis, sqrt(0.5), 0, sqrt(0.5));
     soa_model_free(model);
+    model = load(ONE("revolute", "<axis xyz='0 -3e-200 4e-200'/>" LIMIT), NULL); /* and underflows */
+    assert_vector(body_of(model, "j").axis, 0, -0.6, 0.8);
+    soa_model_free(model);
+    model = load(ONE("universal", "<axis xyz='0 1e-300 0'/><soa axis2='0 0 1e-300'/>"), NULL);
+    assert_vector(body_of(model, "j").axis, 0, 1, 0);
+    assert_vector(body_of(model, "j").axis2, 0, 0, 1);
+    soa_model_free(model);
+    static const char *const rotors[] = {ONE("revolute", LIMIT "<soa rotor_inertia='1' rotor_axis='0 0 1e-200'/>"),
+                                         ONE("revolute", LIMIT "<soa rotor_inertia='1' rotor_axis='0 0 1e200'/>")};
+    for (int i = 0; i < 2; ++i) {
+        model = load(rotors[i], NULL);
+        assert_vector(body_of(model, "j").rotor_axis, 0, 0, 1);
+        soa_model_free(model);
+    }
 }
 
 static void test_origin(void **state) {
@@ -1050,6 +1064,11 @@ static void test_lint_joints(void **state) {
 #define MOVING(type, more) ROBOT("<link name='a'/>\n" GOOD_LINK("b") JOINT("j", type, "a", "b", more))
     remarks(MOVING("revolute", "\n<axis xyz='0 3 4'/>" LIMIT), "axis-not-unit", 5,
             "length 5 and is used as (0 0.6 0.8)");
+    remarks(MOVING("revolute", "\n<axis xyz='0 1e-200 0'/>" LIMIT), "axis-not-unit", 5,
+            "length 1e-200 and is used as (0 1 0)");
+    remarks(MOVING("revolute", AXIS LIMIT "\n<soa rotor_inertia='1' rotor_axis='0 0 0'/>"), "axis-zero", 5,
+            "the joint's axis is taken");
+    remarks(MOVING("revolute", AXIS LIMIT "\n<origin quat_xyzw='0 0 0 1e200'/>"), "quaternion", 5, "length is 1e+200");
     remarks(MOVING("revolute", LIMIT), "axis-missing", 4, "1 0 0");
     remarks(MOVING("revolute", AXIS), "limit-missing", 4, "no <limit>");
     remarks(MOVING("revolute", AXIS "\n<limit lower='0' effort='1' velocity='1'/>"), "limit-missing", 5, "no upper");

@@ -340,17 +340,17 @@ soa_frame soai_urdf_origin(soai_urdf *u, const xmlNode *node) {
     if (!soai_urdf_numbers(u, node, "quat_xyzw", q, 4, false))
         return soa_frame_rpy(rpy[0], rpy[1], rpy[2], xyz[0], xyz[1], xyz[2]);
 
-    double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    double norm = hypot(hypot(q[0], q[1]), hypot(q[2], q[3]));
     if (has_rpy)
         soai_urdf_say(u, u->level, SOA_E_FRAME, soai_urdf_line(node), "origin-twice",
                       "%s '%.*s', <origin>: rpy and quat_xyzw both given; keep one", u->kind, SHOWN, u->name);
     if (!(fabs(norm - 1) <= 1e-3)) { /* more than digits cut off */
         soai_urdf_say(u, u->level, SOA_E_QUATERNION, soai_urdf_line(node), "quaternion",
-                      "%s '%.*s', <origin quat_xyzw>: its length is %g; a rotation needs length 1", u->kind, SHOWN,
-                      u->name, norm);
+                      "%s '%.*s', <origin quat_xyzw>: its length is %g; a rotation needs length 1, divide by it",
+                      u->kind, SHOWN, u->name, norm);
         return soa_frame_rpy(0, 0, 0, xyz[0], xyz[1], xyz[2]);
     }
-    double s = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]), axis[3] = {0, 0, 1};
+    double s = hypot(hypot(q[0], q[1]), q[2]), axis[3] = {0, 0, 1};
     if (s > 0)
         for (int i = 0; i < 3; ++i) axis[i] = q[i] / s;
     return soa_frame_axis_angle(axis, 2 * atan2(s, q[3]), xyz);
@@ -504,11 +504,23 @@ static int read_end(soai_urdf *u, const soai_urdf_joint *joint, const char *whic
 
 double soai_urdf_normalize(double a[3]) {
     double most = fmax(fabs(a[0]), fmax(fabs(a[1]), fabs(a[2])));
-    if (!(most >= 1e-150)) return 0;
+    if (!(most >= DBL_MIN)) return 0;
     for (int i = 0; i < 3; ++i) a[i] /= most;
     double length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
     for (int i = 0; i < 3; ++i) a[i] /= length;
-    return most * length;
+    return fmin(most * length, DBL_MAX);
+}
+
+void soai_urdf_rotor_axis(soai_urdf *u, const xmlNode *soa, double axis[3]) {
+    double written[3];
+    if (!soai_urdf_numbers(u, soa, "rotor_axis", written, 3, false)) return;
+    if (soai_urdf_normalize(written) > 0)
+        memcpy(axis, written, sizeof written);
+    else
+        soai_urdf_say(u, SOA_LINT_WARNING, SOA_OK, soai_urdf_line(soa), "axis-zero",
+                      "%s '%.*s': <soa rotor_axis=\"%.*s\"> has no direction, the joint's axis is taken; write one, or "
+                      "remove it",
+                      u->kind, SHOWN, u->name, SHOWN, soai_urdf_attribute(soa, "rotor_axis"));
 }
 
 /* Direction in the plane with normal n: the coordinate axis after n's largest one (z -> x, x -> y, y -> z), made
@@ -566,7 +578,7 @@ static void read_extension(soai_urdf *u, soai_urdf_joint *joint) {
                           "joint '%.*s': <soa axis2=\"%.*s\"> has no direction; write a second axis, e.g. \"0 1 0\"",
                           SHOWN, joint->name, SHOWN, soai_urdf_attribute(soa, "axis2"));
     }
-    soai_urdf_numbers(u, soa, "rotor_axis", def->rotor_axis, 3, false);
+    soai_urdf_rotor_axis(u, soa, def->rotor_axis);
     const struct {
         const char *name;
         double *value;

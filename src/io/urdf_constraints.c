@@ -96,7 +96,7 @@ static void read_loop(soai_urdf *u, soai_urdf_constraint *c, const char *type) {
     soai_urdf_numbers(u, soa, "rest", &def->rest, 1, false);
     soai_urdf_numbers(u, soa, "rotor_inertia", &def->rotor_inertia, 1, false);
     soai_urdf_numbers(u, soa, "gear_ratio", &def->gear_ratio, 1, false);
-    soai_urdf_numbers(u, soa, "rotor_axis", def->rotor_axis, 3, false);
+    soai_urdf_rotor_axis(u, soa, def->rotor_axis);
     const char *model = soai_urdf_attribute(soa, "rotor_model");
     if (model != NULL && strcmp(model, "exact") == 0)
         def->rotor_model = SOA_ROTOR_EXACT;

@@ -141,8 +141,10 @@ bool soai_urdf_one_dof(soa_joint_type type);
 void *soai_urdf_memory(size_t count, size_t size);
 /* The joint type of that name; false if there is none. */
 bool soai_urdf_type(const char *name, soa_joint_type *type);
-/* Scales to unit length without overflow; returns the length, 0 if it is zero or tiny. */
+/* Scales to unit length without overflow or underflow; returns the length, 0 if it is zero or subnormal. */
 double soai_urdf_normalize(double a[3]);
+/* <soa rotor_axis>, of unit length; zero: the joint's own axis. */
+void soai_urdf_rotor_axis(soai_urdf *u, const xmlNode *soa, double axis[3]);
 /* First direction in the plane with normal n, where none is given. */
 void soai_urdf_plane_direction(const double n[3], double axis2[3]);
 /* Needed number of <node name="...">. */
