@@ -585,11 +585,13 @@ static void test_refuse_joints(void **state) {
     refuse(ONE("planar", "\n<axis xyz='0 -0 1e-320'/>"), SOA_E_JOINT, 5, "no direction");
     refuse(ONE("universal", ""), SOA_E_JOINT, 4, "axis2");
     refuse(ONE("universal", "<soa axis2='0 0 0'/>"), SOA_E_JOINT, 4, "no direction");
-    refuse(ONE("universal", "<soa axis2='1 0 0'/>"), SOA_E_JOINT, 4, "j"); /* parallel: the builder's word */
+    refuse(ONE("universal", "\n<soa axis2='1 0 0'/>"), SOA_E_JOINT, 5, "is parallel to the axis (1 0 0)");
+    refuse(ONE("planar", "\n<soa axis2='1 1 0'/>"), SOA_E_JOINT, 5, "leaves the plane with normal (1 0 0)");
+    refuse(ONE("spherical", "\n<soa stiffness='1'/>"), SOA_E_JOINT, 5, "cannot have a spring");
     refuse(ONE("helical", ""), SOA_E_JOINT, 4, "pitch");
     refuse(ONE("revolute", "<soa rotor_model='ideal'/>"), SOA_E_JOINT, 4, "reflected");
-    refuse(ONE("revolute", "<soa rotor_inertia='-1'/>"), SOA_E_JOINT, 4, "j");
-    refuse(ONE("revolute", "<dynamics damping='-1'/>"), SOA_E_JOINT, 4, "j");
+    refuse(ONE("revolute", "\n<soa rotor_inertia='-1'/>"), SOA_E_JOINT, 5, "<soa rotor_inertia=\"-1\"> is negative");
+    refuse(ONE("revolute", "\n<dynamics damping='-1'/>"), SOA_E_JOINT, 5, "<dynamics damping=\"-1\"> is negative");
     refuse(ONE("revolute", "\n<mimic joint='x'/>"), SOA_E_MIMIC, 5, "'x', which does not exist");
     refuse(ONE("revolute", "\n<mimic/>"), SOA_E_MIMIC, 5, "names no joint");
     refuse(ONE("revolute", "\n<mimic joint='j'/>"), SOA_E_MIMIC, 5, "itself");
@@ -641,9 +643,13 @@ static void test_refuse_inertials(void **state) {
     refuse(INERTIAL("<mass value='1'/>\n<inertia ixx='1' iyy='1'/>"), SOA_E_INERTIA, 4, "'izz' is missing");
     refuse(INERTIAL("<mass value='heavy'/>"), SOA_E_FORMAT, 3, "'heavy'");
     refuse(INERTIAL("<mass value='1'/>" INERTIA("1", "1", "1", "0", "0", "z")), SOA_E_FORMAT, 3, "'z'");
-    refuse(INERTIAL("<mass value='-1'/>" INERTIA("1", "1", "1", "0", "0", "0")), SOA_E_INERTIA, 3, "a");
-    refuse(INERTIAL("<mass value='1'/>" INERTIA("1", "1", "1", "2", "0", "0")), SOA_E_INERTIA, 3, "a");
-    refuse(INERTIAL("<mass value='1'/>" INERTIA("1", "-1", "1", "0", "0", "0")), SOA_E_INERTIA, 3, "a");
+    /* in the linter's words */
+    refuse(INERTIAL("<mass value='-1'/>" INERTIA("1", "1", "1", "0", "0", "0")), SOA_E_INERTIA, 3,
+           "link 'a': mass -1 kg; a mass cannot be negative, correct it");
+    refuse(INERTIAL("<mass value='1'/>\n" INERTIA("1", "1", "1", "2", "0", "0")), SOA_E_INERTIA, 4,
+           "link 'a': principal moments -1 1 3 kg m^2; none can be negative");
+    refuse(INERTIAL("<mass value='1'/>\n" INERTIA("1", "-1", "1", "0", "0", "0")), SOA_E_INERTIA, 4,
+           "principal moments -1 1 1 kg m^2");
 }
 
 static void test_refuse_xml(void **state) {
@@ -920,6 +926,14 @@ static void remarks_(const char *text, const char *rule, int line, const char *w
 }
 #define remarks(text, rule, line, word) remarks_(text, rule, line, word, __LINE__)
 
+/* And no other does. */
+static void alone_(const char *text, const char *rule, int line, const char *word, int at) {
+    heard h = lint_(text, NULL, at);
+    if (h.count != 1) fail_msg("line %d: %d remarks, the first: %s", at, h.count, h.text);
+    remarks_(text, rule, line, word, at);
+}
+#define alone(text, rule, line, word) alone_(text, rule, line, word, __LINE__)
+
 /* A steel-like box, 1 kg of 1000 kg/m^3. */
 #define GOOD_INERTIA INERTIA("1.6667e-3", "1.6667e-3", "1.6667e-3", "0", "0", "0")
 #define GOOD_LINK(name) "<link name='" name "'><inertial><mass value='1'/>" GOOD_INERTIA "</inertial></link>\n"
@@ -989,9 +1003,27 @@ static void test_lint_inertia(void **state) {
             "1.58 1.58 1.58 m and 0.0604 kg/m^3, lighter than air"); /* a^2 = 5 / 2, 1 / (4/3 pi a^3) */
     remarks(BODY("1", INERTIA("1e-6", "1e-6", "1e-6", "0", "0", "0")), "inertia-density", 5, "osmium");
     remarks(BODY("0", GOOD_INERTIA), "zero-mass-with-inertia", 4, "0.0016667");
-    remarks(BODY("1", INERTIA("0", "0", "0", "0", "0", "0")), "inertia-zero", 5, "1 kg without inertia");
-    remarks(BODY("1", INERTIA("0", "0", "0", "0", "0", "0")), "point-tip", 3, "joint 'j'");
-    remarks(BODY("1", "<inertia ixx='.001' iyy='.001' izz='.001' ixy='0' ixz='0'/>"), "inertia-product", 5, "iyz");
+    remarks(BODY("1", "<inertia ixx='.001' iyy='.001' izz='.001' ixy='0' ixz='0'/>"), "inertia-product", 5,
+            "no 'iyz', taken as 0; write it");
+    remarks(BODY("1", "<inertia ixx='.001' iyy='.001' izz='.001'/>"), "inertia-product", 5,
+            "no 'ixy', 'ixz', 'iyz', taken as 0; write them");
+    /* One cause, one finding. */
+    alone(BODY("1", INERTIA("0", "0", "0", "0", "0", "0")), "point-tip", 3, "joint 'j'");
+    alone(CHILD("<inertial><mass value='1'/></inertial>"), "point-tip", 3, "1 kg, but no inertia");
+    alone(BODY("nan", GOOD_INERTIA), "bad-number", 4, "'nan'");
+    alone(BODY("1,5", GOOD_INERTIA), "bad-number", 4, "'1,5'");
+    alone(CHILD("<inertial><mass/>" GOOD_INERTIA "</inertial>"), "missing-attribute", 4, "'value'");
+    alone(CHILD("<inertial>" GOOD_INERTIA "</inertial>"), "inertial-incomplete", 4, "without <mass>");
+    alone(BODY("1", "<inertia/>"), "missing-attribute", 5, "attributes 'ixx', 'iyy', 'izz' are missing");
+    alone(BODY("1", "<inertia ixx='1' iyy='1' ixy='0'/>"), "missing-attribute", 5, "attribute 'izz' is missing");
+    alone(BODY("1", INERTIA("x", "0", "0", "0", "0", "0")), "bad-number", 5, "'x'");
+    alone(BODY("-2", GOOD_INERTIA), "negative-mass", 4, "-2 kg");
+    /* A point that is fixed to what has inertia, and one far from the axis, can be moved. */
+    remarks(
+        ROBOT("<link name='a'/>" GOOD_LINK("b") "<link name='c'>\n<inertial><mass value='1'/></inertial></link>" JOINT(
+            "j", "continuous", "a", "b", AXIS) JOINT("f", "fixed", "b", "c", "")),
+        "inertia-zero", 4, "1 kg without inertia");
+    remarks(CHILD("<inertial><origin xyz='.1 0 0'/><mass value='1'/></inertial>"), "inertia-zero", 4, "1 kg");
     /* Thin rods and plates have no volume to judge. */
     assert_int_equal(lint_(BODY("1", INERTIA(".01", ".01", ".02", "0", "0", "0")), "inertia-density", __LINE__).times,
                      0);
@@ -1020,8 +1052,7 @@ static void test_lint_inertia(void **state) {
 static void test_lint_tree(void **state) {
     (void)state;
     const char *bare = CHILD("");
-    remarks(bare, "missing-inertial", 3, "'b'");
-    remarks(bare, "massless-tip", 3, "'b'");
+    alone(bare, "massless-tip", 3, "'b'");
     /* Mass on a link fixed to it, or further out, or a rotor, is enough. */
     assert_int_equal(lint_(ROBOT("<link name='a'/><link name='b'/>" GOOD_LINK("c")
                                      JOINT("j", "revolute", "a", "b", AXIS LIMIT) JOINT("f", "fixed", "b", "c", "")),
@@ -1089,7 +1120,19 @@ static void test_lint_joints(void **state) {
     remarks(MOVING("fixed", "\n<mimic joint='x'/>"), "mimic-ignored", 5, "fixed");
     assert_int_equal(lint_(MOVING("continuous", AXIS "<mimic joint='j'/>"), NULL, __LINE__).count, 1); /* a ring */
     remarks(MOVING("revolut", ""), "joint-type", 4, "revolute");
-    remarks(MOVING("universal", AXIS "<soa axis2='0 0 1'/>"), "not-loadable", 4, "j");
+    alone(MOVING("universal", AXIS "\n<soa axis2='0 0 1'/>"), "axis-parallel", 5, "(0 0 1)");
+    alone(MOVING("planar", AXIS "\n<soa axis2='0 4 3'/>"), "axis-not-in-plane", 5, "cosine between them is 0.6");
+    alone(MOVING("continuous", AXIS "\n<soa rotor_inertia='-1'/>"), "joint-negative", 5, "rotor_inertia=\"-1\"");
+    alone(MOVING("continuous", AXIS "\n<dynamics damping='-1'/>"), "joint-negative", 5, "<dynamics damping=\"-1\">");
+    assert_int_equal(lint_(MOVING("continuous", AXIS "<dynamics damping='-1' friction='-1'/>"
+                                                     "<soa friction_positive='-2' friction_negative='-2'/>"),
+                           "joint-negative", __LINE__)
+                         .times,
+                     4); /* all of them */
+    alone(MOVING("spherical", "\n<soa rotor_inertia='1' rotor_model='exact'/>"), "soa-rotor-model", 5, "is spherical");
+    alone(MOVING("floating", "\n<soa stiffness='2'/>"), "soa-stiffness", 5, "stiffness 2");
+    alone(MOVING("revolute", AXIS "\n<limit effort='1' velocity='1'/>"), "limit-missing", 5, "no lower and upper");
+    alone(MOVING("revolute", AXIS "\n<limit lower='x' upper='0' effort='1' velocity='1'/>"), "bad-number", 5, "'x'");
     remarks(ROBOT("<link name='base'/>" GOOD_LINK("l1") GOOD_LINK("l2") GOOD_LINK("l3")
                       JOINT("j1", "continuous", "base", "l1", AXIS)
                           JOINT("j2", "continuous", "l1", "l2", AXIS "<mimic joint='j1' multiplier='2'/>")

@@ -72,6 +72,7 @@ const char *soai_urdf_said(const soai_urdf *u) {
 void soai_urdf_say(soai_urdf *u, soa_lint_level level, soa_status status, int line, const char *rule,
                    const char *format, ...) {
     bool first = level == SOA_LINT_ERROR && u->status == SOA_OK;
+    u->errors += level == SOA_LINT_ERROR;
     if (!first && u->sink == NULL) return;
     char text[512];
     va_list arguments;
@@ -401,10 +402,70 @@ static void rotate_inertia(const double R[9], double I[6]) {
     I[3] = 0.5 * (C[1] + C[3]), I[4] = 0.5 * (C[2] + C[6]), I[5] = 0.5 * (C[5] + C[7]);
 }
 
+/* By Jacobi's rotations; scaled against overflow. */
+void soai_urdf_moments(const double I[6], double w[3]) {
+    double most = 0;
+    for (int i = 0; i < 6; ++i) most = fmax(most, fabs(I[i]));
+    if (most == 0) {
+        w[0] = w[1] = w[2] = 0;
+        return;
+    }
+    double A[3][3] = {{I[0] / most, I[3] / most, I[4] / most},
+                      {I[3] / most, I[1] / most, I[5] / most},
+                      {I[4] / most, I[5] / most, I[2] / most}};
+    for (int sweep = 0; sweep < 12; ++sweep)
+        for (int p = 0; p < 2; ++p)
+            for (int q = p + 1; q < 3; ++q) {
+                if (fabs(A[p][q]) < 1e-300) continue;
+                double tau = (A[q][q] - A[p][p]) / (2 * A[p][q]);
+                double t = (tau >= 0 ? 1 : -1) / (fabs(tau) + sqrt(1 + tau * tau));
+                double c = 1 / sqrt(1 + t * t), s = t * c;
+                for (int k = 0; k < 3; ++k) { /* A G, then G' A */
+                    double x = A[k][p], y = A[k][q];
+                    A[k][p] = c * x - s * y, A[k][q] = s * x + c * y;
+                }
+                for (int k = 0; k < 3; ++k) {
+                    double x = A[p][k], y = A[q][k];
+                    A[p][k] = c * x - s * y, A[q][k] = s * x + c * y;
+                }
+            }
+    for (int i = 0; i < 3; ++i) w[i] = A[i][i] * most;
+    for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 2 - i; ++j)
+            if (w[j] > w[j + 1]) {
+                double x = w[j];
+                w[j] = w[j + 1], w[j + 1] = x;
+            }
+}
+
 void soai_urdf_name_needed(soai_urdf *u, int line) {
     if (u->name[0] == 0)
         soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_NAME, line, "missing-name",
                       "a <%s> has no name; write <%s name=\"...\">", u->kind, u->kind);
+}
+
+int soai_urdf_missing(const xmlNode *node, const char *const *names, int count, char text[SOAI_URDF_SHOWN]) {
+    int missing = 0;
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < count; ++i)
+        if (soai_urdf_attribute(node, names[i]) == NULL)
+            used += (size_t)snprintf(text + used, SHOWN - used, "%s'%.5s'", missing++ ? ", " : "", names[i]);
+    return missing;
+}
+
+/* Mass and inertia that no body has. */
+static void judge_inertial(soai_urdf *u, const soai_urdf_link *link, const xmlNode *mass, const xmlNode *inertia) {
+    double w[3];
+    soai_urdf_moments(link->inertia, w);
+    if (link->mass < 0)
+        soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_INERTIA, soai_urdf_line(mass), "negative-mass",
+                      "link '%.*s': mass %g kg; a mass cannot be negative, correct it", SHOWN, link->name, link->mass);
+    if (w[0] < -1e-9 * fmax(fabs(w[0]), fabs(w[2]))) /* w ascends */
+        soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_INERTIA, soai_urdf_line(inertia), "inertia-indefinite",
+                      "link '%.*s': principal moments %g %g %g kg m^2; none can be negative, correct <inertia> (signs "
+                      "of the products?)",
+                      SHOWN, link->name, w[0], w[1], w[2]);
 }
 
 static void read_link(soai_urdf *u, soai_urdf_link *link, const xmlNode *node) {
@@ -419,6 +480,7 @@ static void read_link(soai_urdf *u, soai_urdf_link *link, const xmlNode *node) {
     const xmlNode *origin = soai_urdf_child(inertial, "origin", NULL);
     const xmlNode *mass = soai_urdf_child(inertial, "mass", NULL);
     const xmlNode *inertia = soai_urdf_child(inertial, "inertia", NULL);
+    const int errors = u->errors;
     soa_frame frame = soai_urdf_origin(u, origin);
     memcpy(link->com, frame.p, sizeof link->com);
     if (mass != NULL)
@@ -427,13 +489,20 @@ static void read_link(soai_urdf *u, soai_urdf_link *link, const xmlNode *node) {
         soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_INERTIA, soai_urdf_line(inertial), "inertial-incomplete",
                       "link '%.*s': <inertial> without <mass>; add <mass value=\"kg\"/> or remove <inertial>", SHOWN,
                       link->name);
-    if (inertia == NULL) return;
     static const char *const names[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
-    link->has_inertia = true;
-    for (int i = 0; i < 3; ++i) soai_urdf_number_needed(u, inertia, names[i], SOA_E_INERTIA, &link->inertia[i]);
-    for (int i = 3; i < 6; ++i) soai_urdf_numbers(u, inertia, names[i], &link->inertia[i], 1, false);
+    char list[SOAI_URDF_SHOWN];
+    const int missing = inertia != NULL ? soai_urdf_missing(inertia, names, 3, list) : 0;
+    link->has_inertia = inertia != NULL;
+    if (missing > 0)
+        soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_INERTIA, soai_urdf_line(inertia), "missing-attribute",
+                      "link '%.*s', <inertia>: attribute%s %s %s missing; write %s as a number in kg m^2", SHOWN,
+                      link->name, missing > 1 ? "s" : "", list, missing > 1 ? "are" : "is",
+                      missing > 1 ? "each" : "it");
+    for (int i = 0; i < 6; ++i) soai_urdf_numbers(u, inertia, names[i], &link->inertia[i], 1, false);
     const char *rpy = soai_urdf_attribute(origin, "rpy"), *quat = soai_urdf_attribute(origin, "quat_xyzw");
     if (rpy != NULL || quat != NULL) rotate_inertia(frame.R, link->inertia);
+    if (u->errors == errors) judge_inertial(u, link, mass, inertia);
+    link->faulty = u->errors != errors;
 }
 
 static const struct {
@@ -554,6 +623,45 @@ static void read_axis(soai_urdf *u, soai_urdf_joint *joint) {
     if (def->type == SOA_PLANAR) soai_urdf_plane_direction(def->axis, def->axis2);
 }
 
+void soai_urdf_not_negative(soai_urdf *u, const xmlNode *node, const char *name, soa_status status) {
+    double value = 0;
+    const soa_lint_level level = u->level;
+    soai_urdf_sink *sink = u->sink;
+    u->level = SOA_LINT_NOTE, u->sink = NULL; /* what is no number was told before */
+    soai_urdf_numbers(u, node, name, &value, 1, false);
+    u->level = level, u->sink = sink;
+    if (value < 0)
+        soai_urdf_say(u, SOA_LINT_ERROR, status, soai_urdf_line(node), "joint-negative",
+                      "%s '%.*s': <%s %s=\"%.*s\"> is negative; write its size", u->kind, SHOWN, u->name,
+                      (const char *)node->name, name, SHOWN, soai_urdf_attribute(node, name));
+}
+
+/* What <soa> gives to the wrong joint. */
+static void judge_extension(soai_urdf *u, const soai_urdf_joint *joint, const xmlNode *soa) {
+    const soa_joint_def *def = &joint->def;
+    const double *a = def->axis, *b = def->axis2, along = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    const double cross[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+    const int line = soai_urdf_line(soa);
+    if (def->type == SOA_UNIVERSAL && !(cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2] > 1e-12))
+        soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_JOINT, line, "axis-parallel",
+                      "joint '%.*s': <soa axis2=\"%.*s\"> is parallel to the axis (%g %g %g); write another direction",
+                      SHOWN, joint->name, SHOWN, soai_urdf_attribute(soa, "axis2"), a[0], a[1], a[2]);
+    if (def->type == SOA_PLANAR && !(fabs(along) <= 1e-9))
+        soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_JOINT, line, "axis-not-in-plane",
+                      "joint '%.*s': <soa axis2=\"%.*s\"> leaves the plane with normal (%g %g %g), the cosine between "
+                      "them is %g; write a direction in the plane",
+                      SHOWN, joint->name, SHOWN, soai_urdf_attribute(soa, "axis2"), a[0], a[1], a[2], along);
+    if (def->rotor_inertia > 0 && def->rotor_model == SOA_ROTOR_EXACT && !soai_urdf_one_dof(def->type))
+        soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_JOINT, line, "soa-rotor-model",
+                      "joint '%.*s' is %s: exact rotors need a revolute, continuous, prismatic or helical one; write "
+                      "rotor_model=\"reflected\"",
+                      SHOWN, joint->name, joint->type);
+    if (def->stiffness != 0 && (def->type == SOA_SPHERICAL || def->type == SOA_FREE))
+        soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_JOINT, line, "soa-stiffness",
+                      "joint '%.*s' is %s and cannot have a spring (stiffness %g); remove stiffness", SHOWN,
+                      joint->name, joint->type, def->stiffness);
+}
+
 static void read_extension(soai_urdf *u, soai_urdf_joint *joint) {
     soa_joint_def *def = &joint->def;
     const xmlNode *soa = soai_urdf_child(joint->node, "soa", NULL);
@@ -650,18 +758,32 @@ static void read_joint(soai_urdf *u, soai_urdf_joint *joint, const xmlNode *node
     read_type(u, joint);
     joint->parent = read_end(u, joint, "parent");
     joint->child = read_end(u, joint, "child");
+    int errors = u->errors;
     joint->placement = soai_urdf_origin(u, soai_urdf_child(node, "origin", NULL));
+    joint->faulty = !joint->known || u->errors != errors;
     if (!joint->known || joint->def.type == SOA_FIXED) return; /* what else stands there has no meaning */
 
     soa_joint_def *def = &joint->def;
+    const xmlNode *soa = soai_urdf_child(node, "soa", NULL);
     if (def->type != SOA_FREE && def->type != SOA_SPHERICAL) read_axis(u, joint);
+    joint->faulty |= u->errors != errors;
     const xmlNode *dynamics = soai_urdf_child(node, "dynamics", NULL);
     soai_urdf_numbers(u, dynamics, "damping", &def->damping, 1, false);
     soai_urdf_numbers(u, dynamics, "friction", &def->friction_positive, 1, false);
     def->friction_negative = def->friction_positive;
+    soai_urdf_not_negative(u, dynamics, "damping", SOA_E_JOINT);
+    soai_urdf_not_negative(u, dynamics, "friction", SOA_E_JOINT);
+    int before = u->errors;
     read_limit(u, joint);
+    joint->faulty_limit = u->errors != before;
     read_mimic(u, joint);
+    before = u->errors;
     read_extension(u, joint);
+    soai_urdf_not_negative(u, soa, "rotor_inertia", SOA_E_JOINT);
+    soai_urdf_not_negative(u, soa, "friction_positive", SOA_E_JOINT);
+    soai_urdf_not_negative(u, soa, "friction_negative", SOA_E_JOINT);
+    if (soa != NULL && u->errors == before) judge_extension(u, joint, soa);
+    joint->faulty |= u->errors != before;
 }
 
 /* <mechanicalReduction> is used for joints whose rotor inertia is given, and only where <soa> gives no gear ratio. */

@@ -106,6 +106,10 @@ static void read_loop(soai_urdf *u, soai_urdf_constraint *c, const char *type) {
               model);
     soai_urdf_numbers(u, dynamics, "damping", &def->damping, 1, false);
     soai_urdf_numbers(u, dynamics, "friction", &def->friction, 1, false);
+    /* with the status of soa_constraint_add */
+    soai_urdf_not_negative(u, dynamics, "damping", SOA_E_NOT_FINITE);
+    soai_urdf_not_negative(u, dynamics, "friction", SOA_E_NOT_FINITE);
+    soai_urdf_not_negative(u, soa, "rotor_inertia", SOA_E_NOT_FINITE);
 }
 
 static void read_terms(soai_urdf *u, soai_urdf_constraint *c) {

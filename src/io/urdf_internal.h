@@ -27,6 +27,7 @@ typedef struct soai_urdf_link {
     int number;      /* link number in the definition (from 1), 0: not in the tree       */
     const xmlNode *inertial;
     bool has_mass, has_inertia;
+    bool faulty; /* its <inertial> was refused: nothing can be said of it */
     double mass, com[3];
     double inertia[6]; /* about the centre of mass, link axes: xx yy zz xy xz yz */
 } soai_urdf_link;
@@ -45,9 +46,10 @@ typedef struct soai_urdf_joint {
     double axis_length; /* of the axis as written */
     const char *mimic_name;
     int mimic_line;
-    int follows;   /* index of the joint its mimic names, -1 */
-    bool followed; /* another joint mimics it                */
-    int mark;      /* 0 untouched, 1 on the path, 2 done: while mimic chains are resolved */
+    int follows;               /* index of the joint its mimic names, -1 */
+    bool followed;             /* another joint mimics it                */
+    bool faulty, faulty_limit; /* its numbers, or those of <limit>, were refused */
+    int mark;                  /* 0 untouched, 1 on the path, 2 done: while mimic chains are resolved */
 } soai_urdf_joint;
 
 /* A <loop_joint> or <constraint>. */
@@ -87,6 +89,7 @@ typedef struct soai_urdf {
     const char *kind, *name; /* element being read, for messages: "link", "elbow" */
     soa_lint_level level;    /* of the number faults found now: error where the reader needs the number */
     soa_status status;       /* of the first error */
+    int errors;              /* so far              */
     soa_report report;
     soai_urdf_sink *sink; /* NULL: stop caring after the first error */
     void *user;
@@ -149,6 +152,12 @@ void soai_urdf_rotor_axis(soai_urdf *u, const xmlNode *soa, double axis[3]);
 void soai_urdf_plane_direction(const double n[3], double axis2[3]);
 /* Needed number of <node name="...">. */
 bool soai_urdf_number_needed(soai_urdf *u, const xmlNode *node, const char *name, soa_status status, double *out);
+/* The needed attributes that are not there, quoted, into text; how many. */
+int soai_urdf_missing(const xmlNode *node, const char *const *names, int count, char text[SOAI_URDF_SHOWN]);
+/* <node name="..."> must not be below 0, if it is there. */
+void soai_urdf_not_negative(soai_urdf *u, const xmlNode *node, const char *name, soa_status status);
+/* Eigenvalues of the symmetric matrix xx yy zz xy xz yz, ascending. */
+void soai_urdf_moments(const double I[6], double w[3]);
 /* u->name is missing. */
 void soai_urdf_name_needed(soai_urdf *u, int line);
 /* Sorts names for soai_urdf_find. */

@@ -42,7 +42,7 @@ typedef struct lint {
     remark *remarks;
     int count, room;
     bool no_memory;
-    bool unphysical; /* a mass or inertia was called wrong */
+    bool tip; /* a joint was said to move no inertia */
 } lint;
 
 static void collect(void *user, soa_lint_level level, int line, const char *rule, const char *text) {
@@ -221,42 +221,6 @@ static void check_words(lint *l, const xmlNode *node, const word *known) {
 
 /* --- physics --------------------------------------------------------------------------------------------------- */
 
-/* Eigenvalues of the symmetric matrix xx yy zz xy xz yz, ascending, by Jacobi's rotations; scaled against overflow. */
-static void eigenvalues(const double I[6], double w[3]) {
-    double most = 0;
-    for (int i = 0; i < 6; ++i) most = fmax(most, fabs(I[i]));
-    if (most == 0) {
-        w[0] = w[1] = w[2] = 0;
-        return;
-    }
-    double A[3][3] = {{I[0] / most, I[3] / most, I[4] / most},
-                      {I[3] / most, I[1] / most, I[5] / most},
-                      {I[4] / most, I[5] / most, I[2] / most}};
-    for (int sweep = 0; sweep < 12; ++sweep)
-        for (int p = 0; p < 2; ++p)
-            for (int q = p + 1; q < 3; ++q) {
-                if (fabs(A[p][q]) < 1e-300) continue;
-                double tau = (A[q][q] - A[p][p]) / (2 * A[p][q]);
-                double t = (tau >= 0 ? 1 : -1) / (fabs(tau) + sqrt(1 + tau * tau));
-                double c = 1 / sqrt(1 + t * t), s = t * c;
-                for (int k = 0; k < 3; ++k) { /* A G, then G' A */
-                    double x = A[k][p], y = A[k][q];
-                    A[k][p] = c * x - s * y, A[k][q] = s * x + c * y;
-                }
-                for (int k = 0; k < 3; ++k) {
-                    double x = A[p][k], y = A[q][k];
-                    A[p][k] = c * x - s * y, A[q][k] = s * x + c * y;
-                }
-            }
-    for (int i = 0; i < 3; ++i) w[i] = A[i][i] * most;
-    for (int i = 0; i < 2; ++i)
-        for (int j = 0; j < 2 - i; ++j)
-            if (w[j] > w[j + 1]) {
-                double x = w[j];
-                w[j] = w[j + 1], w[j + 1] = x;
-            }
-}
-
 /* Box around the shapes of a link, link axes; false if there are none or a mesh, whose extent is unknown. */
 static bool geometry_box(lint *l, const xmlNode *link, double low[3], double high[3]) {
     bool any = false;
@@ -321,31 +285,21 @@ static void check_com(lint *l, const soai_urdf_link *link, double largest) {
 }
 
 static void check_inertial(lint *l, const soai_urdf_link *link) {
-    if (link->inertial == NULL) return;
+    if (link->inertial == NULL || link->faulty) return;
     const xmlNode *node = soai_urdf_child(link->inertial, "inertia", NULL);
     int mass_line = soai_urdf_line(soai_urdf_child(link->inertial, "mass", NULL));
     int line = node != NULL ? soai_urdf_line(node) : soai_urdf_line(link->inertial);
     double w[3], m = link->mass, a[3] = {0, 0, 0};
-    eigenvalues(link->inertia, w);
+    soai_urdf_moments(link->inertia, w);
     double most = fmax(fabs(w[0]), fabs(w[2])); /* w ascends */
-    if (node != NULL)
-        for (int i = 0; i < 3; ++i) {
-            static const char *const products[3] = {"ixy", "ixz", "iyz"};
-            if (soai_urdf_attribute(node, products[i]) == NULL)
-                NOTE(line, "inertia-product",
-                     "link '%.*s': <inertia> has no %s, taken as 0; write it, other readers ask for it", SHOWN,
-                     link->name, products[i]);
-        }
-    if (m < 0 || w[0] < -1e-9 * most) l->unphysical = true;
-    if (m < 0)
-        FAULT(SOA_E_INERTIA, mass_line, "negative-mass",
-              "link '%.*s': mass %g kg; a mass cannot be negative, correct it", SHOWN, link->name, m);
-    if (w[0] < -1e-9 * most)
-        FAULT(SOA_E_INERTIA, line, "inertia-indefinite",
-              "link '%.*s': principal moments %g %g %g kg m^2; none can be negative, correct <inertia> (signs of the "
-              "products?)",
-              SHOWN, link->name, w[0], w[1], w[2]);
-    else if (w[2] - w[0] - w[1] > TRIANGLE_SLACK * w[2])
+    static const char *const products[3] = {"ixy", "ixz", "iyz"};
+    char list[SOAI_URDF_SHOWN];
+    int missing = node != NULL ? soai_urdf_missing(node, products, 3, list) : 0;
+    if (missing > 0)
+        NOTE(line, "inertia-product",
+             "link '%.*s': <inertia> has no %s, taken as 0; write %s, other readers ask for %s", SHOWN, link->name,
+             list, missing > 1 ? "them" : "it", missing > 1 ? "them" : "it");
+    if (w[2] - w[0] - w[1] > TRIANGLE_SLACK * w[2])
         WARN(line, "inertia-triangle",
              "link '%.*s': principal moments %g %g %g kg m^2 break the triangle inequality, %g > %g + %g; no mass "
              "distribution has them, recompute <inertia>",
@@ -366,20 +320,19 @@ static void check_inertial(lint *l, const soai_urdf_link *link) {
                  "denser than osmium; mass or inertia is wrong (units? a placeholder?)",
                  SHOWN, link->name, m, a[0], a[1], a[2], density);
     }
-    if (m == 0 && most > 0)
-        WARN(mass_line != 0 ? mass_line : line, "zero-mass-with-inertia",
+    if (m == 0 && most > 0) /* without <mass> it was refused */
+        WARN(mass_line, "zero-mass-with-inertia",
              "link '%.*s': no mass, but moments of inertia up to %g kg m^2; give it a mass or zero inertia", SHOWN,
              link->name, most);
-    if (m > 0 && most == 0)
-        WARN(line, "inertia-zero", "link '%.*s': mass %g kg without inertia, a point; give <inertia> of its shape",
-             SHOWN, link->name, m);
     check_com(l, link, a[0]);
 }
 
 /* Sum of rigid bodies: mass, centre of mass, inertia about it. */
 typedef struct solid {
     double m, c[3], I[6];
-    bool moving_child; /* carries another moving body */
+    bool moving_child; /* carries another moving body                          */
+    bool unknown;      /* some of it was refused                               */
+    bool told;         /* its joint, or that of what carries it, moves nothing */
 } solid;
 
 /* I += m (d'd 1 - d d') */
@@ -429,8 +382,8 @@ static bool tip_moves_inertia(const soa_joint_def *def, const solid *s) {
     case SOA_CYLINDRICAL: return s->m > 0 && along(about, a, a) > small;
     case SOA_PLANAR: return s->m > 0 && along(s->I, a, a) > small;
     case SOA_UNIVERSAL: return along(about, a, a) * along(about, b, b) - pow(along(about, a, b), 2) > small * small;
-    case SOA_SPHERICAL: eigenvalues(about, w); return w[0] > small;
-    case SOA_FREE: eigenvalues(s->I, w); return s->m > 0 && w[0] > small;
+    case SOA_SPHERICAL: soai_urdf_moments(about, w); return w[0] > small;
+    case SOA_FREE: soai_urdf_moments(s->I, w); return s->m > 0 && w[0] > small;
     default: return true;
     }
 }
@@ -445,7 +398,7 @@ static void check_bodies(lint *l) {
     }
     for (int i = 0; i < u->order_count; ++i) {
         const soai_urdf_link *link = &u->links[u->order[i]];
-        bodies[i] = (solid){.m = link->mass};
+        bodies[i] = (solid){.m = link->mass, .unknown = link->faulty};
         memcpy(bodies[i].c, link->com, sizeof link->com);
         memcpy(bodies[i].I, link->inertia, sizeof link->inertia);
     }
@@ -457,31 +410,51 @@ static void check_bodies(lint *l) {
         if (joint->def.type == SOA_FIXED) {
             if (joint->known) add_solid(parent, self, &joint->placement);
             parent->moving_child |= self->moving_child;
+            parent->unknown |= self->unknown || joint->faulty;
             continue;
         }
         double inertia = fmax(fabs(self->I[0]), fmax(fabs(self->I[1]), fabs(self->I[2])));
         bool massless = self->m == 0 && inertia == 0,
              rotor = joint->def.rotor_inertia > 0 && joint->def.gear_ratio != 0;
-        if (massless && link->inertial == NULL)
-            WARN(link->line, "missing-inertial",
-                 "link '%.*s' moves (joint '%.*s') and has no <inertial>: mass 0; add one unless it is meant to be "
-                 "massless",
-                 SHOWN, link->name, SHOWN, joint->name);
-        bool coupled = joint->follows >= 0 || joint->followed;
-        if (self->m < 0 || self->moving_child || rotor || coupled) {
-            /* negative: told; not a tip: massless inner links are legal; a rotor moves its own inertia; joints coupled
-             * by mimic move each other's                                                                             */
-        } else if (massless)
+        bool coupled = joint->follows >= 0 || joint->followed || joint->mimic_name != NULL;
+        if (self->unknown || joint->faulty) {
+            /* told */
+        } else if (self->moving_child || rotor || coupled) {
+            /* not a tip: massless inner links are legal; a rotor moves its own inertia; joints coupled by mimic move
+             * each other's                                                                                           */
+            if (massless && link->inertial == NULL)
+                WARN(link->line, "missing-inertial",
+                     "link '%.*s' moves (joint '%.*s') and has no <inertial>: mass 0; add one unless it is meant to be "
+                     "massless",
+                     SHOWN, link->name, SHOWN, joint->name);
+        } else if (massless) {
+            self->told = true;
             FAULT(SOA_E_HINGE_SINGULAR, link->line, "massless-tip",
                   "link '%.*s' and what is fixed to it have mass 0, yet joint '%.*s' moves them and nothing else: its "
                   "acceleration is undefined; give an <inertial>, make the joint fixed, or give a rotor inertia",
                   SHOWN, link->name, SHOWN, joint->name);
-        else if (!tip_moves_inertia(&joint->def, self))
+        } else if (!tip_moves_inertia(&joint->def, self)) {
+            self->told = true;
             FAULT(SOA_E_HINGE_SINGULAR, link->line, "point-tip",
                   "link '%.*s' has mass %g kg, but no inertia in a direction in which joint '%.*s' moves it: its "
                   "acceleration is undefined; give <inertia>, or a rotor inertia",
                   SHOWN, link->name, self->m, SHOWN, joint->name);
-        parent->moving_child |= !massless || self->moving_child;
+        }
+        l->tip |= self->told;
+        parent->moving_child |= !massless || self->unknown || self->moving_child;
+    }
+    for (int i = 0; i < u->order_count; ++i) { /* points that are not told by the joint that moves them */
+        const soai_urdf_link *link = &u->links[u->order[i]];
+        const soai_urdf_joint *joint = link->joint >= 0 ? &u->joints[link->joint] : NULL;
+        if (joint != NULL && joint->def.type == SOA_FIXED)
+            bodies[i].told = bodies[u->links[joint->parent].number - 1].told;
+        const double *I = link->inertia;
+        bool point = link->mass > 0 && fmax(fabs(I[0]), fmax(fabs(I[1]), fabs(I[2]))) == 0;
+        const xmlNode *inertia = soai_urdf_child(link->inertial, "inertia", NULL);
+        if (point && !link->faulty && !bodies[i].told)
+            WARN(soai_urdf_line(inertia != NULL ? inertia : link->inertial), "inertia-zero",
+                 "link '%.*s': mass %g kg without inertia, a point; give <inertia> of its shape", SHOWN, link->name,
+                 link->mass);
     }
     xmlFree(bodies);
     if (u->root < 0) return;
@@ -531,14 +504,16 @@ static void check_limit(lint *l, const soai_urdf_joint *joint) {
     }
     bool lower = soai_urdf_attribute(limit, "lower") != NULL, upper = soai_urdf_attribute(limit, "upper") != NULL;
     if (ranged && (!lower || !upper))
-        WARN(line, "limit-missing", "joint '%.*s': <limit> has no %s; URDF takes it as 0, write it", SHOWN, name,
-             lower   ? "upper"
-             : upper ? "lower"
-                     : "lower and upper");
+        WARN(line, "limit-missing", "joint '%.*s': <limit> has no %s; write %s", SHOWN, name,
+             lower   ? "upper, URDF takes it as 0"
+             : upper ? "lower, URDF takes it as 0"
+                     : "lower and upper, URDF takes both as 0, so it may not move",
+             lower || upper ? "it" : "them");
+    if (joint->faulty_limit) return; /* told */
     if (!joint->continuous && def->lower > def->upper)
         FAULT(SOA_E_JOINT, line, "limit-order", "joint '%.*s': lower limit %g is above upper limit %g; swap them",
               SHOWN, name, def->lower, def->upper);
-    else if (ranged && def->lower == def->upper)
+    else if (ranged && (lower || upper) && def->lower == def->upper)
         WARN(line, "limit-empty",
              "joint '%.*s': lower and upper limit are both %g, so it may not move; write its range", SHOWN, name,
              def->lower);
@@ -855,12 +830,12 @@ static bool ask_builder(lint *l, bool floating) {
     if (status == SOA_OK && floating && u->constraint_count > 0) status = soai_urdf_constraints(u, NULL, model, NULL);
     u->sink = sink;
     bool loops = status != SOA_OK || floating || check_loops(l, model) == SOA_OK; /* it tells by itself */
-    if (status == SOA_OK && !floating && u->constraint_count == 0) check_dynamics(l, model);
+    if (status == SOA_OK && !floating && u->constraint_count == 0 && !l->tip) check_dynamics(l, model);
     soa_model_free(model);
     if (status == SOA_OK) return loops;
     if (status == SOA_E_MEMORY)
         l->no_memory = true;
-    else if (status != SOA_E_INERTIA || !l->unphysical) {
+    else {
         soa_report report = u->report;
         soai_urdf_say(u, floating ? SOA_LINT_WARNING : SOA_LINT_ERROR, status, report.line, "not-loadable",
                       "%sthe model cannot be built: %s", floating ? "with a floating base " : "", soai_urdf_said(u));
