@@ -1085,7 +1085,19 @@ static void test_lint_tree(void **state) {
     remarks(ROBOT("<link name='a'>\n<inertial><mass value='4'/>" GOOD_INERTIA "</inertial></link>"),
             "fixed-base-inertia", 3, "4 kg");
     remarks(ROBOT(LINK("a") LINK("b")), "several-roots", 3, "2 links");
-    remarks(ROBOT(LINK("a") LINK("a")), "duplicate-name", 3, "'a'");
+    /* names that are nearly right; that a link is left over comes of it */
+#define TWO(parent, child) ROBOT("<link name='a'/>\n" GOOD_LINK("b") JOINT("j", "continuous", parent, child, AXIS))
+    alone(TWO("aa", "b"), "unknown-link", 4, "parent link 'aa' does not exist; did you mean 'a'?");
+    alone(TWO("a", "bb"), "unknown-link", 4, "child link 'bb' does not exist; did you mean 'b'?");
+    alone(TWO("a", "aa"), "unknown-link", 4, "does not exist; add the link"); /* not its own parent */
+    alone(TWO("a", ""), "missing-child", 4, "no child");
+    alone(ROBOT("<link name='a'/>\n<link/>\n"), "missing-name", 3, "<link>");
+    remarks(TWO("a", "bb"), "unknown-link", 4, "'b'");
+    remarks(ROBOT(LINK("a") LINK("b") LINK("c") LINK("d") JOINT("j", "fixed", "a", "bb", "")), "several-roots", 3,
+            "4 links");
+    remarks(ROBOT("<link name='a'/>" GOOD_LINK("b") JOINT("root", "continuous", "a", "b", AXIS)), "root-name", 3,
+            "rename it");
+    alone(ROBOT("<link name='a'/>\n<link name='a'/>\n"), "duplicate-name", 3, "'a'");
     remarks(ROBOT(LINK("a") LINK(" b ") JOINT("j", "continuous", "a", " b ", AXIS)), "name-blank", 3, "blank");
     remarks(ROBOT(LINK("r") LINK("a") JOINT("j", "continuous", "a", "a", "")), "cycle", 4, "'j'");
 }
@@ -1115,8 +1127,20 @@ static void test_lint_joints(void **state) {
     remarks(MOVING("revolute", AXIS "\n<limit lower='0' upper='1' effort='-1' velocity='1'/>"), "limit-negative", 5,
             "-1");
     remarks(MOVING("revolute", AXIS "\n<limit lower='-180' upper='180' effort='1' velocity='1'/>"), "limit-degrees", 5,
-            "180");
+            "-180 to 180; they are in radians, not degrees: write -3.14159 to 3.14159");
     remarks(MOVING("continuous", AXIS "\n<mimic joint='x'/>"), "mimic-unknown", 5, "'x'");
+    remarks(MOVING("continuous", AXIS "\n<mimic joint='jj'/>"), "mimic-unknown", 5,
+            "correct the name"); /* not itself */
+    remarks(MOVING("continuous", AXIS "\n<mimic joint=''/>"), "mimic-unknown", 5, "names no joint");
+    remarks(MOVING("continuous", AXIS "\n<mimic joint='j'/>"), "mimic-cycle", 5, "mimics itself; name another");
+    alone(ROBOT("<link name='a'/>\n" GOOD_LINK("b") GOOD_LINK("c") JOINT("j", "continuous", "a", "b", AXIS)
+                    JOINT("k", "continuous", "b", "c", AXIS "<mimic joint='jj'/>")),
+          "mimic-unknown", 6, "'jj', which does not exist; did you mean 'j'?");
+#define GEARED(inside) ROBOT("<link name='a'/>\n" GOOD_LINK("b") JOINT("j", "continuous", "a", "b", AXIS) inside)
+    alone(GEARED("<constraint name='g' type='gear'><term joint='jj' coefficient='1'/></constraint>"), "unknown-joint",
+          5, "no such joint; did you mean 'j'?");
+    alone(GEARED("<constraint name='g' type='gears'/>"), "constraint-type", 5, "did you mean 'gear'?");
+    alone(GEARED("<constraint name='g'/>"), "constraint-type", 5, "has no type; write distance");
     remarks(MOVING("fixed", "\n<mimic joint='x'/>"), "mimic-ignored", 5, "fixed");
     assert_int_equal(lint_(MOVING("continuous", AXIS "<mimic joint='j'/>"), NULL, __LINE__).count, 1); /* a ring */
     remarks(MOVING("revolut", ""), "joint-type", 4, "revolute");

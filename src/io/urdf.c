@@ -29,6 +29,7 @@
 
 #define MAX_BYTES ((size_t)64 << 20) /* PR2, a large robot, has 130 kB */
 #define SHOWN SOAI_URDF_SHOWN
+#define MAX_COMPARED 20000 /* names looked at for hints: a file of mistakes only must not take minutes */
 
 /* --- reports --------------------------------------------------------------------------------------------------- */
 
@@ -316,8 +317,8 @@ static bool read_numbers(soai_urdf *u, const xmlNode *node, const char *name, co
                       u->kind, SHOWN, u->name, where, shown, bad);
     else
         soai_urdf_say(u, u->level, SOA_E_FORMAT, line, "bad-number",
-                      "%s '%.*s', %s: %d number%s found where %d %s needed", u->kind, SHOWN, u->name, where, found,
-                      found == 1 ? "" : "s", count, count == 1 ? "is" : "are");
+                      "%s '%.*s', %s: %d number%s found where %d %s needed; write %d", u->kind, SHOWN, u->name, where,
+                      found, found == 1 ? "" : "s", count, count == 1 ? "is" : "are", count);
     return false;
 }
 
@@ -385,6 +386,20 @@ const char *soai_urdf_nearest(const char *word, const char *const *words) {
     soai_nearest search = soai_nearest_to(word);
     for (; *words != NULL; ++words) soai_nearest_try(&search, *words);
     return search.best;
+}
+
+const char *soai_urdf_hint(soai_urdf *u, bool links, const char *word, const char *except, const char *otherwise,
+                           char hint[SOAI_HINT]) {
+    soai_nearest search = soai_nearest_to(word);
+    const soai_urdf_name *names = links ? u->link_names : u->joint_names;
+    const int count = links ? u->link_count : u->joint_count;
+    for (int i = 0; i < count && u->compared < MAX_COMPARED && (u->sink != NULL || u->status == SOA_OK); ++i) {
+        if (except != NULL && strcmp(names[i].name, except) == 0) continue;
+        if (!links && !soai_urdf_one_dof(u->joints[names[i].index].def.type)) continue;
+        soai_nearest_try(&search, names[i].name);
+        ++u->compared;
+    }
+    return search.best != NULL ? soai_nearest_hint(&search, hint) : otherwise;
 }
 
 /* --- links and joints ------------------------------------------------------------------------------------------ */
@@ -564,10 +579,14 @@ static int read_end(soai_urdf *u, const soai_urdf_joint *joint, const char *whic
         return -1;
     }
     int link = soai_urdf_find(u->link_names, u->link_count, name);
-    if (link < 0)
+    if (link < 0) {
+        char hint[SOAI_HINT];
+        const char *other =
+            soai_urdf_attribute(soai_urdf_child(joint->node, which[0] == 'p' ? "child" : "parent", NULL), "link");
         soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_NAME, soai_urdf_line(node), "unknown-link",
-                      "joint '%.*s': %s link '%.*s' does not exist; add the link or correct the name", SHOWN,
-                      joint->name, which, SHOWN, name);
+                      "joint '%.*s': %s link '%.*s' does not exist%s", SHOWN, joint->name, which, SHOWN, name,
+                      soai_urdf_hint(u, true, name, other, "; add the link or correct the name", hint));
+    }
     return link;
 }
 
@@ -731,6 +750,7 @@ static void read_mimic(soai_urdf *u, soai_urdf_joint *joint) {
     const xmlNode *mimic = soai_urdf_child(joint->node, "mimic", NULL);
     if (mimic == NULL) return;
     joint->mimic_name = soai_urdf_attribute(mimic, "joint");
+    if (joint->mimic_name != NULL && joint->mimic_name[0] == 0) joint->mimic_name = NULL;
     joint->mimic_line = soai_urdf_line(mimic);
     def->mimic_ratio = 1, def->mimic_offset = 0;
     soai_urdf_numbers(u, mimic, "multiplier", &def->mimic_ratio, 1, false);
@@ -815,10 +835,12 @@ static void resolve_mimics(soai_urdf *u, int *path) {
         soai_urdf_joint *joint = &u->joints[j];
         if (joint->mimic_name == NULL) continue;
         int k = joint->follows = soai_urdf_find(u->joint_names, u->joint_count, joint->mimic_name);
+        char hint[SOAI_HINT];
         if (k < 0)
             soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_MIMIC, joint->mimic_line, "mimic-unknown",
-                          "joint '%.*s': mimics joint '%.*s', which does not exist; correct the name", SHOWN,
-                          joint->name, SHOWN, joint->mimic_name);
+                          "joint '%.*s': mimics joint '%.*s', which does not exist%s", SHOWN, joint->name, SHOWN,
+                          joint->mimic_name,
+                          soai_urdf_hint(u, false, joint->mimic_name, joint->name, "; correct the name", hint));
         else if (u->joints[k].known && !soai_urdf_one_dof(u->joints[k].def.type)) {
             soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_MIMIC, joint->mimic_line, "mimic-type",
                           "joint '%.*s' mimics joint '%.*s', which is %s; it must follow a revolute, continuous, "
@@ -835,7 +857,11 @@ static void resolve_mimics(soai_urdf *u, int *path) {
             path[length++] = j;
             j = u->joints[j].follows;
         }
-        if (u->joints[j].mark == 1)
+        if (u->joints[j].mark == 1 && u->joints[j].follows == j)
+            soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_MIMIC, u->joints[j].mimic_line, "mimic-cycle",
+                          "joint '%.*s' mimics itself; name another joint, or remove <mimic>", SHOWN,
+                          u->joints[j].name);
+        else if (u->joints[j].mark == 1)
             soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_MIMIC, u->joints[j].mimic_line, "mimic-cycle",
                           "joint '%.*s' mimics itself through '%.*s'; let one joint of the ring move on its own", SHOWN,
                           u->joints[j].name, SHOWN, u->joints[j].mimic_name);
@@ -895,12 +921,14 @@ static void walk(soai_urdf *u, int root) {
 }
 
 static void plant(soai_urdf *u) {
-    int roots = 0, second = -1;
+    int roots = 0, second = -1, told = 0; /* told: roots that came of what was said of a name */
     char names[128] = "";
     size_t used = 0;
     u->root = -1;
     for (int i = 0; i < u->link_count; ++i) {
         if (u->links[i].joint >= 0) continue;
+        const char *name = u->links[i].name;
+        told += name[0] == 0 || soai_urdf_find(u->link_names, u->link_count, name) != i;
         if (++roots == 1) u->root = i;
         if (roots == 2) second = i;
         if (roots <= 3 && used < sizeof names)
@@ -911,12 +939,12 @@ static void plant(soai_urdf *u) {
     if (u->link_count == 0)
         soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_TREE, soai_urdf_line(u->robot), "no-link",
                       "the robot has no <link>; a model needs one at least");
-    if (roots > 1) {
-        u->root = -1;
+    for (int j = 0; j < u->joint_count; ++j) told += u->joints[j].child < 0;
+    if (roots > 1) u->root = -1;
+    if (roots > 1 + told)
         soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_TREE, u->links[second].line, "several-roots",
                       "%d links are no joint's child: %s%s; one root is allowed; connect the others by joints", roots,
                       names, roots > 3 ? ", ..." : "");
-    }
     /* A link not reached hangs on a ring of joints: link_count steps towards the root end inside it. Each ring is named
      * once: its links, and those on it, are marked by number = -1.                                                     */
     for (int i = 0; i < u->link_count; ++i) {

@@ -41,10 +41,13 @@ static void read_end(soai_urdf *u, soai_urdf_constraint *c, int which) {
     }
     c->link[which] = soai_urdf_find(u->link_names, u->link_count, name);
     if (c->link[which] < 0 && strcmp(name, "world") == 0) c->link[which] = SOAI_URDF_WORLD;
-    if (c->link[which] == -1)
-        FAULT(SOA_E_NAME, soai_urdf_line(node), "unknown-link",
-              "%s '%.*s': %s '%.*s' does not exist; add the link or correct the name", c->kind, SHOWN, c->name, element,
-              SHOWN, name);
+    if (c->link[which] == -1) {
+        char hint[SOAI_HINT];
+        const char *other = soai_urdf_attribute(soai_urdf_child(c->node, which ? "link1" : "link2", NULL), "link");
+        FAULT(SOA_E_NAME, soai_urdf_line(node), "unknown-link", "%s '%.*s': %s '%.*s' does not exist%s", c->kind, SHOWN,
+              c->name, element, SHOWN, name,
+              soai_urdf_hint(u, true, name, other, "; add the link or correct the name", hint));
+    }
     *(which ? &c->def.place2 : &c->def.place1) = soai_urdf_origin(u, node);
 }
 
@@ -71,7 +74,11 @@ static void read_loop(soai_urdf *u, soai_urdf_constraint *c, const char *type) {
     double length;
     def->kind = SOA_LOOP;
     c->known = soai_urdf_type(type, &def->joint);
-    if (!c->known) {
+    if (!c->known && type[0] == 0)
+        FAULT(SOA_E_JOINT, c->line, "joint-type",
+              "loop_joint '%.*s': its type is unknown, none is written; write type=\"revolute\" or another", SHOWN,
+              c->name);
+    else if (!c->known) {
         const char *nearest = soai_urdf_nearest(type, soai_urdf_joint_types);
         FAULT(SOA_E_JOINT, c->line, "joint-type", "loop_joint '%.*s': type '%.*s' is unknown; %s%s%s", SHOWN, c->name,
               SHOWN, type, nearest != NULL ? "did you mean '" : "use one of those of <joint>",
@@ -124,10 +131,14 @@ static void read_terms(soai_urdf *u, soai_urdf_constraint *c) {
         }
         double *coefficient = &c->def.coefficient[count];
         c->joint[count] = joint;
-        if (joint < 0)
+        char hint[SOAI_HINT];
+        if (name == NULL || name[0] == 0)
+            FAULT(SOA_E_NAME, line, "unknown-joint", "constraint '%.*s': <term> names no joint; write joint=\"...\"",
+                  SHOWN, c->name);
+        else if (joint < 0)
             FAULT(SOA_E_NAME, line, "unknown-joint",
-                  "constraint '%.*s': <term joint=\"%.*s\">: there is no such joint; correct the name", SHOWN, c->name,
-                  SHOWN, name != NULL ? name : "");
+                  "constraint '%.*s': <term joint=\"%.*s\">: there is no such joint%s", SHOWN, c->name, SHOWN, name,
+                  soai_urdf_hint(u, false, name, NULL, "; correct the name", hint));
         else if (u->joints[joint].known && !soai_urdf_one_dof(u->joints[joint].def.type))
             FAULT(SOA_E_JOINT, line, "gear-joint",
                   "constraint '%.*s': joint '%.*s' is %s; gears need revolute, continuous, prismatic or helical ones",
@@ -173,11 +184,17 @@ static void read_other(soai_urdf *u, soai_urdf_constraint *c, const char *type) 
     while (constraint_types[i] != NULL && strcmp(type, constraint_types[i]) != 0) ++i;
     if (constraint_types[i] == NULL) {
         const char *nearest = soai_urdf_nearest(type, constraint_types);
-        FAULT(SOA_E_JOINT, c->line, "constraint-type",
-              "constraint '%.*s': type '%.*s' is unknown; %s%s%s distance, gear, rolling, velocity and plane are, and "
-              "<loop_joint>",
-              SHOWN, c->name, SHOWN, type, nearest != NULL ? "did you mean '" : "", nearest != NULL ? nearest : "",
-              nearest != NULL ? "'?" : "");
+        const char *known = "distance, gear, rolling, velocity or plane, or use a <loop_joint>";
+        if (type[0] == 0)
+            FAULT(SOA_E_JOINT, c->line, "constraint-type", "constraint '%.*s' has no type; write %s", SHOWN, c->name,
+                  known);
+        else if (nearest != NULL)
+            FAULT(SOA_E_JOINT, c->line, "constraint-type",
+                  "constraint '%.*s': type '%.*s' is unknown; did you mean '%s'?", SHOWN, c->name, SHOWN, type,
+                  nearest);
+        else
+            FAULT(SOA_E_JOINT, c->line, "constraint-type", "constraint '%.*s': type '%.*s' is unknown; write %s", SHOWN,
+                  c->name, SHOWN, type, known);
         return;
     }
     c->known = true;
@@ -205,12 +222,13 @@ static void read_one(soai_urdf *u, const xmlNode *node, bool loop) {
     u->kind = c->kind, u->name = c->name;
     soai_urdf_name_needed(u, c->line);
     if (strlen(c->name) > 31)
-        FAULT(SOA_E_NAME, c->line, "long-name", "%s name '%.*s' is longer than 31 letters; shorten it", c->kind, SHOWN,
-              c->name);
+        FAULT(SOA_E_NAME, c->line, "long-name", "%s name '%.*s' has %zu letters, is longer than 31; shorten it",
+              c->kind, SHOWN, c->name, strlen(c->name));
     if (loop)
         read_loop(u, c, type != NULL ? type : "");
     else
         read_other(u, c, type != NULL ? type : "");
+    if (!loop && !c->known) return; /* which ends it has is not known */
     for (int i = 0; i < 2 && c->def.kind != SOA_RATIO; ++i) read_end(u, c, i);
 }
 
@@ -272,7 +290,11 @@ soa_status soai_urdf_constraints(soai_urdf *u, const soa_read_options *options, 
         int number = 0;
         resolve(u, options, model, c, &def);
         soa_status status = soa_constraint_add(trial, &def, &number, &report);
-        if (status != SOA_OK)
+        const bool links = c->link[0] >= 0 && c->link[1] >= 0;
+        if (status != SOA_OK && links)
+            FAULT(status, c->line, "constraint", "%s %s (links '%.*s' and '%.*s')", c->kind, report.text, SHOWN,
+                  u->links[c->link[0]].name, SHOWN, u->links[c->link[1]].name);
+        else if (status != SOA_OK)
             FAULT(status, c->line, "constraint", "%s %s", c->kind, report.text);
         else
             soa_constraint_remove(trial, number);

@@ -90,6 +90,7 @@ typedef struct soai_urdf {
     soa_lint_level level;    /* of the number faults found now: error where the reader needs the number */
     soa_status status;       /* of the first error */
     int errors;              /* so far              */
+    int compared;            /* names that were looked at for hints */
     soa_report report;
     soai_urdf_sink *sink; /* NULL: stop caring after the first error */
     void *user;
@@ -139,6 +140,9 @@ soa_frame soai_urdf_origin(soai_urdf *u, const xmlNode *node);
 int soai_urdf_find(const soai_urdf_name *names, int count, const char *name);
 /* Word of the NULL-ended list nearest to `word`, or NULL if none is near. */
 const char *soai_urdf_nearest(const char *word, const char *const *words);
+/* "; did you mean 'x'?" for the name of a link, or of a joint that can be followed, other than `except`; or `otherwise`. */
+const char *soai_urdf_hint(soai_urdf *u, bool links, const char *word, const char *except, const char *otherwise,
+                           char hint[SOAI_HINT]);
 bool soai_urdf_one_dof(soa_joint_type type);
 /* xmlMalloc of at least one element. */
 void *soai_urdf_memory(size_t count, size_t size);

@@ -481,11 +481,12 @@ static void check_origin(lint *l, const xmlNode *origin) {
     double far = fmax(fabs(xyz[0]), fmax(fabs(xyz[1]), fabs(xyz[2])));
     if (turn > 2 * PI + 1e-2)
         WARN(soai_urdf_line(origin), "rpy-degrees",
-             "%s '%.*s': <origin rpy=\"%.*s\"> holds %g; rpy is in radians, not degrees", u->kind, SHOWN, u->name,
-             SHOWN, soai_urdf_attribute(origin, "rpy"), turn);
+             "%s '%.*s': <origin rpy=\"%.*s\"> holds %g; rpy is in radians, not degrees: write %.6g", u->kind, SHOWN,
+             u->name, SHOWN, soai_urdf_attribute(origin, "rpy"), turn, turn * PI / 180);
     if (far > FAR_ORIGIN)
-        WARN(soai_urdf_line(origin), "origin-far", "%s '%.*s': <origin xyz=\"%.*s\"> reaches %g m; xyz is in metres",
-             u->kind, SHOWN, u->name, SHOWN, soai_urdf_attribute(origin, "xyz"), far);
+        WARN(soai_urdf_line(origin), "origin-far",
+             "%s '%.*s': <origin xyz=\"%.*s\"> reaches %g m; xyz is in metres, correct the unit", u->kind, SHOWN,
+             u->name, SHOWN, soai_urdf_attribute(origin, "xyz"), far);
 }
 
 static void check_limit(lint *l, const soai_urdf_joint *joint) {
@@ -519,8 +520,9 @@ static void check_limit(lint *l, const soai_urdf_joint *joint) {
              def->lower);
     double most = fmax(fabs(def->lower), fabs(def->upper));
     if (ranged && def->type == SOA_REVOLUTE && most >= 20 && most <= 1000)
-        WARN(line, "limit-degrees", "joint '%.*s': limits %g to %g; they are in radians, not degrees", SHOWN, name,
-             def->lower, def->upper);
+        WARN(line, "limit-degrees",
+             "joint '%.*s': limits %g to %g; they are in radians, not degrees: write %.6g to %.6g", SHOWN, name,
+             def->lower, def->upper, def->lower * PI / 180, def->upper * PI / 180);
     const struct {
         const char *attribute, *zero, *unit;
         double value;
@@ -562,10 +564,10 @@ static void check_joint(lint *l, const soai_urdf_joint *joint) {
     bool chained = joint->follows >= 0 && l->u.joints[joint->follows].mimic_name != NULL;
     if (chained && l->u.joints[def->mimic].mimic_name == NULL) /* else a ring, told before */
         NOTE(joint->mimic_line, "mimic-chain",
-             "joint '%.*s' mimics '%.*s', which itself mimics '%.*s'; read as a multiple %g of the last one that moves "
-             "freely, other readers may not; name that one",
+             "joint '%.*s' mimics '%.*s', which itself mimics '%.*s'; read as a multiple %g of '%.*s' plus %g, other "
+             "readers may not; write that",
              SHOWN, joint->name, SHOWN, joint->mimic_name, SHOWN, l->u.joints[joint->follows].mimic_name,
-             def->mimic_ratio);
+             def->mimic_ratio, SHOWN, l->u.joints[def->mimic].name, def->mimic_offset);
     if (joint->mimic_name != NULL && def->mimic_ratio == 0)
         WARN(joint->mimic_line, "mimic-zero", "joint '%.*s': multiplier 0 keeps it at %g for ever; make it fixed",
              SHOWN, joint->name, def->mimic_offset);
@@ -637,7 +639,7 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
              "closed as at q = 0, the machine is near a singular position (condition %.2g)", closed.condition);
     else if (status == SOA_E_INCONSISTENT)
         WARN(u->constraints[closed.redundant > 0 ? closed.redundant_constraint[0] : 0].line, "loop-contradiction",
-             "closed as at q = 0, constraints contradict each other: %s", closed.text);
+             "closed as at q = 0, constraints contradict each other: %s; take one of them away", closed.text);
     if (status != SOA_OK) return;
     if (closed.redundant > 0)
         NOTE(u->constraints[closed.redundant_constraint[0]].line, "loop-redundant",
@@ -645,7 +647,9 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
              closed.redundant, closed.rows, closed.text);
     if (closed.rank == soa_nv(model) && closed.rank > 0)
         WARN(u->constraints[0].line, "loop-locked",
-             "the constraints have rank %d, as many as nv: closed as at q = 0 nothing can move", closed.rank);
+             "the constraints have rank %d, as many as nv: closed as at q = 0 nothing can move; take one away, or free "
+             "a joint",
+             closed.rank);
 }
 
 static soa_status check_loops(lint *l, const soa_model *model) {
@@ -738,9 +742,9 @@ static void check_shapes(lint *l, const soai_urdf_link *link) {
                     WARN(soai_urdf_line(shape), "missing-attribute", "link '%.*s': <%s> has no %s; write it", SHOWN,
                          link->name, sizes[i].shape, sizes[i].attribute);
                 if (!(size[0] > 0 && size[1] > 0 && size[2] > 0))
-                    WARN(soai_urdf_line(shape), "shape-size", "link '%.*s': <%s %s=\"%.*s\">: sizes must be above 0",
-                         SHOWN, link->name, sizes[i].shape, sizes[i].attribute, SHOWN,
-                         soai_urdf_attribute(shape, sizes[i].attribute));
+                    WARN(soai_urdf_line(shape), "shape-size",
+                         "link '%.*s': <%s %s=\"%.*s\">: sizes must be above 0, correct it", SHOWN, link->name,
+                         sizes[i].shape, sizes[i].attribute, SHOWN, soai_urdf_attribute(shape, sizes[i].attribute));
             }
             if (mesh != NULL) check_mesh(l, mesh);
         }
@@ -837,7 +841,8 @@ static bool ask_builder(lint *l, bool floating) {
         l->no_memory = true;
     else {
         soa_report report = u->report;
-        soai_urdf_say(u, floating ? SOA_LINT_WARNING : SOA_LINT_ERROR, status, report.line, "not-loadable",
+        const char *rule = floating && status == SOA_E_NAME ? "root-name" : "not-loadable";
+        soai_urdf_say(u, floating ? SOA_LINT_WARNING : SOA_LINT_ERROR, status, report.line, rule,
                       "%sthe model cannot be built: %s", floating ? "with a floating base " : "", soai_urdf_said(u));
     }
     return status == SOA_OK;
