@@ -259,8 +259,7 @@ static bool geometry_box(lint *l, const xmlNode *link, double low[3], double hig
 /* The centre of mass lies inside the convex hull of the body: outside the box of its primitives, or far off by the size
  * its inertia tells, it is probably in other units or another frame.                                                   */
 static void check_com(lint *l, const soai_urdf_link *link, double largest) {
-    double low[3], high[3],
-        off = sqrt(link->com[0] * link->com[0] + link->com[1] * link->com[1] + link->com[2] * link->com[2]);
+    double low[3], high[3], off = hypot(hypot(link->com[0], link->com[1]), link->com[2]);
     int line = soai_urdf_line(link->inertial);
     const char *advice = "check its frame and units (metres)";
     soa_lint_level level = l->u.level;
