@@ -368,7 +368,7 @@ static __attribute__((noinline)) void measure_round(entry *entries, int count, i
     for (int i = 0; i < count; ++i) {
         entry *e = &entries[(i + r) % count];
         if (e->next >= e->rounds) continue;
-        if (e->repeat > 1 || !e->library) time_run(e, 1 + e->repeat / 8); /* brings its data back into the caches */
+        time_run(e, 1 + e->repeat / 8); /* brings its data back into the caches */
         e->ns[e->next++] = time_run(e, e->repeat) / e->states_per_run;
     }
 }

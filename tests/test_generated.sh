@@ -8,7 +8,7 @@ cc=${2:-${CC:-cc}}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
-for word in ${SOA_GEN_MODELS:-arm7 random:6 quadruped@native random-square:8@native}; do
+for word in ${SOA_GEN_MODELS:-arm7 random:6 quadruped@native random-square:8@native random-square:23@native}; do
     model=${word%@native}
     target=
     [ "$model" = "$word" ] || target=-march=native

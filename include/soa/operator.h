@@ -187,7 +187,7 @@ SOA_API soa_status soa_graph_emit_c(const soa_graph *graph, const char *name, ch
 
 /* The matrix of any expression, rows x columns = sizes of its spaces, row by row: built from definitions with dense
  * arithmetic alone, the oracle of the plans, at the machine's state.  O(n^3); allocates.  SOA_E_HINGE_SINGULAR: an inverse
- * that is none; SOA_E_MEMORY also where a vector or operator of the caller's was not set.                             */
+ * that is none; SOA_E_NAME: a vector or operator of the caller's was not set.                                         */
 SOA_API soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *matrix);
 
 #ifdef __cplusplus

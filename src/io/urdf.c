@@ -1200,6 +1200,7 @@ soa_status soa_urdf_read_closed(const char *path, const soa_read_options *option
                                 soa_constraint_list *constraints, soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
+    if (constraints) *constraints = (soa_constraint_list){0};
     if (path == NULL || model == NULL) {
         fill_report(report, SOA_E_ARGUMENT, "soa_urdf_read", 0, "path or model is NULL");
         return SOA_E_ARGUMENT;

@@ -642,8 +642,8 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
     if (status != SOA_OK) return;
     if (closed.redundant > 0)
         NOTE(u->constraints[closed.redundant_constraint[0]].line, "loop-redundant",
-             "%d of %d rows of the constraints are redundant: %s; their forces are not determined, the motion is",
-             closed.redundant, closed.rows, closed.text);
+             "%d of %d rows of the constraints %s%s); their forces are not determined, the motion is", closed.redundant,
+             closed.rows, closed.redundant == 1 ? "is redundant (" : "are redundant (the first: ", closed.text);
     if (closed.rank == soa_nv(model) && closed.rank > 0)
         WARN(u->constraints[0].line, "loop-locked",
              "the constraints have rank %d, as many as nv: closed as at q = 0 nothing can move; take one away, or free "

@@ -547,8 +547,8 @@ soa_status soa_model_size(const soa_model_def *def, size_t *size, soa_report *re
 soa_status soa_model_build(const soa_model_def *def, void *memory, size_t size, const soa_model **model,
                            soa_report *report) {
     builder b = {.def = def, .report = report};
-    soa_status s = survey(&b);
-    if (s == SOA_OK && (!memory || !model || size < b.head.size || (uintptr_t)memory % SOAI_ALIGN))
+    soa_status s = model ? survey(&b) : soai_report(report, SOA_E_ARGUMENT, -1, 0, "no place for the model");
+    if (s == SOA_OK && (!memory || size < b.head.size || (uintptr_t)memory % SOAI_ALIGN))
         s = soai_report(report, SOA_E_MEMORY, -1, 0, "the model needs %zu bytes aligned to %u, %zu were given",
                         (size_t)b.head.size, SOAI_ALIGN, size);
     if (s == SOA_OK) {
@@ -561,7 +561,7 @@ soa_status soa_model_build(const soa_model_def *def, void *memory, size_t size, 
 
 soa_status soa_model_create(const soa_model_def *def, const soa_model **model, soa_report *report) {
     builder b = {.def = def, .report = report};
-    soa_status s = model ? survey(&b) : SOA_E_ARGUMENT;
+    soa_status s = model ? survey(&b) : soai_report(report, SOA_E_ARGUMENT, -1, 0, "no place for the model");
     if (s == SOA_OK) {
         soa_model *m = aligned_alloc(SOAI_ALIGN, (size_t)b.head.size);
         if (m) {

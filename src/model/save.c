@@ -109,8 +109,9 @@ soa_status soa_model_from_bytes(const void *buffer, size_t size, const soa_model
     if (!buffer || !model) BAD(SOA_E_ARGUMENT, "no buffer");
     if ((uintptr_t)buffer % SOAI_ALIGN) BAD(SOA_E_MEMORY, "the buffer is not aligned to %u bytes", SOAI_ALIGN);
     const soa_model *m = buffer;
-    if (size < sizeof *m || memcmp(m->magic, SOAI_MODEL_MAGIC, 8))
+    if (size < 8 || memcmp(m->magic, SOAI_MODEL_MAGIC, 8))
         BAD(SOA_E_FORMAT, "not a saved model (no \"%s\" at its start)", SOAI_MODEL_MAGIC);
+    if (size < sizeof *m) BAD(SOA_E_FORMAT, "cut short: %zu bytes are less than its header", size);
     if (m->order != SOAI_MODEL_ORDER) BAD(SOA_E_FORMAT, "saved on a machine with another byte order");
     if (m->version != SOAI_MODEL_VERSION)
         BAD(SOA_E_VERSION, "saved in version %u of the format, this library reads %u", m->version, SOAI_MODEL_VERSION);
@@ -149,8 +150,11 @@ soa_status soa_model_load(const char *path, const soa_model **model, soa_report 
     soa_model head;
     soa_status s = SOA_OK;
     void *memory = NULL;
-    if (fread(&head, 1, sizeof head, f) != sizeof head || memcmp(head.magic, SOAI_MODEL_MAGIC, 8))
+    const size_t there = fread(&head, 1, sizeof head, f);
+    if (there < 8 || memcmp(head.magic, SOAI_MODEL_MAGIC, 8))
         s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: not a saved model", path);
+    else if (there < sizeof head)
+        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: cut short: %zu bytes are less than its header", path, there);
     else if (head.size < sizeof head || head.size % SOAI_ALIGN || head.size > (uint64_t)1 << 40)
         s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: its header gives a size of %llu bytes", path,
                         (unsigned long long)head.size);

@@ -84,6 +84,7 @@ typedef struct oracle {
     soa_machine *m;
     matrix leaf[LEAF_COUNT]; /* those made so far */
     int singular;
+    int unset; /* a vector or operator of the caller's has no value */
 } oracle;
 
 /* phi of a frame at p, R: [R, [p]R; 0, R] as a 6 x 6 block at (row, column) */
@@ -265,10 +266,12 @@ static matrix eval(oracle *o, const soa_expr *e) {
         }
         if (e->leaf == LEAF_MATRIX) {
             const double *numbers = soai_matrix(o->m, e);
+            o->unset |= !numbers;
             matrix m = numbers ? make(o->m->size[e->to], o->m->size[e->from]) : (matrix){0};
             if (m.x) memcpy(m.x, numbers, (size_t)m.rows * (size_t)m.columns * sizeof(double));
             return m;
         }
+        o->unset |= e->leaf == LEAF_VARIABLE;
         return e->leaf == LEAF_VARIABLE ? (matrix){0} : copy(of(o, e->leaf));
     }
     if (e->kind == EXPR_ADJOINT) return turn(eval(o, e->arg[0]));
@@ -296,5 +299,5 @@ soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *out) {
     const int made = result.x != NULL;
     free(result.x);
     for (int i = 0; i < LEAF_COUNT; ++i) free(o.leaf[i].x);
-    return made ? SOA_OK : o.singular ? SOA_E_HINGE_SINGULAR : SOA_E_MEMORY;
+    return made ? SOA_OK : o.unset ? SOA_E_NAME : o.singular ? SOA_E_HINGE_SINGULAR : SOA_E_MEMORY;
 }
