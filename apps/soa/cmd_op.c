@@ -98,44 +98,10 @@ static int prepare(op *o) {
     return 0;
 }
 
-static int is_about_spaces(const char *error) {
-    return strstr(error, "this one gives") || strstr(error, "cannot be added") || strstr(error, "only a map");
-}
-/* Whether vars could make the expression one that is understood: an unknown name is tried as every vector and operator that
- * vars can hold.  If not, o->error says what is wrong: a mistake in the syntax, else the name. */
-static int could_be(op *o) {
-    enum { MOST_UNKNOWN = 3 };
-    static const char unknown[] = "' is neither an operator nor a vector";
-    static const soa_space corner[] = {SOA_SPACE_TIP, SOA_SPACE_BASE};
-    const soa_expr *e = NULL;
-    char own[MESSAGE];
-    if (soa_expr_parse(o->text, o->vars, o->var_count, &e, o->error, sizeof o->error) == SOA_OK) {
-        soa_expr_free(e);
-        return 1;
-    }
-    const char *end = strstr(o->error, unknown);
-    if (!end) return 0;
-    if (o->var_count == MOST_UNKNOWN) return 1; /* the states will tell */
-    snprintf(own, sizeof own, "%s", o->error);
-    char *name = o->names[o->var_count];
-    snprintf(name, sizeof o->names[0], "%.*s", (int)(end - o->error - 1), o->error + 1);
-    char syntax[MESSAGE] = "";
-    int found = 0;
-    ++o->var_count;
-    for (int kind = SOA_SPACE_JOINT; kind < SOA_SPACE_COUNT + 4 && !found; ++kind) {
-        const int from = kind - SOA_SPACE_COUNT; /* from tip or base to tip or base, the last four */
-        o->vars[o->var_count - 1] = from < 0 ? (soa_variable){name, (soa_space)kind, SOA_SPACE_ONE}
-                                             : (soa_variable){name, corner[from / 2], corner[from % 2]};
-        found = could_be(o);
-        if (!is_about_spaces(o->error) && !strstr(o->error, unknown)) snprintf(syntax, sizeof syntax, "%s", o->error);
-    }
-    --o->var_count;
-    if (!found) snprintf(o->error, sizeof o->error, "%s", syntax[0] ? syntax : own);
-    return found;
-}
-/* Everything that is wrong whatever the states say: syntax, names, spaces, and an operator without a vector. */
+/* What is wrong whatever the states say: syntax, spaces, an operator without a vector.  A name that is unknown so far may be
+ * among their vars. */
 static int check_expression(op *o) {
-    if (prepare(o)) return could_be(o) ? 0 : -1;
+    if (prepare(o)) return strstr(o->error, "nor a vector") ? 0 : -1;
     if (o->dense || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) == SOA_OK) return 0;
     return o->error[0] ? -1 : say(o, "out of memory");
 }
@@ -291,12 +257,14 @@ static int answer_all(op *o, FILE *in, app_out *out) {
     char *line = NULL;
     size_t room = 0;
     ssize_t n;
-    unsigned long number = 0, bad = 0;
+    unsigned long number = 0, states = 0, bad = 0;
+    char unknown[MESSAGE];
+    snprintf(unknown, sizeof unknown, "%s", o->error); /* of check_expression */
     while (!out->error && (n = getline(&line, &room, in)) >= 0) {
         ++number;
         if (strspn(line, " \t\r\n") == (size_t)n) continue;
         const size_t before = out->size;
-        o->error[0] = 0;
+        o->error[0] = 0, ++states;
         if (answer(o, line, out)) {
             out->size = before;
             if (!bad++) app_fail(&app_op, "line %lu: %s", number, o->error);
@@ -307,6 +275,7 @@ static int answer_all(op *o, FILE *in, app_out *out) {
         if (out->size > 1 << 16) out_flush(out);
     }
     free(line);
+    if (!states && unknown[0]) return app_fail(&app_op, "%s", unknown);
     return bad ? APP_SOME_BAD : APP_OK;
 }
 
