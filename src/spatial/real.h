@@ -138,6 +138,23 @@ SOAI_INLINE int pack_all(pack_mask m) {
 }
 #endif
 
+#ifdef SOAI_PACK
+/* x where the sign's bit of m stands, else y. */
+SOAI_INLINE pack pack_choose(pack_mask m, pack x, pack y) {
+#if defined(__AVX2__) && (SOAI_NUMBER == SOAI_DOUBLE || (SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 4))
+    return __builtin_ia32_blendvpd256(y, x, (pack)m);
+#elif defined(__AVX2__) && SOAI_NUMBER == SOAI_FLOAT_LANES
+    return __builtin_ia32_blendvps256(y, x, (pack)m);
+#elif SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8
+    return (pack)_mm512_mask_blend_pd(_mm512_cmplt_epi64_mask((__m512i)m, _mm512_setzero_si512()), (__m512d)y,
+                                      (__m512d)x);
+#else
+    const pack_mask all = m < 0;
+    return (pack)(((pack_mask)x & all) | ((pack_mask)y & ~all));
+#endif
+}
+#endif
+
 /* x > bound in every lane; false for NaN. Complex numbers compare by their real part. */
 SOAI_INLINE int real_all_above(real x, real bound) {
 #if SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8
@@ -214,16 +231,14 @@ SOAI_INLINE void pack_sincos(const pack x, pack *s, pack *c) {
         8.33333333332248946124e-03 +
         z * (-1.98412698298579493134e-04 +
              z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)));
-    const pack v = z * r;
-    const pack sine = r - ((z * (0.5 * tail - v * sp) - tail) - v * -1.66666666666666324348e-01);
     const pack cp = 4.16666666666666019037e-02 +
                     z * (-1.38888888888741095749e-03 +
                          z * (2.48015872894767294178e-05 +
                               z * (-2.75573143513906633035e-07 +
                                    z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))));
-    const pack half = 0.5 * z;
-    const pack w = 1 - half;
-    const pack cosine = w + (((1 - w) - half) + (z * z * cp - r * tail));
+    const pack half = 0.5 * z, w = 1 - half;
+    const pack sine = r + (z * r * (z * sp - 1.66666666666666324348e-01) + (tail - half * tail));
+    const pack cosine = w + (z * z * cp + (((1 - w) - half) - r * tail));
 #else
     const pack r = ((x - n * 1.5703125f) - n * 4.837512969970703125e-4f) - n * 7.54978995489188e-8f;
     const pack z = r * r;
@@ -231,12 +246,11 @@ SOAI_INLINE void pack_sincos(const pack x, pack *s, pack *c) {
     const pack cosine =
         1 - 0.5f * z + z * z * (4.166664568298827e-2f + z * (-1.388731625493765e-3f + z * 2.443315711809948e-5f));
 #endif
-    const pack_mask swap = -(bits & 1); /* all ones in odd quadrants */
-    const pack_mask other = ((pack_mask)sine ^ (pack_mask)cosine) & swap;
-    const pack_mask sbits = (pack_mask)sine ^ other, cbits = (pack_mask)cosine ^ other;
-    const int up = (int)(8 * sizeof(konst)) - 2; /* from bit 1 to the sign */
-    *s = (pack)(sbits ^ ((bits & 2) << up));
-    *c = (pack)(cbits ^ (((bits + 1) & 2) << up));
+    const int top = (int)(8 * sizeof(konst)) - 1;                /* the sign's bit */
+    const pack_mask odd = bits << top, high = bits << (top - 1); /* in odd quadrants sine and cosine change places */
+    const pack_mask sign = ((pack_mask){0} + 1) << top;
+    *s = (pack)((pack_mask)pack_choose(odd, cosine, sine) ^ (high & sign));
+    *c = (pack)((pack_mask)pack_choose(odd, sine, cosine) ^ ((high ^ odd) & sign));
 }
 #endif
 
