@@ -47,13 +47,6 @@ say(ik *k, const char *format, ...) {
     va_end(list);
     return -1;
 }
-static const char *nearest_link(const soa_model *model, const char *name, char hint[APP_HINT]) {
-    app_nearest search = app_nearest_to(name);
-    soa_frame_info info;
-    for (int f = 0; f < soa_frame_count(model); ++f)
-        if (soa_frame_get(model, f, &info) == SOA_OK) app_nearest_try(&search, info.name);
-    return app_nearest_hint(&search, hint);
-}
 
 /* ---- a line ------------------------------------------------------------------------------------------------------ */
 static int numbers(ik *k, const char *name, const json_t *value, double *x, size_t n) {
@@ -115,7 +108,7 @@ static int read_target(ik *k, json_t *target) {
     json_object_foreach(target, key, value) {
         const int frame = soa_find_frame(k->model, key);
         char hint[APP_HINT];
-        if (frame < 0) return say(k, "target: no link '%.60s'%s", key, nearest_link(k->model, key, hint));
+        if (frame < 0) return say(k, "target: no link '%.60s'%s", key, app_nearest_link(k->model, key, hint));
         if (read_pose(k, key, frame, value)) return -1;
     }
     return 0;
@@ -204,7 +197,7 @@ static int read_options(ik *k, const app_args *args) {
         k->tip = soa_find_frame(k->model, args->value[TIP]);
         if (k->tip < 0)
             return app_fail(&app_ik, "--tip: no link '%s'%s", args->value[TIP],
-                            nearest_link(k->model, args->value[TIP], hint));
+                            app_nearest_link(k->model, args->value[TIP], hint));
     }
     soa_body_info info;
     for (int b = soa_body_count(k->model); b > 0 && k->tip < 0; --b)

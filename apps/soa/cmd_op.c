@@ -158,13 +158,6 @@ static int read_vars(op *o, json_t *vars) {
     o->var_count = count;
     return 0;
 }
-static const char *nearest_link(const soa_model *model, const char *name, char hint[APP_HINT]) {
-    app_nearest search = app_nearest_to(name);
-    soa_frame_info info;
-    for (int f = 0; f < soa_frame_count(model); ++f)
-        if (soa_frame_get(model, f, &info) == SOA_OK) app_nearest_try(&search, info.name);
-    return app_nearest_hint(&search, hint);
-}
 static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *count) {
     const size_t n = json_array_size(list);
     *wrenches = calloc(n + 1, sizeof **wrenches);
@@ -178,7 +171,7 @@ static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *
         char hint[APP_HINT];
         if (w->frame < 0)
             return say(o, "fext[%zu]: no link '%.60s'%s", i, link ? link : "",
-                       nearest_link(o->model, link ? link : "", hint));
+                       app_nearest_link(o->model, link ? link : "", hint));
         if (json_object_get(entry, "frame") && (!frame || (strcmp(frame, "world") && strcmp(frame, "body"))))
             return say(o, "fext[%zu]: frame is 'world' or 'body'", i);
         w->axes = frame && !strcmp(frame, "body") ? SOA_AXES_BODY : SOA_AXES_WORLD;
@@ -305,7 +298,7 @@ static int scalars(op *o, const app_args *args, app_out *out) {
     while (link && strcmp(link, "all") && (soa_body(o->model, ++body, &info) != SOA_OK || strcmp(info.link, link) != 0))
         if (body > soa_body_count(o->model)) {
             char hint[APP_HINT];
-            return app_fail(&app_op, "--parts: no link '%s'%s", link, nearest_link(o->model, link, hint));
+            return app_fail(&app_op, "--parts: no link '%s'%s", link, app_nearest_link(o->model, link, hint));
         }
     soa_graph *graph = NULL;
     const soa_status s = soa_graph_create(o->machine, o->expr, &how, &graph, o->error, sizeof o->error);
@@ -431,7 +424,7 @@ static int find_tips(const soa_model *model, const char *list, int *tips) {
         snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), list);
         if (count == MOST_TIPS || (tips[count++] = soa_find_frame(model, name)) < 0) {
             char hint[APP_HINT];
-            app_fail(&app_op, "--tip: no link '%s'%s", name, nearest_link(model, name, hint));
+            app_fail(&app_op, "--tip: no link '%s'%s", name, app_nearest_link(model, name, hint));
             return -1;
         }
         list += n + (list[n] == ',');

@@ -85,11 +85,7 @@ struct compute {
 /* "no link 'x'; did you mean 'y'?" */
 static void say_no_link(const soa_model *model, const char *name, char *message, size_t room) {
     char hint[APP_HINT];
-    app_nearest search = app_nearest_to(name);
-    soa_frame_info info;
-    for (int f = 0; f < soa_frame_count(model); ++f)
-        if (soa_frame_get(model, f, &info) == SOA_OK) app_nearest_try(&search, info.name);
-    snprintf(message, room, "the model has no link '%.80s'%s", name, app_nearest_hint(&search, hint));
+    snprintf(message, room, "the model has no link '%.80s'%s", name, app_nearest_link(model, name, hint));
 }
 
 /* The link of the last joint with coordinates of its own, or -1. */
