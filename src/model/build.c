@@ -383,7 +383,7 @@ static int guard_leaders(link_row *of, const soa_model *m, soai_body_double *bod
         if (meta[i].leader < 0) continue;
         const double square = meta[i].ratio * meta[i].ratio, all = of[meta[i].leader].moved + of[meta[i].leader].led;
         double guard = of[i].moved;
-        if (!(guard > 0)) guard = square > 0 && all > 0 ? all / square : 1;
+        if (!(guard > 0)) guard = all > 0 ? all / fmax(square, 1e-3) : 1; /* finite, however small the ratio */
         body[i].hinge = body[i].armature + guard, of[meta[i].leader].given += square * guard;
         of[meta[i].leader].leads = 1;
     }
