@@ -723,9 +723,30 @@ echo '<sdf version="1.6"/>' >other.urdf
 run check other.urdf
 expect "check of SDF" 1
 has "check of SDF" out "other.urdf:1: error: [robot-element] the outermost element is <sdf>"
-head -c 300 /dev/urandom >noise
-run check noise
-expect "check of noise" 2
+# whatever a file begins with, it is taken for what it is: bytes of a byte order mark alone are none
+for start in '\000\001' '\211PNG' '\357\273' '\376\377' '\377\376' '\377\376\074' 'soamode' ' \t\n' '\357\273\277 '; do
+    { printf "$start"; printf '\001\222\377\000%.0s' 1 2 3 4 5 6 7 8; } >noise
+    run check noise
+    expect "check of noise after '$start'" 2
+    has "check of noise after '$start'" err "noise is neither a URDF file (XML) nor a saved model (.soam)"
+done
+for start in '<' ' \n<' '\357\273\277<' '\376\377\000<' '\377\376<\000'; do
+    { printf "$start"; printf '\001\222\377\000%.0s' 1 2 3 4 5 6 7 8; } >noise
+    run check noise
+    expect "check of broken XML after '$start'" 1
+    has "check of broken XML after '$start'" out "error: [xml] not well-formed XML"
+done
+# URDF through a pipe, as xacro writes it
+for command in info check; do
+    "$soa" $command gripper.urdf | sed 's/gripper\.urdf/there/' >expected
+    "$soa" $command /dev/stdin < <(cat gripper.urdf) 2>err | sed 's/\/dev\/stdin/there/' >out
+    same "$command of a pipe" expected out
+done
+"$soa" save puma560 -o pipe.soam >/dev/null
+"$soa" info /dev/stdin < <(cat pipe.soam) >out 2>err
+code=$?
+expect "info of a saved model in a pipe" 2
+has "info of a saved model in a pipe" err "a saved model is read from a file, not through a pipe"
 run check puma560
 expect "check of a shipped model" 0
 run check massless.urdf

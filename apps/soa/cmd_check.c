@@ -1,9 +1,11 @@
 /* cmd_check.c  soa check: every doubtful thing in a model, with file, line and rule. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "app.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const app_option none[] = {APP_OPTION_END};
@@ -135,16 +137,26 @@ static void print_remarks(app_out *out, const char *name, remarks *all) {
     }
 }
 
-/* XML, perhaps behind a byte order mark; anything else is for the model opener to explain. */
-static int is_xml(const char *path) {
-    FILE *file = fopen(path, "rb");
-    int first = EOF;
-    if (file) {
-        do first = getc(file);
-        while (first == ' ' || first == '\t' || first == '\r' || first == '\n');
-        fclose(file);
+/* The text of a URDF, a file or whatever comes through a pipe; NULL: something else, for the model opener to explain. */
+static char *read_urdf(const char *path, size_t *length) {
+    const size_t most = (size_t)65 << 20; /* more than the reader takes, so that it says so */
+    struct stat about;
+    FILE *file = stat(path, &about) == 0 && !S_ISDIR(about.st_mode) ? fopen(path, "rb") : NULL;
+    char *text = NULL;
+    size_t room = 0, got = 1;
+    for (*length = 0; file && got > 0 && *length < most; *length += got) {
+        if (*length == room) {
+            char *more = realloc(text, room = room ? 2 * room : 65536);
+            if (!more) break;
+            text = more;
+        }
+        got = fread(text + *length, 1, room - *length, file);
     }
-    return first == '<' || first == 0xef || first == 0xfe || first == 0xff;
+    int usable = file && !ferror(file) && (got == 0 || *length >= most);
+    if (file) fclose(file);
+    if (usable && (!S_ISREG(about.st_mode) || soa_begins_as_xml(text, *length))) return text;
+    free(text);
+    return NULL;
 }
 
 /* What a report says after "file:line: ", which check writes itself. */
@@ -161,7 +173,8 @@ static int run(int argc, char **argv) {
     if (code != APP_GO_ON) return code;
     const char *name = args.word[0];
     if (app_refuse_others(&app_check, name, APP_MODEL) != APP_OK) return APP_FAILED;
-    int is_urdf = !app_is_stock_model(name) && is_xml(name);
+    size_t length = 0;
+    char *text = app_is_stock_model(name) ? NULL : read_urdf(name, &length);
     remarks all = {NULL, 0, 0, 0};
     int count[3] = {0, 0, 0};
     const soa_model *model = NULL;
@@ -171,8 +184,11 @@ static int run(int argc, char **argv) {
     out_start(&out, 1);
     code = APP_OK;
 
-    if (is_urdf) {
-        soa_status status = soa_urdf_lint(name, collect, &all, NULL, NULL, &report);
+    if (text) {
+        char *directory = realpath(name, NULL), *slash = directory ? strrchr(directory, '/') : NULL;
+        if (slash) *slash = 0;
+        soa_status status = soa_urdf_lint_parse(text, length, name, directory, collect, &all, NULL, NULL, &report);
+        free(directory);
         if (status != SOA_OK) return app_fail(&app_check, "%s", report.text[0] ? report.text : soa_status_text(status));
     } else {
         model = app_open_closed(&app_check, &args, &constraints); /* explains itself */
@@ -181,8 +197,8 @@ static int run(int argc, char **argv) {
         check_closed(&all, model, &constraints);
     }
     for (int i = 0; i < all.count; ++i) ++count[all.list[i].level];
-    if (is_urdf && count[SOA_LINT_ERROR] == 0) { /* the reader has the last word */
-        soa_status status = soa_urdf_read_closed(name, NULL, &model, &constraints, &report);
+    if (text && count[SOA_LINT_ERROR] == 0) { /* the reader has the last word */
+        soa_status status = soa_urdf_parse_closed(text, length, name, NULL, &model, &constraints, &report);
         if (status != SOA_OK) {
             add(&all, SOA_LINT_ERROR, report.line, "load", without_place(&report));
             ++count[SOA_LINT_ERROR];
@@ -203,6 +219,7 @@ static int run(int argc, char **argv) {
         free(all.list[i].text);
     }
     free(all.list);
+    free(text);
     soa_constraint_list_free(&constraints);
     soa_model_free(model);
     return app_finish(&app_check, &out, code);
@@ -220,6 +237,7 @@ const app_command app_check = {
             "Exit status: 0 no errors, 1 errors found, 2 not readable.\n",
     .options = none,
     .examples = "  soa check robot.urdf\n"
-                "  soa check robot.urdf | grep 'inertia-'\n",
+                "  soa check robot.urdf | grep 'inertia-'\n"
+                "  xacro robot.xacro | soa check /dev/stdin\n",
     .run = run,
 };

@@ -42,7 +42,8 @@ app_kind app_kind_of(const char *spec, const char **what) {
     FILE *file = S_ISREG(about.st_mode) ? fopen(spec, "rb") : NULL; /* a pipe would be read only once */
     char head[64] = "";
     if (!file) return APP_UNKNOWN;
-    head[fread(head, 1, sizeof head - 1, file)] = 0;
+    const size_t length = fread(head, 1, sizeof head - 1, file);
+    head[length] = 0;
     fclose(file);
     if (!memcmp(head, journal, 8)) return *what = "the record of a run", APP_JOURNAL;
     if (!memcmp(head, saved, 8)) return *what = "a saved model", APP_MODEL;
@@ -50,7 +51,7 @@ app_kind app_kind_of(const char *spec, const char **what) {
     text += strspn(text, " \t\r\n");
     if (!strncasecmp(text, "<!doctype html", 14) || !strncasecmp(text, "<html", 5))
         return *what = "a page of HTML", APP_PAGE;
-    if (*text == '<') return *what = "a model (URDF)", APP_MODEL;
+    if (soa_begins_as_xml(head, length)) return *what = "a model (URDF)", APP_MODEL;
     if (ends_with(spec, ".yaml") || ends_with(spec, ".yml")) return *what = "a scenario", APP_SCENARIO;
     return APP_UNKNOWN;
 }

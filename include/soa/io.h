@@ -41,6 +41,11 @@ SOA_API soa_status soa_urdf_parse(const char *text, size_t length, const char *n
  * to 0. */
 SOA_API soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *errors, int *warnings,
                                  soa_report *report);
+/* From memory; directory is where relative and package:// names start from (NULL: meshes are not looked for). */
+SOA_API soa_status soa_urdf_lint_parse(const char *text, size_t length, const char *name, const char *directory,
+                                       soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report);
+/* 1 if the text begins as XML does: a byte order mark or none, white space, '<'. */
+SOA_API int soa_begins_as_xml(const char *text, size_t length);
 
 /* The constraints that a URDF file (<loop_joint>, <constraint>) or a shipped model brings along, as definitions over the
  * frames and bodies of its model.  The calls above read the tree alone.  A saved model holds no constraints. */
@@ -93,9 +98,9 @@ SOA_API soa_status soa_urdf_shapes_parse(const char *text, size_t length, const 
                                          soa_urdf_shape_list *list, soa_report *report);
 SOA_API void soa_urdf_shape_list_free(soa_urdf_shape_list *list); /* what it holds, not the struct */
 
-/* Whatever `spec` names: a shipped model, a saved model (.soam) or a URDF file, told by what they begin with.  A saved
- * model takes no options that are not 0 (SOA_E_ARGUMENT); SOA_E_VERSION, SOA_E_CHECKSUM of one.  SOA_E_NAME: neither a
- * file nor a shipped model.  Release with soa_model_free. */
+/* Whatever `spec` names: a shipped model, a saved model (.soam) or a URDF file, told by what they begin with.  URDF may
+ * come through a pipe (/dev/stdin).  A saved model takes no options that are not 0 (SOA_E_ARGUMENT); SOA_E_VERSION,
+ * SOA_E_CHECKSUM of one.  SOA_E_NAME: neither a file nor a shipped model.  Release with soa_model_free. */
 SOA_API soa_status soa_model_open(const char *spec, const soa_read_options *options, const soa_model **model,
                                   soa_report *report);
 

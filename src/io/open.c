@@ -1,5 +1,7 @@
 /* open.c  whatever the user names: a shipped model, a saved model or a URDF file. */
 #include "../../models/stock.h"
+#include "../model/model_internal.h"
+#include "urdf_internal.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -30,6 +32,37 @@ static int looks_like_file(const char *spec) {
     return strchr(spec, '/') != NULL || ends_with(spec, ".urdf") || ends_with(spec, ".xml") || ends_with(spec, ".soam");
 }
 
+int soa_begins_as_xml(const char *text, size_t length) {
+    static const char *const white = " \t\r\n";
+    if (length >= 4 && (memcmp(text, "\xff\xfe<", 4) == 0 || memcmp(text, "\xfe\xff\0<", 4) == 0)) return 1; /* UTF-16 */
+    size_t at = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;                              /* UTF-8 */
+    while (at < length && text[at] != '\0' && strchr(white, text[at]) != NULL) ++at;
+    return at < length && text[at] == '<';
+}
+
+static int is_saved_model(const char *head, size_t length) {
+    return length >= 8 && memcmp(head, SOAI_MODEL_MAGIC, 8) == 0;
+}
+
+/* A URDF, its text read once: from a file or through a pipe. */
+static soa_status open_text(const char *spec, const soa_read_options *options, const soa_model **model,
+                            soa_constraint_list *constraints, soa_report *report) {
+    char *text = NULL;
+    size_t length = 0;
+    soa_status status = soai_urdf_slurp(spec, &text, &length, report);
+    if (status != SOA_OK) return status;
+    if (soa_begins_as_xml(text, length))
+        status = soa_urdf_parse_closed(text, length, spec, options, model, constraints, report);
+    else if (length == 0)
+        status = fail(report, SOA_E_FORMAT, "%.150s is empty", spec);
+    else if (is_saved_model(text, length))
+        status = fail(report, SOA_E_FILE, "%.150s: a saved model is read from a file, not through a pipe", spec);
+    else
+        status = fail(report, SOA_E_FORMAT, "%.150s is neither a URDF file (XML) nor a saved model (.soam)", spec);
+    xmlFree(text);
+    return status;
+}
+
 soa_status soa_model_open(const char *spec, const soa_read_options *options, const soa_model **model,
                           soa_report *report) {
     return soa_model_open_closed(spec, options, model, NULL, report);
@@ -55,23 +88,16 @@ soa_status soa_model_open_closed(const char *spec, const soa_read_options *optio
     }
     if (S_ISDIR(about.st_mode)) return fail(report, SOA_E_FILE, "%.150s is a directory, not a model file", spec);
 
+    if (!S_ISREG(about.st_mode)) return open_text(spec, options, model, constraints, report);
     FILE *file = fopen(spec, "rb");
     if (file == NULL) return fail(report, SOA_E_FILE, "%.150s: %s", spec, strerror(errno));
-    int first;
-    do first = getc(file);
-    while (first == ' ' || first == '\t' || first == '\r' || first == '\n');
-    int broken = ferror(file);
+    char head[8];
+    size_t length = fread(head, 1, sizeof head, file);
     fclose(file);
-    if (broken) return fail(report, SOA_E_FILE, "%.150s: could not be read", spec);
-    if (first == EOF) return fail(report, SOA_E_FORMAT, "%.150s is empty", spec);
-    /* XML starts with '<' or a byte order mark; a saved model has its own first bytes, which load checks. */
-    if (first == '<' || first == 0xef || first == 0xfe || first == 0xff)
-        return soa_urdf_read_closed(spec, options, model, constraints, report);
+    if (!is_saved_model(head, length)) return open_text(spec, options, model, constraints, report);
 
     const soa_model *saved;
     soa_status status = soa_model_load(spec, &saved, report);
-    if (status == SOA_E_FORMAT && !ends_with(spec, ".soam"))
-        return fail(report, status, "%.150s is neither a URDF file (XML) nor a saved model (.soam)", spec);
     if (status != SOA_OK) return status;
     if (options != NULL && (options->floating || options->ideal)) {
         soa_model_free(saved);

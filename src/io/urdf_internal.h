@@ -197,8 +197,4 @@ soai_mesh_found soai_urdf_find_mesh(soai_urdf_files *files, const char *file, in
 void soai_urdf_files_end(soai_urdf_files *files);
 char *soai_urdf_copy(const char *text, size_t length); /* xmlMalloc */
 
-/* The linter on text; directory is where relative and package:// paths start from (NULL: not looked up). */
-soa_status soai_urdf_lint_text(const char *text, size_t length, const char *name, const char *directory,
-                               soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report);
-
 #endif

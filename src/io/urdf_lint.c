@@ -847,12 +847,18 @@ static bool ask_builder(lint *l, bool floating) {
     return status == SOA_OK;
 }
 
-soa_status soai_urdf_lint_text(const char *text, size_t length, const char *name, const char *directory,
+soa_status soa_urdf_lint_parse(const char *text, size_t length, const char *name, const char *directory,
                                soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report) {
     lint l = {.files.directory = directory};
     soai_urdf_locale saved;
+    soa_report ignored;
+    if (report == NULL) report = &ignored;
     if (errors != NULL) *errors = 0;
     if (warnings != NULL) *warnings = 0;
+    if (text == NULL) {
+        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_lint_parse: text is NULL"};
+        return SOA_E_ARGUMENT;
+    }
     if (soai_urdf_enter(&saved) != SOA_OK) {
         *report = (soa_report){.status = SOA_E_MEMORY, .body = -1, .text = "no memory left for a locale"};
         return SOA_E_MEMORY;
@@ -915,7 +921,7 @@ soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *err
     char *slash = directory != NULL ? strrchr(directory, '/') : NULL;
     if (slash != NULL) *slash = 0;
     status =
-        soai_urdf_lint_text(text, length, path, slash != NULL ? directory : NULL, fn, user, errors, warnings, report);
+        soa_urdf_lint_parse(text, length, path, slash != NULL ? directory : NULL, fn, user, errors, warnings, report);
     free(directory);
     xmlFree(text);
     return status;
