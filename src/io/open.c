@@ -34,8 +34,9 @@ static int looks_like_file(const char *spec) {
 
 int soa_begins_as_xml(const char *text, size_t length) {
     static const char *const white = " \t\r\n";
-    if (length >= 4 && (memcmp(text, "\xff\xfe<", 4) == 0 || memcmp(text, "\xfe\xff\0<", 4) == 0)) return 1; /* UTF-16 */
-    size_t at = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;                              /* UTF-8 */
+    if (length >= 4 && (memcmp(text, "\xff\xfe<", 4) == 0 || memcmp(text, "\xfe\xff\0<", 4) == 0))
+        return 1;                                                            /* UTF-16 */
+    size_t at = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* UTF-8 */
     while (at < length && text[at] != '\0' && strchr(white, text[at]) != NULL) ++at;
     return at < length && text[at] == '<';
 }
