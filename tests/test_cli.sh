@@ -654,7 +654,7 @@ mkfifo questions
 child=$!
 exec 3>questions
 echo '{}' >&3
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+for _ in $(seq 300); do
     [ -s replies ] && break
     sleep 0.1
 done
@@ -667,7 +667,7 @@ mkfifo questions2
 child=$!
 exec 3>questions2
 echo '{}' >&3
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+for _ in $(seq 300); do
     ls broken.* >/dev/null 2>&1 && break
     sleep 0.1
 done

@@ -761,7 +761,7 @@ static void odds(void **state) {
 /* ---- cost: about one sweep for each row, and three --------------------------------------------------------------- */
 static double seconds(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* others may be at work here */
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 static void cost(void **state) {
@@ -796,7 +796,7 @@ static void cost(void **state) {
         }
         printf("  chain of %d, 6 rows: %.0f us, %.3f us for each body; %.1f times soa_aba\n", n, best[0] * 1e6,
                best[0] * 1e6 / n, best[0] / best[1]);
-        assert_true(best[0] < 3 * (6 + 3) * best[1]); /* wide, for loaded machines and sanitizers */
+        assert_true(best[0] < 3 * (6 + 3) * best[1]); /* wide, for sanitizers */
         free(q), free(v), free(qdd), soa_constraints_free(c), soa_work_free(w), soa_model_free(m);
     }
 }

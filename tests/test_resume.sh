@@ -41,7 +41,7 @@ same_figures "finished" whole.json finished.json
 sed 's/^duration: .*/duration: 4000/' "$arm" >long.yaml
 "$soa" sim long.yaml -o stopped.soalog --summary stopped.json >out 2>err &
 pid=$!
-for _ in $(seq 100); do [ -s stopped.soalog ] && break; sleep 0.05; done
+for _ in $(seq 600); do [ -s stopped.soalog ] && break; sleep 0.05; done
 sleep 0.3
 kill -INT $pid
 wait $pid
@@ -111,7 +111,7 @@ has "--resume --seed" err "the journal knows its run"
 # a journal that another process writes
 "$soa" sim long.yaml -o busy.soalog -q >out 2>err &
 pid=$!
-for _ in $(seq 100); do [ -s busy.soalog ] && break; sleep 0.05; done
+for _ in $(seq 600); do [ -s busy.soalog ] && break; sleep 0.05; done
 run sim --resume busy.soalog
 expect "busy" 2
 has "busy" err "another process is writing it"
