@@ -14,21 +14,24 @@ find_package(OpenMP QUIET COMPONENTS C) # without it the executor of soa/world.h
 set(SOA_KERNEL_TEXT src/spatial/real.h src/spatial/algebra.h src/dynamics/view.h src/dynamics/views.h
     src/dynamics/kernel.h src/dynamics/joint_types.h src/dynamics/joint.h src/dynamics/steps.h src/dynamics/rnea.h
     src/dynamics/aba.h src/dynamics/crba.h src/dynamics/kinematics.h src/dynamics/lanes.h)
-set(embedded ${CMAKE_CURRENT_BINARY_DIR}/kernel_text.c)
 list(TRANSFORM SOA_KERNEL_TEXT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE kernel_files)
-add_custom_command(OUTPUT ${embedded}
-  COMMAND ${CMAKE_COMMAND} -DOUT=${embedded} -DLIST=soai_kernel_text -DHEADER=src/io/kernel_text.h "-DFILES=${kernel_files}" -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
-  DEPENDS ${kernel_files} cmake/embed.cmake VERBATIM)
-set_source_files_properties(${embedded} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
+file(GLOB generated_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/io/generated/*.h)
+
+# soa_embed(LIST HEADER FILES...): the files as strings in LIST, which HEADER declares; the variable LIST is the source.
+function(soa_embed list header)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${list}.c)
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DLIST=${list} -DHEADER=${header} "-DFILES=${ARGN}" -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${ARGN} cmake/embed.cmake VERBATIM)
+  set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
+  set(${list} ${out} PARENT_SCOPE)
+endfunction()
+soa_embed(soai_kernel_text src/io/kernel_text.h ${kernel_files})
+soa_embed(soai_generated_text src/io/kernel_text.h ${generated_files})
 
 # The shipped scenarios, as strings, for `soa sim NAME` and `soa demo`.
 file(GLOB scenario_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/scenarios/*.yaml)
-set(scenarios ${CMAKE_CURRENT_BINARY_DIR}/scenario_text.c)
-add_custom_command(OUTPUT ${scenarios}
-  COMMAND ${CMAKE_COMMAND} -DOUT=${scenarios} -DLIST=soai_scenario_text -DHEADER=src/world/scenario_text.h "-DFILES=${scenario_files}"
-          -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
-  DEPENDS ${scenario_files} cmake/embed.cmake VERBATIM)
-set_source_files_properties(${scenarios} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
+soa_embed(soai_scenario_text src/world/scenario_text.h ${scenario_files})
 
 # A library of its own objects, compiled once for both kinds; the rest of the arguments is what it links to.
 function(soa_upper_library name output exported sources)
@@ -44,14 +47,14 @@ function(soa_upper_library name output exported sources)
 endfunction()
 file(GLOB SOA_IO CONFIGURE_DEPENDS src/io/*.c models/*.c)
 file(GLOB SOA_WORLD CONFIGURE_DEPENDS src/world/*.c)
-soa_upper_library(soa_io soa-io io "${SOA_IO};${embedded}" PkgConfig::XML2 PkgConfig::QHULL PkgConfig::ASSIMP)
+soa_upper_library(soa_io soa-io io "${SOA_IO};${soai_kernel_text};${soai_generated_text}" PkgConfig::XML2 PkgConfig::QHULL PkgConfig::ASSIMP)
 set(SOA_OPENMP)
 set(SOA_OPENMP_LIBS)
 if(OpenMP_C_FOUND AND NOT SOA_SANITIZE MATCHES thread) # its barriers are unknown to the thread sanitizer
   set(SOA_OPENMP OpenMP::OpenMP_C)
   set(SOA_OPENMP_LIBS " ${OpenMP_C_FLAGS}")
 endif()
-soa_upper_library(soa_sim soa-sim sim "${SOA_WORLD};${scenarios}" SUNDIALS::arkode SUNDIALS::cvode SUNDIALS::nvecserial PkgConfig::FYAML
+soa_upper_library(soa_sim soa-sim sim "${SOA_WORLD};${soai_scenario_text}" SUNDIALS::arkode SUNDIALS::cvode SUNDIALS::nvecserial PkgConfig::FYAML
                   PkgConfig::HDF5 ${SOA_OPENMP})
 target_link_libraries(soa_sim_static PUBLIC soa_io_static) # scenarios open models
 if(SOA_SHARED)
