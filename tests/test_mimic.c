@@ -209,6 +209,117 @@ static void light_links(void **state) {
     conclude("smoother", &spatial, 1e-8);
 }
 
+/* Links that are light beside their neighbours, down to 1e-14 of them, slender ones, ratios from 0.01 to 1,000: every leader
+ * and follower may be the light one. */
+static const soa_model *uneven_machine(long seed) {
+    dice d = {(uint64_t)seed * 7013};
+    soa_body_def bodies[8];
+    char names[8][16];
+    const int count = 2 + (int)roll(&d, 0, 6.999);
+    for (int i = 0; i < count; ++i) {
+        soa_body_def *b = bodies + i;
+        snprintf(names[i], sizeof names[i], "link%d", i + 1);
+        const int parent = i == 0 || roll(&d, 0, 1) < 0.3 ? 0 : 1 + (int)roll(&d, 0, i - 1e-9);
+        *b = soa_body_default(names[i], parent, roll(&d, 0, 1) < 0.7 ? SOA_REVOLUTE : SOA_PRISMATIC);
+        b->placement = random_place(&d, 0.4);
+        double *u = b->joint.axis, size[3];
+        u[0] = u[1] = u[2] = 0, u[(int)roll(&d, 0, 2.999)] = 1;
+        if (roll(&d, 0, 1) < 0.3) roll_many(&d, 0.2, 1, 3, u);
+        roll_many(&d, 0.1, 0.5, 3, size);
+        if (roll(&d, 0, 1) < 0.3) size[0] *= 1e-3, size[1] *= 1e-3;
+        const double light = roll(&d, 0, 1) < 0.5 ? pow(10, roll(&d, -14, 0)) : 1;
+        soa_body_box(b, light * roll(&d, 0.5, 5), size[0], size[1], size[2]);
+        if (roll(&d, 0, 1) < 0.5) roll_many(&d, -0.2, 0.2, 3, b->com);
+    }
+    int leads[8] = {0};
+    for (int i = 0; i < count; ++i) {
+        const int to = (int)roll(&d, 0, count - 1e-9);
+        if (to == i || leads[i] || bodies[to].joint.mimic > 0 || roll(&d, 0, 1) > 0.7) continue;
+        leads[to] = 1;
+        bodies[i].joint.mimic = to + 1;
+        const double most = bodies[i].joint.type == SOA_PRISMATIC ? 0 : 3; /* it stays within a metre or so */
+        bodies[i].joint.mimic_ratio = pow(10, roll(&d, -2, most)) * (roll(&d, 0, 1) < 0.5 ? 1 : -1);
+    }
+    soa_model_def def = soa_model_default("uneven", bodies, count);
+    const soa_model *model = NULL;
+    soa_report report;
+    if (soa_model_create(&def, &model, &report) != SOA_OK) fail_msg("seed %ld: %s", seed, report.text);
+    return model;
+}
+/* max |x - y| / max |y|, each number times scale */
+static double scaled_error(int n, const double *x, const double *y, const double *scale) {
+    double off = 0, size = 0;
+    for (int i = 0; i < n; ++i) {
+        off = fmax(off, isfinite(x[i]) ? fabs(x[i] - y[i]) * scale[i] : INFINITY);
+        size = fmax(size, fabs(y[i]) * scale[i]);
+    }
+    return size > 0 ? off / size : off;
+}
+static void uneven_links(void **state) {
+    (void)state;
+    worst_case fd = {0}, inverse = {0}, single = {0};
+    long judged = 0, singles = 0;
+    for (long seed = first_seed(), tried = 0; tried < 40000 && judged < 2000; ++seed, ++tried) {
+        const soa_model *m = uneven_machine(seed);
+        const int n = soa_nv(m);
+        soa_work *w;
+        assert_int_equal(soa_work_create(m, &w), SOA_OK);
+        tree_state s = random_tree_state(m, seed);
+        double M[MOST * MOST], even[MOST * MOST], scale[MOST], qdd[MOST], bias[MOST], want[MOST], got[MOST], tau[MOST];
+        wide L[MOST * MOST];
+        int mimics = 0;
+        for (int i = 1; i <= soa_body_count(m); ++i) {
+            soa_body_info info;
+            soa_body(m, i, &info);
+            mimics += info.mimic >= 0;
+        }
+        /* each coordinate by the root of its inertia, so that their units do not matter */
+        assert_int_equal(soa_crba(m, w, s.q, M), SOA_OK);
+        for (int i = 0; i < n; ++i) scale[i] = sqrt(M[(n + 1) * i]);
+        for (int i = 0; i < n * n; ++i) even[i] = M[i] / (scale[i / n] * scale[i % n]);
+        const double regular = mimics ? factor(n, even, L) : 0;
+        if (regular > 1e-3) {
+            ++judged;
+            assert_int_equal(soa_rnea(m, w, s.q, s.v, NULL, NULL, 0, bias), SOA_OK);
+            for (int i = 0; i < n; ++i) tau[i] = bias[i] + (s.tau[i] - 0.5) * scale[i];
+            for (int i = 0; i < n; ++i) got[i] = (tau[i] - bias[i]) / scale[i];
+            solve(n, L, got, want);
+            for (int i = 0; i < n; ++i) want[i] /= scale[i];
+            const soa_status status = soa_aba(m, w, s.q, s.v, tau, NULL, 0, qdd);
+            if (status != SOA_OK) fail_msg("seed %ld: %s", seed, soa_status_text(status));
+            /* what was added to tau above was rounded by the size of the bias */
+            double lost = 1;
+            for (int i = 0; i < n; ++i) lost = fmax(lost, fabs(bias[i]) / scale[i]);
+            note(&fd, scaled_error(n, qdd, want, scale) / lost, seed);
+            for (int i = 0; i < n; ++i) tau[i] = (s.tau[i] - 0.5) * scale[i], got[i] = tau[i] / scale[i];
+            solve(n, L, got, want);
+            for (int i = 0; i < n; ++i) want[i] /= scale[i];
+            assert_int_equal(soa_minv_mul(m, w, s.q, tau, got), SOA_OK);
+            note(&inverse, scaled_error(n, got, want, scale), seed);
+            if (regular > 0.03) {
+                float q[MOST], v[MOST] = {0}, t[MOST], a[MOST];
+                double still[MOST];
+                ++singles;
+                assert_int_equal(soa_rnea(m, w, s.q, NULL, NULL, NULL, 0, bias), SOA_OK);
+                lost = 1;
+                for (int i = 0; i < n; ++i) lost = fmax(lost, fabs(bias[i]) / scale[i]);
+                for (int i = 0; i < n; ++i) q[i] = (float)s.q[i], t[i] = (float)(bias[i] + tau[i]);
+                if (soa_aba_f(m, w, q, v, t, NULL, a) != SOA_OK)
+                    fail_msg("seed %ld: refused in single precision", seed);
+                for (int i = 0; i < n; ++i) still[i] = (double)a[i];
+                note(&single, scaled_error(n, still, want, scale) / lost, seed);
+            }
+        }
+        free_tree_state(&s);
+        soa_work_free(w), soa_model_free(m);
+    }
+    printf("  %ld machines judged, %ld in single precision\n", judged, singles);
+    assert_true(judged == 2000 && singles > 500);
+    conclude("aba", &fd, 1e-11);
+    conclude("M^-1 x", &inverse, 1e-11);
+    conclude("aba in single precision", &single, 1e-3);
+}
+
 /* A machine that stays singular with its mimic joints is still refused. */
 static void singular(void **state) {
     (void)state;
@@ -234,6 +345,7 @@ static void singular(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(light_links), cmocka_unit_test(singular)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(light_links), cmocka_unit_test(uneven_links),
+                                       cmocka_unit_test(singular)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,12 @@ SOAI_SWEEP int articulate(const view_table *k, kernel_work *w, const real *q) {
     return 0;
 }
 
+/* The least share of a leader's inertia that is not the guard's: below is what rounding leaves. */
+#if SOAI_NUMBER == SOAI_FLOAT || SOAI_NUMBER == SOAI_FLOAT_LANES
+#define SOAI_HOLD_TOLERANCE 1e-5
+#else
+#define SOAI_HOLD_TOLERANCE 1e-14
+#endif
 /* W = L d L', in place, of any size; block_factor is for hinges.  Pivots are positive, those of rows with a hold negative:
  * -(hold) (share of the leader's inertia that is not the guard's). */
 SOAI_INLINE int mimic_factor(const view_table *k, real *W) {
@@ -64,8 +70,7 @@ SOAI_INLINE int mimic_factor(const view_table *k, real *W) {
     for (int j = 0; j < n; ++j) {
         const konst hold = k->mimic[j].hold;
         for (int m = 0; m < j; ++m) W[n * j + j] -= W[n * j + m] * W[n * j + m] * W[n * m + m];
-        if (!real_all_above(hold > 0 ? -W[n * j + j] : W[n * j + j], REAL(hold * (konst)SOAI_HINGE_TOLERANCE)))
-            return 0;
+        if (!real_all_above(hold > 0 ? -W[n * j + j] : W[n * j + j], REAL(hold * (konst)SOAI_HOLD_TOLERANCE))) return 0;
         for (int i = j + 1; i < n; ++i) {
             for (int m = 0; m < j; ++m) W[n * i + j] -= W[n * i + m] * W[n * j + m] * W[n * m + m];
             W[n * i + j] = W[n * i + j] / W[n * j + j];

@@ -165,6 +165,9 @@ static soa_status check_joint(builder *b, int i, const soa_body_def *d) {
         isnan(j->max_speed) || isnan(j->max_effort))
         FAIL(SOA_E_NOT_FINITE, i,
              "joint of \"%s\": an axis, pitch, rotor, friction, spring, limit or mimic number is not finite", d->name);
+    if (!soai_joint_axes(j, u, u2) && j->type != SOA_UNIVERSAL && j->type != SOA_PLANAR)
+        FAIL(SOA_E_JOINT, i, "joint of \"%s\" (%s): axis (%g %g %g) has no direction", d->name,
+             soa_joint_type_name(j->type), j->axis[0], j->axis[1], j->axis[2]);
     if (!soai_joint_axes(j, u, u2))
         FAIL(SOA_E_JOINT, i, "joint of \"%s\" (%s): axis (%g %g %g) and axis2 (%g %g %g) do not define it%s", d->name,
              soa_joint_type_name(j->type), j->axis[0], j->axis[1], j->axis[2], j->axis2[0], j->axis2[1], j->axis2[2],
@@ -205,6 +208,9 @@ static soa_status resolve_mimic(builder *b, int i) {
         if (++steps > b->def->body_count)
             FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics itself through others", bodies[i - 1].name);
     }
+    if (!(fabs(l->ratio) <= 1e12))
+        FAIL(SOA_E_MIMIC, i, "joint of \"%s\" follows that of \"%s\" with ratio %g; at most 1e12 in size",
+             bodies[i - 1].name, bodies[at - 1].name, l->ratio);
     l->leader = at;
     return SOA_OK;
 }
@@ -352,31 +358,32 @@ static int stuck_body(int nb, int guarded, const soai_body_double *body, const s
     return stuck;
 }
 
-/* Does a body alone resist turning about every axis, and moving? */
-static int is_heavy(const soai_meta *e) {
-    const double *I = e->inertia, trace = I[XX] + I[YY] + I[ZZ];
-    const double det = I[XX] * (I[YY] * I[ZZ] - I[YZ] * I[YZ]) - I[XY] * (I[XY] * I[ZZ] - I[YZ] * I[XZ]) +
-                       I[XZ] * (I[XY] * I[YZ] - I[YY] * I[XZ]);
-    return e->mass > 0 && trace > 0 && det > 1e-9 * trace * trace * trace;
+/* What a joint moves at q = 0 if all beyond is rigid, M its inertia; where more joints follow, also a part of what it moves
+ * when they have turned. */
+static double moved_by(const soai_body_double *b, const double *M) {
+    const double *u = b->axis, *I = M + 4, bends = b->child ? 1e-3 : 0; /* I: XX YY ZZ XY XZ YZ about the origin */
+    double turned = 0;
+    if (b->type != SOA_PRISMATIC)
+        turned = I[XX] * u[0] * u[0] + I[YY] * u[1] * u[1] + I[ZZ] * u[2] * u[2] +
+                 2 * (I[XY] * u[0] * u[1] + I[XZ] * u[0] * u[2] + I[YZ] * u[1] * u[2]) +
+                 bends * (I[XX] + I[YY] + I[ZZ]);
+    return b->armature + fmax(turned, 0) + M[0] * v3_dot(b->slide, b->slide);
 }
-/* Guards of followers and leaders (view.h), where some body alone is not heavy: the tree with its followers set free might
- * then have no forward dynamics.  They are of the size of what the joints move at q = 0 if all beyond is rigid, so that no
- * digits are lost by them.  Writes the rows of leaders after those of followers; returns their number. */
+/* Guards of followers and leaders (view.h): the tree with its followers set free may have no forward dynamics, or one with
+ * accelerations so large that digits are lost when the followers are brought back (light links beside heavy ones, large
+ * ratios).  They are of the size of what the joints move: larger ones lose digits when they are taken off, smaller ones
+ * where the tree needs them.  Writes the rows of leaders after those of followers; returns their number. */
 static int guard_leaders(link_row *of, const soa_model *m, soai_body_double *body, const soai_meta *meta,
                          soai_mimic_double *mimic) {
-    int heavy = 1, held = 0;
-    for (int i = 1; i <= m->nb; ++i) heavy = heavy && is_heavy(meta + i);
-    if (heavy || !m->nm) return 0;
+    int held = 0;
+    if (!m->nm) return 0;
     for (int i = 0; i <= m->nb; ++i) memcpy(of[i].beyond, body[i].M, sizeof of[i].beyond), of[i].led = of[i].given = 0;
     for (int i = m->nb; i >= 1; --i) {
         double R[9], *in = of[body[i].parent].beyond;
         for (int k = 0; k < 9; ++k) R[k] = body[i].R0[k] + body[i].R1[k];
         rigid_in_add(R, body[i].p, of[i].beyond, in, in);
     }
-    for (int i = 1; i <= m->nb; ++i) {
-        const double *M = of[i].beyond, turned = body[i].type == SOA_PRISMATIC ? 0 : M[4] + M[5] + M[6];
-        of[i].moved = body[i].armature + turned + M[0] * v3_dot(body[i].slide, body[i].slide);
-    }
+    for (int i = 1; i <= m->nb; ++i) of[i].moved = moved_by(body + i, of[i].beyond);
     for (int i = 1; i <= m->nb; ++i)
         if (meta[i].leader >= 0) of[meta[i].leader].led += meta[i].ratio * meta[i].ratio * of[i].moved;
     for (int i = 1; i <= m->nb; ++i) {

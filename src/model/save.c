@@ -4,6 +4,7 @@
  * integers of the tables must be the ones that follow from parents and joint types.                                 */
 #include "model_internal.h"
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -86,6 +87,12 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
         if (i > m->nb || body[i].nv != 1 || meta[i].leader >= 0 || mimic[k].follower != mimic[k].leader ||
             mimic_f[k].follower != mimic[k].leader || mimic_f[k].leader != mimic[k].leader)
             BAD(SOA_E_FORMAT, "row %d of its leaders is damaged", k - m->nm);
+    }
+    for (int k = 0; k < m->nm + m->held; ++k) {
+        const double ratio = mimic[k].ratio, hold = mimic[k].hold;
+        if (!isfinite(ratio) || !isfinite(hold) || (k < m->nm ? hold != 0 : !(hold > 0) || ratio != 0) ||
+            mimic_f[k].ratio != (float)ratio || mimic_f[k].hold != (float)hold)
+            BAD(SOA_E_FORMAT, "row %d of its mimic joints is damaged", k);
     }
     for (int i = 0; i < m->frames; ++i)
         if (!TEXT_FITS(frame[i].text) || frame[i].body < 0 || frame[i].body > m->nb)
