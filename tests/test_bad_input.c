@@ -394,6 +394,83 @@ static soa_status read_by(int which, const soa_model *m, soa_work *w, int frame,
     default: return soa_joint_force(m, w, frame, out);
     }
 }
+/* Calls of other rooms that compute by those above: what they leave is of their own q, v and a. */
+static void taken_by_others(void **state) {
+    (void)state;
+    soa_body_def bodies[] = {soa_body_default("arm", 0, SOA_REVOLUTE), soa_body_default("object", 0, SOA_FREE)};
+    for (int i = 0; i < 2; i++) soa_body_box(&bodies[i], 1, 0.1, 0.2, 0.3), bodies[i].com[0] = 0.5;
+    soa_model_def def = soa_model_default("holds", bodies, 2);
+    const soa_model *m;
+    soa_work *w;
+    soa_grasp *g;
+    soa_constraints *c;
+    soa_embedding *e;
+    soa_body_info info[2];
+    OK(soa_model_create(&def, &m, NULL));
+    OK(soa_work_create(m, &w));
+    for (int i = 0; i < 2; i++) OK(soa_body(m, i + 1, &info[i]));
+    const int arm = info[0].frame, object = info[1].frame;
+    const soa_contact_def contact = soa_contact_default(SOA_CONTACT_RIGID, arm, object);
+    const soa_constraint_capacity room = {1, 6, 1};
+    soa_constraint_def loop = soa_constraint_default(SOA_LOOP, arm, object);
+    loop.joint = SOA_FIXED;
+    OK(soa_grasp_create(m, 1, &g));
+    OK(soa_grasp_add(g, &contact, NULL, NULL));
+    OK(soa_constraints_create(m, &room, &c));
+    OK(soa_constraint_add(c, &loop, NULL, NULL));
+    const unsigned char primary[7] = {1};
+    soa_embedding_def how = soa_embedding_default(primary);
+    how.constraints = c;
+    OK(soa_embedding_create(m, &how, &e, NULL));
+    double q[8], v[7] = {0}, a[7] = {0}, out[512], more[512], wrench[6] = {0}, force[6] = {0}, two[2];
+    const double Q1[1] = {0}, bad[8] = {NAN};
+    soa_neutral(m, q);
+    soa_grasp_report said;
+    soa_grasp_rank rank[2];
+    soa_grasp_object seen;
+    soa_contact_motion motion;
+    soa_contact_check check[1];
+    int count, rows, broken;
+    soa_frame pose;
+#define TAKES(call)                                                          \
+    OK(soa_kinematics(m, w, q, v, a));                                       \
+    OK(call);                                                                \
+    expect(#call, "kinematics", soa_pose(m, w, object, &pose), SOA_E_ORDER); \
+    OK(soa_rnea(m, w, q, v, a, NULL, 0, out));                               \
+    OK(call);                                                                \
+    expect(#call, "forces", soa_joint_force(m, w, 1, wrench), SOA_E_ORDER);  \
+    memset(wrench, 0, sizeof wrench)
+    TAKES(soa_jjt(m, w, q, &object, 1, SOA_AXES_WORLD, out));
+    TAKES(soa_constraint_rows_at(c, w, q, v, 0, out, NULL, NULL, NULL));
+    TAKES(soa_closed_fd(c, w, NULL, q, v, NULL, NULL, 0, 0, out, NULL, NULL));
+    TAKES(soa_closed_energy(c, w, q, v, two, two + 1));
+    TAKES(soa_closed_id(c, w, q, v, a, NULL, 0, 0, NULL, out, NULL));
+    TAKES(soa_closed_project(c, w, 0, q, v, NULL));
+    TAKES(soa_closed_impulse(c, w, 0, q, v, out, NULL));
+    TAKES(soa_closed_assemble(c, w, 0, q, NULL));
+    TAKES(soa_grasp_motion(g, w, q, v, 0, &motion));
+    TAKES(soa_grasp_fd(g, w, NULL, q, v, NULL, NULL, 0, out, NULL, NULL, &said));
+    TAKES(soa_grasp_omega(g, w, q, out, rank, rank + 1));
+    TAKES(soa_grasp_object_state(g, w, q, v, a, NULL, object, &seen, NULL));
+    TAKES(soa_grasp_close(g, w, q, v, out, NULL));
+    TAKES(soa_grasp_map(g, w, q, object, out));
+    TAKES(soa_grasp_internal(g, w, q, object, NULL, &count, &rows));
+    TAKES(soa_grasp_distribute(g, w, q, object, wrench, NULL, out));
+    TAKES(soa_grasp_squeeze(g, w, q, object, force, out));
+    TAKES(soa_grasp_check(g, w, q, force, check, &broken));
+    TAKES(soa_embedding_state(e, w, Q1, NULL, NULL, 0, q, out, more, NULL));
+    TAKES(soa_embedding_terms(e, w, Q1, NULL, NULL, 0, 0, q, out, NULL, NULL));
+    TAKES(soa_embedding_id(e, w, Q1, NULL, NULL, NULL, 0, 0, q, out));
+    TAKES(soa_embedding_fd(e, w, SOA_EMBEDDING_COLUMNS, Q1, NULL, NULL, NULL, 0, 0, q, out));
+#undef TAKES
+    /* what is refused at once leaves all as it was */
+    OK(soa_kinematics(m, w, q, v, a));
+    assert_int_equal(soa_jjt(m, w, bad, &object, 1, SOA_AXES_WORLD, out), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_closed_fd(c, w, NULL, bad, v, NULL, NULL, 0, 0, out, NULL, NULL), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_grasp_map(g, w, bad, object, out), SOA_E_NOT_FINITE);
+    OK(soa_pose(m, w, object, &pose));
+    soa_embedding_free(e), soa_constraints_free(c), soa_grasp_free(g), soa_work_free(w), soa_model_free(m);
+}
 static void readers(void **state) {
     (void)state;
     static const char *const name[] = {"pose",       "velocity", "acceleration_spatial", "acceleration_classical",
@@ -1218,13 +1295,22 @@ static void out_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(not_finite),      cmocka_unit_test(quaternions),
-                                       cmocka_unit_test(arguments),       cmocka_unit_test(wrenches),
-                                       cmocka_unit_test(readers),         cmocka_unit_test(manifold),
-                                       cmocka_unit_test(batches),         cmocka_unit_test(single_precision),
-                                       cmocka_unit_test(massless_tips),   cmocka_unit_test(singular_in_one_state),
-                                       cmocka_unit_test(too_many_joints), cmocka_unit_test(ball_and_turn),
-                                       cmocka_unit_test(definitions),     cmocka_unit_test(memory_and_pointers),
-                                       cmocka_unit_test(empty_model),     cmocka_unit_test(out_of_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(not_finite),
+                                       cmocka_unit_test(quaternions),
+                                       cmocka_unit_test(arguments),
+                                       cmocka_unit_test(wrenches),
+                                       cmocka_unit_test(readers),
+                                       cmocka_unit_test(taken_by_others),
+                                       cmocka_unit_test(manifold),
+                                       cmocka_unit_test(batches),
+                                       cmocka_unit_test(single_precision),
+                                       cmocka_unit_test(massless_tips),
+                                       cmocka_unit_test(singular_in_one_state),
+                                       cmocka_unit_test(too_many_joints),
+                                       cmocka_unit_test(ball_and_turn),
+                                       cmocka_unit_test(definitions),
+                                       cmocka_unit_test(memory_and_pointers),
+                                       cmocka_unit_test(empty_model),
+                                       cmocka_unit_test(out_of_memory)};
     return cmocka_run_group_tests_name("bad_input", tests, NULL, NULL);
 }

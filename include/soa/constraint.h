@@ -68,7 +68,7 @@ SOA_API int soa_constraint_def_rows(const soa_constraint_def *def);
  * for a spherical joint that rubs: its friction is counted in the axes of link 2, so there frame 1 is on link 2. */
 SOA_API soa_constraint_def soa_constraint_loop(const soa_loop_def *loop);
 /* Coordinates and rates of a cut joint (of WD89's terminating link), as it would have them in a tree: nq, nv and nv
- * numbers of its type.  Needs kinematics with v (SOA_E_ARGUMENT without any).  v and a with their rates may be NULL; a
+ * numbers of its type.  Needs kinematics with v (SOA_E_ORDER without any).  v and a with their rates may be NULL; a
  * needs v, and the kinematics of vdot too. */
 SOA_API soa_status soa_loop_coordinates(const soa_model *model, soa_work *work, const soa_loop_def *loop, double *q,
                                         double *v, double *a);

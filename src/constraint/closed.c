@@ -25,7 +25,7 @@ static double dot(int n, const double *a, const double *b) {
 }
 
 soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q) {
-    w->readable = SOAI_READ_NOTHING;
+    soai_work_take(w);
     w->body = w->k->articulate(&w->view, &w->w, tree_q(w, q));
     (void)m;
     return w->body ? SOA_E_HINGE_SINGULAR : SOA_OK;
@@ -459,9 +459,9 @@ static soa_closed_method choose(const soa_constraints *c, soa_closed_method aske
     return c->capacity.dense && nv <= 32 && 2 * rows >= nv ? SOA_CLOSED_NULL_SPACE : SOA_CLOSED_FORCES;
 }
 
-soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_options *options, const double *q,
-                         const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count, double t,
-                         double *qdd, double *lambda, soa_closed_report *report) {
+static soa_status closed_fd(soa_constraints *c, soa_work *w, const soa_closed_options *options, const double *q,
+                            const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count, double t,
+                            double *qdd, double *lambda, soa_closed_report *report) {
     const soa_closed_options plain = soa_closed_default();
     if (!options) options = &plain;
     if (!c || !w || !qdd || w->model != c->model || (unsigned)options->method > SOA_CLOSED_NULL_SPACE ||
@@ -517,6 +517,13 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
     if (lambda) memcpy(lambda, c->lambda, (size_t)rows * sizeof *lambda);
     c->last = g, c->last_method = method;
     return SOA_OK;
+}
+soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_options *options, const double *q,
+                         const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count, double t,
+                         double *qdd, double *lambda, soa_closed_report *report) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before,
+                          closed_fd(c, w, options, q, v, tau, wrenches, wrench_count, t, qdd, lambda, report));
 }
 
 /* The same systems with another right side: no bias, no gamma. */
@@ -574,8 +581,8 @@ soa_status soa_constraint_strengths(const soa_constraints *c, double *strengths)
     return SOA_OK;
 }
 
-soa_status soa_constraint_rows_at(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
-                                  double *g, double *rate, double *G, double *gamma) {
+static soa_status constraint_rows_at(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
+                                     double *g, double *rate, double *G, double *gamma) {
     if (!c || !w || w->model != c->model || !(t - t == 0)) return SOA_E_ARGUMENT;
     int rows = 0;
     const int nv = c->model->nv;
@@ -589,4 +596,9 @@ soa_status soa_constraint_rows_at(soa_constraints *c, soa_work *w, const double 
         if (rate) rate[r] = (v ? dot(nv, into + (size_t)r * (size_t)nv, v) : 0) + c->row[r].drift;
     }
     return SOA_OK;
+}
+soa_status soa_constraint_rows_at(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
+                                  double *g, double *rate, double *G, double *gamma) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, constraint_rows_at(c, w, q, v, t, g, rate, G, gamma));
 }

@@ -106,8 +106,8 @@ void soai_cut_mass(soa_constraints *c, double *M) {
         }
 }
 
-soa_status soa_closed_energy(soa_constraints *c, soa_work *w, const double *q, const double *v, double *kinetic,
-                             double *potential) {
+static soa_status closed_energy(soa_constraints *c, soa_work *w, const double *q, const double *v, double *kinetic,
+                                double *potential) {
     if (!c || !w || w->model != c->model || !kinetic || !potential) return SOA_E_ARGUMENT;
     int stores = 0, rows = 0;
     double T, U;
@@ -127,4 +127,9 @@ soa_status soa_closed_energy(soa_constraints *c, soa_work *w, const double *q, c
     weigh(c, c->part2, c->part2 + c->inertias);
     *kinetic += dot(c->inertias, c->part2, c->part2 + c->inertias) / 2;
     return SOA_OK;
+}
+soa_status soa_closed_energy(soa_constraints *c, soa_work *w, const double *q, const double *v, double *kinetic,
+                             double *potential) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, closed_energy(c, w, q, v, kinetic, potential));
 }

@@ -427,8 +427,8 @@ static void onto_primary(const soa_embedding *e, const double *x, double *out) {
         for (int k = 0; k < e->n; ++k) out[k] += e->E[e->n * j + k] * x[j];
 }
 
-soa_status soa_embedding_state(soa_embedding *e, soa_work *w, const double *Q, const double *V, const double *A,
-                               double t, double *q, double *v, double *a, double *E) {
+static soa_status embedding_state(soa_embedding *e, soa_work *w, const double *Q, const double *V, const double *A,
+                                  double t, double *q, double *v, double *a, double *E) {
     const soa_status s = embed(e, w, Q, V, A, t, q, E != NULL);
     if (s) return s;
     const size_t bytes = (size_t)e->model->nv * sizeof(double);
@@ -438,9 +438,14 @@ soa_status soa_embedding_state(soa_embedding *e, soa_work *w, const double *Q, c
     if (E) memcpy(E, e->E, bytes * (size_t)e->n);
     return SOA_OK;
 }
+soa_status soa_embedding_state(soa_embedding *e, soa_work *w, const double *Q, const double *V, const double *A,
+                               double t, double *q, double *v, double *a, double *E) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, embedding_state(e, w, Q, V, A, t, q, v, a, E));
+}
 
-soa_status soa_embedding_id(soa_embedding *e, soa_work *w, const double *Q, const double *V, const double *A,
-                            const soa_wrench *wrenches, int wrench_count, double t, double *q, double *tau) {
+static soa_status embedding_id(soa_embedding *e, soa_work *w, const double *Q, const double *V, const double *A,
+                               const soa_wrench *wrenches, int wrench_count, double t, double *q, double *tau) {
     if (!tau) return SOA_E_ARGUMENT;
     soa_status s = embed(e, w, Q, V, A, t, q, 1);
     if (s || (s = soa_rnea(e->model, w, e->q, e->v, e->a, wrenches, wrench_count, e->y))) return s;
@@ -449,6 +454,11 @@ soa_status soa_embedding_id(soa_embedding *e, soa_work *w, const double *Q, cons
     onto_primary(e, e->y, tau);
     give_q(e, q);
     return SOA_OK;
+}
+soa_status soa_embedding_id(soa_embedding *e, soa_work *w, const double *Q, const double *V, const double *A,
+                            const soa_wrench *wrenches, int wrench_count, double t, double *q, double *tau) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, embedding_id(e, w, Q, V, A, wrenches, wrench_count, t, q, tau));
 }
 
 /* H = E' M E, a column by one inverse dynamics without velocities and gravity; into e->W. */
@@ -464,9 +474,9 @@ static soa_status inertia(soa_embedding *e, soa_work *w) {
     }
     return SOA_OK;
 }
-soa_status soa_embedding_terms(soa_embedding *e, soa_work *w, const double *Q, const double *V,
-                               const soa_wrench *wrenches, int wrench_count, double t, double *q, double *H, double *C,
-                               double *G) {
+static soa_status embedding_terms(soa_embedding *e, soa_work *w, const double *Q, const double *V,
+                                  const soa_wrench *wrenches, int wrench_count, double t, double *q, double *H,
+                                  double *C, double *G) {
     soa_status s = embed(e, w, Q, V, NULL, t, q, 1);
     if (s) return s;
     const soa_model *m = e->model;
@@ -489,6 +499,12 @@ soa_status soa_embedding_terms(soa_embedding *e, soa_work *w, const double *Q, c
     if (G) onto_primary(e, e->v, G);
     give_q(e, q);
     return SOA_OK;
+}
+soa_status soa_embedding_terms(soa_embedding *e, soa_work *w, const double *Q, const double *V,
+                               const soa_wrench *wrenches, int wrench_count, double t, double *q, double *H, double *C,
+                               double *G) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, embedding_terms(e, w, Q, V, wrenches, wrench_count, t, q, H, C, G));
 }
 
 /* W x = b in place, W symmetric and positive definite (n x n, lower triangle, overwritten); 0 where it is not. */
@@ -563,9 +579,9 @@ static soa_status by_columns(soa_embedding *e, soa_work *w, const double *tau, c
     memcpy(Qdd, e->gram_right, (size_t)n * sizeof *Qdd);
     return SOA_OK;
 }
-soa_status soa_embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method method, const double *Q,
-                            const double *V, const double *tau, const soa_wrench *wrenches, int wrench_count, double t,
-                            double *q, double *Qdd) {
+static soa_status embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method method, const double *Q,
+                               const double *V, const double *tau, const soa_wrench *wrenches, int wrench_count,
+                               double t, double *q, double *Qdd) {
     if (!e || !Qdd || (unsigned)method > SOA_EMBEDDING_SWEEPS) return SOA_E_ARGUMENT;
     if (tau && !soai_all_finite(tau, (size_t)e->n)) return SOA_E_NOT_FINITE;
     soa_status s = embed(e, w, Q, V, NULL, t, q, 1);
@@ -573,4 +589,10 @@ soa_status soa_embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method 
     s = (method == SOA_EMBEDDING_SWEEPS ? by_sweeps : by_columns)(e, w, tau, wrenches, wrench_count, Qdd);
     if (s == SOA_OK) give_q(e, q);
     return s;
+}
+soa_status soa_embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method method, const double *Q,
+                            const double *V, const double *tau, const soa_wrench *wrenches, int wrench_count, double t,
+                            double *q, double *Qdd) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, embedding_fd(e, w, method, Q, V, tau, wrenches, wrench_count, t, q, Qdd));
 }

@@ -421,8 +421,8 @@ static void quaternion_of(const double R[9], double e[4]) {
     for (int i = 0; i < 4; ++i) e[i] = i == k ? c : s * rest[k][i];
 }
 
-soa_status soa_grasp_motion(soa_grasp *g, soa_work *w, const double *q, const double *v, int number,
-                            soa_contact_motion *out) {
+static soa_status grasp_motion(soa_grasp *g, soa_work *w, const double *q, const double *v, int number,
+                               soa_contact_motion *out) {
     contact *k = find(g, number);
     if (!k || !w || w->model != g->model || !out) return SOA_E_ARGUMENT;
     double rate[6], d[3], turn[3], slip[3], wr[3];
@@ -472,4 +472,9 @@ soa_status soa_grasp_motion(soa_grasp *g, soa_work *w, const double *q, const do
     if (k->def.type != SOA_CONTACT_OWN) rot_tmul(k->R, d, gap + 3);
     for (int r = 0; r < k->held; ++r) out->gap = fmax(out->gap, fabs(v6_dot(k->T[r], gap)));
     return SOA_OK;
+}
+soa_status soa_grasp_motion(soa_grasp *g, soa_work *w, const double *q, const double *v, int number,
+                            soa_contact_motion *out) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, grasp_motion(g, w, q, v, number, out));
 }

@@ -269,9 +269,9 @@ static soa_status free_rates(const input *in, double *W_rate) {
 
 enum { MANY = 8 }; /* contacts from which the O(contacts) form is faster, measured in tests/test_rccfd.c */
 
-soa_status soa_grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *options, const double *q, const double *v,
-                        const double *tau, const soa_wrench *wrenches, int wrench_count, double *qdd, double *force,
-                        double *W_rate, soa_grasp_report *report) {
+static soa_status grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *options, const double *q,
+                           const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count,
+                           double *qdd, double *force, double *W_rate, soa_grasp_report *report) {
     const soa_grasp_options plain = soa_grasp_default();
     if (!options) options = &plain;
     if (!g || !w || w->model != g->model || !qdd || (unsigned)options->method >= SOA_GRASP_METHOD_COUNT ||
@@ -314,9 +314,16 @@ soa_status soa_grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *opti
     memcpy(qdd, g->qdd, (size_t)m->nv * sizeof *qdd);
     return SOA_OK;
 }
+soa_status soa_grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *options, const double *q, const double *v,
+                        const double *tau, const soa_wrench *wrenches, int wrench_count, double *qdd, double *force,
+                        double *W_rate, soa_grasp_report *report) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before,
+                          grasp_fd(g, w, options, q, v, tau, wrenches, wrench_count, qdd, force, W_rate, report));
+}
 
-soa_status soa_grasp_omega(soa_grasp *g, soa_work *w, const double *q, double *Omega, soa_grasp_rank *full,
-                           soa_grasp_rank *reduced) {
+static soa_status grasp_omega(soa_grasp *g, soa_work *w, const double *q, double *Omega, soa_grasp_rank *full,
+                              soa_grasp_rank *reduced) {
     if (!g || !w || w->model != g->model) return SOA_E_ARGUMENT;
     const soa_grasp_options plain = soa_grasp_default();
     soa_grasp_report report = {0};
@@ -342,9 +349,14 @@ soa_status soa_grasp_omega(soa_grasp *g, soa_work *w, const double *q, double *O
         }
     return SOA_OK;
 }
+soa_status soa_grasp_omega(soa_grasp *g, soa_work *w, const double *q, double *Omega, soa_grasp_rank *full,
+                           soa_grasp_rank *reduced) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, grasp_omega(g, w, q, Omega, full, reduced));
+}
 
-soa_status soa_grasp_close(soa_grasp *g, soa_work *w, const double *q, const double *v, double *v_after,
-                           double *impulse) {
+static soa_status grasp_close(soa_grasp *g, soa_work *w, const double *q, const double *v, double *v_after,
+                              double *impulse) {
     if (!g || !w || w->model != g->model || !v_after) return SOA_E_ARGUMENT;
     const soa_grasp_options plain = soa_grasp_default();
     soa_grasp_report report = {0};
@@ -370,6 +382,11 @@ soa_status soa_grasp_close(soa_grasp *g, soa_work *w, const double *q, const dou
     if (impulse) soai_grasp_to_world(g, g->more, impulse);
     memcpy(v_after, g->a, (size_t)nv * sizeof *v_after);
     return SOA_OK;
+}
+soa_status soa_grasp_close(soa_grasp *g, soa_work *w, const double *q, const double *v, double *v_after,
+                           double *impulse) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, grasp_close(g, w, q, v, v_after, impulse));
 }
 
 /* --- the object -------------------------------------------------------------------------------------------------- */
@@ -424,8 +441,8 @@ static void arm_at_contact(const contact *k, double V[6], double A[6]) {
 
 /* (2.8), (2.9).  Across a loose contact V- = V+ + H* W (a.6) and, for the points of arm and object that are at the
  * contact now, alpha- = alpha+ + H* W' + w x H* W + [0; w x slip], w that of the axes (a.8). */
-soa_status soa_grasp_object_state(soa_grasp *g, soa_work *w, const double *q, const double *v, const double *qdd,
-                                  const double *force, int frame_C, soa_grasp_object *object, double *alpha0) {
+static soa_status grasp_object_state(soa_grasp *g, soa_work *w, const double *q, const double *v, const double *qdd,
+                                     const double *force, int frame_C, soa_grasp_object *object, double *alpha0) {
     if (!g || !w || w->model != g->model || !object || frame_C < 0 || frame_C >= g->model->frames || !g->count)
         return SOA_E_ARGUMENT;
     const int body = SOAI_AT(g->model, soai_frame_row, frame)[frame_C].body;
@@ -464,4 +481,9 @@ soa_status soa_grasp_object_state(soa_grasp *g, soa_work *w, const double *q, co
     if (force) through_A(g, C.p, force, out.f);               /* (2.9) */
     *object = out;
     return SOA_OK;
+}
+soa_status soa_grasp_object_state(soa_grasp *g, soa_work *w, const double *q, const double *v, const double *qdd,
+                                  const double *force, int frame_C, soa_grasp_object *object, double *alpha0) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, grasp_object_state(g, w, q, v, qdd, force, frame_C, object, alpha0));
 }

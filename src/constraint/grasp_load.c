@@ -65,7 +65,7 @@ static soa_status from_force(const load *s, const double *f, double *y) {
     return SOA_OK;
 }
 
-soa_status soa_grasp_map(soa_grasp *g, soa_work *w, const double *q, int frame_C, double *map) {
+static soa_status grasp_map(soa_grasp *g, soa_work *w, const double *q, int frame_C, double *map) {
     load s;
     const soa_status bad = map ? begin(g, w, q, frame_C, &s) : SOA_E_ARGUMENT;
     if (bad) return bad;
@@ -78,9 +78,13 @@ soa_status soa_grasp_map(soa_grasp *g, soa_work *w, const double *q, int frame_C
     }
     return SOA_OK;
 }
+soa_status soa_grasp_map(soa_grasp *g, soa_work *w, const double *q, int frame_C, double *map) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, grasp_map(g, w, q, frame_C, map));
+}
 
-soa_status soa_grasp_internal(soa_grasp *g, soa_work *w, const double *q, int frame_C, double *basis, int *count,
-                              int *rank) {
+static soa_status grasp_internal(soa_grasp *g, soa_work *w, const double *q, int frame_C, double *basis, int *count,
+                                 int *rank) {
     load s;
     const soa_status bad = count ? begin(g, w, q, frame_C, &s) : SOA_E_ARGUMENT;
     if (bad) return bad;
@@ -93,9 +97,14 @@ soa_status soa_grasp_internal(soa_grasp *g, soa_work *w, const double *q, int fr
     }
     return SOA_OK;
 }
+soa_status soa_grasp_internal(soa_grasp *g, soa_work *w, const double *q, int frame_C, double *basis, int *count,
+                              int *rank) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, grasp_internal(g, w, q, frame_C, basis, count, rank));
+}
 
-soa_status soa_grasp_distribute(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double wrench[6],
-                                const double *squeeze, double *force) {
+static soa_status grasp_distribute(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double wrench[6],
+                                   const double *squeeze, double *force) {
     load s;
     soa_status bad = wrench && force ? begin(g, w, q, frame_C, &s) : SOA_E_ARGUMENT;
     if (bad) return bad;
@@ -116,9 +125,14 @@ soa_status soa_grasp_distribute(soa_grasp *g, soa_work *w, const double *q, int 
     to_force(&s, y, force);
     return SOA_OK;
 }
+soa_status soa_grasp_distribute(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double wrench[6],
+                                const double *squeeze, double *force) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, grasp_distribute(g, w, q, frame_C, wrench, squeeze, force));
+}
 
-soa_status soa_grasp_squeeze(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double *force,
-                             double *squeeze) {
+static soa_status grasp_squeeze(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double *force,
+                                double *squeeze) {
     load s;
     soa_status bad = force && squeeze ? begin(g, w, q, frame_C, &s) : SOA_E_ARGUMENT;
     if (bad) return bad;
@@ -127,6 +141,11 @@ soa_status soa_grasp_squeeze(soa_grasp *g, soa_work *w, const double *q, int fra
     for (int r = 0; r < s.rank; ++r) g->y[r] = 0;
     to_force(&s, g->y, squeeze);
     return SOA_OK;
+}
+soa_status soa_grasp_squeeze(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double *force,
+                             double *squeeze) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, grasp_squeeze(g, w, q, frame_C, force, squeeze));
 }
 
 static soa_contact_check check(const contact *k, const double f[6]) {
@@ -145,8 +164,8 @@ static soa_contact_check check(const contact *k, const double f[6]) {
                               : SOA_CONTACT_HOLDS;
     return c;
 }
-soa_status soa_grasp_check(soa_grasp *g, soa_work *w, const double *q, const double *force, soa_contact_check *checks,
-                           int *broken) {
+static soa_status grasp_check(soa_grasp *g, soa_work *w, const double *q, const double *force,
+                              soa_contact_check *checks, int *broken) {
     if (!g || !w || w->model != g->model || !force || !checks) return SOA_E_ARGUMENT;
     if (!soai_all_finite(force, 6 * (size_t)g->count)) return SOA_E_NOT_FINITE;
     soa_status s = soai_check_state(g->model, q, NULL, NULL, NULL, &w->body);
@@ -158,4 +177,9 @@ soa_status soa_grasp_check(soa_grasp *g, soa_work *w, const double *q, const dou
         if (broken) *broken += checks[i].event != SOA_CONTACT_HOLDS;
     }
     return SOA_OK;
+}
+soa_status soa_grasp_check(soa_grasp *g, soa_work *w, const double *q, const double *force, soa_contact_check *checks,
+                           int *broken) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, grasp_check(g, w, q, force, checks, broken));
 }

@@ -4,8 +4,8 @@
 #include "constraint_internal.h"
 #include <math.h>
 
-soa_status soa_closed_impulse(soa_constraints *c, soa_work *w, double t, const double *q, const double *v,
-                              double *v_after, double *P) {
+static soa_status closed_impulse(soa_constraints *c, soa_work *w, double t, const double *q, const double *v,
+                                 double *v_after, double *P) {
     if (!c || !w || w->model != c->model || !v_after || !(t - t == 0)) return SOA_E_ARGUMENT;
     const int nv = c->model->nv;
     const soa_closed_options options = soa_closed_default();
@@ -42,4 +42,9 @@ soa_status soa_closed_impulse(soa_constraints *c, soa_work *w, double t, const d
     memcpy(v_after, c->torque, (size_t)nv * sizeof *v_after);
     if (P) memcpy(P, c->lambda, (size_t)rows * sizeof *P);
     return SOA_OK;
+}
+soa_status soa_closed_impulse(soa_constraints *c, soa_work *w, double t, const double *q, const double *v,
+                              double *v_after, double *P) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, closed_impulse(c, w, t, q, v, v_after, P));
 }

@@ -63,7 +63,7 @@ static double rates(soa_constraints *c, int rows, const double *v) {
 double soa_closed_drift(const soa_constraints *c) {
     return c ? c->drift : 0;
 }
-soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double *q, double *v, double error[2]) {
+static soa_status closed_project(soa_constraints *c, soa_work *w, double t, double *q, double *v, double error[2]) {
     if (!c || !w || w->model != c->model || !q || !(t - t == 0)) return SOA_E_ARGUMENT;
     const soa_model *m = c->model;
     const int nv = m->nv;
@@ -114,8 +114,12 @@ soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double 
     memcpy(q, c->q, q_bytes);
     return SOA_OK;
 }
+soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double *q, double *v, double error[2]) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, closed_project(c, w, t, q, v, error));
+}
 
-soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, double *q, soa_report *report) {
+static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, double *q, soa_report *report) {
     if (!c || !w || w->model != c->model || !q || !(t - t == 0))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no constraints, no work space, or no guess");
     const soa_model *m = c->model;
@@ -168,13 +172,17 @@ soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, double
     memcpy(q, c->q, q_bytes);
     return SOA_OK;
 }
+soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, double *q, soa_report *report) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, closed_assemble(c, w, t, q, report));
+}
 
 /* Unknown are lambda and the actuated torques; with u the other coordinates,
  *     G_u' lambda = f_u,   tau_a = f_a - G_a' lambda,   f = M a + bias - cut torques,
  * lambda = lambda0 + Z y with Z the null space of G_u', y the one that makes tau_a least. */
-soa_status soa_closed_id(soa_constraints *c, soa_work *w, const double *q, const double *v, const double *a,
-                         const soa_wrench *wrenches, int wrench_count, double t, const unsigned char *actuated,
-                         double *tau, double *lambda) {
+static soa_status closed_id(soa_constraints *c, soa_work *w, const double *q, const double *v, const double *a,
+                            const soa_wrench *wrenches, int wrench_count, double t, const unsigned char *actuated,
+                            double *tau, double *lambda) {
     if (!c || !w || w->model != c->model || !tau || !(t - t == 0)) return SOA_E_ARGUMENT;
     if (!c->capacity.dense) return SOA_E_MEMORY;
     const soa_model *m = c->model;
@@ -265,4 +273,10 @@ soa_status soa_closed_id(soa_constraints *c, soa_work *w, const double *q, const
     for (int j = 0, k = 0; j < nv; ++j) tau[j] = actuated && !actuated[j] ? 0 : right[k++];
     if (lambda) memcpy(lambda, y, (size_t)rows * sizeof *lambda);
     return SOA_OK;
+}
+soa_status soa_closed_id(soa_constraints *c, soa_work *w, const double *q, const double *v, const double *a,
+                         const soa_wrench *wrenches, int wrench_count, double t, const unsigned char *actuated,
+                         double *tau, double *lambda) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, closed_id(c, w, q, v, a, wrenches, wrench_count, t, actuated, tau, lambda));
 }

@@ -10,7 +10,7 @@ static soa_status begin(const soa_model *m, soa_work *w, const double *q, const 
                         const double *t) {
     if (!m || !w || w->model != m) return SOA_E_ARGUMENT;
     const soa_status s = soai_check_state(m, q, v, a, t, &w->body);
-    if (s == SOA_OK) w->readable = SOAI_READ_NOTHING;
+    if (s == SOA_OK) soai_work_take(w);
     return s;
 }
 static soa_status hinge(soa_work *w, int body) {

@@ -39,7 +39,7 @@ soa_status soa_compliance(const soa_model *m, soa_work *w, const double *q, cons
         if (frames[i] < 0 || frames[i] >= m->frames) return SOA_E_ARGUMENT;
     soa_status s = soai_check_state(m, q, NULL, NULL, NULL, &w->body);
     if (s) return s;
-    w->readable = SOAI_READ_NOTHING;
+    soai_work_take(w);
     if ((s = articulate(w, tree_q(w, q)))) return s;
     soai_compliance(w, frames, count, axes, Omega);
     return SOA_OK;
@@ -251,6 +251,6 @@ soa_status soa_operational_space(const soa_model *m, soa_work *w, const double *
     if ((st = soa_kinematics(m, w, q, v, NULL))) return st;
     st = articulate(w, NULL);
     if (!st) st = operational(w, q, v, tasks, count, damping, &s, out, rcond);
-    w->readable = SOAI_READ_NOTHING; /* what stands of them is not of v any more */
+    soai_work_take(w); /* what stands of them is not of v any more */
     return st;
 }

@@ -29,6 +29,7 @@ struct soa_work {
     void *from_heap;
     int body; /* named by the last failure */
     soai_readable readable;
+    unsigned taken; /* how many calls have taken the arrays */
     /* scratch, tree coordinates */
     double *zero;              /* max(tq, tv) zeros, with unit quaternions in neutral_q */
     double *neutral_q;         /* the caller's nq */
@@ -41,6 +42,20 @@ struct soa_work {
     float *tq_f, *tv_f, *ta_f, *tt_f, *zero_f;
     float *matrix_f; /* mimic models only: tv^2 */
 };
+
+/* Whoever begins to write to the arrays. */
+static inline void soai_work_take(soa_work *w) {
+    w->readable = SOAI_READ_NOTHING, ++w->taken;
+}
+/* A public call that computes by others: what those leave is of its own choice of q, v and a, and not for its caller's
+ * readers.  Nothing changes if none of them found its q good. */
+static inline unsigned soai_work_taken(const soa_work *w) {
+    return w ? w->taken : 0;
+}
+static inline soa_status soai_work_keep(soa_work *w, unsigned before, soa_status status) {
+    if (w && w->taken != before) w->readable = SOAI_READ_NOTHING;
+    return status;
+}
 
 /* The tables for crba again, after the model's were changed (src/forms/tips.c changes those of its own model). */
 void soai_work_level(soa_work *w);

@@ -13,7 +13,7 @@ static soa_status begin(const soa_model *m, soa_work *w, const double **q, const
     if (m->nm) return SOA_E_MIMIC;
     const soa_status s = soai_check_state(m, *q, x, NULL, tau, &w->body);
     if (s) return s;
-    w->readable = SOAI_READ_NOTHING;
+    soai_work_take(w);
     if (!*q) *q = w->neutral_q;
     return SOA_OK;
 }
@@ -77,7 +77,7 @@ soa_status soa_nu_force(const soa_model *m, soa_work *w, const double *q, const 
     soa_status s = begin(m, w, &q, v, tau);
     if (s == SOA_OK && !eps) s = SOA_E_ARGUMENT;
     if (s || (s = soa_rnea(m, w, q, NULL, NULL, wrenches, wrench_count, w->tt)) || (s = articulate(w, q))) return s;
-    w->readable = SOAI_READ_NOTHING;
+    soai_work_take(w);
     all_torques(w, v, tau, w->tt);
     apply(w, SOA_FACTOR_L_INVERSE, w->tt, eps);
     apply(w, SOA_FACTOR_ROOT_INVERSE, eps, eps);
@@ -88,7 +88,7 @@ soa_status soa_nu_rate(const soa_model *m, soa_work *w, const double *q, const d
     soa_status s = begin(m, w, &q, nu, tau);
     if (s == SOA_OK && (!nu || !v || !nu_rate)) s = SOA_E_ARGUMENT;
     if (s || (s = soa_rnea(m, w, q, NULL, NULL, wrenches, wrench_count, w->tt)) || (s = articulate(w, q))) return s;
-    w->readable = SOAI_READ_NOTHING;
+    soai_work_take(w);
     w->k->diagonal_bias(&w->view, &w->w, nu, v, w->ta); /* mu */
     all_torques(w, v, tau, w->tt);
     apply(w, SOA_FACTOR_L_INVERSE, w->tt, w->tt);

@@ -77,8 +77,8 @@ static void block(const soa_work *w, int a, const soa_frame *f, const soa_frame 
         for (int r = 0; r < 6; ++r) out[(size_t)r * row + (size_t)c] = a ? y[r] : 0;
     }
 }
-soa_status soa_jjt(const soa_model *m, soa_work *w, const double *q, const int *frames, int count, soa_axes axes,
-                   double *JJt) {
+static soa_status jjt(const soa_model *m, soa_work *w, const double *q, const int *frames, int count, soa_axes axes,
+                      double *JJt) {
     if (!m || !w || w->model != m || count < 1 || !frames || !JJt || (axes != SOA_AXES_WORLD && axes != SOA_AXES_BODY))
         return SOA_E_ARGUMENT;
     for (int f = 0; f < count; ++f)
@@ -111,6 +111,11 @@ soa_status soa_jjt(const soa_model *m, soa_work *w, const double *q, const int *
                 for (size_t c = 0; c < 6; ++c) JJt[(6 * (size_t)g + c) * row + 6 * (size_t)f + r] = out[r * row + c];
         }
     return SOA_OK;
+}
+soa_status soa_jjt(const soa_model *m, soa_work *w, const double *q, const int *frames, int count, soa_axes axes,
+                   double *JJt) {
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, jjt(m, w, q, frames, count, axes, JJt));
 }
 
 /* --- the massless twin ------------------------------------------------------------------------------------------- */
