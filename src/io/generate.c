@@ -180,7 +180,10 @@ static void put_angles(FILE *f, const soai_view_double v) {
 /* A name inside a comment: it can neither end it nor its line. */
 static void put_name(FILE *f, const char *name) {
     for (const char *c = name; *c; ++c)
-        fputc(iscntrl((unsigned char)*c) || (*c == '/' && c > name && c[-1] == '*') ? ' ' : *c, f);
+        fputc(iscntrl((unsigned char)*c) || (c > name && ((*c == '/' && c[-1] == '*') || (*c == '*' && c[-1] == '/')))
+                  ? ' '
+                  : *c,
+              f);
 }
 
 static void put_file(FILE *f, const soa_model *m, const soai_view_double level, soai_gen_sharing *s,

@@ -48,6 +48,8 @@ static int is_saved_model(const char *head, size_t length) {
 /* A URDF, its text read once: from a file or through a pipe. */
 static soa_status open_text(const char *spec, const soa_read_options *options, const soa_model **model,
                             soa_constraint_list *constraints, soa_report *report) {
+    soa_report ignored;
+    if (report == NULL) report = &ignored;
     char *text = NULL;
     size_t length = 0;
     soa_status status = soai_urdf_slurp(spec, &text, &length, report);

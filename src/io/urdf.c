@@ -991,6 +991,12 @@ static void sort_names(soai_urdf *u, soai_urdf_name *names, int count, bool link
     report_duplicates(u, names, count, links);
 }
 
+/* What else a file of robots may be. */
+static const char *other_format(const xmlNode *root) {
+    const char *name = root != NULL ? (const char *)root->name : "";
+    return strcmp(name, "mujoco") == 0 ? "MJCF" : strcmp(name, "sdf") == 0 ? "SDF" : "something else";
+}
+
 soa_status soai_urdf_open(soai_urdf *u, const char *text, size_t length, const char *name) {
     u->file = name != NULL ? name : "(memory)";
     u->level = SOA_LINT_ERROR;
@@ -1001,8 +1007,8 @@ soa_status soai_urdf_open(soai_urdf *u, const char *text, size_t length, const c
     const xmlNode *robot = u->robot = xmlDocGetRootElement(u->doc);
     if (robot == NULL || !soai_urdf_is(robot, "robot")) {
         soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_FORMAT, soai_urdf_line(robot), "robot-element",
-                      "the outermost element is <%.*s>, not <robot>: this is no URDF; convert it first", SHOWN,
-                      robot != NULL ? (const char *)robot->name : "");
+                      "the outermost element is <%.*s>, not <robot>: this is %s, not URDF; convert it first", SHOWN,
+                      robot != NULL ? (const char *)robot->name : "", other_format(robot));
         return u->status;
     }
     int links = count_children(robot, "link"), joints = count_children(robot, "joint"), count = 0;

@@ -1,6 +1,7 @@
 /* urdf_files.c  where a URDF's meshes are: package://, file://, absolute and relative names. */
 #include "urdf_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -49,23 +50,47 @@ static bool manifest_names(const char *path, const char *name) {
     return same;
 }
 
-/* Walks up from the file: a folder called like the package, or a package.xml that says so. */
+/* The package at this place: a folder in it of that name, or itself by its package.xml. */
+static char *package_at(soai_urdf_files *f, const char *place, size_t length, const char *name) {
+    char *folder = join(place, length, name, strlen(name)), *manifest = join(place, length, "package.xml", 11);
+    char *root = NULL;
+    if (folder == NULL || manifest == NULL)
+        f->no_memory = true;
+    else if (exists(folder, true))
+        root = folder, folder = NULL;
+    else if (manifest_names(manifest, name) && (root = soai_urdf_copy(place, length)) == NULL)
+        f->no_memory = true;
+    if (folder != NULL) xmlFree(folder);
+    if (manifest != NULL) xmlFree(manifest);
+    return root;
+}
+
+/* In the folders of an environment variable, below `within` where that is not empty. */
+static char *package_listed(soai_urdf_files *f, const char *variable, const char *within, const char *name) {
+    char *root = NULL;
+    for (const char *at = getenv(variable); at != NULL && *at != 0 && root == NULL && !f->no_memory;) {
+        size_t length = strcspn(at, ":");
+        char *place = length > 0 ? join(at, length, within, strlen(within)) : NULL;
+        if (length > 0 && place == NULL) f->no_memory = true;
+        if (place != NULL) {
+            root = package_at(f, place, strlen(place), name);
+            xmlFree(place);
+        }
+        at += length + (at[length] == ':');
+    }
+    return root;
+}
+
+/* Walks up from the file; then where ROS looks (ROS 1: the folders themselves; ROS 2: their share/). */
 static char *find_package(soai_urdf_files *f, const char *name) {
     for (size_t length = strlen(f->directory);; --length) {
         while (length > 0 && f->directory[length] != '/' && f->directory[length] != 0) --length;
-        char *folder = join(f->directory, length, name, strlen(name));
-        char *manifest = join(f->directory, length, "package.xml", 11);
-        char *root = NULL;
-        if (folder == NULL || manifest == NULL)
-            f->no_memory = true;
-        else if (exists(folder, true))
-            root = folder, folder = NULL;
-        else if (manifest_names(manifest, name))
-            root = soai_urdf_copy(f->directory, length);
-        if (folder != NULL) xmlFree(folder);
-        if (manifest != NULL) xmlFree(manifest);
-        if (root != NULL || length == 0 || f->no_memory) return root;
+        char *root = package_at(f, f->directory, length, name);
+        if (root != NULL || f->no_memory) return root;
+        if (length == 0) break;
     }
+    char *root = package_listed(f, "ROS_PACKAGE_PATH", ".", name);
+    return root != NULL || f->no_memory ? root : package_listed(f, "AMENT_PREFIX_PATH", "share", name);
 }
 
 static soai_urdf_package *package_of(soai_urdf_files *f, const char *name, size_t length, int line) {

@@ -291,6 +291,8 @@ static void check_inertial(lint *l, const soai_urdf_link *link) {
     double w[3], m = link->mass, a[3] = {0, 0, 0};
     soai_urdf_moments(link->inertia, w);
     double most = fmax(fabs(w[0]), fabs(w[2])); /* w ascends */
+    for (int i = 0; i < 3; ++i)
+        if (fabs(w[i]) < 1e-15 * most) w[i] = 0; /* rounding */
     static const char *const products[3] = {"ixy", "ixz", "iyz"};
     char list[SOAI_URDF_SHOWN];
     int missing = node != NULL ? soai_urdf_missing(node, products, 3, list) : 0;
@@ -754,8 +756,8 @@ static void report_packages(lint *l) {
     for (const soai_urdf_package *p = l->files.packages; p != NULL; p = p->next)
         if (p->root == NULL)
             WARN(p->line, "package-not-found",
-                 "package '%.*s' (%d mesh%s) is no folder, nor named by a package.xml, in '%.*s' or above; put the "
-                 "file back into its package",
+                 "package '%.*s' (%d mesh%s) is no folder, nor named by a package.xml, in '%.*s' or above, nor in "
+                 "ROS_PACKAGE_PATH; drawings will lack it, dynamics do not need it",
                  SHOWN, p->name, p->uses, p->uses == 1 ? "" : "es", 120, l->files.directory);
 }
 
