@@ -48,8 +48,8 @@ expect 1 'R is not a rotation' arm7 <<<'{"target": {"R": [2,0,0, 0,1,0, 0,0,1]}}
 expect 1 'not JSON' arm7 <<<'{"target"'
 expect 1 'target is missing' arm7 <<<'{}'
 expect 1 "did you mean 'target'" arm7 <<<'{"tagret": {}}'
-expect 1 'a list of 7 numbers' arm7 <<<'{"q": [1], "target": {"p": [0.4, 0.1, 0.5]}}'
-expect 1 'a list of 3 numbers' arm7 <<<'{"target": {"p": [0.4]}}'
+expect 1 'q has 1 numbers, 7 are wanted' arm7 <<<'{"q": [1], "target": {"p": [0.4, 0.1, 0.5]}}'
+expect 1 'p has 1 numbers, 3 are wanted' arm7 <<<'{"target": {"p": [0.4]}}'
 expect 1 'not a finite number' arm7 <<<'{"target": {"p": [0.4, "x", 1]}}'
 expect 1 'neither p nor R' arm7 <<<"{\"target\": {\"$("$soa" info arm7 --links | tail -1)\": {}}}"
 expect 1 "no link 'nowhere'" arm7 <<<'{"target": {"nowhere": {"p": [0, 0, 0]}}}'

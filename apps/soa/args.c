@@ -25,6 +25,7 @@ int app_fail_file(const app_command *command, const char *path, const char *text
 
 /* --- options ---------------------------------------------------------------------------------------------------- */
 static int find_option(const app_option *options, const char *text, size_t length) {
+    if (length == 8 && strncmp(text, "--output", 8) == 0) text = "--out", length = 5; /* as other programs call it */
     for (int i = 0; options[i].name; ++i)
         if ((strlen(options[i].name) == length && strncmp(options[i].name, text, length) == 0) ||
             (options[i].brief && strlen(options[i].brief) == length && strncmp(options[i].brief, text, length) == 0))
@@ -67,8 +68,9 @@ int app_parse(const app_command *command, int argc, char **argv, app_args *args)
         if (only_words || text[0] != '-' || text[1] == '\0') {
             if (args->words == command->most && scattered_numbers(command, args, text) != APP_OK) return APP_FAILED;
             if (args->words == command->most)
-                return app_fail(command, "'%s' is one argument too many; usage: soa %s %s", text, command->name,
-                                command->words);
+                return app_fail(
+                    command, "'%s' is one argument too many; usage: soa %s %s%s (soa help %s shows examples)", text,
+                    command->name, command->words, command == &app_compute ? " --fn LIST" : "", command->name);
             args->word[args->words++] = text;
             continue;
         }

@@ -21,7 +21,7 @@ static const app_option options[] = {
     APP_MODEL_OPTIONS,
     {"--fn", NULL, "LIST", "what to compute, comma-separated (needed)"},
     {"--in", NULL, "FILE", "read from FILE instead of standard input"},
-    {"--out", NULL, "FILE", "write to FILE instead of standard output; it appears when all is done"},
+    {"--out", "-o", "FILE", "write to FILE instead of standard output; it appears when all is done"},
     APP_OPTION_END,
 };
 
@@ -113,6 +113,9 @@ static int stream_all(compute *c, const app_args *args) {
         code = app_fail(&app_compute, "--out %s: %s", out_path, strerror(errno));
     } else {
         out_start(&out, file.fd);
+        if (isatty(in_fd))
+            fprintf(stderr,
+                    "states from the terminal, a JSON object on each line: {} is the neutral one; Ctrl-D ends\n");
         if (answer_all(c, in_fd, &out, &t) != 0)
             code = app_fail(&app_compute, "cannot read %s: %s", in_path ? in_path : "the input", strerror(errno));
         if (out_flush(&out) != 0)

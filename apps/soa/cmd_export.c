@@ -10,7 +10,7 @@
 enum { OUTPUT, FROM, TO, SIGNALS, EVENTS, LIST };
 
 static const app_option options[] = {
-    {"--output", "-o", "FILE", "FILE.h5 or FILE.csv, or - for CSV on standard output (default: LOG's name with .h5)"},
+    {"--out", "-o", "FILE", "FILE.h5 or FILE.csv, or - for CSV on standard output (default: LOG's name with .h5)"},
     {"--from", NULL, "T", "from this time on, in s"},
     {"--to", NULL, "T", "up to this time"},
     {"--signals", NULL, "NAMES", "only these, comma-separated; * and ? stand for any text and any letter"},
@@ -115,7 +115,7 @@ const app_command app_export = {
         "The file appears under its name when all is done; an older one stays if anything fails.\n",
     .options = options,
     .examples = "  soa export run.soalog\n"
-                "  soa export run.soalog -o arm.csv --signals 'arm.*,energy' --from 2 --to 3.5\n"
+                "  soa export run.soalog -o arm.csv --signals 'q.robot.*,energy.*' --from 2 --to 3.5\n"
                 "  soa export run.soalog --events -o - | head\n",
     .run = run,
 };

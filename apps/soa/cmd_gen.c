@@ -11,7 +11,7 @@ enum { PREFIX_MAX = 48 };
 
 static const app_option options[] = {
     APP_MODEL_OPTIONS,
-    {"--output", "-o", "FILE", "the C file to write (needed)"},
+    {"--out", "-o", "FILE", "the C file to write (needed)"},
     {"--header", NULL, "FILE", "write the functions' prototypes too, for C and C++"},
     {"--prefix", NULL, "NAME", "beginning of the functions' names (default: the model's name)"},
     APP_OPTION_END,

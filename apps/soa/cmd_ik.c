@@ -50,8 +50,9 @@ say(ik *k, const char *format, ...) {
 
 /* ---- a line ------------------------------------------------------------------------------------------------------ */
 static int numbers(ik *k, const char *name, const json_t *value, double *x, size_t n) {
-    if (!json_is_array(value) || json_array_size(value) != n)
-        return say(k, "%.60s: a list of %zu numbers is wanted", name, n);
+    if (!json_is_array(value)) return say(k, "%.60s: a list of %zu numbers is wanted", name, n);
+    if (json_array_size(value) != n)
+        return say(k, "%.60s has %zu numbers, %zu are wanted", name, json_array_size(value), n);
     for (size_t i = 0; i < n; ++i) {
         const json_t *number = json_array_get(value, i);
         x[i] = json_is_number(number) ? json_number_value(number) : NAN;

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JSON = APP_MODEL_OPTION_COUNT, LINKS, JOINTS, TREE };
+enum { JSON = APP_MODEL_OPTION_COUNT, LINKS, FRAMES, JOINTS, TREE };
 
 static const app_option options[] = {
     APP_MODEL_OPTIONS,
     {"--json", NULL, NULL, "one JSON object: nq nv bodies mass gravity bytes joints mimic frames constraints"},
     {"--links", NULL, NULL, "only the names of the links, one per line"},
+    {"--frames", NULL, NULL, "the same with all other named places: whatever pose:LINK, --tip and fext take"},
     {"--joints", NULL, NULL, "only the names of the joints with coordinates, in the order of q"},
     {"--tree", NULL, NULL, "the spanning tree with its cut joints, and WD89's binary tree"},
     APP_OPTION_END,
@@ -358,10 +359,11 @@ static int print_people(app_out *out, const soa_model *model) {
     return failed;
 }
 
-static void print_links(app_out *out, const soa_model *model) {
+static void print_frames(app_out *out, const soa_model *model, int links_alone) {
     soa_frame_info frame;
     for (int f = 0; f < soa_frame_count(model); ++f)
-        if (soa_frame_get(model, f, &frame) == SOA_OK && frame.is_link) out_format(out, "%s\n", frame.name);
+        if (soa_frame_get(model, f, &frame) == SOA_OK && (frame.is_link || !links_alone))
+            out_format(out, "%s\n", frame.name);
 }
 
 static void print_joints(app_out *out, const soa_model *model) {
@@ -376,7 +378,7 @@ static int run(int argc, char **argv) {
     if (code != APP_GO_ON) return code;
     int ways = 0;
     for (int way = JSON; way <= TREE; ++way) ways += args.value[way] != NULL;
-    if (ways > 1) return app_fail(&app_info, "--json, --links, --joints and --tree exclude each other");
+    if (ways > 1) return app_fail(&app_info, "--json, --links, --frames, --joints and --tree exclude each other");
     soa_constraint_list constraints;
     const soa_model *model = app_open_closed(&app_info, &args, &constraints);
     if (!model) return APP_FAILED;
@@ -385,8 +387,8 @@ static int run(int argc, char **argv) {
     code = APP_OK;
     if (args.value[JSON])
         print_json(&out, model, &constraints);
-    else if (args.value[LINKS])
-        print_links(&out, model);
+    else if (args.value[LINKS] || args.value[FRAMES])
+        print_frames(&out, model, args.value[LINKS] != NULL);
     else if (args.value[JOINTS])
         print_joints(&out, model);
     else if (args.value[TREE] ? app_print_tree(&out, model, &constraints) != 0 : print_people(&out, model) != 0)

@@ -5,11 +5,12 @@
 
 #include <string.h>
 
-enum { NAMES, SCENARIOS };
+enum { NAMES, SCENARIOS, PRINT };
 
 static const app_option options[] = {
     {"--names", NULL, NULL, "only the names of the models, one per line"},
     {"--scenarios", NULL, NULL, "only the names of the scenarios, one per line"},
+    {"--print", NULL, "SCENARIO", "the file of a shipped scenario, to begin one's own with"},
     APP_OPTION_END,
 };
 
@@ -25,16 +26,31 @@ static void print_scenario(app_out *out, const char *name, int width) {
     out_char(out, '\n');
 }
 
+static int no_scenario(const char *asked) {
+    app_nearest search = app_nearest_to(asked);
+    const char *name;
+    char hint[APP_HINT];
+    for (int i = 0; (name = soa_stock_scenario_name(i)); ++i) app_nearest_try(&search, name);
+    return app_fail(&app_models, "there is no shipped scenario '%s'%s", asked,
+                    search.best ? app_nearest_hint(&search, hint) : " (soa models lists them)");
+}
+
 static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_models, argc, argv, &args), width = 0;
     if (code != APP_GO_ON) return code;
     for (int i = 0; soa_stock_name(i); ++i)
         if ((int)strlen(soa_stock_name(i)) > width) width = (int)strlen(soa_stock_name(i));
-    if (args.value[NAMES] && args.value[SCENARIOS])
-        return app_fail(&app_models, "--names and --scenarios exclude each other");
+    if (!!args.value[NAMES] + !!args.value[SCENARIOS] + !!args.value[PRINT] > 1)
+        return app_fail(&app_models, "--names, --scenarios and --print exclude each other");
     app_out out;
     out_start(&out, 1);
+    if (args.value[PRINT]) {
+        const char *text = soa_stock_scenario_text(args.value[PRINT]);
+        if (!text) return no_scenario(args.value[PRINT]);
+        out_text(&out, text);
+        return app_finish(&app_models, &out, APP_OK);
+    }
     for (int i = 0; !args.value[SCENARIOS] && soa_stock_name(i); ++i) {
         if (args.value[NAMES])
             out_format(&out, "%s\n", soa_stock_name(i));
@@ -59,6 +75,7 @@ const app_command app_models = {
     .text = "Their names go wherever a MODEL or a SCENARIO is asked for.\n",
     .options = options,
     .examples = "  soa models\n"
-                "  soa info chain:5\n",
+                "  soa info chain:5\n"
+                "  soa models --print grapple > mine.yaml\n",
     .run = run,
 };

@@ -9,7 +9,7 @@
 
 enum { OUTPUT, FROM, TO, TITLE, COLUMNS, WIDTH, DOTS, PLAIN };
 static const app_option options[] = {
-    {"--output", "-o", "FILE", "FILE.svg, FILE.pdf or FILE.png (default: LOG's name with .svg)"},
+    {"--out", "-o", "FILE", "FILE.svg, FILE.pdf or FILE.png (default: LOG's name with .svg)"},
     {"--from", NULL, "T", "from this time on, in s"},
     {"--to", NULL, "T", "up to this time"},
     {"--title", NULL, "TEXT", "a line above"},

@@ -11,7 +11,7 @@
 
 enum { OUTPUT, QUIET };
 static const app_option options[] = {
-    {"--output", "-o", "FILE", "where it goes (default: LOG's name with .html); - for standard output"},
+    {"--out", "-o", "FILE", "where it goes (default: LOG's name with .html); - for standard output"},
     {"--quiet", "-q", NULL, "no progress, and nothing said when all went well"},
     APP_OPTION_END,
 };

@@ -5,7 +5,7 @@ enum { OUTPUT = APP_MODEL_OPTION_COUNT };
 
 static const app_option options[] = {
     APP_MODEL_OPTIONS,
-    {"--output", "-o", "FILE", "where to write it, by custom with the ending .soam (needed)"},
+    {"--out", "-o", "FILE", "where to write it, by custom with the ending .soam (needed)"},
     APP_OPTION_END,
 };
 

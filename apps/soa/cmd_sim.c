@@ -37,10 +37,11 @@ const app_command app_sim = {
             "stopped by a\n"
             "signal, 2 could not run or not go on.\n",
     .options = options,
-    .examples = "  soa sim scenarios/grapple.yaml --summary summary.json\n"
-                "  soa sim scenarios/grapple.yaml -o grapple.soalog\n"
+    .examples = "  soa models --print grapple > mine.yaml && soa sim mine.yaml\n"
+                "  soa sim grapple --summary summary.json\n"
+                "  soa sim grapple -o grapple.soalog\n"
                 "  soa sim --resume grapple.soalog\n"
-                "  soa sim scenarios/grapple.yaml --diagram phases.dot && dot -Tsvg phases.dot -o phases.svg\n",
+                "  soa sim grapple --diagram phases.dot && dot -Tsvg phases.dot -o phases.svg\n",
     .run = run,
 };
 

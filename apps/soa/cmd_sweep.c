@@ -1,6 +1,7 @@
 /* cmd_sweep.c  soa sweep: many cases of a scenario, on all cores, and across machines under mpirun. */
 #include "app.h"
 #include "ranks.h"
+#include "sim_report.h"
 #include "soa/world.h"
 
 #include <errno.h>
@@ -40,9 +41,9 @@ const app_command app_sweep = {
             "were running, --resume goes on.  One case again: soa sim SCENARIO --case N.\n"
             "Exit status: 0 all cases ran, 1 some ended in a fault or the sweep was stopped, 2 could not run.\n",
     .options = options,
-    .examples = "  soa sweep scenarios/grapple.yaml --cases 100 -o grapple.csv\n"
-                "  soa sweep scenarios/grapple.yaml --cases 100 -o grapple.csv --resume\n"
-                "  mpirun -n 4 soa sweep scenarios/grapple.yaml --cases 100 -o grapple.csv\n",
+    .examples = "  soa sweep grapple --cases 100 -o grapple.csv\n"
+                "  soa sweep grapple --cases 100 -o grapple.csv --resume\n"
+                "  mpirun -n 4 soa sweep grapple --cases 100 -o grapple.csv\n",
     .run = run,
 };
 
@@ -57,7 +58,7 @@ static void on_signal(int number) {
 typedef struct bar {
     struct timespec begun;
     double shown;
-    int tty, quiet;
+    int tty, quiet, asked; /* asked: the scenario says what is to be held */
 } bar;
 static int stop(void *user) {
     (void)user;
@@ -78,8 +79,10 @@ static void progress(void *user, const soa_sweep_result *now) {
         const double rest = wall / now->ran * (now->mine - now->ran);
         snprintf(left, sizeof left, ", about %d:%02d min left", (int)(rest / 60), (int)fmod(rest, 60));
     }
-    fprintf(stderr, "%s[%s] %d of %d cases, %d held%s%s", b->tty ? "\r" : "", line, now->done, now->cases, now->held,
-            left, b->tty ? "\033[K" : "\n");
+    char held[32] = "";
+    if (b->asked) snprintf(held, sizeof held, ", %d held", now->held);
+    fprintf(stderr, "%s[%s] %d of %d cases%s%s%s", b->tty ? "\r" : "", line, now->done, now->cases, held, left,
+            b->tty ? "\033[K" : "\n");
     b->shown = wall;
 }
 
@@ -125,6 +128,13 @@ static int run(int argc, char **argv) {
     if (app_refuse_others(&app_sweep, args.word[0], APP_SCENARIO) != APP_OK) return APP_FAILED;
     if (soa_scenario_open(args.word[0], &scenario, &report)) return app_fail_scenario(&app_sweep, report.text);
     code = APP_FAILED;
+    if (app_cases_alike(&scenario)) {
+        app_fail(&app_sweep,
+                 "%s has no sweep and no noisy sensors, so all its cases are one: run soa sim %s, or say under `sweep` "
+                 "what varies (docs/scenarios.md)",
+                 args.word[0], args.word[0]);
+        goto done;
+    }
     if (args.value[SEED]) {
         if (app_read_whole(&app_sweep, "--seed", args.value[SEED], 0, UINT64_MAX, &n) != APP_OK) goto done;
         scenario.seed = n;
@@ -136,7 +146,9 @@ static int run(int argc, char **argv) {
         snprintf(table, sizeof table, "%.200s-sweep.csv", scenario.name ? scenario.name : "scenario");
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGINT, &action, NULL), sigaction(SIGTERM, &action, NULL);
-    bar b = {.quiet = args.value[QUIET] != NULL || app_mpi.rank > 0, .tty = isatty(2)};
+    bar b = {.quiet = args.value[QUIET] != NULL || app_mpi.rank > 0,
+             .tty = isatty(2),
+             .asked = scenario.success.object != NULL};
     clock_gettime(CLOCK_MONOTONIC, &b.begun);
     how.table = table, how.resume = args.value[RESUME] != NULL;
     how.rank = app_mpi.rank, how.ranks = app_mpi.size, how.exchange = app_mpi.exchange;
@@ -150,12 +162,17 @@ static int run(int argc, char **argv) {
     }
     code = r.stopped || r.faults ? APP_SOME_BAD : APP_OK;
     if (!b.quiet) {
-        printf("%s: held %d of %d cases%s", scenario.name ? scenario.name : "scenario", r.held, r.done,
-               r.faults ? ", " : "");
-        if (r.faults) printf("%d ended in a fault", r.faults);
+        printf("%s: ", scenario.name ? scenario.name : "scenario");
+        if (b.asked)
+            printf("held %d of %d cases", r.held, r.done);
+        else
+            printf("%d cases", r.done);
+        if (r.faults) printf(", %d ended in a fault", r.faults);
         if (r.kept) printf("; %d were kept from before", r.kept);
-        printf("\nof those held the worst is off by %.3g mm and %.3g deg\n", 1e3 * r.position_error_m,
-               r.attitude_error_deg);
+        if (b.asked)
+            printf("\nof those held the worst is off by %.3g mm and %.3g deg", 1e3 * r.position_error_m,
+                   r.attitude_error_deg);
+        printf("\n");
         printf("momentum within %.1e, energy balance within %.1e in all cases\n", r.momentum_error_rel,
                r.energy_error_rel);
         if (r.stopped)

@@ -51,7 +51,7 @@ const app_command app_view = {
     .examples = "  soa view grapple --open\n"
                 "  soa view grapple.soalog\n"
                 "  soa view puma560\n"
-                "  soa view scenarios/stack.yaml --speed 0.2 --record stack.soalog\n",
+                "  soa view stack --speed 0.2 --record stack.soalog\n",
     .run = run,
 };
 

@@ -154,6 +154,29 @@ static int add_actuated(compute *c, const char *joint, char message[COMPUTE_MESS
     return 0;
 }
 
+static const char *const other_functions[][2] = {{"fd", "aba"},
+                                                 {"forward_dynamics", "aba"},
+                                                 {"qdd", "aba"},
+                                                 {"id", "rnea"},
+                                                 {"inverse_dynamics", "rnea"},
+                                                 {"tau", "rnea"},
+                                                 {"crba", "mass"},
+                                                 {"M", "mass"},
+                                                 {"H", "mass"},
+                                                 {"mass_matrix", "mass"},
+                                                 {"inertia", "mass"},
+                                                 {"minv", "mass_inv"},
+                                                 {"Minv", "mass_inv"},
+                                                 {"fk", "pose"},
+                                                 {"kinematics", "pose"},
+                                                 {"poses", "pose"},
+                                                 {"nle", "bias"},
+                                                 {"coriolis", "bias"},
+                                                 {"kinetic", "energy"},
+                                                 {"potential", "energy"},
+                                                 {"jac", "jacobian"},
+                                                 {"J", "jacobian"},
+                                                 {NULL, NULL}};
 static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
     char *link = strchr(entry, ':');
     if (link) *link++ = '\0';
@@ -161,6 +184,7 @@ static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
     app_nearest search = app_nearest_to(entry);
     for (; compute_functions[f].name && strcmp(compute_functions[f].name, entry) != 0; ++f)
         app_nearest_try(&search, compute_functions[f].name);
+    app_nearest_synonyms(&search, other_functions);
     if (!compute_functions[f].name) {
         char hint[APP_HINT];
         snprintf(message, COMPUTE_MESSAGE, "unknown function '%.80s'%s", entry,
@@ -469,11 +493,22 @@ static int read_numbers(compute *c, const char *name, const json_t *value, doubl
     return 0;
 }
 
+static const char *const other_keys[][2] = {
+    {"qd", "v"},       {"dq", "v"},   {"qdot", "v"},      {"u", "v"},         {"velocity", "v"},
+    {"qvel", "v"},     {"qdd", "a"},  {"ddq", "a"},       {"qddot", "a"},     {"acceleration", "a"},
+    {"qacc", "a"},     {"vd", "a"},   {"torque", "tau"},  {"torques", "tau"}, {"qfrc", "tau"},
+    {"position", "q"}, {"qpos", "q"}, {"forces", "fext"}, {"f_ext", "fext"},  {"wrenches", "fext"},
+    {NULL, NULL}};
 static int unknown_key(compute *c, const char *where, const char *key, const char *const *known) {
     char hint[APP_HINT];
     app_nearest search = app_nearest_to(key);
+    size_t at = 0;
     for (int i = 0; known[i]; ++i) app_nearest_try(&search, known[i]);
-    return say(c, "%sunknown key '%.60s'%s", where, key, app_nearest_hint(&search, hint));
+    app_nearest_synonyms(&search, other_keys);
+    if (search.best) return say(c, "%sunknown key '%.60s'%s", where, key, app_nearest_hint(&search, hint));
+    for (int i = 0; known[i] && at < sizeof hint; ++i)
+        at += (size_t)snprintf(hint + at, sizeof hint - at, "%s%s", i ? " " : "", known[i]);
+    return say(c, "%sunknown key '%.60s'; the keys are %s", where, key, hint);
 }
 
 static int read_wrench(compute *c, size_t number, json_t *entry) {

@@ -23,6 +23,9 @@ static int is_noisy(const soa_sensor_set *s) {
            s->pose_noise[0] + s->pose_noise[1] > 0 || s->twist_noise[0] + s->twist_noise[1] > 0 ||
            s->imu_noise[0] + s->imu_noise[1] > 0;
 }
+int app_cases_alike(const soa_scenario *scenario) {
+    return !scenario->variation_count && !is_noisy(&scenario->control.sensors);
+}
 int app_open_scenario(const app_command *command, const char *spec, const char *seed, const char *number,
                       soa_scenario *scenario, soa_scenario *original) {
     soa_report report = {.body = -1};
@@ -36,7 +39,7 @@ int app_open_scenario(const app_command *command, const char *spec, const char *
     if (!number) return APP_OK;
     *original = *scenario;
     *scenario = (soa_scenario){0};
-    if (!original->variation_count && !is_noisy(&original->control.sensors))
+    if (app_cases_alike(original))
         app_fail(command, "--case %s: %s has no sweep and no noisy sensors, so all its cases are one; leave --case out",
                  number, spec);
     else if (!soa_scenario_vary(original, number_value, scenario, NULL, &report))

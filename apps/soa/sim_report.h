@@ -20,6 +20,8 @@ void app_progress_end(const app_progress *progress);
 void app_catch_signals(void);
 int app_interrupted(void);
 
+/* Whether all cases of a scenario are one: nothing is varied, no sensor is noisy. */
+int app_cases_alike(const soa_scenario *scenario);
 /* A scenario with --seed and --case (NULL: not given); original: what a case was drawn from, else empty.  Free both.  An exit
  * code; on a fault there is nothing to free. */
 int app_open_scenario(const app_command *command, const char *spec, const char *seed, const char *number,

@@ -39,7 +39,7 @@ _soa_list() {
 _soa_functions() {
     local tail=${cur##*,} names=(rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv closed assemble closed_id) i
     case $tail in
-    pose:* | jacobian:* | jdot_v:* | compliance:* | operational:*) mapfile -t names < <("$soa" info "$model" --links 2>/dev/null) ;;
+    pose:* | jacobian:* | jdot_v:* | compliance:* | operational:*) mapfile -t names < <("$soa" info "$model" --frames 2>/dev/null) ;;
     closed:*) names=(auto kkt forces null_space) ;;
     closed_id:*) mapfile -t names < <("$soa" info "$model" --joints 2>/dev/null) ;;
     *) tail='' ;;
@@ -60,21 +60,21 @@ _soa() {
         return
     fi
     case ${words[1]} in
-    info) options=(--floating --ideal --gravity:other --json --links --joints --tree) argument=model ;;
+    info) options=(--floating --ideal --gravity:other --json --links --frames --joints --tree) argument=model ;;
     check) options=() argument=model ;;
-    compute) options=(--floating --ideal --gravity:other --fn:functions --in:file --out:file) argument=model ;;
+    compute) options=(--floating --ideal --gravity:other --fn:functions --in:file -o:file --out:file) argument=model ;;
     ik) options=(--floating --ideal --gravity:other --in:file --tip:link --tolerance:other --steps:other --no-limits) argument=model ;;
     op) options=(--floating --ideal --gravity:other --in:file --tip:link --dense --explain --derive --as-written --count --emit-c --axes:axes --by-matrix --generic --parts:part --html:file) argument=model ;;
     identity) options=(--json --trials:other --proof) argument=other ;;
-    gen) options=(--floating --ideal --gravity:other -o:file --output:file --header:file --prefix:other) argument=model ;;
-    save) options=(--floating --ideal --gravity:other -o:file --output:file) argument=model ;;
-    models) options=(--names --scenarios) argument=nothing ;;
+    gen) options=(--floating --ideal --gravity:other -o:file --out:file --header:file --prefix:other) argument=model ;;
+    save) options=(--floating --ideal --gravity:other -o:file --out:file) argument=model ;;
+    models) options=(--names --scenarios --print:scenario) argument=nothing ;;
     sim) options=(-o:file --out:file --summary:file --resume:file --until:other --seed:other --case:other --diagram:file -q --quiet) argument=scenario ;;
     sweep) options=(-n:other --cases:other -o:file --out:file -j:other --jobs:other --resume --seed:other -q --quiet) argument=scenario ;;
-    export) options=(-o:file --output:file --from:other --to:other --signals:other --events --list) argument=file ;;
+    export) options=(-o:file --out:file --from:other --to:other --signals:other --events --list) argument=file ;;
     view) options=(--open -o:file --record:file --until:other --speed:other --paused --seed:other --case:other --floating --port:other --listen:other --token-file:file --once) argument=shown ;;
-    report) options=(-o:file --output:file -q --quiet) argument=file ;;
-    plot) options=(-o:file --output:file --from:other --to:other --title:other --columns:other --width:other --dpi:other --no-phases) argument=file ;;
+    report) options=(-o:file --out:file -q --quiet) argument=file ;;
+    plot) options=(-o:file --out:file --from:other --to:other --title:other --columns:other --width:other --dpi:other --no-phases) argument=file ;;
     drop) options=(-o:file --out:file --seconds:other --model:model --q:other) argument=nothing ;;
     demo) options=(-o:file --out:file) argument=nothing ;;
     completion) options=() argument=shell ;;
@@ -104,10 +104,12 @@ _soa() {
     shell) _soa_reply bash zsh fish ;;
     functions) _soa_functions ;;
     axes) _soa_reply link world ;;
-    link | part)
-        mapfile -t links < <("$soa" info "$model" --links 2>/dev/null)
-        [[ $kind == part ]] && links+=(all)
+    link)
+        mapfile -t links < <("$soa" info "$model" --frames 2>/dev/null)
         _soa_list "${links[@]}" ;;
+    part)
+        mapfile -t links < <("$soa" info "$model" --links 2>/dev/null)
+        _soa_list "${links[@]}" all ;;
     esac
     case $kind in
     file) _soa_files ;;

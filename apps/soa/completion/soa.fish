@@ -17,7 +17,7 @@ end
 
 function __soa_links
     set -l head (string match -r '^.*,' -- (commandline -ct))
-    printf '%s\n' "$head"(__soa_names --links)
+    printf '%s\n' "$head"(__soa_names --frames)
 end
 
 # The comma-separated list of --fn; after pose: and the like the links of the model, after closed: methods, after closed_id: joints.
@@ -27,7 +27,7 @@ function __soa_list
     set -l tail (string replace -r '^.*,' '' -- $token)
     set -l names rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv closed assemble closed_id
     if string match -qr '^(pose|jacobian|jdot_v|compliance|operational):' -- $tail
-        set names (__soa_names --links)
+        set names (__soa_names --frames)
     else if string match -qr '^(closed):' -- $tail
         set names auto kkt forces null_space
     else if string match -qr '^(closed_id):' -- $tail
@@ -65,6 +65,7 @@ complete -c soa -n '__fish_seen_subcommand_from info' -l ideal -d 'no friction, 
 complete -c soa -n '__fish_seen_subcommand_from info' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
 complete -c soa -n '__fish_seen_subcommand_from info' -l json -d 'one JSON object: nq nv bodies mass gravity bytes joints mimic frames constraints'
 complete -c soa -n '__fish_seen_subcommand_from info' -l links -d 'only the names of the links, one per line'
+complete -c soa -n '__fish_seen_subcommand_from info' -l frames -d 'the same with all other named places: whatever pose:LINK, --tip and fext take'
 complete -c soa -n '__fish_seen_subcommand_from info' -l joints -d 'only the names of the joints with coordinates, in the order of q'
 complete -c soa -n '__fish_seen_subcommand_from info' -l tree -d 'the spanning tree with its cut joints, and WD89\'s binary tree'
 complete -c soa -n '__fish_seen_subcommand_from info' -F -a '(__soa_models)'
@@ -74,7 +75,7 @@ complete -c soa -n '__fish_seen_subcommand_from compute' -l ideal -d 'no frictio
 complete -c soa -n '__fish_seen_subcommand_from compute' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
 complete -c soa -n '__fish_seen_subcommand_from compute' -l fn -x -a '(__soa_list)' -d 'what to compute, comma-separated (needed)'
 complete -c soa -n '__fish_seen_subcommand_from compute' -l in -r -F -d 'read from FILE instead of standard input'
-complete -c soa -n '__fish_seen_subcommand_from compute' -l out -r -F -d 'write to FILE instead of standard output; it appears when all is done'
+complete -c soa -n '__fish_seen_subcommand_from compute' -l out -s o -r -F -d 'write to FILE instead of standard output; it appears when all is done'
 complete -c soa -n '__fish_seen_subcommand_from compute' -F -a '(__soa_models)'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l floating -d 'put a free joint named \'root\' under the root link'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
@@ -108,17 +109,18 @@ complete -c soa -n '__fish_seen_subcommand_from identity' -l proof -d 'print the
 complete -c soa -n '__fish_seen_subcommand_from gen' -l floating -d 'put a free joint named \'root\' under the root link'
 complete -c soa -n '__fish_seen_subcommand_from gen' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
 complete -c soa -n '__fish_seen_subcommand_from gen' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
-complete -c soa -n '__fish_seen_subcommand_from gen' -l output -s o -r -F -d 'the C file to write (needed)'
+complete -c soa -n '__fish_seen_subcommand_from gen' -l out -s o -r -F -d 'the C file to write (needed)'
 complete -c soa -n '__fish_seen_subcommand_from gen' -l header -r -F -d 'write the functions\' prototypes too, for C and C++'
 complete -c soa -n '__fish_seen_subcommand_from gen' -l prefix -x -d 'beginning of the functions\' names (default: the model\'s name)'
 complete -c soa -n '__fish_seen_subcommand_from gen' -F -a '(__soa_models)'
 complete -c soa -n '__fish_seen_subcommand_from save' -l floating -d 'put a free joint named \'root\' under the root link'
 complete -c soa -n '__fish_seen_subcommand_from save' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
 complete -c soa -n '__fish_seen_subcommand_from save' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
-complete -c soa -n '__fish_seen_subcommand_from save' -l output -s o -r -F -d 'where to write it, by custom with the ending .soam (needed)'
+complete -c soa -n '__fish_seen_subcommand_from save' -l out -s o -r -F -d 'where to write it, by custom with the ending .soam (needed)'
 complete -c soa -n '__fish_seen_subcommand_from save' -F -a '(__soa_models)'
 complete -c soa -n '__fish_seen_subcommand_from models' -l names -d 'only the names of the models, one per line'
 complete -c soa -n '__fish_seen_subcommand_from models' -l scenarios -d 'only the names of the scenarios, one per line'
+complete -c soa -n '__fish_seen_subcommand_from models' -l print -r -F -a '(__soa_scenarios)' -d 'the file of a shipped scenario, to begin one\'s own with'
 complete -c soa -n '__fish_seen_subcommand_from sim' -l out -s o -r -F -d 'record the run in this journal (soa export turns it into CSV or HDF5)'
 complete -c soa -n '__fish_seen_subcommand_from sim' -l summary -r -F -d 'write every figure of the summary as JSON, also when the run fails'
 complete -c soa -n '__fish_seen_subcommand_from sim' -l resume -r -F -d 'go on with a journal whose run was stopped or killed; no SCENARIO then'
@@ -135,7 +137,7 @@ complete -c soa -n '__fish_seen_subcommand_from sweep' -l resume -d 'go on with 
 complete -c soa -n '__fish_seen_subcommand_from sweep' -l seed -x -d 'another seed than the scenario\'s: other draws, other noise'
 complete -c soa -n '__fish_seen_subcommand_from sweep' -l quiet -s q -d 'no progress and no summary on the terminal'
 complete -c soa -n '__fish_seen_subcommand_from sweep' -F -a '(__soa_scenarios)'
-complete -c soa -n '__fish_seen_subcommand_from export' -l output -s o -r -F -d 'FILE.h5 or FILE.csv, or - for CSV on standard output (default: LOG\'s name with .h5)'
+complete -c soa -n '__fish_seen_subcommand_from export' -l out -s o -r -F -d 'FILE.h5 or FILE.csv, or - for CSV on standard output (default: LOG\'s name with .h5)'
 complete -c soa -n '__fish_seen_subcommand_from export' -l from -x -d 'from this time on, in s'
 complete -c soa -n '__fish_seen_subcommand_from export' -l to -x -d 'up to this time'
 complete -c soa -n '__fish_seen_subcommand_from export' -l signals -x -d 'only these, comma-separated; * and ? stand for any text and any letter'
@@ -155,10 +157,10 @@ complete -c soa -n '__fish_seen_subcommand_from view' -l listen -x -d 'listen on
 complete -c soa -n '__fish_seen_subcommand_from view' -l token-file -r -F -d 'take the token from the first line of this file instead of drawing one'
 complete -c soa -n '__fish_seen_subcommand_from view' -l once -d 'end when the last page has been closed'
 complete -c soa -n '__fish_seen_subcommand_from view' -F -a '(__soa_scenarios; __soa_models)'
-complete -c soa -n '__fish_seen_subcommand_from report' -l output -s o -r -F -d 'where it goes (default: LOG\'s name with .html); - for standard output'
+complete -c soa -n '__fish_seen_subcommand_from report' -l out -s o -r -F -d 'where it goes (default: LOG\'s name with .html); - for standard output'
 complete -c soa -n '__fish_seen_subcommand_from report' -l quiet -s q -d 'no progress, and nothing said when all went well'
 complete -c soa -n '__fish_seen_subcommand_from report' -F
-complete -c soa -n '__fish_seen_subcommand_from plot' -l output -s o -r -F -d 'FILE.svg, FILE.pdf or FILE.png (default: LOG\'s name with .svg)'
+complete -c soa -n '__fish_seen_subcommand_from plot' -l out -s o -r -F -d 'FILE.svg, FILE.pdf or FILE.png (default: LOG\'s name with .svg)'
 complete -c soa -n '__fish_seen_subcommand_from plot' -l from -x -d 'from this time on, in s'
 complete -c soa -n '__fish_seen_subcommand_from plot' -l to -x -d 'up to this time'
 complete -c soa -n '__fish_seen_subcommand_from plot' -l title -x -d 'a line above'
