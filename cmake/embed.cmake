@@ -6,6 +6,7 @@ foreach(file ${FILES})
   string(REPLACE "\"" "\\\"" content "${content}")
   string(REPLACE "\n" "\\n\"\n\"" content "${content}")
   get_filename_component(name ${file} NAME)
+  string(REGEX REPLACE "\\.yaml$" "" name ${name}) # grapple.yaml is called grapple
   string(APPEND text "{\"${name}\",\n\"${content}\"},\n")
 endforeach()
 string(APPEND text "{0, 0}};\n")

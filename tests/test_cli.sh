@@ -753,6 +753,71 @@ run check massless.urdf
 expect "check of a massless tip" 1
 has "check of a massless tip" out tip
 
+# --- kindness ------------------------------------------------------------------------------------------------------
+cp gripper.urdf mine.urdf
+run save mine.urdf -o ./mine.urdf
+expect "a model saved over itself" 2
+has "a model saved over itself" err "would overwrite what is read"
+same "a model saved over itself" gripper.urdf mine.urdf
+run gen arm7 -o one.c --header one.c
+expect "code and header in one file" 2
+has "code and header in one file" err "--out and --header are one file"
+run save arm7 --output arm7.soam
+expect "--output is --out" 0
+for pair in qd:v qdd:a torque:tau qpos:q f_ext:fext; do
+    echo "{\"${pair%:*}\": [0]}" >line
+    in=line run compute pendulum.urdf --fn aba
+    has "key ${pair%:*}" err "did you mean '${pair#*:}'?"
+done
+echo '{"mass of it": 1}' >line
+in=line run compute pendulum.urdf --fn aba
+has "a key like none" err "the keys are q v a tau fext"
+for pair in fd:aba id:rnea crba:mass minv:mass_inv fk:pose nle:bias; do
+    run compute pendulum.urdf --fn ${pair%:*}
+    has "function ${pair%:*}" err "did you mean '${pair#*:}'?"
+done
+run compute arm7 --fn pose:joint6
+has "a joint for a link" err "that is a joint, its link is 'link6'"
+run compute arm7 gravity
+has "a function without --fn" err "usage: soa compute MODEL --fn LIST"
+"$soa" compute /dev/stdin --fn rnea < <(cat pendulum.urdf) >out 2>err
+code=$?
+expect "model and states through one pipe" 2
+has "model and states through one pipe" err "give --in FILE"
+printf '{"fext": [{"link": "\\u001b[31m", "wrench": [0,0,0,0,0,1]}]}\n' >line
+in=line run compute pendulum.urdf --fn rnea
+has_not "names do not steer the terminal" err $'\033'
+printf '{}\n\n\n{"q": 1}\n' >line
+in=line run compute pendulum.urdf --fn rnea
+has "blank lines are not counted" err "1 of 2 lines bad; the first, line 4"
+run info arm7 --frames
+has "--frames" out flange
+run info arm7 --links
+has_not "--links" out flange
+run models --print grapple
+expect "a scenario's file" 0
+has "a scenario's file" out "name: grapple"
+run models --print grappel
+expect "a scenario that is not there" 2
+has "a scenario that is not there" err "did you mean 'grapple'?"
+run sweep stack
+expect "a sweep in which nothing varies" 2
+has "a sweep in which nothing varies" err "all its cases are one"
+echo '<mujoco/>' >robot.xml
+run check robot.xml
+has "MJCF" out "this is MJCF, not URDF"
+mkdir -p ros/there/meshes ros2/share/there/meshes
+touch ros/there/meshes/a.stl ros2/share/there/meshes/a.stl
+sed 's|</robot>|<link name="seen"><visual><geometry><mesh filename="package://there/meshes/a.stl"/></geometry></visual></link>\
+<joint name="glue" type="fixed"><parent link="tip"/><child link="seen"/></joint></robot>|' pendulum.urdf >mesh.urdf
+run check mesh.urdf
+has "a package nowhere" out package-not-found
+ROS_PACKAGE_PATH=/nowhere::$PWD/ros run check mesh.urdf
+has_not "ROS_PACKAGE_PATH" out package-not-found
+has_not "ROS_PACKAGE_PATH" out mesh-missing
+AMENT_PREFIX_PATH=$PWD/ros2 run check mesh.urdf
+has_not "AMENT_PREFIX_PATH" out package-not-found
+
 # --- save and gen --------------------------------------------------------------------------------------------------
 run save gripper.urdf --gravity 1,2,3 -o gripper.soam
 expect save 0

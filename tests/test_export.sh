@@ -88,7 +88,7 @@ expect "events are for CSV" 2
 ln -s complete.soalog link.csv
 run complete.soalog -o link.csv
 expect "onto itself" 2
-has "said" err "journal itself"
+has "said" err "would overwrite what is read"
 check "it is as it was" cmp -s complete.soalog "$corpus/complete"
 cp complete.soalog broken.soalog
 printf '\377' | dd of=broken.soalog bs=1 seek=300 conv=notrunc 2>/dev/null

@@ -59,6 +59,9 @@ typedef struct app_args {
 /* Reads argv by the command's rows.  APP_GO_ON, or the exit code after --help or a mistake (already explained). */
 int app_parse(const app_command *command, int argc, char **argv, app_args *args);
 
+/* Whether two names are one file, there already or not; "-" is none. */
+int app_same_file(const char *a, const char *b);
+
 /* "soa COMMAND: text" on standard error; returns APP_FAILED. */
 int app_fail(const app_command *command, const char *format, ...)
 #if defined(__GNUC__)
@@ -90,6 +93,8 @@ int app_fail_scenario(const app_command *command, const char *text);
  * and says so on standard error where the model brings constraints; app_open_closed hands them over. */
 const soa_model *app_open(const app_command *command, const app_args *args);
 const soa_model *app_open_closed(const app_command *command, const app_args *args, soa_constraint_list *constraints);
+/* A model and the states that both come through standard input: APP_OK, or the exit code. */
+int app_refuse_one_input(const app_command *command, const char *model, const char *in);
 void app_say_left_out(const app_command *command, const char *model, int constraints);
 
 /* Bytes of a work space for a batch of states; 0 where libsoa was built without batches. */

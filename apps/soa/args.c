@@ -1,20 +1,24 @@
 /* args.c  command lines: options by table, mistakes with the nearest valid name, models opened with their options. */
 #include "app.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int app_fail(const app_command *command, const char *format, ...) {
+    char text[2048];
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "soa%s%s: ", command ? " " : "", command ? command->name : "");
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    for (char *c = text; *c; ++c) /* names come from files: none of them may steer a terminal */
+        if (iscntrl((unsigned char)*c) && *c != '\n' && *c != '\t') *c = '?';
+    fprintf(stderr, "soa%s%s: %s\n", command ? " " : "", command ? command->name : "", text);
     return APP_FAILED;
 }
 
@@ -56,6 +60,35 @@ static int scattered_numbers(const app_command *command, const app_args *args, c
         if (o->value && strchr(o->value, ',') && args->value[row] && is_number(args->value[row]))
             return app_fail(command, "%s wants %s with commas between: %s %s", o->name,
                             strcmp(o->value, "X,Y,Z") ? "its numbers" : "three numbers", o->name, o->value);
+    }
+    return APP_OK;
+}
+
+int app_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) return 0;
+    if (stat(a, &x) != 0 || stat(b, &y) != 0) return strcmp(a, b) == 0;
+    return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+static int is_written(const app_option *option) {
+    static const char *const names[] = {"--out", "--header", "--summary", "--diagram", "--record"};
+    for (size_t i = 0; option->value && i < sizeof names / sizeof *names; ++i)
+        if (strcmp(option->name, names[i]) == 0) return 1;
+    return 0;
+}
+/* The model or record that is read may not be written to, nor two things to one file: APP_OK, or the exit code. */
+static int refuse_overwriting(const app_command *command, const app_args *args) {
+    const app_option *option = command->options;
+    for (int i = 0; option[i].name; ++i) {
+        if (!args->value[i] || !is_written(option + i)) continue;
+        for (int w = 0; w < args->words; ++w)
+            if (app_same_file(args->value[i], args->word[w]))
+                return app_fail(command, "%s %s would overwrite what is read; give another name", option[i].name,
+                                args->value[i]);
+        for (int j = 0; j < i; ++j)
+            if (args->value[j] && is_written(option + j) && app_same_file(args->value[i], args->value[j]))
+                return app_fail(command, "%s and %s are one file, %s; give another name", option[j].name,
+                                option[i].name, args->value[i]);
     }
     return APP_OK;
 }
@@ -108,7 +141,7 @@ int app_parse(const app_command *command, int argc, char **argv, app_args *args)
         return app_fail(command, "%s is missing; usage: soa %s %s (soa help %s shows examples)", missing, command->name,
                         command->words, command->name);
     }
-    return APP_GO_ON;
+    return refuse_overwriting(command, args) == APP_OK ? APP_GO_ON : APP_FAILED;
 }
 
 /* --- numbers ---------------------------------------------------------------------------------------------------- */
@@ -191,6 +224,14 @@ const soa_model *app_open_closed(const app_command *command, const app_args *arg
         }
     }
     return model;
+}
+
+int app_refuse_one_input(const app_command *command, const char *model, const char *in) {
+    struct stat x, y;
+    if ((in && strcmp(in, "-") != 0) || app_is_stock_model(model)) return APP_OK;
+    if (stat(model, &x) != 0 || fstat(0, &y) != 0 || S_ISREG(x.st_mode)) return APP_OK;
+    if (x.st_dev != y.st_dev || x.st_ino != y.st_ino) return APP_OK;
+    return app_fail(command, "the model comes through standard input, so the states cannot; give --in FILE");
 }
 
 size_t app_batch_size(const soa_model *model) {

@@ -57,13 +57,14 @@ static ssize_t stream_read(stream *in, app_out *out) {
 }
 
 typedef struct tally {
-    unsigned long lines, bad, first_bad;
+    unsigned long lines, asked, bad, first_bad; /* asked: not blank */
     char first_error[COMPUTE_MESSAGE];
 } tally;
 
 static void answer(compute *c, const char *text, size_t length, app_out *out, tally *t) {
     enum { FLUSH_AT = 1 << 16 };
     compute_outcome outcome = compute_line(c, text, length, ++t->lines, out);
+    t->asked += outcome != COMPUTE_BLANK;
     if (outcome == COMPUTE_BAD && t->bad++ == 0) {
         t->first_bad = t->lines;
         snprintf(t->first_error, sizeof t->first_error, "%s", compute_error(c));
@@ -107,7 +108,7 @@ static int stream_all(compute *c, const app_args *args) {
     }
     app_target file;
     app_out out;
-    tally t = {0, 0, 0, ""};
+    tally t = {0, 0, 0, 0, ""};
     int code = APP_OK;
     if (app_target_open(&file, out_path) != 0) {
         code = app_fail(&app_compute, "--out %s: %s", out_path, strerror(errno));
@@ -127,7 +128,7 @@ static int stream_all(compute *c, const app_args *args) {
         code = app_fail(&app_compute, "cannot write %s: %s", out_path, strerror(errno));
     if (in_fd != STDIN_FILENO) close(in_fd);
     if (code == APP_OK && t.bad > 0) {
-        app_fail(&app_compute, "%lu of %lu lines bad; the first, line %lu: %s", t.bad, t.lines, t.first_bad,
+        app_fail(&app_compute, "%lu of %lu lines bad; the first, line %lu: %s", t.bad, t.asked, t.first_bad,
                  t.first_error);
         code = APP_SOME_BAD;
     }
@@ -141,6 +142,7 @@ static int run(int argc, char **argv) {
     if (!args.value[FN])
         return app_fail(&app_compute, "--fn LIST is missing: say what to compute, for example --fn aba,mass "
                                       "(soa help compute lists all)");
+    if (app_refuse_one_input(&app_compute, args.word[0], args.value[IN]) != APP_OK) return APP_FAILED;
     soa_constraint_list constraints;
     const soa_model *model = app_open_closed(&app_compute, &args, &constraints);
     if (!model) return APP_FAILED;
@@ -166,7 +168,7 @@ const app_command app_compute = {
             "              seen by rnea, aba and their derivatives\n"
             "Each output line is one JSON object with what --fn asks for:\n"
             "  rnea        tau, inverse dynamics         aba         qdd, forward dynamics\n"
-            "  bias        C v + g, friction, springs    gravity     torque that holds the machine still\n"
+            "  bias        C v + g, friction, springs    gravity     torque against gravity alone\n"
             "  mass        mass matrix, rows             mass_inv    its inverse\n"
             "  pose        {link: {R, p}}, all links     com         centre of mass\n"
             "  jacobian    {link: 6 rows of nv}          momentum    about the centre of mass\n"

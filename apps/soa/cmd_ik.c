@@ -209,6 +209,7 @@ static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_ik, argc, argv, &args);
     if (code != APP_GO_ON) return code;
+    if (app_refuse_one_input(&app_ik, args.word[0], args.value[IN]) != APP_OK) return APP_FAILED;
     ik k = {.model = app_open(&app_ik, &args)};
     if (!k.model) return APP_FAILED;
     app_out out;

@@ -76,14 +76,10 @@ static int ends_with(const char *text, const char *end) {
     return n >= m && !strcmp(text + n - m, end);
 }
 static int unknown_name(const char *spec) {
-    enum { MOST = 64 };
-    char scenarios[MOST][64], hint[APP_HINT];
+    char hint[APP_HINT];
     const char *name;
     app_nearest search = app_nearest_to(spec);
-    for (int i = 0; i < MOST && (name = soa_stock_scenario_name(i)); ++i) {
-        snprintf(scenarios[i], sizeof scenarios[i], "%s", name);
-        app_nearest_try(&search, scenarios[i]);
-    }
+    for (int i = 0; (name = soa_stock_scenario_name(i)); ++i) app_nearest_try(&search, name);
     for (int i = 0; (name = soa_stock_name(i)); ++i) app_nearest_try(&search, name);
     return app_fail(&app_view, "'%s' is neither a file, a shipped scenario nor a shipped model%s", spec,
                     search.best ? app_nearest_hint(&search, hint) : " (soa models lists them)");

@@ -600,6 +600,10 @@ static int say_not_json(compute *c, const char *text, size_t length, const json_
 static int read_fully(compute *c, const char *text, size_t length) {
     json_error_t error;
     json_t *line = json_loadb(text, length, JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES, &error);
+    if (!line && json_error_code(&error) == json_error_duplicate_key)
+        return say(c, "a key stands twice: %s", error.text);
+    if (!line && json_error_code(&error) == json_error_null_character)
+        return say(c, "a string holds a NUL character (\\u0000)");
     if (!line) return say_not_json(c, text, length, &error);
     int failed = read_object(c, line);
     json_decref(line);

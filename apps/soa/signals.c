@@ -55,11 +55,6 @@ int app_read_time(const app_command *command, const char *name, const char *text
     return 0;
 }
 
-int app_same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 static int write_all(int fd, const char *data, size_t size) {
     while (size) {
         const ssize_t n = write(fd, data, size < 1 << 30 ? size : 1 << 30);

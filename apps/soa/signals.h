@@ -10,7 +10,6 @@ int *app_pick_signals(const app_command *command, const char *what, const soa_lo
                       int *count);
 /* A time in seconds into *t; NULL leaves it.  0, or APP_FAILED after explaining. */
 int app_read_time(const app_command *command, const char *name, const char *text, double *t);
-int app_same_file(const char *a, const char *b);
 
 /* A file that appears under its name when it is whole; an older one stays if anything fails.  What is no regular file is
  * written as it is, "-" is standard output.  APP_OK, or APP_FAILED after explaining. */

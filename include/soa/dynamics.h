@@ -201,7 +201,7 @@ SOA_API soa_status soa_crba_batch(const soa_model *model, soa_batch *batch, long
 /* --- single precision ------------------------------------------------------------------------------------------- */
 /* The same with float numbers, and the model's rounded to float.  Over 1,000 random trees of up to 30 links tau and M are
  * within 4e-6 of double (of their largest number); qdd is as good as M is well conditioned: the torques it needs are
- * within 1e-4 of the largest of M qdd. */
+ * within 2e-4 of the largest of M qdd. */
 SOA_API soa_status soa_aba_batch_f(const soa_model *model, soa_batch *batch, long count, const float *q, const float *v,
                                    const float *tau, const float *fext, float *qdd);
 SOA_API soa_status soa_rnea_batch_f(const soa_model *model, soa_batch *batch, long count, const float *q,

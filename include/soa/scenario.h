@@ -281,8 +281,7 @@ SOA_API soa_status soa_scenario_read(const char *path, soa_scenario *scenario, s
 SOA_API soa_status soa_scenario_parse(const char *text, size_t size, const char *name, soa_scenario *scenario,
                                       soa_report *report);
 SOA_API void soa_scenario_free(soa_scenario *scenario);
-/* Shipped scenarios by name (NULL past the end; holds until the next such call, or soa_scenario_open, of this thread),
- * their text (constant; NULL: no such), and whatever `spec` names: a file, else a shipped one (SOA_E_FILE: neither). */
+/* Shipped scenarios by name (NULL past the end), their text (NULL: no such), both constant, and whatever `spec` names: a file, else a shipped one (SOA_E_FILE: neither). */
 SOA_API const char *soa_stock_scenario_name(int index);
 SOA_API const char *soa_stock_scenario_text(const char *name);
 SOA_API soa_status soa_scenario_open(const char *spec, soa_scenario *scenario, soa_report *report);

@@ -443,6 +443,7 @@ SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, int from, 
 }
 SOAI_SWEEP int mass_columns(const view_table *k, kernel_work *w, const real *q, real *M) {
     const int in_M = columns_in_M(k);
+    (void)in_M; /* in generated code of no bodies */
     for (int j = 0; SOAI_LANES == 1 && j < k->nv * k->nv; ++j) M[j] = REAL(0);
     angles(k, w, q);
     columns_outward(k, w, 1, k->nb, q);

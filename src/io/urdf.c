@@ -876,6 +876,11 @@ static void resolve_mimics(soai_urdf *u, int *path) {
                 joint->def.mimic = next->def.mimic;
                 joint->def.mimic_offset += joint->def.mimic_ratio * next->def.mimic_offset;
                 joint->def.mimic_ratio *= next->def.mimic_ratio;
+                if (!isfinite(joint->def.mimic_ratio) || !isfinite(joint->def.mimic_offset))
+                    soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_MIMIC, joint->mimic_line, "mimic-ratio",
+                                  "joint '%.*s' follows '%.*s', and so on: its multipliers or offsets together are too "
+                                  "large for a number; correct them",
+                                  SHOWN, joint->name, SHOWN, joint->mimic_name);
             }
         }
     }

@@ -43,6 +43,11 @@ typedef struct lint {
     int count, room;
     bool no_memory;
     bool tip; /* a joint was said to move no inertia */
+    struct unread {
+        const char *element, *attribute;
+        int remark, count;
+    } unread[32]; /* attributes told once: whose remark, how often they stand */
+    int unread_count;
 } lint;
 
 static void collect(void *user, soa_lint_level level, int line, const char *rule, const char *text) {
@@ -148,6 +153,33 @@ static const word *word_of(const char *name) {
     return NULL;
 }
 
+/* Has this attribute of this element been told of?  Then it is counted. */
+static bool told_before(lint *l, const char *element, const char *attribute) {
+    for (int i = 0; i < l->unread_count; ++i)
+        if (strcmp(l->unread[i].element, element) == 0 && strcmp(l->unread[i].attribute, attribute) == 0)
+            return ++l->unread[i].count > 1;
+    if (l->unread_count < (int)(sizeof l->unread / sizeof *l->unread))
+        l->unread[l->unread_count++] = (struct unread){element, attribute, l->count, 1};
+    return false;
+}
+static void tell_how_often(lint *l) {
+    for (int i = 0; i < l->unread_count; ++i) {
+        const struct unread *told = &l->unread[i];
+        if (told->count < 2 || told->remark >= l->count) continue;
+        remark *r = &l->remarks[told->remark];
+        char more[48];
+        size_t length = strlen(r->text);
+        int n = snprintf(more, sizeof more, " (and in %d more places)", told->count - 1);
+        char *longer = xmlRealloc(r->text, length + (size_t)n + 1);
+        if (longer == NULL) {
+            l->no_memory = true;
+            return;
+        }
+        memcpy(longer + length, more, (size_t)n + 1);
+        r->text = longer;
+    }
+}
+
 static void check_attributes(lint *l, const xmlNode *node, const word *known) {
     word_list list;
     split(&list, known->attributes);
@@ -159,7 +191,7 @@ static void check_attributes(lint *l, const xmlNode *node, const word *known) {
         if (nearest != NULL)
             WARN(line, "unknown-attribute", "%s '%.*s', <%s>: attribute '%.*s' is not read; did you mean '%s'?",
                  l->u.kind, SHOWN, l->u.name, (const char *)node->name, SHOWN, name, nearest);
-        else
+        else if (!told_before(l, (const char *)node->name, name))
             NOTE(line, "unknown-attribute", "%s '%.*s', <%s>: attribute '%.*s' is not read; %s%s", l->u.kind, SHOWN,
                  l->u.name, (const char *)node->name, SHOWN, name,
                  list.count > 0 ? "known there: " : "the element takes none", known->attributes);
@@ -459,6 +491,10 @@ static void check_bodies(lint *l) {
     }
     xmlFree(bodies);
     if (u->root < 0) return;
+    for (int i = 0; i < u->link_count; ++i)
+        if (i != u->root && strcmp(u->links[i].name, "world") == 0)
+            NOTE(u->links[i].line, "name-world",
+                 "link 'world' is not the root; soa info calls what stands still by that name, give it another");
     const soai_urdf_link *root = &u->links[u->root];
     if (root->mass != 0)
         NOTE(soai_urdf_line(root->inertial), "fixed-base-inertia",
@@ -872,7 +908,7 @@ soa_status soa_urdf_lint_parse(const char *text, size_t length, const char *name
     if (status != SOA_E_MEMORY) { /* whatever else is wrong is a remark */
         bool whole = status == SOA_OK;
         status = SOA_OK;
-        if (l.u.robot != NULL && soai_urdf_is(l.u.robot, "robot")) check_all(&l);
+        if (l.u.robot != NULL && soai_urdf_is(l.u.robot, "robot")) check_all(&l), tell_how_often(&l);
         if (whole) whole = ask_builder(&l, false);
         if (whole) ask_builder(&l, true);
         *report = (soa_report){.status = SOA_OK, .body = -1};
