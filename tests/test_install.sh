@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_install.sh BUILD_DIR SOURCE_DIR  installs into an empty prefix and builds examples/pendulum.c and world.c outside the tree:
+# test_install.sh BUILD_DIR SOURCE_DIR  installs into an empty prefix and builds the examples outside the tree:
 # by pkg-config and by find_package, shared and static.  libsoa.so may need libc and libm only, and export soa_* only (and
 # soai_* for its sister libraries).
 set -eu
@@ -61,7 +61,7 @@ linked() { readelf -d "$1" | grep -q 'NEEDED.*libsoa\.so'; }
 
 # pkg-config, outside the tree
 mkdir "$top/user"
-cp "$source/examples/pendulum.c" "$source/examples/world.c" "$source/examples/CMakeLists.txt" "$top/user"
+cp "$source"/examples/*.c "$source/examples/CMakeLists.txt" "$top/user"
 cd "$top/user"
 flags() { PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --define-variable=prefix="$prefix" "$@"; }
 flags --exists soa || fail "pkg-config does not find soa"
@@ -88,6 +88,8 @@ linked made/pendulum || fail "pendulum does not use libsoa.so"
 linked made/pendulum_static && fail "pendulum_static uses libsoa.so"
 run made/pendulum
 run made/pendulum_static
-(cd made && LD_LIBRARY_PATH=$libdir ./world >"$top/out") || { cat "$top/out"; fail "world ended badly"; }
-echo "world: $(cat "$top/out")"
+for example in controller floating four_bar reach world; do
+    (cd made && LD_LIBRARY_PATH=$libdir ./$example >"$top/out") || { cat "$top/out"; fail "$example ended badly"; }
+    echo "$example: $(cat "$top/out")"
+done
 echo "installed, found and used in four ways"

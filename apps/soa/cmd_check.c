@@ -233,6 +233,7 @@ const app_command app_check = {
     .summary = "Looks for everything doubtful in a model",
     .text = "For a URDF file, one line per finding: file:line: level: [rule] what was found and what to do.\n"
             "Errors make the dynamics wrong or impossible, warnings probably were not meant, notes are to know.\n"
+            "Both a fixed and a floating base are looked at.\n"
             "Other models are loaded, and their forward dynamics tried; loops are closed and looked at.\n"
             "Exit status: 0 no errors, 1 errors found, 2 not readable.\n",
     .options = none,
