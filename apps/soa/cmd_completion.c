@@ -20,12 +20,13 @@ typedef enum kind {
     FILE_NAME,
     FUNCTIONS,
     LINK,
+    LINKS,
     PART,
     AXES,
     OTHER
 } kind;
-static const char *const kind_names[] = {"nothing", "model",     "scenario", "shown", "command", "shell",
-                                         "file",    "functions", "link",     "part",  "axes",    "other"};
+static const char *const kind_names[] = {"nothing",   "model", "scenario", "shown", "command", "shell", "file",
+                                         "functions", "link",  "links",    "part",  "axes",    "other"};
 
 static kind kind_of(const char *word) {
     static const struct {
@@ -38,7 +39,7 @@ static kind kind_of(const char *word) {
                 {"FILE", FILE_NAME},    {"LOG", FILE_NAME},
                 {"TABLE", FILE_NAME},   {"DIR", FILE_NAME},
                 {"LIST", FUNCTIONS},    {"LINK", LINK},
-                {"LINK,...", LINK},     {"LINK|all", PART},
+                {"LINK,...", LINKS},    {"LINK|all", PART},
                 {"link|world", AXES}};
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i)
         if (strcmp(word, list[i].word) == 0) return list[i].kind;
@@ -186,7 +187,7 @@ static const char bash_script[] =
     "    shell) _soa_reply @SHELLS@ ;;\n"
     "    functions) _soa_functions ;;\n"
     "    axes) _soa_reply link world ;;\n"
-    "    link)\n"
+    "    link | links)\n"
     "        mapfile -t links < <(\"$soa\" info \"$model\" --frames 2>/dev/null)\n"
     "        _soa_list \"${links[@]}\" ;;\n"
     "    part)\n"
@@ -299,9 +300,10 @@ static void put_zsh_commands(app_out *out) {
 
 static void put_zsh_cases(app_out *out) {
     static const char *const actions[] = {
-        [NOTHING] = " ",       [MODEL] = "_soa_models", [SCENARIO] = "_soa_scenarios", [SHOWN] = "_soa_shown",
-        [COMMAND] = " ",       [SHELL] = " ",           [FILE_NAME] = "_files",        [FUNCTIONS] = "_soa_list",
-        [LINK] = "_soa_links", [PART] = "_soa_parts",   [AXES] = "(link world)",       [OTHER] = " "};
+        [NOTHING] = " ",      [MODEL] = "_soa_models", [SCENARIO] = "_soa_scenarios", [SHOWN] = "_soa_shown",
+        [COMMAND] = " ",      [SHELL] = " ",           [FILE_NAME] = "_files",        [FUNCTIONS] = "_soa_list",
+        [LINK] = "_soa_link", [LINKS] = "_soa_links",  [PART] = "_soa_parts",         [AXES] = "(link world)",
+        [OTHER] = " "};
     for (int i = 0; app_commands[i]; ++i) {
         const app_command *command = app_commands[i];
         out_format(out, "    %s)\n        _arguments '(- *)'{-h,--help}'[explain the command]'", command->name);
@@ -398,7 +400,8 @@ static void put_fish_lines(app_out *out) {
                                           [SHELL] = " -x",
                                           [FILE_NAME] = " -r -F",
                                           [FUNCTIONS] = " -x -a '(__soa_list)'",
-                                          [LINK] = " -x -a '(__soa_links)'",
+                                          [LINK] = " -x -a '(__soa_names --frames)'",
+                                          [LINKS] = " -x -a '(__soa_links)'",
                                           [PART] = " -x -a 'all (__soa_names --links)'",
                                           [AXES] = " -x -a 'link world'",
                                           [OTHER] = " -x"};

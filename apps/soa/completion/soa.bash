@@ -64,7 +64,7 @@ _soa() {
     check) options=() argument=model ;;
     compute) options=(--floating --ideal --gravity:other --fn:functions --in:file -o:file --out:file) argument=model ;;
     ik) options=(--floating --ideal --gravity:other --in:file --tip:link --tolerance:other --steps:other --no-limits) argument=model ;;
-    op) options=(--floating --ideal --gravity:other --in:file --tip:link --dense --explain --derive --as-written --count --emit-c --axes:axes --by-matrix --generic --parts:part --html:file) argument=model ;;
+    op) options=(--floating --ideal --gravity:other --in:file --tip:links --dense --explain --derive --as-written --count --emit-c --axes:axes --by-matrix --generic --parts:part --html:file) argument=model ;;
     identity) options=(--json --trials:other --proof) argument=other ;;
     gen) options=(--floating --ideal --gravity:other -o:file --out:file --header:file --prefix:other) argument=model ;;
     save) options=(--floating --ideal --gravity:other -o:file --out:file) argument=model ;;
@@ -104,7 +104,7 @@ _soa() {
     shell) _soa_reply bash zsh fish ;;
     functions) _soa_functions ;;
     axes) _soa_reply link world ;;
-    link)
+    link | links)
         mapfile -t links < <("$soa" info "$model" --frames 2>/dev/null)
         _soa_list "${links[@]}" ;;
     part)

@@ -81,7 +81,7 @@ complete -c soa -n '__fish_seen_subcommand_from ik' -l floating -d 'put a free j
 complete -c soa -n '__fish_seen_subcommand_from ik' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l gravity -x -d 'gravity in m/s^2, instead of the model\'s own'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l in -r -F -d 'read targets from FILE instead of standard input'
-complete -c soa -n '__fish_seen_subcommand_from ik' -l tip -x -a '(__soa_links)' -d 'the link that a target without a link\'s name is for (default: the link of the last joint)'
+complete -c soa -n '__fish_seen_subcommand_from ik' -l tip -x -a '(__soa_names --frames)' -d 'the link that a target without a link\'s name is for (default: the link of the last joint)'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l tolerance -x -d 'the residual that is good enough (default 1e-9)'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l steps -x -d 'at most N steps a line (default 200)'
 complete -c soa -n '__fish_seen_subcommand_from ik' -l no-limits -d 'joints may leave their limits'
