@@ -29,7 +29,11 @@
 #include <math.h>
 #include <string.h>
 
+#ifdef SOAI_QUICK /* for judges and sanitizers: compiled in seconds, however slow it runs */
+#define SOAI_INLINE static inline __attribute__((unused))
+#else
 #define SOAI_INLINE static inline __attribute__((always_inline, unused))
+#endif
 #ifdef SOAI_GENERATED /* the model is a constant: sweeps go into their callers */
 #define SOAI_SWEEP SOAI_INLINE
 #else
