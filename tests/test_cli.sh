@@ -730,7 +730,7 @@ for start in '\000\001' '\211PNG' '\357\273' '\376\377' '\377\376' '\377\376\074
     expect "check of noise after '$start'" 2
     has "check of noise after '$start'" err "noise is neither a URDF file (XML) nor a saved model (.soam)"
 done
-for start in '<' ' \n<' '\357\273\277<' '\376\377\000<' '\377\376<\000'; do
+for start in '<' ' \n<' '\357\273\277<' '\376\377\000<' '\377\376<\000' '\376\377\000\n\000<' '\377\376 \000<\000'; do
     { printf "$start"; printf '\001\222\377\000%.0s' 1 2 3 4 5 6 7 8; } >noise
     run check noise
     expect "check of broken XML after '$start'" 1
@@ -759,6 +759,15 @@ run save mine.urdf -o ./mine.urdf
 expect "a model saved over itself" 2
 has "a model saved over itself" err "would overwrite what is read"
 same "a model saved over itself" gripper.urdf mine.urdf
+run op mine.urdf Mass --explain --html mine.urdf
+expect "a page written over its model" 2
+same "a page written over its model" gripper.urdf mine.urdf
+run sim billiard --until 0.05 -q -o new.soalog --summary ./new.soalog
+expect "a record and its summary in one file" 2
+has "a record and its summary in one file" err "are one file"
+run save puma560 -o puma560
+expect "a shipped name as a file" 0
+rm -f puma560
 run gen arm7 -o one.c --header one.c
 expect "code and header in one file" 2
 has "code and header in one file" err "--out and --header are one file"

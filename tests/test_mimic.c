@@ -209,7 +209,7 @@ static void light_links(void **state) {
     conclude("smoother", &spatial, 1e-8);
 }
 
-/* Links that are light beside their neighbours, down to 1e-14 of them, slender ones, ratios from 0.01 to 1,000: every leader
+/* Links that are light beside their neighbours, down to 1e-14 of them, slender ones, rods, ratios from 0.01 to 1,000: every leader
  * and follower may be the light one. */
 static const soa_model *uneven_machine(long seed) {
     dice d = {(uint64_t)seed * 7013};
@@ -239,6 +239,17 @@ static const soa_model *uneven_machine(long seed) {
         bodies[i].joint.mimic = to + 1;
         const double most = bodies[i].joint.type == SOA_PRISMATIC ? 0 : 3; /* it stays within a metre or so */
         bodies[i].joint.mimic_ratio = pow(10, roll(&d, -2, most)) * (roll(&d, 0, 1) < 0.5 ? 1 : -1);
+    }
+    for (int i = 0; i < count; ++i) { /* followers that are rods about their own axes: rounding is all they turn */
+        double *u = bodies[i].joint.axis, *I = bodies[i].inertia, size = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+        if (bodies[i].joint.mimic <= 0 || roll(&d, 0, 1) > 0.5) continue;
+        const soa_body_def *leader = bodies + bodies[i].joint.mimic - 1; /* one that is not rounding beside it */
+        const double least = fmin(leader->inertia[0], fmin(leader->inertia[1], leader->inertia[2]));
+        if (least < 1e-3 * leader->mass || leader->mass < 0.1 * bodies[i].mass) continue;
+        bodies[i].joint.mimic_ratio = roll(&d, -3, 3);
+        const double along = 0.01 * bodies[i].mass, at = roll(&d, -0.3, 0.3);
+        for (int k = 0; k < 3; ++k) u[k] /= size, bodies[i].com[k] = at * u[k], I[k] = along * (1 - u[k] * u[k]);
+        I[3] = -along * u[0] * u[1], I[4] = -along * u[0] * u[2], I[5] = -along * u[1] * u[2];
     }
     soa_model_def def = soa_model_default("uneven", bodies, count);
     const soa_model *model = NULL;

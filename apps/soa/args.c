@@ -11,13 +11,15 @@
 #include <sys/stat.h>
 
 int app_fail(const app_command *command, const char *format, ...) {
-    char text[2048];
+    char text[8192];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     for (char *c = text; *c; ++c) /* names come from files: none of them may steer a terminal */
-        if (iscntrl((unsigned char)*c) && *c != '\n' && *c != '\t') *c = '?';
+        if ((iscntrl((unsigned char)*c) && *c != '\n' && *c != '\t') ||
+            ((unsigned char)*c == 0xc2 && (unsigned char)c[1] >= 0x80 && (unsigned char)c[1] < 0xa0))
+            *c = '?';
     fprintf(stderr, "soa%s%s: %s\n", command ? " " : "", command ? command->name : "", text);
     return APP_FAILED;
 }
@@ -64,31 +66,51 @@ static int scattered_numbers(const app_command *command, const app_args *args, c
     return APP_OK;
 }
 
+/* The folder of a path and its last part. */
+static int place_of(const char *path, struct stat *folder, const char **last) {
+    const char *slash = strrchr(path, '/');
+    char name[4096];
+    *last = slash ? slash + 1 : path;
+    if (slash && (size_t)(slash - path) >= sizeof name) return -1;
+    snprintf(name, sizeof name, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+    return stat(name, folder);
+}
 int app_same_file(const char *a, const char *b) {
     struct stat x, y;
+    const char *last_a, *last_b;
     if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) return 0;
-    if (stat(a, &x) != 0 || stat(b, &y) != 0) return strcmp(a, b) == 0;
-    return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    const int there = stat(a, &x) == 0;
+    if (there != (stat(b, &y) == 0)) return 0;
+    if (there) return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return place_of(a, &x, &last_a) == 0 && place_of(b, &y, &last_b) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino && strcmp(last_a, last_b) == 0;
 }
-static int is_written(const app_option *option) {
-    static const char *const names[] = {"--out", "--header", "--summary", "--diagram", "--record"};
-    for (size_t i = 0; option->value && i < sizeof names / sizeof *names; ++i)
-        if (strcmp(option->name, names[i]) == 0) return 1;
-    return 0;
+static int is_one_of(const app_option *option, const char *names) {
+    char padded[48];
+    snprintf(padded, sizeof padded, " %s ", option->name);
+    return option->value && strstr(names, padded) != NULL;
 }
-/* The model or record that is read may not be written to, nor two things to one file: APP_OK, or the exit code. */
+/* The model or record that is read may not be written to, nor two things to one file: APP_OK, or the exit code.  compute
+ * may write to the file of its states, which it has read by then. */
 static int refuse_overwriting(const app_command *command, const app_args *args) {
+    static const char *const written = " --out --header --summary --diagram --record --html ";
+    static const char *const read = " --resume --model ";
     const app_option *option = command->options;
     for (int i = 0; option[i].name; ++i) {
-        if (!args->value[i] || !is_written(option + i)) continue;
-        for (int w = 0; w < args->words; ++w)
-            if (app_same_file(args->value[i], args->word[w]))
-                return app_fail(command, "%s %s would overwrite what is read; give another name", option[i].name,
-                                args->value[i]);
-        for (int j = 0; j < i; ++j)
-            if (args->value[j] && is_written(option + j) && app_same_file(args->value[i], args->value[j]))
-                return app_fail(command, "%s and %s are one file, %s; give another name", option[j].name,
-                                option[i].name, args->value[i]);
+        const char *path = args->value[i];
+        if (!path || !is_one_of(option + i, written)) continue;
+        struct stat about;
+        for (int w = 0; w < args->words; ++w) /* words may be shipped names, signals, expressions */
+            if (stat(args->word[w], &about) == 0 && app_same_file(path, args->word[w]))
+                return app_fail(command, "%s %s would overwrite what is read; give another name", option[i].name, path);
+        for (int j = 0; option[j].name; ++j) {
+            if (j == i || !args->value[j] || !app_same_file(path, args->value[j])) continue;
+            if (is_one_of(option + j, read))
+                return app_fail(command, "%s %s would overwrite what is read; give another name", option[i].name, path);
+            if (is_one_of(option + j, written))
+                return app_fail(command, "%s and %s are one file, %s; give another name", option[i].name,
+                                option[j].name, path);
+        }
     }
     return APP_OK;
 }
@@ -229,7 +251,7 @@ const soa_model *app_open_closed(const app_command *command, const app_args *arg
 int app_refuse_one_input(const app_command *command, const char *model, const char *in) {
     struct stat x, y;
     if ((in && strcmp(in, "-") != 0) || app_is_stock_model(model)) return APP_OK;
-    if (stat(model, &x) != 0 || fstat(0, &y) != 0 || S_ISREG(x.st_mode)) return APP_OK;
+    if (stat(model, &x) != 0 || fstat(0, &y) != 0) return APP_OK;
     if (x.st_dev != y.st_dev || x.st_ino != y.st_ino) return APP_OK;
     return app_fail(command, "the model comes through standard input, so the states cannot; give --in FILE");
 }

@@ -175,6 +175,10 @@ static int run(int argc, char **argv) {
     if (app_refuse_others(&app_check, name, APP_MODEL) != APP_OK) return APP_FAILED;
     size_t length = 0;
     char *text = app_is_stock_model(name) ? NULL : read_urdf(name, &length);
+    if (text && length >= 8 && memcmp(text, "soamodel", 8) == 0) {
+        free(text);
+        return app_fail(&app_check, "%s: a saved model is read from a file, not through a pipe", name);
+    }
     remarks all = {NULL, 0, 0, 0};
     int count[3] = {0, 0, 0};
     const soa_model *model = NULL;

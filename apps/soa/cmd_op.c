@@ -467,6 +467,8 @@ static int run(int argc, char **argv) {
             code = explain(&o, &args, &out);
         else if (args.value[HTML])
             code = APP_OK;
+        else if (app_refuse_one_input(&app_op, args.word[0], args.value[IN]) != APP_OK)
+            code = APP_FAILED;
         else if (args.value[IN] && strcmp(args.value[IN], "-") && !(in = fopen(args.value[IN], "r")))
             app_fail(&app_op, "--in %s: %s", args.value[IN], strerror(errno));
         else if (check_expression(&o))

@@ -504,7 +504,7 @@ static int unknown_key(compute *c, const char *where, const char *key, const cha
     app_nearest search = app_nearest_to(key);
     size_t at = 0;
     for (int i = 0; known[i]; ++i) app_nearest_try(&search, known[i]);
-    app_nearest_synonyms(&search, other_keys);
+    if (!where[0]) app_nearest_synonyms(&search, other_keys);
     if (search.best) return say(c, "%sunknown key '%.60s'%s", where, key, app_nearest_hint(&search, hint));
     for (int i = 0; known[i] && at < sizeof hint; ++i)
         at += (size_t)snprintf(hint + at, sizeof hint - at, "%s%s", i ? " " : "", known[i]);

@@ -61,7 +61,7 @@ SOAI_SWEEP int articulate(const view_table *k, kernel_work *w, const real *q) {
 #if SOAI_NUMBER == SOAI_FLOAT || SOAI_NUMBER == SOAI_FLOAT_LANES
 #define SOAI_HOLD_TOLERANCE 1e-5
 #else
-#define SOAI_HOLD_TOLERANCE 1e-14
+#define SOAI_HOLD_TOLERANCE 1e-13
 #endif
 /* W = L d L', in place, of any size; block_factor is for hinges.  Pivots are positive, those of rows with a hold negative:
  * -(hold) (share of the leader's inertia that is not the guard's). */

@@ -34,8 +34,12 @@ static int looks_like_file(const char *spec) {
 
 int soa_begins_as_xml(const char *text, size_t length) {
     static const char *const white = " \t\r\n";
-    if (length >= 4 && (memcmp(text, "\xff\xfe<", 4) == 0 || memcmp(text, "\xfe\xff\0<", 4) == 0))
-        return 1;                                                            /* UTF-16 */
+    if (length >= 4 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) { /* UTF-16 */
+        size_t low = (unsigned char)text[0] == 0xfe, at = 2; /* which byte of two says it */
+        while (at + 1 < length && text[at + 1 - low] == '\0' && text[at + low] != '\0' && strchr(white, text[at + low]))
+            at += 2;
+        return at + 1 < length && text[at + 1 - low] == '\0' && text[at + low] == '<';
+    }
     size_t at = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* UTF-8 */
     while (at < length && text[at] != '\0' && strchr(white, text[at]) != NULL) ++at;
     return at < length && text[at] == '<';

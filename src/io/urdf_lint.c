@@ -169,7 +169,7 @@ static void tell_how_often(lint *l) {
         remark *r = &l->remarks[told->remark];
         char more[48];
         size_t length = strlen(r->text);
-        int n = snprintf(more, sizeof more, " (and in %d more places)", told->count - 1);
+        int n = snprintf(more, sizeof more, " (and in %d more place%s)", told->count - 1, told->count > 2 ? "s" : "");
         char *longer = xmlRealloc(r->text, length + (size_t)n + 1);
         if (longer == NULL) {
             l->no_memory = true;
@@ -793,7 +793,7 @@ static void report_packages(lint *l) {
         if (p->root == NULL)
             WARN(p->line, "package-not-found",
                  "package '%.*s' (%d mesh%s) is no folder, nor named by a package.xml, in '%.*s' or above, nor in "
-                 "ROS_PACKAGE_PATH; drawings will lack it, dynamics do not need it",
+                 "ROS_PACKAGE_PATH or AMENT_PREFIX_PATH; drawings will lack it, dynamics do not need it",
                  SHOWN, p->name, p->uses, p->uses == 1 ? "" : "es", 120, l->files.directory);
 }
 

@@ -208,9 +208,10 @@ static soa_status resolve_mimic(builder *b, int i) {
         if (++steps > b->def->body_count)
             FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics itself through others", bodies[i - 1].name);
     }
-    if (!(fabs(l->ratio) <= 1e12))
-        FAIL(SOA_E_MIMIC, i, "joint of \"%s\" follows that of \"%s\" with ratio %g; at most 1e12 in size",
-             bodies[i - 1].name, bodies[at - 1].name, l->ratio);
+    if (!(fabs(l->ratio) <= 1e12) || !isfinite(l->offset))
+        FAIL(SOA_E_MIMIC, i,
+             "joint of \"%s\" follows that of \"%s\" with ratio %g and offset %g; at most 1e12, and finite",
+             bodies[i - 1].name, bodies[at - 1].name, l->ratio, l->offset);
     l->leader = at;
     return SOA_OK;
 }
@@ -361,13 +362,19 @@ static int stuck_body(int nb, int guarded, const soai_body_double *body, const s
 /* What a joint moves at q = 0 if all beyond is rigid, M its inertia; where more joints follow, also a part of what it moves
  * when they have turned. */
 static double moved_by(const soai_body_double *b, const double *M) {
-    const double *u = b->axis, *I = M + 4, bends = b->child ? 1e-3 : 0; /* I: XX YY ZZ XY XZ YZ about the origin */
+    const double *u = b->axis, *I = M + 4, trace = I[XX] + I[YY] + I[ZZ]; /* about the origin */
     double turned = 0;
-    if (b->type != SOA_PRISMATIC)
+    if (b->type != SOA_PRISMATIC) {
         turned = I[XX] * u[0] * u[0] + I[YY] * u[1] * u[1] + I[ZZ] * u[2] * u[2] +
-                 2 * (I[XY] * u[0] * u[1] + I[XZ] * u[0] * u[2] + I[YZ] * u[1] * u[2]) +
-                 bends * (I[XX] + I[YY] + I[ZZ]);
-    return b->armature + fmax(turned, 0) + M[0] * v3_dot(b->slide, b->slide);
+                 2 * (I[XY] * u[0] * u[1] + I[XZ] * u[0] * u[2] + I[YZ] * u[1] * u[2]);
+        if (turned < 1e-12 * trace) turned = 0; /* a rod about its own axis, but for rounding */
+        if (b->child) turned += 1e-3 * trace;
+    }
+    return b->armature + turned + M[0] * v3_dot(b->slide, b->slide);
+}
+/* Any guard will do; these, times the square of a ratio, are numbers in single precision too. */
+static double within(double guard) {
+    return fmin(fmax(guard, 1e-30), 1e10);
 }
 /* Guards of followers and leaders (view.h): the tree with its followers set free may have no forward dynamics, or one with
  * accelerations so large that digits are lost when the followers are brought back (light links beside heavy ones, large
@@ -391,12 +398,13 @@ static int guard_leaders(link_row *of, const soa_model *m, soai_body_double *bod
         const double square = meta[i].ratio * meta[i].ratio, all = of[meta[i].leader].moved + of[meta[i].leader].led;
         double guard = of[i].moved;
         if (!(guard > 0)) guard = all > 0 ? all / fmax(square, 1e-3) : 1; /* finite, however small the ratio */
+        guard = within(guard);
         body[i].hinge = body[i].armature + guard, of[meta[i].leader].given += square * guard;
         of[meta[i].leader].leads = 1;
     }
     for (int i = 1; i <= m->nb; ++i) {
         if (of[i].leads) {
-            const double all = of[i].moved + of[i].led, guard = all > 0 ? all : 1;
+            const double all = of[i].moved + of[i].led, guard = within(all > 0 ? all : 1);
             body[i].hinge = body[i].armature + guard, of[i].given += guard;
             mimic[m->nm + held++] =
                 (soai_mimic_double){.follower = body[i].iv, .leader = body[i].iv, .hold = 1 / of[i].given};

@@ -165,7 +165,9 @@ soa_status soa_model_load(const char *path, const soa_model **model, soa_report 
     else if (head.size < sizeof head || head.size % SOAI_ALIGN || head.size > (uint64_t)1 << 40)
         s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: its header gives a size of %llu bytes", path,
                         (unsigned long long)head.size);
-    else if (fseek(f, 0, SEEK_END) || ftell(f) < 0 || (uint64_t)ftell(f) > head.size)
+    else if (fseek(f, 0, SEEK_END) || ftell(f) < 0)
+        s = soai_report(report, SOA_E_FILE, -1, 0, "%s: a saved model is read from a file, not through a pipe", path);
+    else if ((uint64_t)ftell(f) > head.size)
         s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: longer than the %llu bytes it says it has", path,
                         (unsigned long long)head.size);
     else if ((uint64_t)ftell(f) < head.size || fseek(f, 0, SEEK_SET))
