@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo view test bench counts gjk-campaign kill-campaign grapple-figures playground install fuzz format format-check setup clean help
+.PHONY: all demo view test bench counts gjk-campaign kill-campaign io-fault-campaign grapple-figures playground install fuzz format format-check setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^-- /{/^-- /!p}' build/configure.log; }
@@ -64,6 +64,12 @@ kill-campaign: ## kill runs at KILLS (1,000) random instants and take them up ag
 	@$(call configure)
 	@$(build) --target soa_program >build/kill-campaign.log || { cat build/kill-campaign.log; exit 1; }
 	@scripts/kill-campaign.sh build/soa $(or $(KILLS),1000)
+
+io-fault-campaign: ## fail every call that opens, writes, synchronises, renames or closes a file: nothing is lost
+	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
+	@$(call configure)
+	@$(build) --target soa_program >build/io-fault-campaign.log || { cat build/io-fault-campaign.log; exit 1; }
+	@scripts/io-fault-campaign.sh build/soa $(or $(EVERY),1)
 
 playground: ## libsoa in a page, for a browser: build/web/playground.html
 	@scripts/setup.sh build playground

@@ -105,7 +105,10 @@ static int print_row(const row *r, double hand[4]) {
 
 int main(void) {
     static const row rows[] = {
-        {"forward dynamics, rewritten", "inv(Mass) (T - H phi (M phi' a + b))", 1, forward, 3, 1.5},
+        /* rewritten it is FD3, which plans recognise and hand to the library's filter and smoother; then the same
+           form with K written S L, which they do not: the sweeps that the planner makes */
+        {"forward dynamics, recognised", "inv(Mass) (T - H phi (M phi' a + b))", 1, forward, 3, 1.5},
+        {"the same, planner's sweeps", "(I - H psi S L)' inv(D) (T - H psi (S L T + M phi' a + b))", 0, forward, 0, 0},
         {"FD1, sweep by sweep", "(I - H Psi L)' inv(D) (I - H Psi L) (T - H phi (M phi' a + b + B f0))", 0, forward, 0,
          0},
         {"FD2, link accelerations", "psi' H' inv(D) (I - H Psi L) (T - H phi (M phi' a + b + B f0)) + phi' a", 0,

@@ -39,6 +39,7 @@ function(soa_upper_library name output exported sources)
   target_include_directories(${name}_objects PRIVATE include)
   target_compile_definitions(${name}_objects PRIVATE _POSIX_C_SOURCE=200809L)
   target_link_libraries(${name}_objects PRIVATE soa_warnings ${ARGN})
+  soa_harden(${name}_objects)
   soa_library(${name} ${output} ${exported} $<TARGET_OBJECTS:${name}_objects>)
   target_link_libraries(${name}_static PUBLIC soa_static PRIVATE ${ARGN} m)
   if(SOA_SHARED)
@@ -86,6 +87,7 @@ add_executable(soa_program apps/soa/main.c)
 set_target_properties(soa_program PROPERTIES OUTPUT_NAME soa)
 target_compile_definitions(soa_program PRIVATE _POSIX_C_SOURCE=200809L)
 target_link_libraries(soa_program PRIVATE soa_warnings soa_app)
+soa_harden(soa_app soa_program)
 
 # The same sweep with ranks, where MPI is; soa itself does without.
 if(NOT SOA_SANITIZE)
@@ -96,6 +98,7 @@ if(MPI_C_FOUND)
   set_target_properties(soa_mpi PROPERTIES OUTPUT_NAME soa-mpi)
   target_compile_definitions(soa_mpi PRIVATE _POSIX_C_SOURCE=200809L)
   target_link_libraries(soa_mpi PRIVATE soa_warnings soa_app MPI::MPI_C)
+  soa_harden(soa_mpi)
 endif()
 
 # The tables and the picture of docs/theory/operation-counts.md; `make counts` runs it.

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # setup.sh [--check] PURPOSE...  installs through apt what is missing for a purpose, and only that.
 #   build    compiler, cmake, and the libraries of the soa program
-#   test     what the tests need beyond it: clang, cmocka, LAPACKE, MuJoCo, Open MPI, Python, Chromium, and the playground's
+#   test     what the tests need beyond it: clang, cmocka, LAPACKE, MuJoCo, Open MPI, Python, Chromium, the playground's and
+#            the embedded stage's
 #   playground  libsoa as WebAssembly in a page: emscripten, node, npm
+#   embedded    libsoa for Cortex-M: cross compiler, newlib, QEMU
 #   bench    the peers of the benchmark
 #   fuzz     libFuzzer
 #   format   clang-format
@@ -44,7 +46,12 @@ emscripten      command:emcc
 nodejs          command:node
 npm             command:npm
 '
-test+=$playground
+embedded='
+gcc-arm-none-eabi       command:arm-none-eabi-gcc
+libnewlib-arm-none-eabi header:newlib/newlib.h
+qemu-system-arm         command:qemu-system-arm
+'
+test+=$playground$embedded
 bench='
 g++                  command:g++
 binutils             command:objdump
@@ -82,7 +89,7 @@ check=
 missing=()
 for purpose in "$@"; do
     case $purpose in
-    build | test | playground | bench | fuzz | format) ;;
+    build | test | playground | embedded | bench | fuzz | format) ;;
     *) echo "setup.sh: unknown purpose '$purpose'" >&2; exit 2 ;;
     esac
     while read -r package probe; do

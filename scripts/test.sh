@@ -5,7 +5,8 @@
 #   asan       address and undefined-behaviour sanitizers: all but what compiles code of its own or measures long motions
 #   tsan       thread sanitizer: the threads test
 #   clang      the other compiler, warnings as errors: one or two tests of each room
-#   embedded   libsoa alone, for small targets: builds, links and runs with nothing but libc and libm
+#   embedded   libsoa alone, for small targets: builds, links and runs with nothing but libc and libm;
+#              for Cortex-M4F and M7 too, where it runs under QEMU (tests/embedded.sh)
 #
 # Each build has its own directory (build, build-asan, ...), so that a second run compiles only what changed.
 # SOA_STAGES="release clang" runs some of them; SOA_JOBS=n uses n cores.
@@ -112,6 +113,26 @@ stage_embedded() {
         shout FAILED
         details "$log" <"$log"
     fi
+
+    start embedded "test, Cortex-M4F and M7 under QEMU"
+    log=$logs/embedded-cortex-m.log
+    local code=0
+    SOA_JOBS=$jobs tests/embedded.sh >"$log" 2>&1 || code=$?
+    case $code in
+    0)
+        passed=$((passed + 1))
+        finish "1 passed"
+        ;;
+    77)
+        skips+=("embedded cortex-m: $(sed -n 's/.*SKIPPED: *//p' "$log")")
+        finish "1 skipped"
+        ;;
+    *)
+        failed=$((failed + 1))
+        shout FAILED
+        details "$log" <"$log"
+        ;;
+    esac
 }
 
 for stage in ${SOA_STAGES:-release asan tsan clang embedded}; do

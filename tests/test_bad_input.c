@@ -1162,6 +1162,9 @@ static void memory_and_pointers(void **state) {
     expect("with_gravity", "no model", soa_model_with_gravity(NULL, down, &copy), SOA_E_ARGUMENT);
     expect("with_gravity", "no gravity", soa_model_with_gravity(m, NULL, &copy), SOA_E_ARGUMENT);
     expect("with_gravity", "no copy", soa_model_with_gravity(m, down, NULL), SOA_E_ARGUMENT);
+    expect("without", "no model", soa_model_without(NULL, SOA_FRICTION, &copy), SOA_E_ARGUMENT);
+    expect("without", "no copy", soa_model_without(m, SOA_FRICTION, NULL), SOA_E_ARGUMENT);
+    expect("without", "no such loss", soa_model_without(m, 4, &copy), SOA_E_ARGUMENT);
     expect("inertial_parameters", "NULL", soa_inertial_parameters(m, NULL), SOA_E_ARGUMENT);
     expect("save", "no path", soa_model_save(m, NULL, &report), SOA_E_ARGUMENT);
     expect("save", "no model", soa_model_save(NULL, "x", &report), SOA_E_ARGUMENT);

@@ -203,6 +203,7 @@ refused() { # EXPRESSION, TEXT
 }
 refused 'inv(Mas T' "'Mas' is neither an operator nor a vector"
 has "the place of the mistake" err "      ^"
+check "on a line by itself" grep -qx " *^" err
 refused 'inv(Mass) T + inv(Mas) T' "'Mas' is neither"
 refused 'inv(Mass' "this '(' is never closed"
 refused 'T )' "this does not belong here"
@@ -336,6 +337,21 @@ has "check of a shipped loop" out "3 of 5 rows of the constraints are redundant 
 sed 's/<link1 link="b" xyz="0 1 0"/<link1 link="b" xyz="0 7 0"/' square.urdf >apart.urdf
 run check apart.urdf
 has "loop that does not close" out "apart.urdf:12: warning: [loop-not-closable] loop_joint 'pin' is open by 6"
+# whatever takes the tree alone says so, on standard error only; what keeps the loops, or depends on q and v alone, does not
+for model in four-bar square.urdf; do
+    ask $model aba,pose,mass,closed '{}'
+    expect "tree alone: compute" 0
+    has "tree alone: compute" err "note: $model brings 1 constraint (loops); aba, mass: of its spanning tree alone, loops left out"
+    if grep -q note out; then bad "tree alone: a note among the answers"; else ok; fi
+    ask $model assemble,pose,energy,closed '{}'
+    if [ -s err ]; then bad "tree alone: compute closed: $(cat err)"; else ok; fi
+    for words in "op $model FD2 --explain" "op $model FD1 --derive" "gen $model -o tree.c" "ik $model" "save $model -o tree.soam"; do
+        in=/dev/null run $words
+        has "tree alone: $words" err "note: $model brings 1 constraint (loops); they are left out here: what follows is that of its spanning tree alone"
+    done
+done
+run drop --model four-bar --seconds 0.1
+has "tree alone: drop" err "of its spanning tree alone"
 # a parallelogram: a and c turn alike, b does not turn.  Its inertia about ja is 2 (0.09 + 0.25) + 1 = 1.68 kg m^2
 row() { sed "s/.*\"$1\": \[\([^]]*\)\].*/\1/" out | tr -d ' ' | tr ',' '\n'; }
 ask "square.urdf --gravity 0,0,0" closed '{"tau": [1.68, 0, 0]}'
@@ -411,6 +427,32 @@ ask pendulum.urdf rnea,bias,gravity '{"v": [2]}'
 numbers out >got
 printf '%s\n' 0.5 0.5 0 >want
 close_to "damping counts unless --ideal" got want 1e-14
+ask "pendulum.urdf --no-friction" rnea,bias,gravity '{"v": [2]}'
+numbers out >got
+printf '%s\n' 0 0 0 >want
+close_to "--no-friction leaves out damping" got want 1e-14
+ask "pendulum.urdf --no-springs" rnea '{"v": [2]}'
+numbers out >got
+echo 0.5 >want
+close_to "--no-springs keeps damping" got want 1e-14
+# friction left out, rotors kept: the mass matrix of the whole machine, the torques at a = 0 of the ideal one
+moving='{"q": [0.1,0.5,-1,0.3,0.2,0.4], "v": [1,-1,0.5,2,-0.3,1]}'
+ask "puma560 --no-friction" mass "$moving"
+cp out got
+ask puma560 mass "$moving"
+same "--no-friction keeps rotors" out got
+ask "puma560 --ideal" mass "$moving"
+if cmp -s out got; then bad "--ideal drops rotors"; else ok; fi
+ask "puma560 --no-friction" rnea "$moving"
+numbers out >got
+ask "puma560 --ideal" rnea "$moving"
+numbers out >want
+close_to "--no-friction drops friction" got want 1e-13
+run save puma560 --no-friction -o smooth.soam
+expect "save --no-friction" 0
+ask smooth.soam rnea "$moving"
+numbers out >want
+close_to "saved without friction" got want 1e-15
 ask "pendulum.urdf --gravity 0,0,-2" gravity '{"q": [0.5]}'
 numbers out >got
 awk 'BEGIN { printf "%.17g\n", 2 * sin(0.5) }' >want

@@ -100,6 +100,41 @@ expect 2 "must be inv(Mass) times a vector" "$soa" op arm7 "T" --count --by-matr
 expect 2 "no link 'elbow'" "$soa" op arm7 "T" --parts elbow
 expect 2 "exact rotor\|mimic" "$soa" op random:4 "T"
 expect 0 "taken together" "$soa" op arm7 --derive "inv(Mass) (T - H phi (M phi' a + b + B f0))"
+# Gravity is an acceleration of the base: an arm held at rest shows it upward in FD2_tip, in the link's axes, and 0 when it is
+# taken off; that is said where it is so, and nowhere else.
+q='[0.1, 0.5, 0.3, -1, 0.2, 0.3, 0]'
+echo "{\"q\": $q}" >"$work/state"
+hold=$("$soa" compute arm7 --ideal --fn gravity --in "$work/state" | sed 's/.*: \(\[.*\]\)}/\1/')
+echo "{\"q\": $q, \"tau\": $hold}" >"$work/state"
+size() { sed 's/.*\[\(.*\)\].*/\1/' "$1" | awk -F, '{ print sqrt($4 * $4 + $5 * $5 + $6 * $6), sqrt($1 * $1 + $2 * $2 + $3 * $3) }'; }
+"$soa" op arm7 --ideal FD2_tip --in "$work/state" >"$work/result" 2>"$work/err"
+size "$work/result" | awk '{ if (!($1 > 9.81 - 1e-10 && $1 < 9.81 + 1e-10 && $2 < 1e-10)) { print "FAILED FD2_tip at rest:", $0; exit 1 } }'
+grep -q "note: FD2_tip gives accelerations less gravity.*subtract B' phi' E g" "$work/err" || { echo "FAILED: FD2_tip without a word on gravity"; exit 1; }
+fd2=$("$soa" op arm7 --ideal FD2 --as-written --explain 2>/dev/null | head -1)
+"$soa" op arm7 --ideal "B' ($fd2) - B' phi' E g" --in "$work/state" >"$work/result" 2>"$work/err"
+size "$work/result" | awk '{ if (!($1 < 1e-10 && $2 < 1e-10)) { print "FAILED FD2_tip less gravity at rest:", $0; exit 1 } }'
+[ ! -s "$work/err" ] || { echo "FAILED: a word too many:"; cat "$work/err"; exit 1; }
+"$soa" op arm7 --gravity 0,0,0 FD2 --explain >"$work/result" 2>"$work/err"
+[ ! -s "$work/err" ] || { echo "FAILED: there is no gravity to speak of:"; cat "$work/err"; exit 1; }
+
+# Inverses that do not exist: refused by name with their condition; machines without one are skipped, and that is said.
+printf '{"f0": [1, 2, 3, 4, 5, 6]}\n' >"$work/state"
+for how in "" --as-written; do
+    expect 1 "inv(J J') does not exist at this state: the matrix is singular (estimated condition" "$soa" op arm7 $how "inv(J J') f0" --in "$work/state"
+    expect 1 "does not exist at this state: the matrix is singular (estimated condition" "$soa" op arm7 $how task_force --in "$work/state"
+done
+expect 1 "inv(J J') does not exist at this state: the matrix is singular (estimated condition" "$soa" op arm7 --dense "inv(J J')" --in "$work/state"
+! grep -q "massless\|result" "$work/out" || { echo "FAILED: a singular J J' is no massless joint and has no result"; exit 1; }
+for i in "P inv(P) = I" "inv(P) P = I" "M inv(M) = I" "Mc inv(Mc) = I" "inv(J J') J J' = I" "J J' inv(J J') = I" "inv(J' J) J' J = I" \
+    "inv(J inv(Mass) J') J inv(Mass) J' = I" "inv(P M) = inv(M) inv(P)" "inv(inv(J J')) = J J'" "inv(D) D = I"; do
+    expect 0 "^true" "$soa" identity "$i"
+done
+expect 0 "skipped: [0-9]* of 20 machines.*inv(P) does not exist" "$soa" identity "P inv(P) = I"
+expect 0 '"skipped": [1-9][0-9]*, .*"why_skipped": "inv(P) does not exist' "$soa" identity "P inv(P) = I" --json
+expect 1 "false: on" "$soa" identity "P inv(M) = I"
+expect 1 "false: on" "$soa" identity "J' inv(J J') J = I"
+expect 2 "not settled.*no machine on which both sides exist" "$soa" identity "inv(M - M) = inv(M - M)"
+expect 2 '"true": null, "how": "not settled", "trials": 0, "skipped": 20' "$soa" identity "inv(M - M) = inv(M - M)" --json
 printf '{"tau": [1]}\n{}\n' >"$work/state"
 expect 1 'a list of 7 numbers' "$soa" op arm7 "T" --in "$work/state"
 echo "messages and exit codes as promised"

@@ -144,12 +144,63 @@ static void indefinite_solve(void **unused) {
     assert_false(soai_ldl_solve(2, zero, x, order));
 }
 
+/* Full rank: the solution and the condition of LAPACK; one rank less: refused, however large or small the numbers. */
+static void solve_with_condition(void **unused) {
+    (void)unused;
+    state = 15;
+    double worst = 0, apart = 0, least = INFINITY;
+    for (int t = 0; t < 600; ++t) {
+        const int n = 1 + t % 12, full = t % 2 == 0 || n == 1;
+        const double scale = pow(10, (t % 7 - 3) * 40);
+        double A[MOST * MOST], B[MOST * MOST], x[MOST], y[MOST], z[MOST], room[2 * MOST], rcond;
+        lapack_int pivot[MOST];
+        of_rank(n, n, full ? n : n - 1, A);
+        for (int i = 0; i < n * n; ++i) A[i] *= scale;
+        for (int i = 0; i < n; ++i) x[i] = y[i] = z[i] = uniform();
+        memcpy(B, A, sizeof A);
+        const double condition = soai_solve_measured(n, B, x, room);
+        memcpy(B, A, sizeof A);
+        const int solved = soai_solve(n, B, z);
+        if (!full) {
+            if (!(condition >= least)) least = condition;
+            assert_true(condition > SOAI_MOST_CONDITION);
+            assert_memory_equal(x, y, (size_t)n * sizeof *x);
+            continue;
+        }
+        assert_true(solved);
+        memcpy(B, A, sizeof A);
+        const double size = LAPACKE_dlange(LAPACK_ROW_MAJOR, '1', n, n, A, n);
+        assert_int_equal(0, LAPACKE_dgesv(LAPACK_ROW_MAJOR, n, 1, B, n, pivot, y, 1));
+        assert_int_equal(0, LAPACKE_dgecon(LAPACK_ROW_MAJOR, '1', n, B, n, size, &rcond));
+        /* LAPACK's is a lower bound of ours, seldom below a third */
+        if (!(condition * rcond <= 1 + apart)) apart = condition * rcond - 1;
+        assert_true(condition * rcond >= 1 - 1e-9);
+        const double e = worst_of(n, x, y) / condition, f = worst_of(n, z, y) / condition;
+        if (!(e <= worst)) worst = e;
+        if (!(f <= worst)) worst = f;
+    }
+    print_message("seed 15: worst %.1e of the condition; up to %.1f times LAPACK's estimate; singular from %.1e\n",
+                  worst, 1 + apart, least);
+    assert_true(worst <= 1e-14);
+    assert_true(apart <= 9);
+    double nan[4] = {1, 0, NAN, 1}, x[2] = {1, 1}, room[4];
+    assert_false(soai_solve(2, nan, x));
+    double nan_too[4] = {1, 0, NAN, 1};
+    assert_false(soai_solve_measured(2, nan_too, x, room) <= SOAI_MOST_CONDITION);
+    /* all mass on a line: the pivot that is left is rounding, not zero */
+    double line[9];
+    const double d[3] = {0.36, 0.48, 0.8}; /* a unit vector, rounded */
+    for (int r = 0; r < 3; ++r)
+        for (int c = 0; c < 3; ++c) line[3 * r + c] = 3e-7 * ((r == c) - d[r] * d[c]);
+    double w[3] = {1, 2, 3};
+    assert_false(soai_solve(3, line, w));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(singular_values),
-        cmocka_unit_test(qr_with_pivots),
-        cmocka_unit_test(cholesky_with_pivots),
-        cmocka_unit_test(indefinite_solve),
+        cmocka_unit_test(singular_values),      cmocka_unit_test(qr_with_pivots),
+        cmocka_unit_test(cholesky_with_pivots), cmocka_unit_test(indefinite_solve),
+        cmocka_unit_test(solve_with_condition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

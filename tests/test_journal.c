@@ -3,12 +3,13 @@
  * Everything is compared with a list kept in memory: samples to the bit, overviews with a search of all samples, resumed
  * files byte by byte with an uninterrupted one.                                                                      */
 #define _DEFAULT_SOURCE
+#include "base/new_file.h"
 #include "check.h"
 #include "fuzz/fuzz_journal.c"
-#include "world/new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -74,9 +75,12 @@ static int remove_folder(void **state) {
     (void)state;
     for (int i = 0; i < 4; ++i) {
         char name[600];
+        glob_t left = {0};
         unlink(paths[i]);
-        snprintf(name, sizeof name, "%s.new", paths[i]);
-        unlink(name);
+        snprintf(name, sizeof name, "%s.??????", paths[i]); /* of writers that were killed as they began */
+        if (!glob(name, 0, NULL, &left))
+            for (size_t k = 0; k < left.gl_pathc; ++k) unlink(left.gl_pathv[k]);
+        globfree(&left);
     }
     return rmdir(folder); /* fails if anything else was left */
 }
@@ -1036,12 +1040,108 @@ static void memory(void **state) {
 #endif
 }
 
+/* A new journal replaces an older file when something is recorded, and not before; links stay links. */
+static void replaced(void **state) {
+    (void)state;
+    const double values[3] = {1, 2, 3};
+    const uint8_t mine[] = "an older file";
+    soa_journal *j = NULL, *other = NULL;
+    soa_journal_state about;
+    soa_report report;
+    unlink(paths[0]);
+    store(paths[1], mine, sizeof mine);
+    assert_int_equal(chmod(paths[1], 0640), 0);
+    assert_int_equal(symlink(paths[1], paths[0]), 0);
+    for (int samples = 0; samples < 3; ++samples) {
+        FINE(soa_journal_create(paths[0], "s", 1, names, 3, &j, &said));
+        expect_same_file(paths[1], (bytes){(uint8_t *)(uintptr_t)mine, sizeof mine});
+        assert_int_equal(soa_journal_create(paths[1], "s", 1, names, 3, &other, &report), SOA_E_FILE);
+        assert_non_null(strstr(report.text, "another process"));
+        for (int k = 0; k < samples; ++k) assert_int_equal(soa_journal_sample(j, k, values), SOA_OK);
+        soa_journal_get(j, &about);
+        assert_int_equal(about.pending, 1);
+        FINE(soa_journal_abandon(j, &said));
+        if (samples < 2) expect_same_file(paths[1], (bytes){(uint8_t *)(uintptr_t)mine, sizeof mine});
+    }
+    soa_log *log = NULL;
+    soa_log_info info;
+    struct stat is;
+    FINE(soa_log_open(paths[1], &log, &said));
+    soa_log_get(log, &info);
+    assert_int_equal(info.samples, 2);
+    soa_log_close(log);
+    assert_true(!lstat(paths[0], &is) && S_ISLNK(is.st_mode));
+    assert_true(!lstat(paths[1], &is) && S_ISREG(is.st_mode) && (is.st_mode & 07777) == 0640);
+    /* a link to nothing: the file appears where it points to */
+    unlink(paths[1]);
+    FINE(soa_journal_create(paths[0], "s", 1, names, 3, &j, &said));
+    soa_journal_get(j, &about);
+    assert_int_equal(about.pending, 0);
+    FINE(soa_journal_close(j, &said));
+    assert_true(!lstat(paths[0], &is) && S_ISLNK(is.st_mode));
+    assert_true(!lstat(paths[1], &is) && S_ISREG(is.st_mode));
+    unlink(paths[0]);
+}
+
+/* What others do to the file while it is written is noticed at the next checkpoint, or at the end. */
+static void disturbed(void **state) {
+    (void)state;
+    static const char *const messages[] = {"was removed",   "was moved",     "is another file now",
+                                           "was cut short", "was cut short", "was written by something else"};
+    enum { REMOVED, MOVED, REPLACED, EMPTIED, CUT, GROWN, CASES };
+    const double values[3] = {1, 2, 3};
+    for (int what = 0; what < CASES; ++what)
+        for (int resumed = 0; resumed < 2; ++resumed)
+            for (int at_end = 0; at_end < 2; ++at_end) {
+                soa_journal *j = NULL;
+                soa_report report = {SOA_OK, -1, 0, ""};
+                double t = 0;
+                void *blob = NULL;
+                size_t size = 0;
+                unlink(paths[1]), unlink(paths[2]);
+                FINE(soa_journal_create(paths[1], "s", 1, names, 3, &j, &said));
+                for (int k = 0; k < 1000; ++k) assert_int_equal(soa_journal_sample(j, k, values), SOA_OK);
+                assert_int_equal(soa_journal_checkpoint(j, 1000, "xy", 2), SOA_OK);
+                if (resumed) {
+                    FINE(soa_journal_abandon(j, &said));
+                    FINE(soa_journal_reopen(paths[1], &j, &t, &blob, &size, NULL, NULL, &said));
+                    free(blob);
+                }
+                if (what == REMOVED) assert_int_equal(unlink(paths[1]), 0);
+                if (what == MOVED || what == REPLACED) assert_int_equal(rename(paths[1], paths[2]), 0);
+                if (what == REPLACED) store(paths[1], (const uint8_t *)"new", 3);
+                if (what == EMPTIED) assert_int_equal(truncate(paths[1], 0), 0);
+                if (what == CUT) assert_int_equal(truncate(paths[1], 20000), 0);
+                if (what == GROWN) {
+                    const int fd = open(paths[1], O_WRONLY | O_APPEND);
+                    assert_int_equal(write(fd, "x", 1), 1);
+                    close(fd);
+                }
+                for (int k = 1000; k < 50000; ++k) /* more than the buffer holds */
+                    assert_int_equal(soa_journal_sample(j, k, values), SOA_OK);
+                soa_status s = SOA_OK;
+                if (!at_end) s = soa_journal_checkpoint(j, 50000, "xy", 2);
+                if (!at_end) assert_int_equal(s, SOA_E_FILE);
+                s = soa_journal_close(j, &report);
+                assert_int_equal(s, SOA_E_FILE);
+                if (!strstr(report.text, messages[what])) fail_msg("case %d: %s", what, report.text);
+            }
+    unlink(paths[2]);
+    soa_journal *j = NULL; /* a name that we remove ourselves is none */
+    FINE(soa_journal_create(paths[1], "s", 1, names, 3, &j, &said));
+    assert_int_equal(soa_journal_unlink(j), SOA_OK);
+    assert_true(access(paths[1], F_OK) != 0);
+    assert_int_equal(soa_journal_checkpoint(j, 0, "xy", 2), SOA_OK);
+    FINE(soa_journal_close(j, &said));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checksum),  cmocka_unit_test(round_trip),     cmocka_unit_test(overview),
         cmocka_unit_test(truncated), cmocka_unit_test(flipped),        cmocka_unit_test(mangled),
         cmocka_unit_test(killed),    cmocka_unit_test(full_disk),      cmocka_unit_test(followed),
         cmocka_unit_test(refusals),  cmocka_unit_test(csv_reads_back), cmocka_unit_test(memory),
+        cmocka_unit_test(replaced),  cmocka_unit_test(disturbed),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

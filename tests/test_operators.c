@@ -296,7 +296,7 @@ static void algorithms_agree(void **state) {
                 note(&w[3], relative(got, alpha, 6 * (size_t)last), k);
                 soa_plan_free(plan), soa_expr_free(e);
             }
-            /* inverse dynamics, and the three parts of R87 (69) to (71) */
+            /* inverse dynamics, and the three parts of R87 (69), (70) */
             assert_int_equal(soa_form("ID", &e), SOA_OK);
             assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
             assert_int_equal(soa_plan_run(plan, got), SOA_OK);
@@ -320,7 +320,7 @@ static void algorithms_agree(void **state) {
     conclude("FD4 = aba", &w[2], 1e-10);
     conclude("FD2, FD3_link = alpha", &w[3], 1e-10);
     conclude("ID of the accelerations found = torque", &w[4], 1e-9);
-    conclude("R87 (69) + (70) + (71) + tip = aba", &w[5], 1e-10);
+    conclude("R87 (69), (70): a1 + a2 + a3 + tip = aba", &w[5], 1e-10);
 }
 
 static void expect_improved(const char *from, const char *to) {
@@ -380,6 +380,113 @@ static void tip_space(void **state) { /* inv(J inv(Mass) J') f0, a solve in the 
     conclude("operational-space inertia times a vector", &w, 1e-9);
     soa_plan_free(plan), soa_expr_free(e), soa_machine_free(m);
     close_bench(&b);
+}
+
+/* The inverse of what has none, planned and formed: refused, with its name and condition, and not as a massless joint.
+ * By rank: J J' of one tip has six rows, so fewer than six joints leave it singular whatever the state. */
+static void singular_inverses(void **state) {
+    (void)state;
+    static const struct {
+        const char *machine, *expression, *name;
+    } cases[] = {
+        {"chain:5", "inv(J J') f0", "inv(J J')"},
+        {"chain:5", "inv(J inv(Mass) J') f0", "inv(J inv(Mass) J')"},
+        {"planar-chain:4", "inv(J inv(Mass) J') f0", "inv(J inv(Mass) J')"},
+        {"chain:3", "2 inv(0.5 J J') f0", "inv("},
+        {"chain:7", "inv(J' J) thdd", "inv(J' J)"},
+        {"chain:3", "inv(M - M) H' thdd", "inv(M - M)"},
+        {"chain:4", "inv(H' H) H' thdd", "inv(H' H)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
+        for (long seed = first_seed(); seed < first_seed() + 20; ++seed) {
+            bench b = open_bench(cases[i].machine, 1, seed);
+            soa_body_info info;
+            soa_body(b.model, soa_body_count(b.model), &info);
+            soa_machine *m = NULL;
+            assert_int_equal(soa_machine_create(b.model, &info.frame, 1, &m, NULL), SOA_OK);
+            assert_int_equal(soa_machine_state(m, b.q, b.v, b.a, b.tau, b.f0, NULL, 0), SOA_OK);
+            const soa_expr *e = parsed(cases[i].expression);
+            double got[64];
+            soa_plan *plan = NULL;
+            if (soa_plan_create(m, e, &plan, NULL, 0) == SOA_OK) { /* else no O(n) form is known */
+                assert_int_equal(soa_plan_run(plan, got), SOA_E_SINGULAR);
+                assert_non_null(strstr(soa_machine_why(m), cases[i].name));
+                assert_true(soa_machine_condition(m) > 1e13);
+            } else {
+                assert_int_not_equal(soa_expr_to(e), SOA_SPACE_TIP);
+            }
+            assert_int_equal(soa_dense(m, e, got), SOA_E_SINGULAR);
+            assert_non_null(strstr(soa_machine_why(m), cases[i].name));
+            assert_null(strstr(soa_machine_why(m), "massless"));
+            assert_true(soa_machine_condition(m) > 1e13);
+            const soa_expr *fine = parsed("inv(Mass) T"); /* the next run starts afresh */
+            assert_int_equal(soa_dense(m, fine, got), SOA_OK);
+            assert_string_equal(soa_machine_why(m), "");
+            assert_true(soa_machine_condition(m) >= 1 && soa_machine_condition(m) < 1e8);
+            soa_expr_free(fine), soa_plan_free(plan), soa_expr_free(e), soa_machine_free(m);
+            close_bench(&b);
+        }
+    print_message("%zu inverses, 20 states each from seed %ld: refused by name\n", sizeof cases / sizeof *cases,
+                  first_seed());
+}
+/* A joint that moves no inertia is another matter: D itself has no inverse, and the joint is named.  The same arm a
+ * thousand times smaller is answered as the large one is. */
+static void massless_and_small(void **state) {
+    (void)state;
+    enum { ARM = 6 };
+    const double q[ARM + 1] = {0.3, -0.8, 1.1, 0.4, 0.9, -0.5, 0.2}, f0[6] = {1, 2, 3, 4, 5, 6};
+    static const char *const names[ARM + 1] = {"a", "b", "c", "d", "e", "f", "point"};
+    for (int small = 0; small < 2; ++small)
+        for (int point = 0; point < 2; ++point) {
+            const double length = small ? 1e-3 : 1, mass = length * length * length;
+            soa_body_def bodies[ARM + 1];
+            for (int i = 0; i < ARM + point; ++i) {
+                bodies[i] = soa_body_default(names[i], i, SOA_REVOLUTE);
+                bodies[i].joint.axis[2] = i % 3 == 0;
+                bodies[i].joint.axis[1] = i % 3 == 1;
+                bodies[i].joint.axis[0] = i % 3 == 2;
+                bodies[i].placement.p[0] = i ? 0.4 * length : 0;
+                bodies[i].com[0] = 0.2 * length;
+                soa_body_box(bodies + i, mass, 0.4 * length, 0.1 * length, 0.05 * length);
+            }
+            if (point) { /* its mass lies on its axis, which is z */
+                bodies[ARM] = soa_body_default(names[ARM], ARM, SOA_REVOLUTE);
+                bodies[ARM].mass = mass;
+                bodies[ARM].com[2] = 0.1 * length;
+            }
+            const soa_model_def def = soa_model_default("arm", bodies, ARM + point);
+            const soa_model *model = NULL;
+            soa_machine *m = NULL;
+            assert_int_equal(soa_model_create(&def, &model, NULL), SOA_OK);
+            const int tip = soa_find_frame(model, "f");
+            assert_int_equal(soa_machine_create(model, &tip, 1, &m, NULL), SOA_OK);
+            assert_int_equal(soa_machine_state(m, q, NULL, NULL, NULL, f0, NULL, 0), SOA_OK);
+            const soa_expr *e = parsed("inv(J inv(Mass) J') f0");
+            double got[6], want[6];
+            soa_plan *plan = NULL;
+            assert_int_equal(soa_plan_create(m, e, &plan, NULL, 0), SOA_OK);
+            const soa_status run = soa_plan_run(plan, got);
+            if (point) {
+                assert_int_equal(run, SOA_E_HINGE_SINGULAR);
+                assert_non_null(strstr(soa_machine_why(m), "inv(D) does not exist: joint 'point'"));
+                const soa_expr *d = parsed("inv(D) thdd");
+                double x[ARM + 1];
+                assert_int_equal(soa_dense(m, d, x), SOA_E_HINGE_SINGULAR);
+                assert_non_null(strstr(soa_machine_why(m), "inv(D) does not exist: joint 'point'"));
+                soa_expr_free(d);
+            } else {
+                assert_int_equal(run, SOA_OK);
+                assert_int_equal(soa_dense(m, e, want), SOA_OK);
+                for (int j = 0; j < 6; ++j) { /* as if the arm were large */
+                    got[j] /= mass * length;
+                    want[j] /= mass * length;
+                }
+                print_message("length %g: condition %.1e, sweeps against dense %.1e\n", length,
+                              soa_machine_condition(m), relative(got, want, 6));
+                assert_true(relative(got, want, 6) <= 1e-9);
+            }
+            soa_plan_free(plan), soa_expr_free(e), soa_machine_free(m), soa_model_free(model);
+        }
 }
 
 static void mistakes(void **state) {
@@ -529,6 +636,8 @@ int main(void) {
         cmocka_unit_test(algorithms_agree),
         cmocka_unit_test(rewriter),
         cmocka_unit_test(tip_space),
+        cmocka_unit_test(singular_inverses),
+        cmocka_unit_test(massless_and_small),
         cmocka_unit_test(base_space),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(printed_and_read_again),

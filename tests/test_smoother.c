@@ -283,9 +283,9 @@ static void three_accelerations(void **state) {
         close_bench(&b);
     }
     conclude("R87 (69) a1 + a2 + a3 = soa_aba", &sum, 1e-10);
-    conclude("R87 (69) a1 = M^-1 tau", part, 1e-9);
-    conclude("R87 (69) a2 = -M^-1 H phi b, weight included", part + 1, 1e-9);
-    conclude("R87 (69) a3 = -M^-1 H phi M phi' n", part + 2, 1e-9);
+    conclude("R87 (70) a1 = M^-1 tau", part, 1e-9);
+    conclude("R87 (70) a2 = -M^-1 H phi b, weight included", part + 1, 1e-9);
+    conclude("R87 (70) a3 = -M^-1 H phi M phi' n", part + 2, 1e-9);
 }
 
 /* R87 (70), (71), (72), (80) as printed, on serial arms with one-dof joints, gravity off; k counts from the tip. */

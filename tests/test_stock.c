@@ -355,6 +355,68 @@ static void two_pumas_are_pumas(void **state) {
     soa_model_free(one);
 }
 
+/* What is left out is what the joints' data say, and no more: mass matrix, rotors and the other loss stay. */
+static void without_losses(void **state) {
+    (void)state;
+    enum { MOST_V = 200, SEEDS = 60 };
+    int rubbing = 0, springs = 0;
+    for (int seed = 0; seed <= SEEDS; ++seed) {
+        char name[32];
+        snprintf(name, sizeof name, "random:%d", seed);
+        const soa_model *full = stock(seed ? name : "puma560", 0, 0);
+        const int nv = soa_nv(full);
+        int follows = 0;
+        soa_body_info info;
+        for (int b = 1; b <= soa_body_count(full); ++b) {
+            OK(soa_body(full, b, &info));
+            follows |= info.mimic >= 0;
+        }
+        if (follows || nv > MOST_V) {
+            soa_model_free(full);
+            continue;
+        }
+        double q[2 * MOST_V], v[MOST_V], a[MOST_V], tau[MOST_V], less[MOST_V], want[MOST_V];
+        double *mass = calloc(2 * (size_t)nv * (size_t)nv, sizeof *mass), *mass_less = mass + nv * nv;
+        random_state(full, (uint64_t)seed, q, v, a);
+        soa_work *work;
+        OK(soa_work_create(full, &work));
+        OK(soa_rnea(full, work, q, v, a, NULL, 0, tau));
+        OK(soa_crba(full, work, q, mass));
+        soa_work_free(work);
+        for (unsigned which = 0; which <= (SOA_FRICTION | SOA_SPRINGS); ++which) {
+            const soa_model *m = NULL;
+            OK(soa_model_without(full, which, &m));
+            OK(soa_work_create(m, &work));
+            OK(soa_rnea(m, work, q, v, a, NULL, 0, less));
+            OK(soa_crba(m, work, q, mass_less));
+            for (int i = 0; i < nv; ++i) want[i] = tau[i];
+            for (int b = 1; b <= soa_body_count(full); ++b) {
+                OK(soa_body(full, b, &info));
+                for (int c = 0; c < info.nv; ++c) {
+                    const double w = v[info.v_index + c];
+                    const double dry = w > 0 ? info.friction_positive : -info.friction_negative;
+                    if (which & SOA_FRICTION) want[info.v_index + c] -= info.damping * w + dry;
+                    if (which & SOA_SPRINGS && info.nq == info.nv)
+                        want[info.v_index + c] -= info.stiffness * (q[info.q_index + c] - info.rest);
+                }
+                rubbing += info.damping > 0 || info.friction_positive > 0;
+                springs += info.stiffness > 0;
+                OK(soa_body(m, b, &info));
+                if (which & SOA_FRICTION)
+                    assert_true(info.damping == 0 && info.friction_positive == 0 && info.friction_negative == 0);
+                if (which & SOA_SPRINGS) assert_true(info.stiffness == 0);
+            }
+            for (int i = 0; i < nv; ++i) near("torque without losses", less[i], want[i], 1e-10 * (1 + fabs(want[i])));
+            assert_memory_equal(mass, mass_less, (size_t)nv * (size_t)nv * sizeof *mass);
+            soa_work_free(work);
+            soa_model_free(m);
+        }
+        free(mass);
+        soa_model_free(full);
+    }
+    assert_true(rubbing > 50 && springs > 50);
+}
+
 /* WD89's object on five massless links answers a wrench as the free body does: V' = I^-1 (f - V x* I V). */
 static void massless_object_is_free(void **state) {
     (void)state;
@@ -408,7 +470,7 @@ int main(void) {
         cmocka_unit_test(random_trees),         cmocka_unit_test(random_is_portable),
         cmocka_unit_test(wrong_names),          cmocka_unit_test(opening_files),
         cmocka_unit_test(two_pumas_are_pumas),  cmocka_unit_test(massless_object_is_free),
-        cmocka_unit_test(planar_chain_is_rods),
+        cmocka_unit_test(planar_chain_is_rods), cmocka_unit_test(without_losses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* main.c  soa-mpi: the sweep of soa whose ranks share the cases.  `soa sweep` started under mpirun runs it by itself. */
 #include "app.h"
 #include "ranks.h"
+#include "target.h"
 
 #include <mpi.h>
 
@@ -47,8 +48,10 @@ int main(int argc, char **argv) {
     app_mpi.exchange = exchange;
     /* "soa-mpi sweep ..." as people type it, or "sweep ..." as soa hands it over */
     const int skip = argc > 1 && !strcmp(argv[1], "sweep");
-    const int code = app_sweep.run(argc - skip, argv + skip);
-    fflush(stdout);
+    app_remove_temporaries();
+    int code = app_sweep.run(argc - skip, argv + skip);
+    if (app_print_error() && code != APP_FAILED)
+        code = app_fail(&app_sweep, "cannot write the output: %s", strerror(app_print_error()));
     if (code == APP_FAILED) MPI_Abort(MPI_COMM_WORLD, code); /* the others need not wait */
     MPI_Finalize();
     return code;

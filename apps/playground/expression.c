@@ -140,6 +140,10 @@ static int finite(const double *x, int count) {
         if (!isfinite(x[i])) return 0;
     return 1;
 }
+static int refuse(const play *p, soa_status s) {
+    const char *why = soa_machine_why(p->machine);
+    return why[0] ? play_fail("%s", why) : play_status(s);
+}
 int play_run(play *p) {
     int rows, columns;
     if (begin(p, &p->numbers, &p->room, &rows, &columns)) return -1;
@@ -160,7 +164,7 @@ int play_run(play *p) {
         free(unit), free(column);
     }
     if (s == SOA_OK && !finite(p->numbers, rows * columns)) return play_fail("the result is not finite");
-    return s == SOA_OK ? rows * columns : play_status(s);
+    return s == SOA_OK ? rows * columns : refuse(p, s);
 }
 int play_run_dense(play *p) {
     int rows, columns;
@@ -168,7 +172,8 @@ int play_run_dense(play *p) {
     if (begin(p, &p->dense, &p->dense_room, &rows, &columns)) return -1;
     if (soa_machine_size(p->machine, SOA_SPACE_LINK) > MOST_DENSE)
         return play_fail("too many bodies for dense arithmetic here");
-    if (play_status(soa_dense(p->machine, p->expr, p->dense))) return -1;
+    const soa_status s = soa_dense(p->machine, p->expr, p->dense);
+    if (s != SOA_OK) return refuse(p, s);
     if (!finite(p->dense, rows * columns)) return play_fail("the dense result is not finite");
     double most = 0, apart = 0;
     for (int i = 0; i < rows * columns; ++i) {

@@ -39,12 +39,14 @@ extern const app_command app_info, app_check, app_compute, app_ik, app_op, app_i
 extern const app_command *const app_commands[];
 
 /* The options by which a model is opened; the first rows of every command that takes a MODEL and uses them. */
-#define APP_MODEL_OPTIONS                                                                             \
-    {"--floating", NULL, NULL, "put a free joint named 'root' under the root link"},                  \
-        {"--ideal", NULL, NULL, "no friction, springs or rotor inertia; mimic joints independent"}, { \
-        "--gravity", NULL, "X,Y,Z", "gravity in m/s^2, instead of the model's own"                    \
+#define APP_MODEL_OPTIONS                                                                           \
+    {"--floating", NULL, NULL, "put a free joint named 'root' under the root link"},                \
+        {"--ideal", NULL, NULL, "no friction, springs or rotor inertia; mimic joints independent"}, \
+        {"--no-friction", NULL, NULL, "no friction in the joints; springs and rotors stay"},        \
+        {"--no-springs", NULL, NULL, "no springs in the joints; friction and rotors stay"}, {       \
+        "--gravity", NULL, "X,Y,Z", "gravity in m/s^2, instead of the model's own"                  \
     }
-enum { APP_FLOATING, APP_IDEAL, APP_GRAVITY, APP_MODEL_OPTION_COUNT };
+enum { APP_FLOATING, APP_IDEAL, APP_NO_FRICTION, APP_NO_SPRINGS, APP_GRAVITY, APP_MODEL_OPTION_COUNT };
 #define APP_OPTION_END \
     { NULL, NULL, NULL, NULL }
 
@@ -59,6 +61,8 @@ typedef struct app_args {
 /* Reads argv by the command's rows.  APP_GO_ON, or the exit code after --help or a mistake (already explained). */
 int app_parse(const app_command *command, int argc, char **argv, app_args *args);
 
+/* Whether an output of that name goes to standard output. */
+int app_is_stdout(const char *path);
 /* Whether two names are one file, there already or not; "-" is none. */
 int app_same_file(const char *a, const char *b);
 
@@ -68,6 +72,9 @@ int app_fail(const app_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)))
 #endif
     ;
+
+/* The same with a text of several lines, such as an expression with its mistake marked. */
+int app_fail_lines(const app_command *command, const char *text);
 
 /* The same, "soa COMMAND: path: text"; the path is left out where the text names it already. */
 int app_fail_file(const app_command *command, const char *path, const char *text);

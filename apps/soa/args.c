@@ -1,7 +1,6 @@
 /* args.c  command lines: options by table, mistakes with the nearest valid name, models opened with their options. */
 #include "app.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,18 +8,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int app_fail(const app_command *command, const char *format, ...) {
-    char text[8192];
+    app_out out;
     va_list arguments;
+    out_start(&out, STDERR_FILENO);
+    out_print(&out, "soa%s%s: ", command ? " " : "", command ? command->name : "");
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    out_vprint(&out, format, arguments);
     va_end(arguments);
-    for (char *c = text; *c; ++c) /* names come from files: none of them may steer a terminal */
-        if ((iscntrl((unsigned char)*c) && *c != '\n' && *c != '\t') ||
-            ((unsigned char)*c == 0xc2 && (unsigned char)c[1] >= 0x80 && (unsigned char)c[1] < 0xa0))
-            *c = '?';
-    fprintf(stderr, "soa%s%s: %s\n", command ? " " : "", command ? command->name : "", text);
+    out_char(&out, '\n');
+    out_flush(&out);
+    out_free(&out);
+    return APP_FAILED;
+}
+
+int app_fail_lines(const app_command *command, const char *text) {
+    size_t length = strcspn(text, "\n");
+    app_fail(command, "%.*s", (int)length, text);
+    while (text[length]) {
+        text += length + 1;
+        length = strcspn(text, "\n");
+        app_note("%.*s\n", (int)length, text);
+    }
     return APP_FAILED;
 }
 
@@ -74,6 +85,9 @@ static int place_of(const char *path, struct stat *folder, const char **last) {
     if (slash && (size_t)(slash - path) >= sizeof name) return -1;
     snprintf(name, sizeof name, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
     return stat(name, folder);
+}
+int app_is_stdout(const char *path) {
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 int app_same_file(const char *a, const char *b) {
     struct stat x, y;
@@ -204,7 +218,9 @@ static int read_triple(const char *text, double value[3]) {
 
 void app_say_left_out(const app_command *command, const char *model, int constraints) {
     if (constraints > 0)
-        app_fail(command, "note: %s brings %d constraint%s (loops); they are left out here, the tree is taken alone",
+        app_fail(command,
+                 "note: %s brings %d constraint%s (loops); they are left out here: what follows is that of its "
+                 "spanning tree alone",
                  model, constraints, constraints == 1 ? "" : "s");
 }
 
@@ -245,7 +261,20 @@ const soa_model *app_open_closed(const app_command *command, const app_args *arg
             return NULL;
         }
     }
-    return model;
+    const unsigned losses = (args->value[APP_NO_FRICTION] ? (unsigned)SOA_FRICTION : 0) |
+                            (args->value[APP_NO_SPRINGS] ? (unsigned)SOA_SPRINGS : 0);
+    if (!losses) return model;
+    for (int i = 0; i < constraints->count; ++i) { /* cut joints are joints too */
+        soa_constraint_def *cut = constraints->defs + i;
+        if (losses & SOA_FRICTION) cut->damping = cut->friction = 0;
+        if (losses & SOA_SPRINGS) cut->stiffness = cut->rest = 0;
+    }
+    status = soa_model_without(model, losses, &copy);
+    soa_model_free(model);
+    if (status == SOA_OK) return copy;
+    app_fail(command, "%s", soa_status_text(status));
+    soa_constraint_list_free(constraints);
+    return NULL;
 }
 
 int app_refuse_one_input(const app_command *command, const char *model, const char *in) {

@@ -7,6 +7,8 @@
  * inch; text is drawn as glyphs, so that a picture looks the same everywhere.                                          */
 #include "chart.h"
 
+#include "../../src/base/visible.h"
+
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
 #include <cairo.h>
@@ -188,18 +190,34 @@ typedef struct box {
 } box;
 
 /* Text whose anchor (0 left, 0.5 middle, 1 right) is at x, its base line at y. */
-static void put_text(cairo_t *c, double x, double y, double anchor, double size, const char *text) {
-    cairo_text_extents_t e;
-    cairo_set_font_size(c, size);
-    cairo_text_extents(c, text, &e);
-    cairo_move_to(c, x - anchor * e.x_advance, y);
-    cairo_show_text(c, text);
+/* Text as it may be drawn: names come from files, and cairo gives up on what is no UTF-8. */
+enum { TEXT_SHOWN = 1000 };
+static const char *drawable(const char *text, char shown[TEXT_SHOWN]) {
+    size_t used = 0;
+    for (size_t left = strlen(text); left > 0 && used + SOAI_VISIBLE_ROOM < TEXT_SHOWN;) {
+        char escaped[SOAI_VISIBLE_ROOM];
+        const size_t n = soai_visible(text, left, escaped);
+        const size_t size = escaped[0] ? strlen(escaped) : n;
+        memcpy(shown + used, escaped[0] ? escaped : text, size);
+        used += size;
+        text += n;
+        left -= n;
+    }
+    shown[used] = 0;
+    return shown;
 }
 static double text_width(cairo_t *c, double size, const char *text) {
     cairo_text_extents_t e;
+    char shown[TEXT_SHOWN];
     cairo_set_font_size(c, size);
-    cairo_text_extents(c, text, &e);
+    cairo_text_extents(c, drawable(text, shown), &e);
     return e.x_advance;
+}
+static void put_text(cairo_t *c, double x, double y, double anchor, double size, const char *text) {
+    char shown[TEXT_SHOWN];
+    const double width = text_width(c, size, text);
+    cairo_move_to(c, x - anchor * width, y);
+    cairo_show_text(c, drawable(text, shown));
 }
 static double place(const axis *a, double x) {
     return (x - a->low) / (a->high - a->low);

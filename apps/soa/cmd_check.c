@@ -126,14 +126,18 @@ static void print_remarks(app_out *out, const char *name, remarks *all) {
     const char *terminal = getenv("TERM"), *plain = getenv("NO_COLOR");
     int colour = isatty(out->fd) && terminal && strcmp(terminal, "dumb") != 0 && !(plain && plain[0]);
     const char *bold = colour ? "\033[1m" : "", *normal = colour ? "\033[0m" : "";
+    out->coloured = colour;
     if (all->count) qsort(all->list, (size_t)all->count, sizeof *all->list, by_line);
     for (int i = 0; i < all->count; ++i) {
         const remark *r = &all->list[i];
-        out_format(out, "%s%s:", bold, name);
-        if (r->line > 0) out_format(out, "%d:", r->line);
-        out_format(out, "%s ", normal);
-        if (colour) out_format(out, "\033[1;%sm", colours[r->level]);
-        out_format(out, "%s:%s [%s] %s\n", words[r->level], normal, r->rule, r->text);
+        out_text(out, bold);
+        out_print(out, "%s:", name);
+        if (r->line > 0) out_print(out, "%d:", r->line);
+        out_text(out, normal);
+        if (colour) out_print(out, " \033[1;%sm%s:", colours[r->level], words[r->level]);
+        if (!colour) out_print(out, " %s:", words[r->level]);
+        out_text(out, normal);
+        out_print(out, " [%s] %s\n", r->rule, r->text);
     }
 }
 
@@ -209,8 +213,8 @@ static int run(int argc, char **argv) {
         }
     }
     print_remarks(&out, name, &all);
-    out_format(&out, "%s: %d error%s, %d warning%s, %d note%s", name, count[2], count[2] == 1 ? "" : "s", count[1],
-               count[1] == 1 ? "" : "s", count[0], count[0] == 1 ? "" : "s");
+    out_print(&out, "%s: %d error%s, %d warning%s, %d note%s", name, count[2], count[2] == 1 ? "" : "s", count[1],
+              count[1] == 1 ? "" : "s", count[0], count[0] == 1 ? "" : "s");
     if (model)
         out_format(&out, "; nq %d, nv %d, %d moving bod%s, %.6g kg", soa_nq(model), soa_nv(model),
                    soa_body_count(model), soa_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model));

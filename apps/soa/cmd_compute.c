@@ -115,8 +115,7 @@ static int stream_all(compute *c, const app_args *args) {
     } else {
         out_start(&out, file.fd);
         if (isatty(in_fd))
-            fprintf(stderr,
-                    "states from the terminal, a JSON object on each line: {} is the neutral one; Ctrl-D ends\n");
+            app_note("states from the terminal, a JSON object on each line: {} is the neutral one; Ctrl-D ends\n");
         if (answer_all(c, in_fd, &out, &t) != 0)
             code = app_fail(&app_compute, "cannot read %s: %s", in_path ? in_path : "the input", strerror(errno));
         if (out_flush(&out) != 0)
@@ -148,6 +147,14 @@ static int run(int argc, char **argv) {
     if (!model) return APP_FAILED;
     char message[COMPUTE_MESSAGE];
     compute *c = compute_create(model, &constraints, args.value[FN], message);
+    if (c && constraints.count) {
+        compute_tree_alone(c, message);
+        if (message[0])
+            app_fail(&app_compute,
+                     "note: %s brings %d constraint%s (loops); %s: of its spanning tree alone, loops left out (closed "
+                     "and closed_id keep them)",
+                     args.word[0], constraints.count, constraints.count == 1 ? "" : "s", message);
+    }
     code = c ? stream_all(c, &args) : app_fail(&app_compute, "%s", message);
     compute_free(c);
     soa_constraint_list_free(&constraints);

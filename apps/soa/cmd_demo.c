@@ -65,7 +65,7 @@ static int simulate(job *j, const char *dir) {
     const char *text = soa_stock_scenario_text(j->name);
     if (!text || soa_scenario_parse(text, strlen(text), j->name, &scenario, &report))
         return app_fail(&app_demo, "%s", text ? report.text : "a shipped scenario is missing");
-    fprintf(stderr, "\n%s: %s\n", j->name, scenario.text ? scenario.text : "");
+    app_note("\n%s: %s\n", j->name, scenario.text ? scenario.text : "");
     soa_status s = soa_world_create(&scenario, &world, &report);
     if (!s) s = soa_world_record(world, j->log, &journal, &report);
     if (!s) {
@@ -164,14 +164,13 @@ static int run(int argc, char **argv) {
     for (int i = 0; i < 2; ++i)
         if ((code = simulate(&jobs[i], dir)) != APP_OK) return code;
     if ((code = draw(jobs, picture)) != APP_OK) return code;
-    printf("\nresults\n  %s   errors, fingers and forces of both\n", picture);
-    for (int i = 0; i < 2; ++i) printf("  %s, %s, %s\n", jobs[i].log, jobs[i].csv, jobs[i].h5);
-    fflush(stdout);
+    app_print("\nresults\n  %s   errors, fingers and forces of both\n", picture);
+    for (int i = 0; i < 2; ++i) app_print("  %s, %s, %s\n", jobs[i].log, jobs[i].csv, jobs[i].h5);
     if (view_page_size) {
         if ((code = app_write_report(&app_demo, jobs[1].log, report, 0)) != APP_OK) return code;
-        printf("\nlook at the satellite being caught: open this file in a browser\n%s\n", report);
+        app_print("\nlook at the satellite being caught: open this file in a browser\n%s\n", report);
     } else
-        printf("  no report: " VIEW_NO_PAGE "\n");
+        app_print("  no report: " VIEW_NO_PAGE "\n");
     if (!jobs[1].summary.held) return app_fail(&app_demo, "the satellite was not held");
     return APP_OK;
 }

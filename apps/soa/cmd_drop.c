@@ -1,5 +1,5 @@
 /* cmd_drop.c  soa drop: drop a machine, show where its energy goes, write a table and a picture. */
-#include "app.h"
+#include "signals.h"
 #include "soa/world.h"
 
 #include <errno.h>
@@ -56,10 +56,10 @@ static void progress(record *r, double t) {
         char bar[BAR + 1];
         for (int k = 0; k < BAR; k++) bar[k] = k < percent * BAR / 100 ? '#' : '.';
         bar[BAR] = '\0';
-        fprintf(stderr, "\rsimulating [%s] %3d %%  t = %.2f s", bar, percent, t);
-        if (percent == 100) fputc('\n', stderr);
+        app_note("\rsimulating [%s] %3d %%  t = %.2f s", bar, percent, t);
+        if (percent == 100) app_note("\n");
     } else {
-        fprintf(stderr, "simulating: %3d %%, t = %.2f s\n", percent, t);
+        app_note("simulating: %3d %%, t = %.2f s\n", percent, t);
     }
 }
 
@@ -88,25 +88,27 @@ static int keep(void *user, const soa_sim_sample *s) {
 
 /* --- results ----------------------------------------------------------------------------------------------------- */
 
-static int write_csv(const record *r, FILE *file, const char *path) {
-    fputs("t", file);
-    for (int i = 1; i <= r->nq; i++) fprintf(file, ",q%d", i);
-    for (int i = 1; i <= r->nv; i++) fprintf(file, ",v%d", i);
-    fputs(",kinetic,potential,dissipated,balance\n", file);
+static int write_csv(const record *r, const char *path) {
+    app_out out;
+    out_start(&out, -1);
+    out_char(&out, 't');
+    for (int i = 1; i <= r->nq; i++) out_format(&out, ",q%d", i);
+    for (int i = 1; i <= r->nv; i++) out_format(&out, ",v%d", i);
+    out_text(&out, ",kinetic,potential,dissipated,balance\n");
     for (long k = 0; k < r->count; k++) {
         const double *row = r->rows + k * r->columns;
         for (int i = 0; i < r->columns; i++) {
             char text[NUMBER_ROOM];
             number_print(text, row[i]);
-            if (i > 0) fputc(',', file);
-            fputs(text, file);
+            if (i > 0) out_char(&out, ',');
+            out_text(&out, text);
         }
-        fputc('\n', file);
+        out_char(&out, '\n');
     }
-    int broken = ferror(file) || fflush(file) != 0, reason = errno;
-    if (fclose(file) != 0 && !broken) broken = 1, reason = errno;
-    if (!broken) return APP_OK;
-    return app_fail(&app_drop, "%s: %s; the table is not complete", path, strerror(reason));
+    const int code = out.error ? app_fail(&app_drop, "%s: %s", path, strerror(out.error))
+                               : app_write_file(&app_drop, path, out.data, out.size);
+    out_free(&out);
+    return code;
 }
 
 /* What a coordinate is, for the picture. */
@@ -224,20 +226,20 @@ static void summary(const soa_model *model, const soa_sim_result *r) {
     double speed = r->wall_time > 0 ? r->t / r->wall_time : 0, scale = r->energy_scale > 0 ? r->energy_scale : 1;
     double g[3];
     soa_model_gravity(model, g);
-    printf("\n%s, left to itself for %.4g s%s\n", soa_model_name(model), r->t,
-           g[0] == 0 && g[1] == 0 && g[2] == 0 ? " (this model has no gravity: nothing falls)" : "");
-    printf("  steps                %10ld   accepted, %ld rejected\n", r->steps, r->rejected);
-    printf("  forward dynamics     %10ld   evaluations\n", r->evaluations);
-    printf("  joints that stopped  %10ld   %ld broke loose later\n", r->stops, r->releases);
-    printf("  wall time            %10.1f   ms, %.0f times faster than real time\n", 1e3 * r->wall_time, speed);
-    printf("\n  energy (J)                start            end         change\n");
-    printf("  kinetic        %14.6f %14.6f %14.6f\n", r->kinetic_start, r->kinetic, r->kinetic - r->kinetic_start);
-    printf("  potential      %14.6f %14.6f %14.6f\n", r->potential_start, r->potential,
-           r->potential - r->potential_start);
-    printf("  viscous loss   %14.6f %14.6f %14.6f\n", 0.0, r->viscous, r->viscous);
-    printf("  Coulomb loss   %14.6f %14.6f %14.6f\n", 0.0, r->coulomb, r->coulomb);
-    printf("  balance        %14s %14s %14.2e   worst %.1e of the energy moved\n", "", "", r->balance,
-           r->balance_worst / scale);
+    app_print("\n%s, left to itself for %.4g s%s\n", soa_model_name(model), r->t,
+              g[0] == 0 && g[1] == 0 && g[2] == 0 ? " (this model has no gravity: nothing falls)" : "");
+    app_print("  steps                %10ld   accepted, %ld rejected\n", r->steps, r->rejected);
+    app_print("  forward dynamics     %10ld   evaluations\n", r->evaluations);
+    app_print("  joints that stopped  %10ld   %ld broke loose later\n", r->stops, r->releases);
+    app_print("  wall time            %10.1f   ms, %.0f times faster than real time\n", 1e3 * r->wall_time, speed);
+    app_print("\n  energy (J)                start            end         change\n");
+    app_print("  kinetic        %14.6f %14.6f %14.6f\n", r->kinetic_start, r->kinetic, r->kinetic - r->kinetic_start);
+    app_print("  potential      %14.6f %14.6f %14.6f\n", r->potential_start, r->potential,
+              r->potential - r->potential_start);
+    app_print("  viscous loss   %14.6f %14.6f %14.6f\n", 0.0, r->viscous, r->viscous);
+    app_print("  Coulomb loss   %14.6f %14.6f %14.6f\n", 0.0, r->coulomb, r->coulomb);
+    app_print("  balance        %14s %14s %14.2e   worst %.1e of the energy moved\n", "", "", r->balance,
+              r->balance_worst / scale);
 }
 
 /* --- before it runs ---------------------------------------------------------------------------------------------- */
@@ -300,7 +302,7 @@ static int simulate(const soa_model *model, const double *q, record *r, soa_sim_
     r->tty = isatty(2);
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status status = soa_simulate(model, q, NULL, &o, result, &report);
-    if (r->tty && r->shown < 100) fputc('\n', stderr);
+    if (r->tty && r->shown < 100) app_note("\n");
     if (status != SOA_OK)
         return app_fail(&app_drop, "%s", report.text[0] != '\0' ? report.text : soa_status_text(status));
     return r->out_of_memory ? app_fail(&app_drop, "no memory left to keep the motion") : APP_OK;
@@ -315,18 +317,16 @@ static int drop(const soa_model *model, const char *name, const app_args *args, 
     double *q = malloc((size_t)(soa_nq(model) + 1) * sizeof(double));
     if (q == NULL) return app_fail(&app_drop, "no memory left");
     int code = read_start(model, name, args->value[START], q);
-    FILE *file = NULL;
-    if (code == APP_OK && (file = fopen(csv, "w")) == NULL) code = app_fail(&app_drop, "%s: %s", csv, strerror(errno));
     soa_sim_result result;
     if (code == APP_OK) {
         code = simulate(model, q, r, &result);
-        int written = write_csv(r, file, csv); /* what there is, also after a failure */
+        int written = write_csv(r, csv); /* what there is, also after a failure */
         if (code == APP_OK) code = written;
     }
     if (code == APP_OK) code = draw(model, r, svg);
     if (code == APP_OK) {
         summary(model, &result);
-        printf("\nresults: %s (%ld rows), %s\n", csv, r->count, svg);
+        app_print("\nresults: %s (%ld rows), %s\n", csv, r->count, svg);
     }
     free(q);
     return code;

@@ -20,16 +20,16 @@ static const app_option options[] = {
 };
 
 static void list_log(app_out *out, const char *path, const soa_log_info *info) {
-    out_format(out, "%s: version %d, written by soa %s, %s\n", path, info->version, info->program_version,
-               info->complete ? "complete" : "without an end");
-    out_format(out, "  %lld samples", (long long)info->samples);
-    if (info->samples) out_format(out, ", t %.9g to %.9g s", info->first, info->last);
-    out_format(out, "; %lld events; %lld checkpoints", (long long)info->events, (long long)info->checkpoints);
-    if (!isnan(info->checkpoint)) out_format(out, ", the last at t %.9g s", info->checkpoint);
-    out_format(out, "; scenario of %zu bytes\n  %d signals:\n", info->scenario_size, info->signal_count);
+    out_print(out, "%s: version %d, written by soa %s, %s\n", path, info->version, info->program_version,
+              info->complete ? "complete" : "without an end");
+    out_print(out, "  %lld samples", (long long)info->samples);
+    if (info->samples) out_print(out, ", t %.9g to %.9g s", info->first, info->last);
+    out_print(out, "; %lld events; %lld checkpoints", (long long)info->events, (long long)info->checkpoints);
+    if (!isnan(info->checkpoint)) out_print(out, ", the last at t %.9g s", info->checkpoint);
+    out_print(out, "; scenario of %zu bytes\n  %d signals:\n", info->scenario_size, info->signal_count);
     for (int i = 0; i < info->signal_count; ++i)
-        out_format(out, "    %s%s%s%s\n", info->signals[i].name, info->signals[i].unit[0] ? " [" : "",
-                   info->signals[i].unit, info->signals[i].unit[0] ? "]" : "");
+        out_print(out, "    %s%s%s%s\n", info->signals[i].name, info->signals[i].unit[0] ? " [" : "",
+                  info->signals[i].unit, info->signals[i].unit[0] ? "]" : "");
 }
 
 static int ends_with(const char *text, const char *end) {
@@ -66,10 +66,10 @@ static int export(soa_log *log, const soa_log_info *info, const app_args *args, 
     if (isfinite(wanted.from)) soa_log_find(log, wanted.from, &first, NULL);
     if (isfinite(wanted.to)) soa_log_find(log, nextafter(wanted.to, INFINITY), &last, NULL);
     if (wanted.events)
-        out_format(out, "%s: the events\n", path);
+        out_print(out, "%s: the events\n", path);
     else
-        out_format(out, "%s: %lld samples of %d signal%s\n", path, (long long)(last - first), signals,
-                   signals == 1 ? "" : "s");
+        out_print(out, "%s: %lld samples of %d signal%s\n", path, (long long)(last - first), signals,
+                  signals == 1 ? "" : "s");
     return APP_OK;
 }
 

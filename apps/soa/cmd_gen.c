@@ -110,13 +110,13 @@ static int run(int argc, char **argv) {
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status status = soa_generate_c(model, prefix, path, &report);
     app_out out;
-    out_start(&out, 1);
+    out_start(&out, app_is_stdout(path) ? 2 : 1); /* the file has standard output to itself */
     code = APP_OK;
     if (status != SOA_OK)
         code = app_fail_file(&app_gen, path, report.text[0] ? report.text : soa_status_text(status));
     else
-        out_format(&out, "%s: model '%s', nq %d, nv %d, functions %s_...; compile with: cc -O3 -march=native -c %s\n",
-                   path, soa_model_name(model), soa_nq(model), soa_nv(model), prefix, path);
+        out_print(&out, "%s: model '%s', nq %d, nv %d, functions %s_...; compile with: cc -O3 -march=native -c %s\n",
+                  path, soa_model_name(model), soa_nq(model), soa_nv(model), prefix, path);
     if (code == APP_OK && args.value[HEADER]) code = write_header(model, prefix, args.value[HEADER]);
     soa_model_free(model);
     return app_finish(&app_gen, &out, code);

@@ -20,7 +20,7 @@ static const app_option options[] = {
 
 /* --- JSON ------------------------------------------------------------------------------------------------------- */
 static void put_key(app_out *out, const char *key) {
-    out_format(out, "\"%s\": ", key);
+    out_print(out, "\"%s\": ", key);
 }
 
 static void put_named(app_out *out, const char *key, const char *text) {
@@ -66,8 +66,8 @@ static void put_joint(app_out *out, const soa_model *model, const soa_body_info 
         put_value(out, "ratio", b->mimic_ratio);
         put_value(out, "offset", b->mimic_offset);
     } else {
-        out_format(out, "\"q_index\": %d, \"nq\": %d, \"v_index\": %d, \"nv\": %d, ", b->q_index, b->nq, b->v_index,
-                   b->nv);
+        out_print(out, "\"q_index\": %d, \"nq\": %d, \"v_index\": %d, \"nv\": %d, ", b->q_index, b->nq, b->v_index,
+                  b->nv);
     }
     put_list(out, "R", b->placement.R, 9); /* in the parent */
     put_list(out, "p", b->placement.p, 3);
@@ -113,11 +113,11 @@ static void print_json(app_out *out, const soa_model *model, const soa_constrain
     soa_model_gravity(model, gravity);
     out_char(out, '{');
     put_named(out, "name", soa_model_name(model));
-    out_format(out, "\"nq\": %d, \"nv\": %d, \"bodies\": %d, ", soa_nq(model), soa_nv(model), soa_body_count(model));
+    out_print(out, "\"nq\": %d, \"nv\": %d, \"bodies\": %d, ", soa_nq(model), soa_nv(model), soa_body_count(model));
     put_value(out, "mass", soa_model_mass(model));
     put_list(out, "gravity", gravity, 3);
-    out_format(out, "\"bytes\": {\"model\": %zu, \"work\": %zu, \"batch\": %zu},\n ", soa_model_bytes(model),
-               soa_work_size(model), app_batch_size(model));
+    out_print(out, "\"bytes\": {\"model\": %zu, \"work\": %zu, \"batch\": %zu},\n ", soa_model_bytes(model),
+              soa_work_size(model), app_batch_size(model));
     put_joints(out, model, "joints", 0);
     put_joints(out, model, "mimic", 1);
     put_key(out, "frames");
@@ -127,7 +127,7 @@ static void print_json(app_out *out, const soa_model *model, const soa_constrain
         out_text(out, f ? ",\n  {" : "\n  {");
         put_named(out, "name", frame.name);
         put_named(out, "body", link_of(model, frame.body));
-        out_format(out, "\"is_link\": %s, ", frame.is_link ? "true" : "false");
+        out_print(out, "\"is_link\": %s, ", frame.is_link ? "true" : "false");
         put_list(out, "R", frame.placement.R, 9);
         put_key(out, "p");
         out_vector(out, frame.placement.p, 3);
@@ -309,7 +309,7 @@ static void print_cells(app_out *out, const table *t, const char *const *cell) {
         const char *text = cell[i] ? cell[i] : "";
         if (t->width[i] == 0) continue;
         int pad = t->width[i] - (int)strlen(text), right = i >= 4 && i <= 6;
-        out_format(out, "%*s%s%*s", right ? pad : 0, "", text, right || i == final ? 0 : pad, "");
+        out_print(out, "%*s%s%*s", right ? pad : 0, "", text, right || i == final ? 0 : pad, "");
         out_text(out, i == final ? "" : "  ");
     }
     out_char(out, '\n');
@@ -322,15 +322,14 @@ static void print_tree(app_out *out, const soa_model *model, table *t) {
     for (int b = 1; b <= soa_body_count(model); ++b)
         if (soa_body(model, b, &info) == SOA_OK) info.mimic >= 0 ? ++mimic : ++joints;
     soa_model_gravity(model, g);
-    out_format(out, "%s: %d joint%s, nq %d, nv %d; %d moving bod%s of %.6g kg in all; gravity %g %g %g m/s^2\n",
-               soa_model_name(model), joints, joints == 1 ? "" : "s", soa_nq(model), soa_nv(model),
-               soa_body_count(model), soa_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model), g[0], g[1],
-               g[2]);
-    out_format(out, "memory: model %zu, work space %zu, batch %zu bytes\n", soa_model_bytes(model),
-               soa_work_size(model), app_batch_size(model));
+    out_print(out, "%s: %d joint%s, nq %d, nv %d; %d moving bod%s of %.6g kg in all; gravity %g %g %g m/s^2\n",
+              soa_model_name(model), joints, joints == 1 ? "" : "s", soa_nq(model), soa_nv(model),
+              soa_body_count(model), soa_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model), g[0], g[1], g[2]);
+    out_print(out, "memory: model %zu, work space %zu, batch %zu bytes\n", soa_model_bytes(model), soa_work_size(model),
+              app_batch_size(model));
     if (mimic)
-        out_format(out, "%d more joint%s follow%s another one (--ideal sets them free)\n", mimic, mimic == 1 ? "" : "s",
-                   mimic == 1 ? "s" : "");
+        out_print(out, "%d more joint%s follow%s another one (--ideal sets them free)\n", mimic, mimic == 1 ? "" : "s",
+                  mimic == 1 ? "s" : "");
     out_char(out, '\n');
     for (int i = 0; i < t->count; ++i)
         for (int j = 0; j < CELLS; ++j)
@@ -363,13 +362,13 @@ static void print_frames(app_out *out, const soa_model *model, int links_alone) 
     soa_frame_info frame;
     for (int f = 0; f < soa_frame_count(model); ++f)
         if (soa_frame_get(model, f, &frame) == SOA_OK && (frame.is_link || !links_alone))
-            out_format(out, "%s\n", frame.name);
+            out_print(out, "%s\n", frame.name);
 }
 
 static void print_joints(app_out *out, const soa_model *model) {
     soa_body_info info;
     for (int b = 1; b <= soa_body_count(model); ++b)
-        if (soa_body(model, b, &info) == SOA_OK && info.nq > 0) out_format(out, "%s\n", info.joint);
+        if (soa_body(model, b, &info) == SOA_OK && info.nq > 0) out_print(out, "%s\n", info.joint);
 }
 
 static int run(int argc, char **argv) {

@@ -17,7 +17,7 @@ static const app_option options[] = {
 /* A scenario's own description, the line `text:` of its file. */
 static void print_scenario(app_out *out, const char *name, int width) {
     const char *text = strstr(soa_stock_scenario_text(name), "\ntext:");
-    out_format(out, "%-*s  ", width, name);
+    out_print(out, "%-*s  ", width, name);
     if (text) {
         text += strlen("\ntext:");
         text += strspn(text, " \"");
@@ -53,15 +53,15 @@ static int run(int argc, char **argv) {
     }
     for (int i = 0; !args.value[SCENARIOS] && soa_stock_name(i); ++i) {
         if (args.value[NAMES])
-            out_format(&out, "%s\n", soa_stock_name(i));
+            out_print(&out, "%s\n", soa_stock_name(i));
         else
-            out_format(&out, "%-*s  %s\n", width, soa_stock_name(i), soa_stock_text(i));
+            out_print(&out, "%-*s  %s\n", width, soa_stock_name(i), soa_stock_text(i));
     }
     const char *name;
     if (!args.value[NAMES] && !args.value[SCENARIOS]) out_text(&out, "\nscenarios, for soa sim, sweep and view:\n");
     for (int i = 0; !args.value[NAMES] && (name = soa_stock_scenario_name(i)); ++i) {
         if (args.value[SCENARIOS])
-            out_format(&out, "%s\n", name);
+            out_print(&out, "%s\n", name);
         else
             print_scenario(&out, name, width);
     }

@@ -74,6 +74,11 @@ say(op *o, const char *format, ...) {
     return -1;
 }
 
+static const char *why_not(const soa_machine *machine, soa_status s) {
+    const char *why = soa_machine_why(machine);
+    return why[0] ? why : soa_status_text(s);
+}
+
 /* Parses (and improves) the expression for the variables in o->vars. */
 static int prepare(op *o) {
     const soa_expr *e = NULL, *better = NULL;
@@ -233,7 +238,7 @@ static int answer(op *o, const char *line, app_out *out) {
             return o->error[0] ? -1 : say(o, "out of memory");
         s = soa_plan_run(o->plan, o->result);
     }
-    if (s != SOA_OK) return say(o, "%s", soa_status_text(s));
+    if (s != SOA_OK) return say(o, "%s", why_not(o->machine, s));
     for (size_t i = 0; i < o->result_room; ++i)
         if (!isfinite(o->result[i])) return say(o, "the result is not finite");
     const size_t rows = (size_t)soa_machine_size(o->machine, soa_expr_to(o->expr)),
@@ -260,7 +265,11 @@ static int answer_all(op *o, FILE *in, app_out *out) {
         o->error[0] = 0, ++states;
         if (answer(o, line, out)) {
             out->size = before;
-            if (!bad++) app_fail(&app_op, "line %lu: %s", number, o->error);
+            if (!bad++) {
+                char text[MESSAGE + 32];
+                snprintf(text, sizeof text, "line %lu: %s", number, o->error);
+                app_fail_lines(&app_op, text);
+            }
             out_format(out, "{\"line\": %lu, \"error\": ", number);
             out_string(out, o->error);
             out_text(out, "}\n");
@@ -268,20 +277,27 @@ static int answer_all(op *o, FILE *in, app_out *out) {
         if (out->size > 1 << 16) out_flush(out);
     }
     free(line);
-    if (!states && unknown[0]) return app_fail(&app_op, "%s", unknown);
+    if (!states && unknown[0]) return app_fail_lines(&app_op, unknown);
     return bad ? APP_SOME_BAD : APP_OK;
 }
 
+/* A name that ends no comment of C; free() it.  NULL: no memory. */
+static char *name_in_comment(const char *name) {
+    char *copy = strdup(name);
+    for (char *c = copy; c && *c; ++c)
+        if ((c[0] == '*' && c[1] == '/') || (c[0] == '/' && c[1] == '*')) c[1] = ' ';
+    return copy;
+}
 /* ---- explaining -------------------------------------------------------------------------------------------------- */
 static void show_step(void *out, const char *rule, const char *result) {
     static const char *const given = "given";
     if (strcmp(rule, given) == 0)
-        out_format(out, "    %s\n", result);
+        out_print(out, "    %s\n", result);
     else
-        out_format(out, "  = %-100s   [%s]\n", result, rule);
+        out_print(out, "  = %-100s   [%s]\n", result, rule);
 }
 static void count_line(app_out *out, const char *name, const soa_count *c) {
-    out_format(out, "%-24s %10ld %16ld %10ld %8ld\n", name, c->additions, c->multiplications, c->divisions, c->sines);
+    out_print(out, "%-24s %10ld %16ld %10ld %8ld\n", name, c->additions, c->multiplications, c->divisions, c->sines);
 }
 /* The operations one by one: counted, or as C. */
 static int scalars(op *o, const app_args *args, app_out *out) {
@@ -292,7 +308,7 @@ static int scalars(op *o, const app_args *args, app_out *out) {
         return app_fail(&app_op, "--axes %s: it is link or world", axes);
     if (axes && !strcmp(axes, "world")) how.axes = SOA_AXES_WORLD;
     if (how.by_matrix) o->as_written = 1; /* the rewriter would take the matrix away */
-    if (prepare(o)) return app_fail(&app_op, "%s", o->error);
+    if (prepare(o)) return app_fail_lines(&app_op, o->error);
     int body = 0;
     soa_body_info info;
     while (link && strcmp(link, "all") && (soa_body(o->model, ++body, &info) != SOA_OK || strcmp(info.link, link) != 0))
@@ -302,7 +318,7 @@ static int scalars(op *o, const app_args *args, app_out *out) {
         }
     soa_graph *graph = NULL;
     const soa_status s = soa_graph_create(o->machine, o->expr, &how, &graph, o->error, sizeof o->error);
-    if (s != SOA_OK) return app_fail(&app_op, "%s", o->error[0] ? o->error : soa_status_text(s));
+    if (s != SOA_OK) return app_fail_lines(&app_op, o->error[0] ? o->error : soa_status_text(s));
     soa_count c;
     soa_graph_count(graph, 0, -1, &c);
     int code = APP_OK;
@@ -311,12 +327,14 @@ static int scalars(op *o, const app_args *args, app_out *out) {
         size_t length = 0;
         if (shown && soa_graph_emit_c(graph, "soa_op", &text, &length) == SOA_OK) {
             soa_expr_print(o->expr, shown, 4000);
-            out_format(out,
-                       "/* %s\n * for the model %s%s%s: %ld additions, %ld multiplications, %ld divisions, %ld sines "
-                       "and cosines. */\n",
-                       shown, soa_model_name(o->model), how.axes == SOA_AXES_WORLD ? ", axes of the world" : "",
-                       how.by_matrix ? ", by the mass matrix" : "", c.additions, c.multiplications, c.divisions,
-                       c.sines);
+            char *name = name_in_comment(soa_model_name(o->model));
+            out_print(out,
+                      "/* %s\n * for the model %s%s%s: %ld additions, %ld multiplications, %ld divisions, %ld sines "
+                      "and cosines. */\n",
+                      shown, name ? name : "", how.axes == SOA_AXES_WORLD ? ", axes of the world" : "",
+                      how.by_matrix ? ", by the mass matrix" : "", c.additions, c.multiplications, c.divisions,
+                      c.sines);
+            free(name);
             out_bytes(out, text, length);
         } else {
             code = app_fail(&app_op, "out of memory");
@@ -344,7 +362,7 @@ static int explain(op *o, const app_args *args, app_out *out) {
     if (args->value[DERIVE]) {
         const soa_expr *e = NULL, *better = NULL;
         if (soa_expr_parse(o->text, NULL, 0, &e, o->error, sizeof o->error) != SOA_OK)
-            return app_fail(&app_op, "%s", o->error);
+            return app_fail_lines(&app_op, o->error);
         if (soa_expr_improve(e, 0, show_step, out, &better) != SOA_OK) {
             soa_expr_free(e);
             return app_fail(&app_op, "out of memory");
@@ -357,16 +375,30 @@ static int explain(op *o, const app_args *args, app_out *out) {
     }
     if (args->value[EXPLAIN] && !args->value[HTML]) {
         if (prepare(o) || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
-            return app_fail(&app_op, "%s", o->error);
+            return app_fail_lines(&app_op, o->error);
         char *text = malloc(1 << 20);
         if (!text) return app_fail(&app_op, "out of memory");
         soa_expr_print(o->expr, text, 1 << 20);
-        out_format(out, "%s\n", text);
+        out_print(out, "%s\n", text);
         soa_plan_explain(o->plan, text, 1 << 20);
         out_text(out, text);
         free(text);
     }
     return APP_OK;
+}
+
+/* Named forms whose results are accelerations carry gravity with them. */
+static void say_gravity(const soa_model *model, const char *form) {
+    static const char *const forms[] = {"FD2", "FD2_tip", "FD3_link"};
+    double g[3] = {0};
+    soa_model_gravity(model, g);
+    if (g[0] == 0 && g[1] == 0 && g[2] == 0) return;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i)
+        if (!strcmp(form, forms[i]))
+            app_fail(&app_op,
+                     "note: %s gives accelerations less gravity, which acts as an acceleration of the base: at rest "
+                     "they show it upward; subtract %sphi' E g for those in the world",
+                     form, i == 1 ? "B' " : "");
 }
 
 /* The state of the page: the first line of --in that is not blank; *line stays NULL where no file was named. */
@@ -394,7 +426,7 @@ static int write_page(op *o, const app_args *args, const int *tips, int tip_coun
     out_start(&out, -1); /* in memory until it is whole */
     const op_page page = {args->word[1], o->text,  o->vars, o->var_count, o->as_written,
                           o->machine,    o->model, tips,    tip_count,    line};
-    if (!code && op_page_put(&out, &page, o->error, sizeof o->error)) code = app_fail(&app_op, "%s", o->error);
+    if (!code && op_page_put(&out, &page, o->error, sizeof o->error)) code = app_fail_lines(&app_op, o->error);
     if (!code && out.error) code = app_fail(&app_op, "%s", strerror(out.error));
     if (!code && app_target_open(&file, path)) {
         code = app_fail(&app_op, "%s: %s", path, strerror(errno));
@@ -444,6 +476,7 @@ static int run(int argc, char **argv) {
     const char *expression = args.word[1], *text, *name;
     for (int i = 0; (name = soa_form_name(i, &text, NULL)); ++i)
         if (!strcmp(name, expression)) expression = text; /* an algorithm by name */
+    say_gravity(model, args.word[1]);
     op o = {.text = expression,
             .model = model,
             .dense = args.value[DENSE] != NULL,
@@ -472,7 +505,7 @@ static int run(int argc, char **argv) {
         else if (args.value[IN] && strcmp(args.value[IN], "-") && !(in = fopen(args.value[IN], "r")))
             app_fail(&app_op, "--in %s: %s", args.value[IN], strerror(errno));
         else if (check_expression(&o))
-            app_fail(&app_op, "%s", o.error);
+            app_fail_lines(&app_op, o.error);
         else
             code = answer_all(&o, in, &out);
     }
@@ -500,7 +533,11 @@ const app_command app_op = {
         "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", \"value\": [...]}}; with\n"
         "            \"from\": \"tip\"|\"base\" an operator between these two, row by row\n"
         "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular part first, each in its\n"
-        "own frame.  Friction and springs are not part of T.  docs/operators.md is a tour.\n"
+        "own frame.  Friction and springs are not part of T.  Gravity is an acceleration of the base (in a and alpha), "
+        "so\n"
+        "FD2, FD2_tip, FD3_link and alpha are accelerations less gravity: at rest they show it upward.  A model's "
+        "loops\n"
+        "are left out: the operators are those of its spanning tree.  docs/operators.md is a tour.\n"
         "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or expression.\n",
     .options = options,
     .examples = "  echo '{}' | soa op arm7 \"inv(Mass) T\"\n"

@@ -98,8 +98,8 @@ static int plot(soa_log *log, const app_args *args, const char *path) {
         app_fail(&app_plot, "note: %s", text);
     }
     if (code == APP_OK)
-        printf("%s: %d signal%s, %g s to %g s\n", path, what.signal_count, what.signal_count == 1 ? "" : "s", what.from,
-               what.to);
+        app_print("%s: %d signal%s, %g s to %g s\n", path, what.signal_count, what.signal_count == 1 ? "" : "s",
+                  what.from, what.to);
     out_free(&out);
     free(picked);
     return code;

@@ -47,7 +47,7 @@ static int show(void *user, double done) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     const double wall = (double)(now.tv_sec - b->begun.tv_sec) + 1e-9 * (double)(now.tv_nsec - b->begun.tv_nsec);
     if (b->tty && wall > 0.5 && wall - b->shown > 0.1) {
-        fprintf(stderr, "\r%3.0f %%\033[K", 100 * done);
+        app_note("\r%3.0f %%\033[K", 100 * done);
         b->shown = wall;
     }
     return app_interrupted();
@@ -74,7 +74,7 @@ int app_write_report(const app_command *command, const char *log, const char *pa
     if (!s)
         s = view_report_build(&replay, (const char *)view_page, view_page_size, show, &progress, &out, &result,
                               &report);
-    if (progress.shown > 0) fputs("\r\033[K", stderr);
+    if (progress.shown > 0) app_note("\r\033[K");
     int code;
     if (s)
         code = app_fail(command, "%s: %s", log, report.text[0] ? report.text : soa_status_text(s));
@@ -83,10 +83,10 @@ int app_write_report(const app_command *command, const char *log, const char *pa
     for (int i = 0; view_scene_note(replay.scene, i); ++i)
         app_fail(command, "note: %s", view_scene_note(replay.scene, i));
     if (code == APP_OK && !quiet && strcmp(path, "-")) {
-        printf("%s: %.1f MB; %lld frames of %lld samples, %d signals", path, 1e-6 * (double)result.bytes,
-               (long long)result.frames, (long long)result.samples, result.signals);
-        if (result.columns) printf(" in %lld columns of smallest and largest values", (long long)result.columns);
-        putchar('\n');
+        app_print("%s: %.1f MB; %lld frames of %lld samples, %d signals", path, 1e-6 * (double)result.bytes,
+                  (long long)result.frames, (long long)result.samples, result.signals);
+        if (result.columns) app_print(" in %lld columns of smallest and largest values", (long long)result.columns);
+        app_print("\n");
     }
     out_free(&out);
     view_replay_close(&replay);

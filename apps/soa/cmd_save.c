@@ -20,14 +20,14 @@ static int run(int argc, char **argv) {
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status status = soa_model_save(model, path, &report);
     app_out out;
-    out_start(&out, 1);
+    out_start(&out, app_is_stdout(path) ? 2 : 1); /* the file has standard output to itself */
     code = APP_OK;
     if (status != SOA_OK)
         code = app_fail_file(&app_save, path, report.text[0] ? report.text : soa_status_text(status));
     else
-        out_format(&out, "%s: model '%s', nq %d, nv %d, %zu bytes; work space %zu, batch %zu bytes\n", path,
-                   soa_model_name(model), soa_nq(model), soa_nv(model), soa_model_bytes(model), soa_work_size(model),
-                   app_batch_size(model));
+        out_print(&out, "%s: model '%s', nq %d, nv %d, %zu bytes; work space %zu, batch %zu bytes\n", path,
+                  soa_model_name(model), soa_nq(model), soa_nv(model), soa_model_bytes(model), soa_work_size(model),
+                  app_batch_size(model));
     soa_model_free(model);
     return app_finish(&app_save, &out, code);
 }

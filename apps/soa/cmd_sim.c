@@ -1,4 +1,5 @@
 /* cmd_sim.c  soa sim: a scenario in time. */
+#include "signals.h"
 #include "sim_report.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUT, SUMMARY, RESUME, UNTIL, SEED, CASE, DIAGRAM, QUIET };
+enum { OUT, SUMMARY, RESUME, UNTIL, SEED, CASE, DIAGRAM, STRICT, QUIET };
 
 static const app_option options[] = {
     {"--out", "-o", "LOG", "record the run in this journal (soa export turns it into CSV or HDF5)"},
@@ -17,6 +18,7 @@ static const app_option options[] = {
     {"--seed", NULL, "N", "another seed for noise and variations"},
     {"--case", NULL, "N", "case N of the scenario's sweep, its quantities drawn as soa sweep draws them"},
     {"--diagram", NULL, "FILE", "write the supervisor's phases as Graphviz text, and do not run"},
+    {"--strict", NULL, NULL, "exit with 1 if the run ends with a warning"},
     {"--quiet", "-q", NULL, "no progress and no summary on the terminal"},
     APP_OPTION_END,
 };
@@ -33,9 +35,9 @@ const app_command app_sim = {
             "the next tick with everything recorded; a run that was stopped, or killed at any instant, is taken up "
             "again by\n"
             "--resume and ends in the same bits as one that was not.\n"
-            "Exit status: 0 ran to its end (and held what it was asked to hold), 1 ran but did not hold it or was "
-            "stopped by a\n"
-            "signal, 2 could not run or not go on.\n",
+            "Exit status: 0 ran to its end (and held what it was asked to hold), 1 ran but did not hold it, was "
+            "stopped by\n"
+            "a signal, or (with --strict) ended with a warning, 2 could not run or not go on.\n",
     .options = options,
     .examples = "  soa models --print grapple > mine.yaml && soa sim mine.yaml\n"
                 "  soa sim grapple --summary summary.json\n"
@@ -51,12 +53,11 @@ static int draw_diagram(const soa_world *world, const char *path) {
     if (soa_world_diagram(world, NULL, 0, &length)) return app_fail(&app_sim, "the scenario has no phases to draw");
     char *text = malloc(length + 1);
     if (!text) return app_fail(&app_sim, "out of memory");
-    soa_status s = soa_world_diagram(world, text, length + 1, NULL);
-    FILE *file = s ? NULL : fopen(path, "w");
-    const int bad = !file || fputs(text, file) == EOF;
+    const soa_status s = soa_world_diagram(world, text, length + 1, NULL);
+    const int code =
+        s ? app_fail(&app_sim, "%s", soa_status_text(s)) : app_write_file(&app_sim, path, text, strlen(text));
     free(text);
-    if ((file && fclose(file)) || bad) return app_fail(&app_sim, "%s: %s", path, strerror(errno));
-    return APP_OK;
+    return code;
 }
 
 /* Runs the world to its end, shows and writes what came of it. */
@@ -73,9 +74,16 @@ static int run_world(const app_args *args, const soa_scenario *scenario, soa_wor
     soa_world_summary summary;
     soa_world_summarise(world, &summary);
     int code = s ? APP_FAILED : interrupted || (summary.judged && !summary.held) ? APP_SOME_BAD : APP_OK;
+    if (code == APP_OK && args->value[STRICT] && summary.warning_count > 0) code = APP_SOME_BAD;
     if (s) app_fail(&app_sim, "%s", report.text);
     if (journal) {
         soa_report closing = {.body = -1};
+        soa_journal_state state;
+        soa_journal_get(journal, &state);
+        if (state.pending && s) {
+            app_fail(&app_sim, "note: nothing was recorded; the older %s is unchanged", log);
+            log = NULL;
+        }
         const soa_status end =
             s || interrupted ? soa_journal_abandon(journal, &closing) : soa_journal_close(journal, &closing);
         if (end && !s) code = app_fail(&app_sim, "%s", closing.text);
@@ -85,12 +93,12 @@ static int run_world(const app_args *args, const soa_scenario *scenario, soa_wor
         code = APP_FAILED;
     if (!quiet) {
         app_print_summary(scenario, &summary);
-        if (log) printf("record     %s\n", log);
+        if (log) app_print("record     %s\n", log);
         if (interrupted)
-            printf("stopped by a signal at t = %g s%s%s\n", summary.t, log ? "; go on with: soa sim --resume " : "",
-                   log ? log : "");
+            app_print("stopped by a signal at t = %g s%s%s\n", summary.t, log ? "; go on with: soa sim --resume " : "",
+                      log ? log : "");
     }
-    if (fflush(stdout)) code = app_fail(&app_sim, "standard output: %s", strerror(errno));
+    if (app_print_error()) code = app_fail(&app_sim, "standard output: %s", strerror(app_print_error()));
     return code;
 }
 

@@ -1,4 +1,5 @@
 /* cmd_sweep.c  soa sweep: many cases of a scenario, on all cores, and across machines under mpirun. */
+#include "../../src/base/visible.h"
 #include "app.h"
 #include "ranks.h"
 #include "sim_report.h"
@@ -81,8 +82,8 @@ static void progress(void *user, const soa_sweep_result *now) {
     }
     char held[32] = "";
     if (b->asked) snprintf(held, sizeof held, ", %d held", now->held);
-    fprintf(stderr, "%s[%s] %d of %d cases%s%s%s", b->tty ? "\r" : "", line, now->done, now->cases, held, left,
-            b->tty ? "\033[K" : "\n");
+    app_note(b->tty ? "\r[%s] %d of %d cases%s%s\033[K" : "[%s] %d of %d cases%s%s\n", line, now->done, now->cases,
+             held, left);
     b->shown = wall;
 }
 
@@ -105,6 +106,23 @@ static int hand_over(char **argv) {
     return app_fail(&app_sweep,
                     "started under mpirun, but soa-mpi is not beside soa: build it where MPI is installed (%s)",
                     strerror(errno));
+}
+
+/* The scenario's name with an ending, in this folder whatever the name is. */
+static void default_table(char *table, size_t room, const char *name) {
+    char safe[200];
+    size_t used = 0;
+    for (size_t left = strlen(name); left > 0 && used + 4 < sizeof safe;) {
+        char escaped[SOAI_VISIBLE_ROOM];
+        const size_t n = soai_visible(name, left, escaped);
+        const int odd = escaped[0] || *name == '/' || (*name == '.' && used == 0);
+        memcpy(safe + used, odd ? "_" : name, odd ? 1 : n);
+        used += odd ? 1 : n;
+        name += n;
+        left -= n;
+    }
+    safe[used] = 0;
+    snprintf(table, room, "%s-sweep.csv", safe);
 }
 
 static int run(int argc, char **argv) {
@@ -143,7 +161,7 @@ static int run(int argc, char **argv) {
     if (args.value[OUT])
         snprintf(table, sizeof table, "%s", args.value[OUT]);
     else
-        snprintf(table, sizeof table, "%.200s-sweep.csv", scenario.name ? scenario.name : "scenario");
+        default_table(table, sizeof table, scenario.name ? scenario.name : "scenario");
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGINT, &action, NULL), sigaction(SIGTERM, &action, NULL);
     bar b = {.quiet = args.value[QUIET] != NULL || app_mpi.rank > 0,
@@ -155,30 +173,30 @@ static int run(int argc, char **argv) {
     how.stop = stop, how.progress = progress, how.user = &b;
     soa_sweep_result r;
     const soa_status s = soa_sweep(&scenario, &how, &r, &report);
-    if (b.tty && !b.quiet) fputs("\r\033[K", stderr);
+    if (b.tty && !b.quiet) app_note("\r\033[K");
     if (s) {
         app_fail(&app_sweep, "%s", report.text);
         goto done;
     }
     code = r.stopped || r.faults ? APP_SOME_BAD : APP_OK;
     if (!b.quiet) {
-        printf("%s: ", scenario.name ? scenario.name : "scenario");
+        app_print("%s: ", scenario.name ? scenario.name : "scenario");
         if (b.asked)
-            printf("held %d of %d cases", r.held, r.done);
+            app_print("held %d of %d cases", r.held, r.done);
         else
-            printf("%d cases", r.done);
-        if (r.faults) printf(", %d ended in a fault", r.faults);
-        if (r.kept) printf("; %d were kept from before", r.kept);
+            app_print("%d cases", r.done);
+        if (r.faults) app_print(", %d ended in a fault", r.faults);
+        if (r.kept) app_print("; %d were kept from before", r.kept);
         if (b.asked)
-            printf("\nof those held the worst is off by %.3g mm and %.3g deg", 1e3 * r.position_error_m,
-                   r.attitude_error_deg);
-        printf("\n");
-        printf("momentum within %.1e, energy balance within %.1e in all cases\n", r.momentum_error_rel,
-               r.energy_error_rel);
+            app_print("\nof those held the worst is off by %.3g mm and %.3g deg", 1e3 * r.position_error_m,
+                      r.attitude_error_deg);
+        app_print("\n");
+        app_print("momentum within %.1e, energy balance within %.1e in all cases\n", r.momentum_error_rel,
+                  r.energy_error_rel);
         if (r.stopped)
-            printf("stopped with %d of %d cases done; go on with --resume\n", r.done, r.cases);
+            app_print("stopped with %d of %d cases done; go on with --resume\n", r.done, r.cases);
         else
-            printf("table      %s\n", table);
+            app_print("table      %s\n", table);
     }
 done:
     soa_scenario_free(&scenario);

@@ -14,19 +14,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OPEN, RECORD, UNTIL, SPEED, PAUSED, SEED, CASE, FLOATING, PORT, LISTEN, TOKEN_FILE, ONCE };
+enum { OPEN, RECORD, UNTIL, SPEED, PAUSED, SEED, CASE, FLOATING, HISTORY, PORT, LISTEN, TOKEN_FILE, ONCE };
 
 static const app_option options[] = {
     {"--open", NULL, NULL, "open the page in the browser (xdg-open)"},
-    {"--record", "-o", "LOG", "keep the record of a live run in this journal, a new file"},
+    {"--record", "-o", "LOG", "keep the record of a live run in this journal, a new file; a reset begins LOG-2"},
     {"--until", NULL, "T", "a live run ends at this time, s, instead of the scenario's duration"},
     {"--speed", NULL, "X", "times real time, 0: as fast as it goes; default 1"},
     {"--paused", NULL, NULL, "a live run waits until it is started in the page; models always do"},
     {"--seed", NULL, "N", "another seed for noise and variations"},
     {"--case", NULL, "N", "case N of the scenario's sweep"},
     {"--floating", NULL, NULL, "a MODEL's root link floats"},
+    {"--history", NULL, "MB", "without --record, pause a live run when its record has this size; default 1000"},
     {"--port", NULL, "N", "listen on this port; default: one that is free"},
-    {"--listen", NULL, "ADDRESS", "listen on this IPv4 address instead of 127.0.0.1; the page then asks for a token"},
+    {"--listen", NULL, "ADDRESS",
+     "listen on this IPv4 address instead of 127.0.0.1; without the token no page is served"},
     {"--token-file", NULL, "FILE", "take the token from the first line of this file instead of drawing one"},
     {"--once", NULL, NULL, "end when the last page has been closed"},
     APP_OPTION_END,
@@ -46,7 +48,8 @@ const app_command app_view = {
         "is played\n"
         "back, also one that is still being written.  A machine alone begins paused.  Only this computer can reach "
         "the page,\n"
-        "unless --listen says otherwise; then a token is part of the address.  docs/view.md.\n",
+        "unless --listen says otherwise.  The address holds a token of this run: a page without it can watch and\n"
+        "change nothing.  While no page is open a live run waits.  docs/view.md.\n",
     .options = options,
     .examples = "  soa view grapple --open\n"
                 "  soa view grapple.soalog\n"
@@ -129,7 +132,7 @@ static void close_shown(shown *what) {
 extern char **environ;
 static void open_browser(const char *address) {
     if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY") && !getenv("BROWSER")) {
-        fprintf(stderr, "soa view: there is no screen here; open the address above in a browser on this machine\n");
+        app_note("soa view: there is no screen here; open the address above in a browser on this machine\n");
         return;
     }
     char *const words[] = {(char *)"xdg-open", (char *)(size_t)address, NULL};
@@ -139,12 +142,13 @@ static void open_browser(const char *address) {
     posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", 1 /* O_WRONLY */, 0);
     posix_spawn_file_actions_adddup2(&quiet, 1, 2);
     if (posix_spawnp(&child, words[0], &quiet, NULL, words, environ))
-        fprintf(stderr, "soa view: there is no xdg-open here; open the address above in a browser\n");
+        app_note("soa view: there is no xdg-open here; open the address above in a browser\n");
     posix_spawn_file_actions_destroy(&quiet);
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------------- */
 enum { TOKEN_BYTES = 16, TOKEN_ROOM = 129 };
+static const double HISTORY_DEFAULT = 1000, HISTORY_LEAST = 0.1, HISTORY_MOST = 1e6; /* MB */
 static int read_token(const char *path, char token[TOKEN_ROOM]) {
     FILE *file = fopen(path, "r");
     if (!file) return app_fail(&app_view, "%s: %s", path, strerror(errno));
@@ -173,11 +177,11 @@ static int serve(const app_args *args, shown *what, view_server_options *how) {
         if (why) app_fail(&app_view, "note: plots only.  %s", why);
         const char *note;
         for (int i = 0; (note = view_scene_note(view_session_scene(session), i)); ++i)
-            fprintf(stderr, "soa view: note: %s\n", note);
-        printf("%s\n", view_server_address(server));
-        if (fflush(stdout)) code = app_fail(&app_view, "standard output: %s", strerror(errno));
-        if (isatty(2)) fprintf(stderr, "open this address in a browser; Ctrl-C ends\n");
-        if (!view_page_size) fprintf(stderr, "soa view: " VIEW_NO_PAGE "; only the socket answers\n");
+            app_note("soa view: note: %s\n", note);
+        app_print("%s\n", view_server_address(server));
+        if (app_print_error()) code = app_fail(&app_view, "standard output: %s", strerror(app_print_error()));
+        if (isatty(2)) app_note("open this address in a browser; Ctrl-C ends\n");
+        if (!view_page_size) app_note("soa view: " VIEW_NO_PAGE "; only the socket answers\n");
         if (args->value[OPEN]) open_browser(view_server_address(server));
         if (code == APP_OK && view_server_run(server, session, &report)) code = app_fail(&app_view, "%s", report.text);
         if (view_session_close(session, &report)) code = app_fail(&app_view, "%s", report.text);
@@ -194,12 +198,16 @@ static int run(int argc, char **argv) {
     if (code != APP_GO_ON) return code;
     char token[TOKEN_ROOM] = "";
     double until = 0, speed = 1, port = 0;
+    double history = HISTORY_DEFAULT;
     struct in_addr address;
     if (args.value[UNTIL] &&
         (code = app_read_number(&app_view, "--until", args.value[UNTIL], 1e-9, 1e9, &until)) != APP_OK)
         return code;
     if (args.value[SPEED] &&
         (code = app_read_number(&app_view, "--speed", args.value[SPEED], 0, 1e6, &speed)) != APP_OK)
+        return code;
+    if (args.value[HISTORY] && (code = app_read_number(&app_view, "--history", args.value[HISTORY], HISTORY_LEAST,
+                                                       HISTORY_MOST, &history)) != APP_OK)
         return code;
     if (args.value[PORT] && (code = app_read_number(&app_view, "--port", args.value[PORT], 1, 65535, &port)) != APP_OK)
         return code;
@@ -208,19 +216,24 @@ static int run(int argc, char **argv) {
         return app_fail(&app_view, "--listen wants an IPv4 address such as 192.168.0.7 or 0.0.0.0, not '%s'",
                         args.value[LISTEN]);
     if (args.value[TOKEN_FILE] && (code = read_token(args.value[TOKEN_FILE], token)) != APP_OK) return code;
-    if (args.value[LISTEN] && !args.value[TOKEN_FILE] && view_random_token(token, TOKEN_BYTES))
+    if (!args.value[TOKEN_FILE] && view_random_token(token, TOKEN_BYTES))
         return app_fail(&app_view, "the system gives no random bytes for a token");
-    shown what = {.how = {.record = args.value[RECORD], .until = until, .speed = speed}};
+    shown what = {.how = {.record = args.value[RECORD], .until = until, .speed = speed, .room = 1e6 * history}};
     if ((code = open_shown(&args, &what)) == APP_OK) {
-        if (what.how.log && (args.value[RECORD] || args.value[UNTIL] || args.value[SEED] || args.value[CASE]))
-            code = app_fail(&app_view, "%s is a record: --record, --until, --seed and --case are for live runs",
-                            args.word[0]);
+        if (what.how.log &&
+            (args.value[RECORD] || args.value[UNTIL] || args.value[SEED] || args.value[CASE] || args.value[HISTORY]))
+            code =
+                app_fail(&app_view, "%s is a record: --record, --history, --until, --seed and --case are for live runs",
+                         args.word[0]);
+        if (code == APP_OK && args.value[RECORD] && args.value[HISTORY])
+            code = app_fail(&app_view, "--history is for runs without --record, whose record has no bound");
         struct stat about;
         if (code == APP_OK && args.value[RECORD] && !lstat(args.value[RECORD], &about))
             code = app_fail(&app_view, "%s exists; remove it or name another", args.value[RECORD]);
         view_server_options how = {.address = args.value[LISTEN],
                                    .port = (int)port,
-                                   .token = token[0] ? token : NULL,
+                                   .token = token,
+                                   .closed = args.value[LISTEN] || args.value[TOKEN_FILE],
                                    .once = args.value[ONCE] != NULL,
                                    .begin = what.is_scenario && !args.value[PAUSED],
                                    .stop = app_interrupted};

@@ -362,6 +362,20 @@ void compute_free(compute *c) {
     free(c);
 }
 
+void compute_tree_alone(const compute *c, char names[COMPUTE_MESSAGE]) {
+    static const enum function of_the_state[] = {POSE, COM, MOMENTUM, ENERGY, CLOSED, ASSEMBLE, CLOSED_ID};
+    size_t at = 0;
+    names[0] = '\0';
+    for (int i = 0; i < c->item_count; ++i) {
+        int same = 0;
+        for (size_t k = 0; k < sizeof of_the_state / sizeof *of_the_state; ++k)
+            same |= c->items[i].function == of_the_state[k];
+        if (same || at >= COMPUTE_MESSAGE) continue;
+        at += (size_t)snprintf(names + at, COMPUTE_MESSAGE - at, "%s%s", at ? ", " : "",
+                               compute_functions[c->items[i].function].name);
+    }
+}
+
 const char *compute_error(const compute *c) {
     return c->error;
 }

@@ -22,6 +22,8 @@ typedef struct compute compute;
 compute *compute_create(const soa_model *model, const soa_constraint_list *constraints, const char *list,
                         char message[COMPUTE_MESSAGE]);
 void compute_free(compute *c);
+/* Those of the list that would answer otherwise with the constraints in place, with commas; empty: none. */
+void compute_tree_alone(const compute *c, char names[COMPUTE_MESSAGE]);
 
 /* Answers one input line (without its newline) as one output line.  The outcome tells whether the answer is an error
  * object {"line": number, "error": ...}; compute_error() then has its text.  Blank lines give no output at all.      */

@@ -1,5 +1,6 @@
 /* main.c  the soa program: finds the command and runs it. */
 #include "app.h"
+#include "target.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -40,8 +41,9 @@ int main(int argc, char **argv) {
 #ifdef SIGXFSZ
     signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow */
 #endif
+    app_remove_temporaries();
     int code = run(argc, argv);
-    if (fflush(stdout) != 0 && code != APP_FAILED)
-        code = app_fail(NULL, "cannot write the output: %s", strerror(errno));
+    if (app_print_error() && code != APP_FAILED)
+        code = app_fail(NULL, "cannot write the output: %s", strerror(app_print_error()));
     return code;
 }

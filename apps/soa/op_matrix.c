@@ -194,7 +194,10 @@ void op_matrix_put(app_out *out, const op_page *p, const soa_expr *e, const char
         out_format(out, "<p class=\"form\">%s%s%d of %d blocks; largest entry %.3g</p>\n", name, *name ? "; " : "",
                    filled, m.rows.groups * m.columns.groups, m.most);
     } else {
-        out_format(out, "<p class=\"form\">no matrix here: %s</p>\n", soa_status_text(s));
+        const char *reason = soa_machine_why(p->machine);
+        out_text(out, "<p class=\"form\">no matrix here: ");
+        out_html(out, reason[0] ? reason : soa_status_text(s));
+        out_text(out, "</p>\n");
     }
     release(&m);
     out_text(out, "</figure>\n");

@@ -377,7 +377,10 @@ static int put_result(writing *w) {
                        "written, give the same within %.1e (largest entry %.3g).</p>\n",
                        apart, most);
     } else {
-        out_format(out, "<p>It cannot be computed at this state: %s</p>\n", soa_status_text(s));
+        const char *reason = soa_machine_why(p->machine);
+        out_text(out, "<p>It cannot be computed at this state: ");
+        out_html(out, reason[0] ? reason : soa_status_text(s));
+        out_text(out, "</p>\n");
     }
     free(x), free(y);
     return 0;

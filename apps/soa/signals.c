@@ -55,21 +55,11 @@ int app_read_time(const app_command *command, const char *name, const char *text
     return 0;
 }
 
-static int write_all(int fd, const char *data, size_t size) {
-    while (size) {
-        const ssize_t n = write(fd, data, size < 1 << 30 ? size : 1 << 30);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return n < 0 ? errno : EIO;
-        data += n, size -= (size_t)n;
-    }
-    return 0;
-}
-
 int app_write_file(const app_command *command, const char *path, const void *data, size_t size) {
     app_target file;
     int error = app_target_open(&file, path) ? errno : 0;
     if (!error) {
-        error = write_all(file.fd, data, size);
+        error = soai_write_all(file.fd, data, size);
         if (app_target_close(&file, !error) && !error) error = errno;
     }
     if (!error) return APP_OK;

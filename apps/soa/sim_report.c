@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { ASSEMBLY_SHOWN = 12 }; /* coordinates listed on the terminal */
+
 static volatile sig_atomic_t interrupted;
 static void on_signal(int number) {
     (void)number;
@@ -64,7 +66,8 @@ int app_show_progress(void *user, soa_world *world) {
         const char *phase = soa_world_phase(world);
         if (strcmp(phase, b->phase)) {
             snprintf(b->phase, sizeof b->phase, "%s", phase);
-            fprintf(stderr, "%s  %8.3f s  phase %s\n", b->tty ? "\r\033[K" : "", t, phase);
+            if (b->tty) app_note("\r\033[K");
+            app_note("  %8.3f s  phase %s\n", t, phase);
         }
         if (b->tty ? wall - b->shown > 0.1 : wall - b->shown > 5) {
             enum { BAR = 30 };
@@ -74,9 +77,9 @@ int app_show_progress(void *user, soa_world *world) {
             soa_world_summary s;
             soa_world_contact c;
             if (!soa_world_summarise(world, &s))
-                fprintf(stderr, "%s[%s] %.2f of %g s, %.1f x real time, %lld steps, %d contacts%s", b->tty ? "\r" : "",
-                        line, t, b->end, (t - b->t0) / wall, s.steps, soa_world_contacts(world, &c, 0),
-                        b->tty ? "\033[K" : "\n");
+                app_note(b->tty ? "\r[%s] %.2f of %g s, %.1f x real time, %lld steps, %d contacts\033[K"
+                                : "[%s] %.2f of %g s, %.1f x real time, %lld steps, %d contacts\n",
+                         line, t, b->end, (t - b->t0) / wall, s.steps, soa_world_contacts(world, &c, 0));
             b->shown = wall;
         }
     }
@@ -89,7 +92,7 @@ app_progress app_progress_start(const soa_world *world, double end, int quiet) {
     return b;
 }
 void app_progress_end(const app_progress *b) {
-    if (b->tty && !b->quiet) fputs("\r\033[K", stderr);
+    if (b->tty && !b->quiet) app_note("\r\033[K");
 }
 void app_catch_signals(void) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}; /* the second one kills */
@@ -109,6 +112,36 @@ static void put(app_out *out, const char *name, double value) {
 }
 static void put_count(app_out *out, const char *name, long long value) {
     out_format(out, "  \"%s\": %lld,\n", name, value);
+}
+
+static void put_assembly(app_out *out, const soa_world_summary *s) {
+    out_text(out, "  \"assembly\": [");
+    for (int i = 0; i < s->assembly_count; ++i) {
+        out_text(out, i ? ", {\"name\": " : "{\"name\": ");
+        out_string(out, s->assembly[i].name);
+        out_text(out, ", \"from\": ");
+        out_number(out, s->assembly[i].from);
+        out_text(out, ", \"to\": ");
+        out_number(out, s->assembly[i].to);
+        out_text(out, "}");
+    }
+    out_text(out, "],\n");
+}
+static void put_warnings(app_out *out, const soa_world_summary *s) {
+    out_text(out, "  \"warnings\": [");
+    for (int i = 0; i < s->warning_count; ++i) {
+        const soa_world_warning *warning = &s->warnings[i];
+        out_text(out, i ? ",\n    {\"code\": " : "\n    {\"code\": ");
+        out_string(out, warning->code);
+        out_text(out, ", \"name\": ");
+        out_string(out, warning->name);
+        out_text(out, ", \"value\": ");
+        out_number(out, warning->value);
+        out_text(out, ", \"remedy\": ");
+        out_string(out, warning->remedy);
+        out_text(out, "}");
+    }
+    out_text(out, s->warning_count ? "\n  ],\n" : "],\n");
 }
 
 int app_write_summary(const app_command *command, const char *path, const soa_scenario *scenario,
@@ -150,6 +183,8 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
             put(&out, "internal_force_least_N", s->internal_force_least);
         put(&out, "internal_force_most_N", s->internal_force_most);
     }
+    put_assembly(&out, s);
+    put_warnings(&out, s);
     out_text(&out, "  \"phase\": ");
     out_string(&out, s->phase);
     out_text(&out, "\n}\n");
@@ -161,32 +196,45 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
 }
 
 void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s) {
-    printf("\n%s: %g s in %.2f s, %.1f times real time; %lld steps (%lld tried again), %lld evaluations\n",
-           scenario->name ? scenario->name : "scenario", s->t, s->wall_time, s->real_time_factor, s->steps, s->rejected,
-           s->evaluations);
-    printf("energy     kinetic %.6g J, potential %.6g J, in contacts %.3g J\n", s->kinetic, s->potential, s->stored);
-    printf("           motors %+.6g J, viscous friction %+.6g J, Coulomb %+.3g J, stops %+.3g J, contacts %+.6g J\n",
-           s->supplied, 0 - s->viscous, s->rubbed, s->stopped, s->contact);
-    printf("           balance within %.1e of the largest; contacts created %.1e J\n", s->energy_error_rel,
-           s->contact_created);
-    if (s->is_free) printf("momentum   kept within %.1e of the sum over bodies\n", s->momentum_error_rel);
-    if (s->closure_error > 0) printf("loops      closed within %.1e\n", s->closure_error);
-    if (s->touches) printf("contacts   %lld touches, %lld releases, %lld slips\n", s->touches, s->releases, s->slips);
+    app_print("\n%s: %g s in %.2f s, %.1f times real time; %lld steps (%lld tried again), %lld evaluations\n",
+              scenario->name ? scenario->name : "scenario", s->t, s->wall_time, s->real_time_factor, s->steps,
+              s->rejected, s->evaluations);
+    app_print("energy     kinetic %.6g J, potential %.6g J, in contacts %.3g J\n", s->kinetic, s->potential, s->stored);
+    app_print("           motors %+.6g J, viscous friction %+.6g J, Coulomb %+.3g J, stops %+.3g J, contacts %+.6g J\n",
+              s->supplied, 0 - s->viscous, s->rubbed, s->stopped, s->contact);
+    app_print("           balance within %.1e of the largest; contacts created %.1e J\n", s->energy_error_rel,
+              s->contact_created);
+    if (s->is_free) app_print("momentum   kept within %.1e of the sum over bodies\n", s->momentum_error_rel);
+    const char *moved = "assembly";
+    for (int i = 0; i < s->assembly_count && i < ASSEMBLY_SHOWN; ++i) {
+        const soa_world_move *move = &s->assembly[i];
+        app_print("%-11s%s moved from %.6g to %.6g to close the loops\n", moved, move->name, move->from, move->to);
+        moved = "";
+    }
+    if (s->assembly_count > ASSEMBLY_SHOWN)
+        app_print("           and %d more coordinates (--summary FILE lists all)\n",
+                  s->assembly_count - ASSEMBLY_SHOWN);
+    if (s->closure_error > 0) app_print("loops      closed within %.1e\n", s->closure_error);
+    if (s->touches)
+        app_print("contacts   %lld touches, %lld releases, %lld slips\n", s->touches, s->releases, s->slips);
     if (s->saves)
-        printf("           %lld steps ended below a contact law's least distance (continued linearly there)\n",
-               s->saves);
+        app_print("           %lld steps ended below a contact law's least distance (continued linearly there)\n",
+                  s->saves);
     if (s->judged) {
         const char *label = "object"; /* no line for what was not measured yet */
         if (isfinite(s->position_error_m) && isfinite(s->attitude_error_deg))
-            printf("%-11soff its goal by %.3g mm and %.3g deg\n", label, 1e3 * s->position_error_m,
-                   s->attitude_error_deg),
+            app_print("%-11soff its goal by %.3g mm and %.3g deg\n", label, 1e3 * s->position_error_m,
+                      s->attitude_error_deg),
                 label = "";
         if (isfinite(s->internal_force_N) && isfinite(s->internal_force_least) && isfinite(s->internal_force_most))
-            printf("%-11sinternal force %.3g N (%.3g to %.3g)\n", label, s->internal_force_N, s->internal_force_least,
-                   s->internal_force_most),
+            app_print("%-11sinternal force %.3g N (%.3g to %.3g)\n", label, s->internal_force_N,
+                      s->internal_force_least, s->internal_force_most),
                 label = "";
-        printf("%-11s%d of %d fingers lost, %d slipped (%.2g mm at most)\n", label, s->fingers_lost, s->finger_count,
-               s->fingers_slipped, 1e3 * s->slip_worst_m);
-        printf("           %s\n", s->held ? "HELD" : "NOT HELD");
+        app_print("%-11s%d of %d fingers lost, %d slipped (%.2g mm at most)\n", label, s->fingers_lost, s->finger_count,
+                  s->fingers_slipped, 1e3 * s->slip_worst_m);
+        app_print("           %s\n", s->held ? "HELD" : "NOT HELD");
     }
+    for (int i = 0; i < s->warning_count; ++i)
+        app_print("warning    [%s] %s: %s\n", s->warnings[i].code, s->warnings[i].name, s->warnings[i].remedy);
+    if (s->more_warnings) app_print("warning    and %d more, not listed\n", s->more_warnings);
 }

@@ -37,31 +37,31 @@ void app_print_constraints(app_out *out, const soa_model *model, const soa_const
         for (int k = 0; k < 3; ++k)
             if ((int)strlen(text[k]) > width[k]) width[k] = (int)strlen(text[k]);
     }
-    out_format(out, "\n%d constraint%s (soa compute --fn closed):\n", list->count, list->count == 1 ? "" : "s");
+    out_print(out, "\n%d constraint%s (soa compute --fn closed):\n", list->count, list->count == 1 ? "" : "s");
     for (int i = 0; i < list->count; ++i) {
         const soa_constraint_def *d = &list->defs[i];
         const char *kind = d->kind == SOA_LOOP ? soa_joint_type_name(d->joint) : kinds[d->kind];
-        out_format(out, "%-*s  %-*s  %d row%s  ", width[0], d->name, width[1], kind, soa_constraint_def_rows(d),
-                   soa_constraint_def_rows(d) == 1 ? " " : "s");
+        out_print(out, "%-*s  %-*s  %d row%s  ", width[0], d->name, width[1], kind, soa_constraint_def_rows(d),
+                  soa_constraint_def_rows(d) == 1 ? " " : "s");
         if (d->kind == SOA_RATIO) {
             int terms = 0;
             for (int k = 0; k < SOA_RATIO_TERMS; ++k)
                 if (d->coordinate[k])
-                    out_format(out, "%s%.6g %s", terms++ ? " + " : "", d->coefficient[k],
-                               joint_name(model, d->coordinate[k]));
-            out_format(out, " = %.6g\n", d->value);
+                    out_print(out, "%s%.6g %s", terms++ ? " + " : "", d->coefficient[k],
+                              joint_name(model, d->coordinate[k]));
+            out_print(out, " = %.6g\n", d->value);
             continue;
         }
-        out_format(out, "%-*s - %s", width[2], frame_name(model, d->frame1), frame_name(model, d->frame2));
-        if (d->kind == SOA_DISTANCE || d->kind == SOA_ROLLING) out_format(out, "  %.6g m", d->value);
+        out_print(out, "%-*s - %s", width[2], frame_name(model, d->frame1), frame_name(model, d->frame2));
+        if (d->kind == SOA_DISTANCE || d->kind == SOA_ROLLING) out_print(out, "  %.6g m", d->value);
         if (d->kind == SOA_LOOP && has_axis(d->joint))
-            out_format(out, "  axis %.4g %.4g %.4g", d->axis[0], d->axis[1], d->axis[2]);
+            out_print(out, "  axis %.4g %.4g %.4g", d->axis[0], d->axis[1], d->axis[2]);
         out_char(out, '\n');
     }
 }
 
 static void put_numbers(app_out *out, const char *key, const double *x, size_t count) {
-    out_format(out, ", \"%s\": ", key);
+    out_print(out, ", \"%s\": ", key);
     if (count == 1)
         out_number(out, *x);
     else
@@ -74,9 +74,9 @@ void app_put_constraints(app_out *out, const soa_model *model, const soa_constra
         const soa_constraint_def *d = &list->defs[i];
         out_text(out, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
         out_string(out, d->name);
-        out_format(out, ", \"kind\": \"%s\", \"rows\": %d", kinds[d->kind], soa_constraint_def_rows(d));
+        out_print(out, ", \"kind\": \"%s\", \"rows\": %d", kinds[d->kind], soa_constraint_def_rows(d));
         if (d->kind == SOA_LOOP) {
-            out_format(out, ", \"type\": \"%s\"", soa_joint_type_name(d->joint));
+            out_print(out, ", \"type\": \"%s\"", soa_joint_type_name(d->joint));
             if (has_axis(d->joint)) put_numbers(out, "axis", d->axis, 3);
             if (d->joint == SOA_UNIVERSAL || d->joint == SOA_PLANAR) put_numbers(out, "axis2", d->axis2, 3);
             if (d->joint == SOA_HELICAL) put_numbers(out, "pitch", &d->pitch, 1);
@@ -98,16 +98,16 @@ void app_put_constraints(app_out *out, const soa_model *model, const soa_constra
         } else {
             for (int k = 0; k < 2; ++k) {
                 const soa_frame *place = k ? &d->place2 : &d->place1;
-                out_format(out, ", \"link%d\": ", k + 1);
+                out_print(out, ", \"link%d\": ", k + 1);
                 out_string(out, frame_name(model, k ? d->frame2 : d->frame1));
-                out_format(out, ", \"R%d\": ", k + 1);
+                out_print(out, ", \"R%d\": ", k + 1);
                 out_vector(out, place->R, 9);
-                out_format(out, ", \"p%d\": ", k + 1);
+                out_print(out, ", \"p%d\": ", k + 1);
                 out_vector(out, place->p, 3);
             }
         }
         if (d->kind == SOA_VELOCITY) {
-            out_format(out, ", \"axes\": \"%s\", \"matrix\": ", d->rows_in_frame2 ? "link2" : "link1");
+            out_print(out, ", \"axes\": \"%s\", \"matrix\": ", d->rows_in_frame2 ? "link2" : "link1");
             out_matrix(out, &d->rows[0][0], (size_t)d->row_count, 6);
         }
         out_char(out, '}');
@@ -147,8 +147,8 @@ static int draw(app_out *out, node *nodes, int count, text_fn *text, const void 
         for (int level = 1; level < depth && level <= DEPTH_SHOWN; ++level) out_text(out, open[level] ? "|  " : "   ");
         if (at) {
             if (depth <= DEPTH_SHOWN) open[depth] = n->next > 0;
-            out_format(out, "%c%c ", n->next ? '|' : '`', n->mark);
-            if (depth > DEPTH_SHOWN) out_format(out, "(+%d) ", depth - DEPTH_SHOWN);
+            out_print(out, "%c%c ", n->next ? '|' : '`', n->mark);
+            if (depth > DEPTH_SHOWN) out_print(out, "(+%d) ", depth - DEPTH_SHOWN);
         }
         text(out, user, at);
         out_char(out, '\n');
@@ -178,12 +178,12 @@ static void tree_text(app_out *out, const void *user, int number) {
         out_text(out, "world");
     } else if (number <= p->bodies) {
         if (soa_body(p->model, number, &info) == SOA_OK)
-            out_format(out, "%s  (%s, %s%s)", info.link, info.joint, soa_joint_type_name(info.type),
-                       info.mimic >= 0 ? ", follows" : "");
+            out_print(out, "%s  (%s, %s%s)", info.link, info.joint, soa_joint_type_name(info.type),
+                      info.mimic >= 0 ? ", follows" : "");
     } else {
         const soa_loop_def *l = &p->loops[number - p->bodies - 1];
-        out_format(out, "%s  (%s, %s, cut)", frame_name(p->model, l->link2), l->name,
-                   soa_joint_type_name(l->joint.type));
+        out_print(out, "%s  (%s, %s, cut)", frame_name(p->model, l->link2), l->name,
+                  soa_joint_type_name(l->joint.type));
     }
 }
 
@@ -193,18 +193,18 @@ static void binary_text(app_out *out, const void *user, int number) {
     soa_body_info info;
     const char *body = "world";
     if (t->body > 0 && soa_body(p->model, t->body, &info) == SOA_OK) body = info.link;
-    out_format(out, "%d  ", number);
+    out_print(out, "%d  ", number);
     if (number == 0)
         out_text(out, "inertial link");
     else if (t->kind == SOA_ITEM_SUCCESSOR)
-        out_format(out, "%s  (%s, %s)", body, info.joint, soa_joint_type_name(info.type));
+        out_print(out, "%s  (%s, %s)", body, info.joint, soa_joint_type_name(info.type));
     else if (t->kind == SOA_ITEM_TERMINATING)
-        out_format(out, "terminating link of %s  (%s)", p->loops[t->loop].name,
-                   soa_joint_type_name(p->loops[t->loop].joint.type));
+        out_print(out, "terminating link of %s  (%s)", p->loops[t->loop].name,
+                  soa_joint_type_name(p->loops[t->loop].joint.type));
     else if (t->loop >= 0)
-        out_format(out, "connector on %s, where %s arrives", body, p->loops[t->loop].name);
+        out_print(out, "connector on %s, where %s arrives", body, p->loops[t->loop].name);
     else
-        out_format(out, "connector on %s", body);
+        out_print(out, "connector on %s", body);
 }
 
 /* "T0_1(A) T1_2(B) ...": the way from the inertial link to an item. */
@@ -216,9 +216,9 @@ static void put_way(app_out *out, const picture *p, int item) {
     if (length > MOST) out_text(out, "... ");
     for (int k = (length < MOST ? length : MOST) - 1; k >= 0; --k) {
         const soa_binary_item *t = &p->items[way[k]];
-        out_format(out, "T%d_%d", t->predecessor, way[k]);
-        if (t->kind == SOA_ITEM_SUCCESSOR) out_format(out, "(%s)", joint_name(p->model, t->body));
-        if (t->kind == SOA_ITEM_TERMINATING) out_format(out, "(%s)", p->loops[t->loop].name);
+        out_print(out, "T%d_%d", t->predecessor, way[k]);
+        if (t->kind == SOA_ITEM_SUCCESSOR) out_print(out, "(%s)", joint_name(p->model, t->body));
+        if (t->kind == SOA_ITEM_TERMINATING) out_print(out, "(%s)", p->loops[t->loop].name);
         if (k) out_char(out, ' ');
     }
 }
@@ -240,11 +240,11 @@ static void print_mobility(app_out *out, const soa_model *model, const soa_const
         status = soa_closed_assemble(all, work, 0, q, &report);
         if (status == SOA_OK) status = soa_closed_fd(all, work, NULL, q, NULL, NULL, NULL, 0, 0, q + nq, NULL, &closed);
         if (status == SOA_OK) {
-            out_format(out, "closed from q = 0: rank %d of %d rows, %d degree%s of freedom%s%s\n", closed.rank,
-                       closed.rows, (int)nv - closed.rank, (int)nv - closed.rank == 1 ? "" : "s",
-                       closed.text[0] ? "; " : "", closed.text);
+            out_print(out, "closed from q = 0: rank %d of %d rows, %d degree%s of freedom%s%s\n", closed.rank,
+                      closed.rows, (int)nv - closed.rank, (int)nv - closed.rank == 1 ? "" : "s",
+                      closed.text[0] ? "; " : "", closed.text);
         } else {
-            out_format(out, "from q = 0: %s\n", report.text[0] ? report.text : soa_status_text(status));
+            out_print(out, "from q = 0: %s\n", report.text[0] ? report.text : soa_status_text(status));
         }
     }
     soa_work_free(work);
@@ -273,8 +273,8 @@ int app_print_tree(app_out *out, const soa_model *model, const soa_constraint_li
     if (!failed) nodes = calloc((size_t)count, sizeof *nodes);
     if (failed || !items || !nodes || soa_binary_tree(model, loop, loops, items, count, &count) != SOA_OK) failed = -1;
     if (!failed) {
-        out_format(out, "%s: %d bod%s, %d cut joint%s (~)\n", soa_model_name(model), bodies, bodies == 1 ? "y" : "ies",
-                   loops, loops == 1 ? "" : "s");
+        out_print(out, "%s: %d bod%s, %d cut joint%s (~)\n", soa_model_name(model), bodies, bodies == 1 ? "y" : "ies",
+                  loops, loops == 1 ? "" : "s");
         for (int b = 1; b <= bodies; ++b)
             if (soa_body(model, b, &info) == SOA_OK) hang(nodes, info.parent, b, '-');
         for (int k = 0; k < loops; ++k) hang(nodes, body_of(model, loop[k].link1), bodies + 1 + k, '~');
@@ -297,7 +297,7 @@ int app_print_tree(app_out *out, const soa_model *model, const soa_constraint_li
         out_text(out, "\nthe loops are closed when, Ti_k being item k in item i:\n");
         for (int i = 0; i < count; ++i) {
             if (items[i].kind != SOA_ITEM_CONNECTOR || items[i].loop < 0) continue;
-            out_format(out, "%s: ", loop[items[i].loop].name);
+            out_print(out, "%s: ", loop[items[i].loop].name);
             put_way(out, &p, bodies + 1 + items[i].loop);
             out_text(out, " = ");
             put_way(out, &p, i);

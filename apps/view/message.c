@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const names[VIEW_DO_COUNT] = {"frame", "overview", "samples", "play", "pause",  "step",
                                                  "speed", "reset",    "joint",   "pull", "release"};
@@ -117,4 +118,12 @@ int view_message_parse(const char *text, size_t size, view_message *m, char why[
     }
     json_decref(object);
     return bad;
+}
+
+int view_same_host(const char *given, const char *own) {
+    size_t n = strlen(given);
+    size_t m = strlen(own);
+    if (n > 3 && !strcmp(given + n - 3, ":80")) n -= 3;
+    if (m > 3 && !strcmp(own + m - 3, ":80")) m -= 3;
+    return n == m && n > 0 && !strncasecmp(given, own, n);
 }

@@ -37,4 +37,7 @@ typedef struct view_message {
 /* 0, or -1 and in `why` a sentence (at most 99 bytes) about what is wrong. */
 int view_message_parse(const char *text, size_t size, view_message *message, char why[100]);
 
+/* Is a Host (or the address of an Origin) the same as another?  Case and a port 80, which clients leave out, do not matter. */
+int view_same_host(const char *given, const char *own);
+
 #endif

@@ -1,11 +1,13 @@
 /* server.c  one page, one socket, nothing else: libwebsockets on loopback.
  *
  * who      only requests whose Host is this server's own address are heard, and on the socket only pages that came from it
- *          (Origin): a page of somebody else, or a name that was made to point here, is turned away with 403.  With a token
- *          both / and /socket ask for it, compared in constant time
+ *          (Origin): a page of somebody else, or a name that was made to point here, is turned away with 403.  A socket that
+ *          gave the run's token (compared in constant time) may command, one without it may watch; with --listen or
+ *          --token-file both / and /socket need it
  * what     GET /, GET /playground, GET /socket.  No file is ever opened, no path is ever formed
- * how much at most CLIENTS sockets, a message at most 4096 bytes, PENDING questions, RATE messages a second; whoever breaks
- *          that is told so, and after BAD times shut out.  Half requests time out; connections that do not answer pings go
+ * how much at most CLIENTS sockets, WAITING other connections, a message at most 4096 bytes, PENDING questions, RATE messages
+ *          a second; a client that breaks that gets an error, and after BAD of them is shut out.  Half requests time out;
+ *          connections that do not answer pings go; where there are too many, the oldest that asked nothing goes first
  * out      one message at a time for each client, made when its socket can take it: answers first, then news, then the
  *          newest frame.  What a slow client misses is not kept for it                                                  */
 #define _DEFAULT_SOURCE /* getrandom */
@@ -25,12 +27,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    HOSTS = 20,
+    HOSTS = 40,
     CLIENTS = 8,
+    WAITING = 100,     /* connections that are no sockets (yet); then the oldest goes */
+    CONNECTIONS = 256, /* descriptors: room for those that are on their way out */
     PENDING = 64,
     BAD = 8,
     FRAGMENTS = 64,
@@ -41,8 +46,17 @@ enum {
 static const double rate_most = 1000, burst_most = 2000; /* messages a second, and at once      */
 static const double frame_period = 1.0 / 60, state_period = 0.2, idle_period = 0.25;
 
+static const double request_most = 10, download_most = 60; /* s until a request is there, and its page taken */
+
+typedef struct view_peer { /* a connection that is no socket (yet) */
+    struct lws *wsi;       /* NULL: free */
+    double since;
+    int has_asked, is_leaving;
+} view_peer;
+
 typedef struct view_client {
     struct lws *wsi;
+    int may_command, is_leaving;
     struct view_client *next;
     int has_scene, want_state, closing, bad;
     char in[VIEW_MESSAGE_MOST];
@@ -72,7 +86,9 @@ struct view_server {
     view_server_options how;
     view_client *clients;
     int client_count, was_visited, begun;
-    char address[300], host[HOSTS][80];
+    view_peer peers[CONNECTIONS];
+    char address[300];
+    char host[HOSTS][80];
     int host_count;
     char scripts[2][1000]; /* that the page and the playground may run */
     lws_sorted_usec_list_t timer;
@@ -104,26 +120,81 @@ static int same_secret(const char *given, const char *own) {
 }
 static int is_own_host(const view_server *s, const char *host) {
     for (int i = 0; i < s->host_count; ++i)
-        if (!strcasecmp(host, s->host[i])) return 1;
+        if (view_same_host(host, s->host[i])) return 1;
     return 0;
+}
+/* 1: the right token was given, 0: none, -1: a wrong one. */
+static int token_given(const view_server *s, struct lws *wsi) {
+    char given[300];
+    const char *token = lws_get_urlarg_by_name(wsi, "token=", given, sizeof given);
+    if (!token) return 0;
+    return same_secret(token, s->how.token) ? 1 : -1;
 }
 /* NULL, or why the request is not heard. */
 static const char *refusal(const view_server *s, struct lws *wsi, int socket, int *code) {
-    char host[100] = "", origin[120] = "", given[300];
+    char host[100] = "";
+    char origin[120] = "";
     *code = 403;
     if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) <= 0 || !is_own_host(s, host))
         return "This server answers only to its own address.\n";
     const int length = lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN);
     if (length > 0 || socket) {
         if (length <= 0 || lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) <= 0 ||
-            strncmp(origin, "http://", 7) || strcasecmp(origin + 7, host))
+            strncmp(origin, "http://", 7) || !view_same_host(origin + 7, host))
             return "This server talks only to its own page.\n";
     }
-    if (s->how.token) {
-        const char *token = lws_get_urlarg_by_name(wsi, "token=", given, sizeof given);
-        if (!token || !same_secret(token, s->how.token)) return "The address needs the token that soa view printed.\n";
-    }
+    const int token = token_given(s, wsi);
+    if (token < 0 || (token == 0 && s->how.closed)) return "The address needs the token that soa view printed.\n";
     return NULL;
+}
+
+/* --- connections that are no sockets yet -------------------------------------------------------------------------- */
+static view_peer *peer_of(view_server *s, const struct lws *wsi) {
+    for (int i = 0; i < CONNECTIONS; ++i)
+        if (s->peers[i].wsi == wsi) return &s->peers[i];
+    return NULL;
+}
+/* Closed at once: libwebsockets would wait 5 s for a peer to take what was written already. */
+static void hang_up(struct lws *wsi) {
+    shutdown(lws_get_socket_fd(wsi), SHUT_RDWR);
+    lws_set_timeout(wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+}
+static void send_away(view_peer *peer) {
+    peer->is_leaving = 1;
+    hang_up(peer->wsi);
+}
+/* The oldest of those that have not asked for anything, else the oldest that is taking a page. */
+static view_peer *oldest_peer(view_server *s, int *waiting) {
+    view_peer *oldest = NULL;
+    *waiting = 0;
+    for (int i = 0; i < CONNECTIONS; ++i) {
+        view_peer *p = &s->peers[i];
+        if (!p->wsi || p->is_leaving) continue;
+        ++*waiting;
+        if (!oldest || p->has_asked < oldest->has_asked ||
+            (p->has_asked == oldest->has_asked && p->since < oldest->since))
+            oldest = p;
+    }
+    return oldest;
+}
+static void add_peer(view_server *s, struct lws *wsi) {
+    int waiting;
+    view_peer *oldest = oldest_peer(s, &waiting);
+    if (waiting >= WAITING) send_away(oldest);
+    view_peer *place = peer_of(s, NULL);
+    if (place) *place = (view_peer){.wsi = wsi, .since = now()};
+}
+static void remove_peer(view_server *s, const struct lws *wsi) {
+    view_peer *peer = peer_of(s, wsi);
+    if (peer) *peer = (view_peer){0};
+}
+/* Whatever libwebsockets thinks of them: a request that comes byte by byte, a page that is never taken. */
+static void end_late_peers(view_server *s) {
+    const double t = now();
+    for (int i = 0; i < CONNECTIONS; ++i) {
+        view_peer *p = &s->peers[i];
+        if (p->wsi && !p->is_leaving && t - p->since > (p->has_asked ? download_most : request_most)) send_away(p);
+    }
 }
 
 /* --- pages ------------------------------------------------------------------------------------------------------------ */
@@ -192,6 +263,11 @@ static int refuse(struct lws *wsi, int code, const char *text) {
 static int on_request(view_server *s, struct lws *wsi, view_download *download, const char *path) {
     char *uri;
     int length, code;
+    view_peer *peer = peer_of(s, wsi);
+    if (peer) {
+        peer->has_asked = 1;
+        peer->since = now();
+    }
     if (lws_http_get_uri_and_method(wsi, &uri, &length) != LWSHUMETH_GET)
         return refuse(wsi, 405, "Only GET is answered here.\n");
     const char *why = refusal(s, wsi, 0, &code);
@@ -225,6 +301,16 @@ static int on_download(view_server *s, struct lws *wsi, view_download *d) {
     d->at = NULL;
     return lws_http_transaction_completed(wsi) ? -1 : 0;
 }
+/* Pages that may command go before those that may watch. */
+static void end_oldest_watcher(view_server *s) {
+    view_client *oldest = NULL;
+    for (view_client *c = s->clients; c; c = c->next) /* newest first */
+        if (!c->may_command && !c->is_leaving) oldest = c;
+    if (!oldest) return;
+    oldest->is_leaving = 1;
+    --s->client_count;
+    hang_up(oldest->wsi);
+}
 /* Before a connection becomes a socket: 0 go on, 1 answered, -1 hang up. */
 static int on_upgrade(view_server *s, struct lws *wsi) {
     char protocol[40] = "";
@@ -237,6 +323,7 @@ static int on_upgrade(view_server *s, struct lws *wsi) {
     if (!why &&
         (lws_hdr_copy(wsi, protocol, sizeof protocol, WSI_TOKEN_PROTOCOL) <= 0 || strcmp(protocol, "soa-view-1")))
         why = "The socket speaks soa-view-1.\n", code = 400;
+    if (!why && s->client_count >= CLIENTS && token_given(s, wsi) > 0) end_oldest_watcher(s);
     if (!why && s->client_count >= CLIENTS) why = "Too many pages look at this run.\n", code = 503;
     if (!why) return 0;
     refuse(wsi, code, why);
@@ -294,6 +381,9 @@ static void on_message(view_server *s, view_client *c) {
             complain(c, "too many questions at once");
         else
             c->pending[c->pending_count++] = m;
+        ask_to_write(c);
+    } else if (!c->may_command) {
+        snprintf(c->error, sizeof c->error, "this page may only watch; open the address that soa view printed");
         ask_to_write(c);
     } else if (view_session_command(s->session, &m, why)) {
         snprintf(c->error, sizeof c->error, "%s", why); /* well meant */
@@ -369,6 +459,7 @@ static int send_state(view_server *s, view_client *c) {
     out_text(out, ", \"first\": "), out_number(out, x->first);
     out_text(out, ", \"last\": "), out_number(out, x->last);
     out_text(out, ", \"factor\": "), out_number(out, x->factor);
+    out_format(out, ", \"commands\": %s", c->may_command ? "true" : "false");
     out_format(out, ", \"ticks\": %llu, \"phase\": ", (unsigned long long)x->tick);
     out_string(out, x->phase), out_char(out, '}');
     c->want_state = 0, c->stated = now();
@@ -473,6 +564,7 @@ static void look(view_server *s) {
 static void on_timer(lws_sorted_usec_list_t *timer) {
     view_server *s = lws_container_of(timer, view_server, timer);
     double next = idle_period;
+    end_late_peers(s);
     if (s->clients) {
         look(s);
         next = s->state.live ? frame_period : state_period;
@@ -483,14 +575,17 @@ static void on_timer(lws_sorted_usec_list_t *timer) {
 /* --- libwebsockets ----------------------------------------------------------------------------------------------------- */
 static void add_client(view_server *s, view_client *c, struct lws *wsi) {
     *c = (view_client){.wsi = wsi, .next = s->clients, .tokens = burst_most, .told = now()};
+    c->may_command = token_given(s, wsi) > 0;
+    remove_peer(s, wsi);
+    view_session_hold(s->session, 0);
     s->clients = c, ++s->client_count, s->was_visited = 1;
     c->errors_seen = s->state.errors;
-    if (s->how.begin && !s->begun) {
+    if (s->how.begin && !s->begun && c->may_command) {
         const view_message play = {.what = VIEW_PLAY};
         char why[100];
         view_session_command(s->session, &play, why);
     }
-    s->begun = 1;
+    if (c->may_command) s->begun = 1;
     lws_sul_schedule(s->context, 0, &s->timer, on_timer, 1);
     ask_to_write(c);
 }
@@ -498,13 +593,21 @@ static void remove_client(view_server *s, view_client *c) {
     view_client **at = &s->clients;
     while (*at && *at != c) at = &(*at)->next;
     if (!*at) return;
-    *at = c->next, --s->client_count;
+    *at = c->next;
+    if (!c->is_leaving) --s->client_count;
     let_go(s, c);
+    if (s->session && !s->clients) view_session_hold(s->session, 1);
 }
 
 static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
     view_server *s = wsi && lws_get_context(wsi) ? lws_context_user(lws_get_context(wsi)) : NULL;
     switch (reason) {
+    case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
+        if (s) add_peer(s, wsi);
+        return 0;
+    case LWS_CALLBACK_WSI_DESTROY:
+        if (s) remove_peer(s, wsi);
+        return 0;
     case LWS_CALLBACK_HTTP: return on_request(s, wsi, user, in);
     case LWS_CALLBACK_HTTP_WRITEABLE: return on_download(s, wsi, user);
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return on_upgrade(s, wsi);
@@ -603,8 +706,8 @@ soa_status view_server_open(const view_server_options *options, view_server **se
         .timeout_secs = 5,
         .timeout_secs_ah_idle = 5,
         .keepalive_timeout = 5,
-        .fd_limit_per_thread = 64,
-        .max_http_header_pool = 32,
+        .fd_limit_per_thread = CONNECTIONS,
+        .max_http_header_pool = CONNECTIONS,
         .retry_and_idle_policy = &validity,
     };
     s->context = lws_create_context(&info);
@@ -615,8 +718,7 @@ soa_status view_server_open(const view_server_options *options, view_server **se
         return fail(report, "cannot listen at %.60s:%d", address, options->port);
     }
     name_hosts(s, address, port);
-    snprintf(s->address, sizeof s->address, "http://%s/%s%s", s->host[0], options->token ? "?token=" : "",
-             options->token ? options->token : "");
+    snprintf(s->address, sizeof s->address, "http://%s/%s%s", s->host[0], "?token=", options->token);
     *server = s;
     return SOA_OK;
 }

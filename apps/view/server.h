@@ -6,11 +6,12 @@
 typedef struct view_server view_server;
 
 typedef struct view_server_options {
-    const char *address; /* NULL: 127.0.0.1; another one needs a token             */
+    const char *address; /* NULL: 127.0.0.1                                        */
     int port;            /* 0: chosen by the system                                */
-    const char *token;   /* NULL: none is asked for                                */
+    const char *token;   /* of this run: sockets that give it may command          */
+    int closed;          /* without the token not even the page is served          */
     int once;            /* ends when the last client has gone                     */
-    int begin;           /* a live run starts when the first client has come       */
+    int begin;           /* a live run starts when the first client with the token has come */
     int (*stop)(void);   /* asked all the time: nonzero ends                       */
 } view_server_options;
 

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { QUEUE = 256, CONTACTS = 512, HOLDS = SOA_WORLD_PULLS };
+enum {
+    QUEUE = 256,
+    CONTACTS = 512,
+    HOLDS = SOA_WORLD_PULLS,
+    NAME_SHOWN = 150,   /* characters of a record's name in a message */
+    RECORDS_MOST = 1000 /* NAME.soalog, NAME-2.soalog, ... that resets of one run may leave */
+};
 static const double ahead_most = 0.004;   /* s of real time that the run may be ahead: it moves in short bursts */
 static const double behind_most = 0.25;   /* s behind: then the clock starts anew                               */
 static const double flush_period = 0.03;  /* s between looks that the record allows others                      */
@@ -47,7 +54,7 @@ struct view_session {
     pthread_cond_t news;
     pthread_t thread;
     view_message queue[QUEUE];
-    int queued, quit;
+    int queued, quit, held; /* held: nobody looks, the run waits */
     view_session_state state;
     uint64_t serial; /* of what follows */
     double t;
@@ -69,6 +76,9 @@ struct view_session {
 
     /* the run's */
     soa_journal *journal;
+    char *record_path; /* of a record with a name: options' first, then NAME-2, NAME-3, ... */
+    int untouched;     /* the record holds the beginning alone */
+    int said_full;
     soa_journal_state closed; /* how the record ended */
     int is_closed;
     void *start; /* the state at the beginning */
@@ -104,24 +114,82 @@ static void wake(const view_session *s) {
 }
 
 /* --- the record --------------------------------------------------------------------------------------------------- */
-/* A journal, and a reader of it.  Without a name that was asked for it has none: it goes when the last one closes it. */
-static soa_status open_record(view_session *s, soa_log **log, soa_report *report) {
-    char path[600], folder[560] = "";
-    if (s->how.record)
-        snprintf(path, sizeof path, "%.590s", s->how.record);
-    else {
-        const char *temporary = getenv("TMPDIR");
-        snprintf(folder, sizeof folder, "%.500s/soa-view-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-        if (!mkdtemp(folder)) {
-            snprintf(path, sizeof path, "%.300s: no place for the record: %s", folder, strerror(errno));
-            return fail(report, SOA_E_FILE, path);
-        }
-        snprintf(path, sizeof path, "%s/run.soalog", folder);
+/* Writes into new memory; NULL without memory.  A path is never cut. */
+static char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static char *text_of(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    const int length = vsnprintf(NULL, 0, format, list);
+    va_end(list);
+    char *text = length >= 0 ? malloc((size_t)length + 1) : NULL;
+    if (!text) return NULL;
+    va_start(list, format);
+    vsnprintf(text, (size_t)length + 1, format, list);
+    va_end(list);
+    return text;
+}
+/* Gives the new journal its name and opens it for reading. */
+static soa_status named_log(view_session *s, const char *path, soa_log **log, soa_report *report) {
+    if (soa_journal_flush(s->journal)) return fail(report, SOA_E_FILE, "the record cannot be written");
+    return soa_log_open(path, log, report);
+}
+/* A journal in a folder made for it, both without a name as soon as they are open: they go when the last one closes them. */
+static soa_status open_unnamed(view_session *s, soa_log **log, soa_report *report) {
+    const char *temporary = getenv("TMPDIR");
+    char *folder = text_of("%s/soa-view-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    char *path = NULL;
+    soa_status status = SOA_E_MEMORY;
+    if (folder && !mkdtemp(folder)) {
+        char text[256];
+        snprintf(text, sizeof text, "%.140s: no place for the record: %.80s", folder, strerror(errno));
+        status = fail(report, SOA_E_FILE, text);
+    } else if (folder) {
+        path = text_of("%s/run.soalog", folder);
+        if (path) status = soa_world_record(s->world, path, &s->journal, report);
+        if (!status) status = named_log(s, path, log, report);
+        if (s->journal) soa_journal_unlink(s->journal);
+        rmdir(folder);
     }
-    soa_status status = soa_world_record(s->world, path, &s->journal, report);
-    if (!status) status = soa_log_open(path, log, report);
-    if (folder[0]) unlink(path), rmdir(folder);
+    free(path);
+    free(folder);
     return status;
+}
+/* A journal, and a reader of it. */
+static soa_status open_record(view_session *s, soa_log **log, soa_report *report) {
+    s->untouched = 1;
+    s->said_full = 0;
+    if (!s->how.record) return open_unnamed(s, log, report);
+    if (!s->record_path) s->record_path = text_of("%s", s->how.record);
+    if (!s->record_path) return SOA_E_MEMORY;
+    const soa_status status = soa_world_record(s->world, s->record_path, &s->journal, report);
+    return status ? status : named_log(s, s->record_path, log, report);
+}
+/* The name of the record after a reset, NAME-2.soalog for NAME.soalog: the first number that no file has.  NULL, and why. */
+static char *next_record(const view_session *s, char why[200]) {
+    static const char end[] = ".soalog";
+    const char *name = s->how.record;
+    const size_t length = strlen(name);
+    const size_t tail = length > sizeof end - 1 && !strcmp(name + length - (sizeof end - 1), end) ? sizeof end - 1 : 0;
+    for (int number = 2; number <= RECORDS_MOST; ++number) {
+        struct stat about;
+        char *path = text_of("%.*s-%d%s", (int)(length - tail), name, number, name + length - tail);
+        if (!path) {
+            snprintf(why, 200, "there is no memory for another record: the run was not reset");
+            return NULL;
+        }
+        if (lstat(path, &about) && errno == ENOENT) return path;
+        free(path);
+    }
+    snprintf(why, 200, "%.80s has %d records already; the run was not reset, remove some or end the program", name,
+             RECORDS_MOST);
+    return NULL;
+}
+/* A record without a name has reached its bound: the run is held, and the page told what to do. */
+static int is_full(view_session *s) {
+    soa_journal_state state;
+    if (s->how.record || !s->journal) return 0;
+    soa_journal_get(s->journal, &state);
+    return (double)state.bytes >= s->how.room;
 }
 /* Ends the record: complete, or so that it could go on. */
 static void close_record(view_session *s, int complete) {
@@ -170,6 +238,19 @@ static void sum_up(view_session *s) {
     pthread_mutex_lock(&s->lock);
     s->summary = summary, s->summary_over = s->ended, ++s->summary_serial;
     pthread_mutex_unlock(&s->lock);
+}
+
+/* Holds a run whose record without a name is full. */
+static void stop_full(view_session *s) {
+    char text[200];
+    s->playing = 0;
+    s->steps = 0;
+    if (s->said_full) return;
+    s->said_full = 1;
+    snprintf(text, sizeof text,
+             "paused: the record has reached %.0f MB; reset begins it anew, --history allows more, --record keeps it",
+             s->how.room / 1e6);
+    say(s, text);
 }
 
 /* --- commands ------------------------------------------------------------------------------------------------------- */
@@ -229,6 +310,7 @@ static void set_pulls(view_session *s) {
 static void note(view_session *s, const char *text) {
     const double t = soa_world_time(s->world);
     if (t == s->noted_at && !strcmp(text, s->noted)) return;
+    s->untouched = 0;
     if (s->journal) soa_journal_event(s->journal, t, "hand", text);
     snprintf(s->noted, sizeof s->noted, "%s", text);
     s->noted_at = t;
@@ -314,6 +396,30 @@ static void draw_joint(view_session *s, const view_message *m) {
     set_pulls(s);
 }
 
+/* A record with a name is kept; after the reset the run has another one.  Where that cannot be, there is no reset. */
+static void want_reset(view_session *s) {
+    char text[256];
+    if (s->how.record && s->untouched && s->journal) { /* nothing to keep: no file for each press of the key */
+        s->playing = 0;
+        s->steps = 0;
+        return;
+    }
+    if (s->how.record) {
+        char *next = next_record(s, text);
+        if (!next) {
+            say(s, text);
+            return;
+        }
+        free(s->record_path);
+        s->record_path = next;
+        const size_t length = strlen(next);
+        snprintf(text, sizeof text, "the record so far is kept; from here it is %s%s", length > NAME_SHOWN ? "..." : "",
+                 length > NAME_SHOWN ? next + length - NAME_SHOWN : next);
+        say(s, text);
+    }
+    s->reset = 1;
+}
+
 static void carry_out(view_session *s, const view_message *m) {
     static const char over[] = "the run has ended; reset begins it anew";
     if (s->ended && m->what != VIEW_RESET && m->what != VIEW_SPEED && m->what != VIEW_PAUSE &&
@@ -323,6 +429,12 @@ static void carry_out(view_session *s, const view_message *m) {
         return;
     }
     s->said_over = 0;
+    const int lets_go = m->what == VIEW_RELEASE || (m->what == VIEW_JOINT && !m->has_value);
+    if (!lets_go && m->what != VIEW_RESET && m->what != VIEW_SPEED && m->what != VIEW_PAUSE && is_full(s)) {
+        if (m->what == VIEW_PLAY || m->what == VIEW_STEP) s->said_full = 0;
+        stop_full(s);
+        return;
+    }
     switch (m->what) {
     case VIEW_PLAY:
         if (!s->playing) start_clock(s);
@@ -331,7 +443,7 @@ static void carry_out(view_session *s, const view_message *m) {
     case VIEW_PAUSE: s->playing = 0, s->steps = 0; break;
     case VIEW_STEP: s->playing = 0, s->steps = s->steps < 1000000 ? s->steps + m->count : s->steps; break;
     case VIEW_SPEED: s->speed = m->value, start_clock(s); break;
-    case VIEW_RESET: s->reset = 1; break;
+    case VIEW_RESET: want_reset(s); break;
     case VIEW_JOINT: draw_joint(s, m); break;
     case VIEW_PULL: pull(s, m); break;
     case VIEW_RELEASE: s->pulling = 0, set_pulls(s); break;
@@ -369,19 +481,32 @@ static void record_move(view_session *s) {
 
 /* Holds the run until its next tick is due; nonzero: it shall end here. */
 static int hold(view_session *s) {
+    int was_held = 0;
     for (;;) {
         pthread_mutex_lock(&s->lock);
         const int any = take_commands(s);
+        const int held = s->held && !s->ended;
         s->leaving = s->quit;
         pthread_mutex_unlock(&s->lock);
         if (any) publish(s);
         if (s->leaving || s->reset) return 1;
+        if ((s->playing || s->steps) && !s->ended && is_full(s)) {
+            stop_full(s);
+            publish(s);
+            wake(s);
+        }
+        if (held) was_held = 1;
+        if (!held && was_held) {
+            was_held = 0;
+            start_clock(s); /* the time nobody looked is not made up for */
+        }
         const double wall = now();
         const double due = s->speed > 0 ? s->anchor + (soa_world_time(s->world) - s->t_anchor) / s->speed : 0;
-        const int waits = s->ended || (s->steps == 0 && (!s->playing || due > wall + ahead_most));
-        if ((s->dirty && ((waits && !s->playing) || wall - s->flushed > flush_period)) || any) flush_record(s);
+        const int waits = s->ended || held || (s->steps == 0 && (!s->playing || due > wall + ahead_most));
+        const int rests = waits && (held || !s->playing);
+        if ((s->dirty && (rests || wall - s->flushed > flush_period)) || any) flush_record(s);
         s->unsummed |= any;
-        if (s->unsummed && ((waits && !s->playing) || wall - s->summed > summary_period)) sum_up(s);
+        if (s->unsummed && (rests || wall - s->summed > summary_period)) sum_up(s);
         if (any) wake(s);
         if (!waits) {
             if (s->moved) record_move(s);
@@ -392,8 +517,8 @@ static int hold(view_session *s) {
             return 0;
         }
         pthread_mutex_lock(&s->lock);
-        if (!s->queued && !s->quit) {
-            if (s->playing && !s->ended)
+        if (!s->queued && !s->quit && held == (s->held && !s->ended)) {
+            if (s->playing && !s->ended && !held)
                 sleep_until(s, due);
             else
                 pthread_cond_wait(&s->news, &s->lock);
@@ -404,6 +529,7 @@ static int hold(view_session *s) {
 static int after_tick(void *user, soa_world *world) {
     view_session *s = user;
     ++s->tick, s->dirty = s->unsummed = 1;
+    s->untouched = 0;
     publish(s);
     const double end = s->how.until > 0 ? s->how.until : s->scenario.duration;
     const int is_last = soa_world_time(world) + 0.999 * soa_world_tick_length(world) > end;
@@ -415,7 +541,10 @@ static void begin_anew(view_session *s) {
     soa_report report = {.body = -1};
     soa_log *log = NULL;
     close_record(s, 0);
-    s->reset = s->playing = s->ended = s->steps = s->pulling = s->hold_count = s->moved = 0;
+    s->reset = 0;
+    s->playing = 0;
+    s->steps = 0;
+    s->ended = s->pulling = s->hold_count = s->moved = 0;
     s->noted_at = -1;
     soa_world_set_pulls(s->world, NULL, 0, NULL, 0);
     soa_status status = soa_world_restore(s->world, s->start, soa_world_state_size(s->world));
@@ -569,6 +698,7 @@ soa_status view_session_close(view_session *s, soa_report *report) {
     soa_work_free(s->work);
     soa_world_free(s->world);
     free(s->q), free(s->q_seen), free(s->q_new), free(s->v), free(s->v_seen), free(s->v_new), free(s->torque);
+    free(s->record_path);
     free(s->response), free(s->values), free(s->start), free(s->start_events), free(s);
     return report->status;
 }
@@ -633,6 +763,13 @@ int view_session_command(view_session *s, const view_message *m, char why[100]) 
     pthread_mutex_unlock(&s->lock);
     if (bad) snprintf(why, 100, "%s", bad);
     return bad ? -1 : 0;
+}
+
+void view_session_hold(view_session *s, int held) {
+    pthread_mutex_lock(&s->lock);
+    s->held = held;
+    pthread_cond_signal(&s->news);
+    pthread_mutex_unlock(&s->lock);
 }
 
 int view_session_frame(view_session *s, uint32_t id, uint64_t *serial, app_out *out) {

@@ -16,10 +16,11 @@ typedef struct view_session view_session;
 typedef struct view_session_options {
     const char *log; /* a journal to be played back; it may still be growing */
     soa_scenario *scenario;
-    const char *kind;  /* "scenario" or "model"                              */
-    const char *spec;  /* what a model was opened by; NULL: none             */
-    const char *title; /* NULL: the scenario's                               */
-    const char *record;
+    const char *kind;     /* "scenario" or "model"                              */
+    const char *spec;     /* what a model was opened by; NULL: none             */
+    const char *title;    /* NULL: the scenario's                               */
+    const char *record;   /* kept: a reset begins NAME-2.soalog, ...; NULL: a file without a name */
+    double room;          /* bytes at which a run without a named record is paused */
     double until;         /* s; 0: the scenario's duration                  */
     double speed;         /* times real time; 0: as fast as it goes         */
     void (*wake)(void *); /* called in the run's thread when there is news  */
@@ -55,6 +56,9 @@ void view_session_look(view_session *session, view_session_state *state);
 
 /* A command (not FRAME, OVERVIEW, SAMPLES).  0, or -1 and why: not a live run, no such joint, too many on the way. */
 int view_session_command(view_session *session, const view_message *message, char why[100]);
+
+/* Nobody looks: the run waits between two ticks, whatever it was doing, and goes on from there. */
+void view_session_hold(view_session *session, int held);
 
 /* The newest state as a frame, if it is newer than *serial; 1: appended, and *serial is its number; 0: nothing new; -1: fault */
 int view_session_frame(view_session *session, uint32_t id, uint64_t *serial, app_out *out);

@@ -104,7 +104,7 @@ SOA_API soa_status soa_linkage_constrain(const soa_linkage_tree *tree, soa_const
                                          soa_report *report);
 /* Off: it has no rows and its cut joint no forces; it keeps its number, its room and its settings. */
 SOA_API soa_status soa_constraint_switch(soa_constraints *constraints, int number, int on);
-/* Torques and forces on the free coordinates of a cut joint (WD89's tau_a), one number for each of its nv; they act until
+/* Torques and forces on the free coordinates of a cut joint (FO00 (19)'s tau_a), one number for each of its nv; they act until
  * they are set again.  The coordinates are those of a joint of the tree between place1 and place2 (docs/notation.md). */
 SOA_API soa_status soa_constraint_set_effort(soa_constraints *constraints, int number, const double *effort);
 /* Another Coulomb friction of the cut joint. */

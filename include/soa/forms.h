@@ -60,7 +60,7 @@ SOA_API soa_status soa_smoother_read(const soa_model *model, const soa_work *wor
 SOA_API soa_status soa_smoother_covariance(const soa_model *model, soa_work *work, int body, double *delta_plus,
                                            double *delta_minus, double *S);
 
-/* R87 (69): joint accelerations due to joint moments, bias forces and bias accelerations, in O(n).  Their sum is
+/* R87 (69), (70): joint accelerations due to joint moments, bias forces and bias accelerations, in O(n).  Their sum is
  * soa_aba's qdd.  All three are needed.
  *   a1  applied torques less friction and springs
  *   a2  forces V x* M V, wrenches, weight (R87 counts gravity among the forces (7)), rotors' gyroscopic couples

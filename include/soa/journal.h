@@ -35,7 +35,8 @@ typedef struct soa_signal {
 /* --- writing -------------------------------------------------------------------------------------------------------- */
 typedef struct soa_journal soa_journal;
 
-/* A new journal; an older file of that name is replaced as soon as the new header is safely on disk, not before.
+/* A new journal; an older file of that name stays until something is recorded and written out (a flush, a checkpoint,
+ * a full buffer, the end) and the new file is on disk.  Without an older file the new one is there at once.
  * Refused (SOA_E_FILE) while another writer has that file open.  Names of signals: not empty, no control characters,
  * each once (SOA_E_NAME).  A path that is no regular file (pipe, device) is written to as it is.  Allocates.          */
 SOA_API soa_status soa_journal_create(const char *path, const char *scenario, size_t scenario_size,
@@ -62,11 +63,16 @@ SOA_API soa_status soa_journal_event(soa_journal *journal, double t, const char 
 SOA_API soa_status soa_journal_checkpoint(soa_journal *journal, double t, const void *blob, size_t size);
 /* Hands what is buffered to the operating system, so that followers see it.  Does not change the file's bytes. */
 SOA_API soa_status soa_journal_flush(soa_journal *journal);
+/* Removes the file's name: it is there as long as someone has it open.  (A file that someone else removes, moves or
+ * cuts is noticed at the next checkpoint or at the end: SOA_E_FILE.)  NULL is fine. */
+SOA_API soa_status soa_journal_unlink(soa_journal *journal);
 /* Writes the end record, waits until the disk has it, and frees the journal in any case.  NULL is fine.
  * The status is that of the whole file: SOA_OK only if every record is in it. */
 SOA_API soa_status soa_journal_close(soa_journal *journal, soa_report *report);
 /* Frees the journal and leaves the file without an end record: what is buffered is written out, so that
- * soa_journal_reopen goes on from the last checkpoint (a run that was stopped, not finished).  NULL is fine. */
+ * soa_journal_reopen goes on from the last checkpoint (a run that was stopped, not finished).  A journal that has not
+ * yet replaced an older file (soa_journal_state.pending) and has no second sample is dropped: the older file stays.
+ * NULL is fine. */
 SOA_API soa_status soa_journal_abandon(soa_journal *journal, soa_report *report);
 
 typedef struct soa_journal_state {
@@ -75,6 +81,7 @@ typedef struct soa_journal_state {
     int64_t samples, events, checkpoints;
     int64_t bytes; /* of the file when all is written out                                */
     double safe;   /* time of the last checkpoint that the disk has; NaN: none yet       */
+    int pending;   /* 1: an older file still has the name; it is replaced when something is written out */
 } soa_journal_state;
 SOA_API void soa_journal_get(const soa_journal *journal, soa_journal_state *state);
 /* As they were given, until the journal is closed. */

@@ -148,6 +148,10 @@ SOA_API soa_status soa_model_save(const soa_model *model, const char *path, soa_
 SOA_API soa_status soa_model_load(const char *path, const soa_model **model, soa_report *report);
 /* A copy with another gravity (heap; release with soa_model_free). */
 SOA_API soa_status soa_model_with_gravity(const soa_model *model, const double gravity[3], const soa_model **copy);
+/* A copy whose joints have no friction (viscous and Coulomb), no springs, or neither (heap, likewise); rotors and mimic
+ * joints stay, unlike in an ideal model.  SOA_E_ARGUMENT: no such bit. */
+typedef enum soa_losses { SOA_FRICTION = 1, SOA_SPRINGS = 2 } soa_losses;
+SOA_API soa_status soa_model_without(const soa_model *model, unsigned losses, const soa_model **copy);
 
 /* What is in a model, which must not be NULL for those without a status.  Bodies: 1 .. soa_body_count, one for each
  * joint that moves, parents first.  Frames: 0 (the world) .. soa_frame_count - 1. */

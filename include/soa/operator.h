@@ -136,8 +136,15 @@ SOA_API soa_status soa_plan_create(soa_machine *machine, const soa_expr *expr, s
                                    size_t room);
 SOA_API void soa_plan_free(soa_plan *plan);
 /* Runs at the machine's state.  result: soa_machine_size of the space that the expression maps to.  O(n) per factor; no
- * allocation.  SOA_E_HINGE_SINGULAR: D, or a matrix to be solved with, has no inverse. */
+ * allocation.  SOA_E_HINGE_SINGULAR: D has no inverse; SOA_E_SINGULAR: nor has a matrix to be solved with (its estimated
+ * condition is above 1e13); soa_machine_why says which. */
 SOA_API soa_status soa_plan_run(soa_plan *plan, double *result);
+/* Why the last soa_plan_run or soa_dense with this machine failed: which inverse, its estimated condition; which joint.
+ * Empty: it did not, or the status says all.  Valid until the next run. */
+SOA_API const char *soa_machine_why(const soa_machine *machine);
+/* The largest condition number |A| |A^-1| (1-norm) of the matrices that the last run inverted, those of D and of factors
+ * with a known inverse aside; 1: none. */
+SOA_API double soa_machine_condition(const soa_machine *machine);
 SOA_API int soa_plan_sweeps(const soa_plan *plan);
 SOA_API int soa_plan_recursions(const soa_plan *plan);
 /* The sweeps as recursions, as the papers print them; returns the length as soa_expr_print does. */
@@ -186,8 +193,9 @@ SOA_API const char *soa_graph_part(int part, const char **what);
 SOA_API soa_status soa_graph_emit_c(const soa_graph *graph, const char *name, char **text, size_t *length);
 
 /* The matrix of any expression, rows x columns = sizes of its spaces, row by row: built from definitions with dense
- * arithmetic alone, the oracle of the plans, at the machine's state.  O(n^3); allocates.  SOA_E_HINGE_SINGULAR: an inverse
- * that is none; SOA_E_NAME: a vector or operator of the caller's was not set.                                         */
+ * arithmetic alone, the oracle of the plans, at the machine's state.  O(n^3); allocates.  SOA_E_HINGE_SINGULAR: D has no
+ * inverse; SOA_E_SINGULAR: another inverse does not exist (estimated condition above 1e13); soa_machine_why says which.
+ * SOA_E_NAME: a vector or operator of the caller's was not set. */
 SOA_API soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *matrix);
 
 #ifdef __cplusplus

@@ -101,7 +101,7 @@ typedef struct soa_disturbance {
 typedef enum soa_action_kind {
     SOA_ACT_JOINT_PD,         /* tau = K (q_d - q) + D (v_d - v) + gravity                                      */
     SOA_ACT_INVERSE_DYNAMICS, /* WD89 section 3: accelerations K e + D e' + a_d through estimated dynamics            */
-    SOA_ACT_PASSIVITY,        /* Slotine-Li / Wen-Bayard, through C(q, v) w                                          */
+    SOA_ACT_PASSIVITY,        /* Slotine-Li, through C(q, v) w; Wen and Bayard's forms are calls (soa/control.h)      */
     SOA_ACT_DECOUPLED,        /* in innovations coordinates, RJK91 section 6                                          */
     SOA_ACT_OPERATIONAL,  /* a frame's acceleration, through Lambda; floating bases by the generalized Jacobian    */
     SOA_ACT_IMPEDANCE,    /* a frame held by a spring and damper, without shaping its inertia, plus `force`          */

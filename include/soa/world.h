@@ -336,6 +336,24 @@ SOA_API size_t soa_world_state_size(const soa_world *world);
 SOA_API void soa_world_save(const soa_world *world, void *memory);
 SOA_API soa_status soa_world_restore(soa_world *world, const void *memory, size_t size);
 
+/* Something the run wants its user to know: one entry for each code and name, with the worst value seen.
+ * docs/worlds.md lists the codes.  The texts belong to the world; the list is valid until the next tick. */
+typedef struct soa_world_warning {
+    double t;         /* s, when it was first seen */
+    double value;     /* worst, in the unit that the remedy names; NaN: none */
+    char code[24];    /* "saturated", "chatter", ... */
+    char name[96];    /* of the law, joint, part, loop or shape */
+    char remedy[256]; /* what was found and what to do about it */
+} soa_world_warning;
+SOA_API const soa_world_warning *soa_world_warnings(const soa_world *world, int *count);
+
+/* A coordinate that the assembly of loops moved at the start. */
+typedef struct soa_world_move {
+    char name[128];  /* the joint; "joint[k]" where it has several coordinates */
+    double from, to; /* rad or m */
+} soa_world_move;
+SOA_API const soa_world_move *soa_world_assembly(const soa_world *world, int *count);
+
 typedef struct soa_world_summary {
     double t, wall_time, real_time_factor;
     long long ticks, steps, rejected, evaluations, touches, releases, slips;
@@ -355,6 +373,10 @@ typedef struct soa_world_summary {
     double slip_worst_m;
     double internal_force_N, internal_force_least, internal_force_most; /* mean, least and most while holding */
     const char *phase;
+    const soa_world_warning *warnings; /* as soa_world_warnings returns them */
+    int warning_count, more_warnings;  /* more_warnings: how many there were no room for */
+    const soa_world_move *assembly;    /* as soa_world_assembly returns them */
+    int assembly_count;
 } soa_world_summary;
 /* At any time; `judged` things are final only at the end. */
 SOA_API soa_status soa_world_summarise(soa_world *world, soa_world_summary *summary);

@@ -10,7 +10,7 @@ const char *soa_status_text(soa_status status) {
         SOA_STATUS_LIST(SOA_STATUS_TEXT_)
 #undef SOA_STATUS_TEXT_
     };
-    return (int)status >= 0 && status < SOA_STATUS_COUNT ? text[status] : "unknown status";
+    return (unsigned)status < SOA_STATUS_COUNT ? text[status] : "unknown status";
 }
 
 const char *soa_version(void) {

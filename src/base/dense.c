@@ -33,12 +33,22 @@ void soai_sym3_eigenvalues(const double S[6], double values[3]) {
             }
 }
 
+static const double unit_rounding = 2.3e-16;
+
+/* What elimination leaves of a pivot that is zero: rounding of the largest entry.  NaN where an entry is. */
+static double least_pivot(int n, const double *A) {
+    double size = 0;
+    for (int i = 0; i < n * n; ++i)
+        if (!(fabs(A[i]) <= size)) size = fabs(A[i]);
+    return n * unit_rounding * size;
+}
 int soai_solve(int n, double *A, double *x) {
+    const double least = least_pivot(n, A);
     for (int c = 0; c < n; ++c) {
         int best = c;
         for (int r = c + 1; r < n; ++r)
-            if (A[n * r + c] * A[n * r + c] > A[n * best + c] * A[n * best + c]) best = r;
-        if (!(A[n * best + c] * A[n * best + c] > 1e-300)) return 0;
+            if (fabs(A[n * r + c]) > fabs(A[n * best + c])) best = r;
+        if (!(fabs(A[n * best + c]) > least)) return 0;
         for (int j = 0; best != c && j < n; ++j) {
             const double t = A[n * c + j];
             A[n * c + j] = A[n * best + j], A[n * best + j] = t;
@@ -56,6 +66,65 @@ int soai_solve(int n, double *A, double *x) {
         x[i] /= A[n * i + i];
     }
     return 1;
+}
+
+/* L U in place, the rows that change places in `order`.  0 where a pivot is zero. */
+static int eliminate(int n, double *A, double *order) {
+    for (int c = 0; c < n; ++c) {
+        int best = c;
+        for (int r = c + 1; r < n; ++r)
+            if (fabs(A[n * r + c]) > fabs(A[n * best + c])) best = r;
+        if (!(fabs(A[n * best + c]) > 0)) return 0;
+        order[c] = best;
+        for (int j = 0; best != c && j < n; ++j) {
+            const double t = A[n * c + j];
+            A[n * c + j] = A[n * best + j];
+            A[n * best + j] = t;
+        }
+        for (int r = c + 1; r < n; ++r) {
+            const double s = A[n * r + c] /= A[n * c + c];
+            for (int j = c + 1; s != 0 && j < n; ++j) A[n * r + j] -= s * A[n * c + j];
+        }
+    }
+    return 1;
+}
+static void substitute(int n, const double *A, const double *order, double *x) {
+    for (int c = 0; c < n; ++c) {
+        const int from = (int)order[c];
+        const double t = x[c];
+        x[c] = x[from];
+        x[from] = t;
+    }
+    for (int c = 0; c < n; ++c)
+        for (int r = c + 1; r < n; ++r) x[r] -= A[n * r + c] * x[c];
+    for (int i = n - 1; i >= 0; --i) {
+        for (int j = i + 1; j < n; ++j) x[i] -= A[n * i + j] * x[j];
+        x[i] /= A[n * i + i];
+    }
+}
+/* Sum of the sizes of `count` numbers `step` apart. */
+static double sum_of(int count, const double *x, int step) {
+    double sum = 0;
+    for (int i = 0; i < count; ++i) sum += fabs(x[(size_t)step * (size_t)i]);
+    return sum;
+}
+double soai_solve_measured(int n, double *A, double *x, double *room) {
+    double *order = room, *unit = room + n, size = 0, inverse = 0;
+    for (int c = 0; c < n; ++c) {
+        const double sum = sum_of(n, A + c, n);
+        if (!(sum <= size)) size = sum;
+    }
+    if (!eliminate(n, A, order)) return INFINITY;
+    for (int c = 0; c < n; ++c) { /* the columns of A^-1 */
+        for (int r = 0; r < n; ++r) unit[r] = r == c;
+        substitute(n, A, order, unit);
+        const double sum = sum_of(n, unit, 1);
+        if (!(sum <= inverse)) inverse = sum;
+    }
+    const double condition = size * inverse;
+    if (!(condition <= SOAI_MOST_CONDITION)) return condition >= 0 ? condition : INFINITY;
+    substitute(n, A, order, x);
+    return condition;
 }
 
 /* Largest sum of a row's entries; lower triangle read. */

@@ -303,7 +303,7 @@ static void plane_distance(const soa_shape *a, const soa_frame *pose_a, const so
 }
 
 static int is_usable(const soa_shape *s) {
-    if ((int)s->type < 0 || s->type >= SOA_SHAPE_TYPE_COUNT) return 0;
+    if ((unsigned)s->type >= SOA_SHAPE_TYPE_COUNT) return 0;
     return s->type != SOA_SHAPE_POLYTOPE || (s->vertex_count > 0 && s->vertices);
 }
 

@@ -24,7 +24,7 @@ soa_status soa_shape_check(const soa_shape *shape, soa_report *report) {
 #define REFUSE(code, ...) return soai_report(report, code, -1, 0, __VA_ARGS__)
     static const char axis[] = "xyz";
     if (!shape) REFUSE(SOA_E_ARGUMENT, "no shape is given");
-    if ((int)shape->type < 0 || shape->type >= SOA_SHAPE_TYPE_COUNT)
+    if ((unsigned)shape->type >= SOA_SHAPE_TYPE_COUNT)
         REFUSE(SOA_E_ARGUMENT, "%d is no type of shape", (int)shape->type);
     if (shape->type == SOA_SHAPE_PLANE) return SOA_OK;
     if (!isfinite(shape->radius)) REFUSE(SOA_E_NOT_FINITE, "the radius is not a finite number");
@@ -129,8 +129,7 @@ void soai_pair_support(soai_pair *pair, const double v[3], soai_vertex *out) {
 
 /* ---- enclosing box ----------------------------------------------------------------------------------------------- */
 soa_status soa_shape_bounds(const soa_shape *shape, const soa_frame *pose, double margin, soa_bounds *bounds) {
-    if (!shape || !pose || !bounds || (int)shape->type < 0 || shape->type >= SOA_SHAPE_TYPE_COUNT)
-        return SOA_E_ARGUMENT;
+    if (!shape || !pose || !bounds || (unsigned)shape->type >= SOA_SHAPE_TYPE_COUNT) return SOA_E_ARGUMENT;
     if (!soai_all_finite(pose->R, 9) || !soai_all_finite(pose->p, 3) || !isfinite(margin)) return SOA_E_NOT_FINITE;
     soa_bounds out;
     const double far = 1e300; /* a half space has no end, but where its normal is an axis */

@@ -218,11 +218,11 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
         for (int i = 0; i < 2; ++i)
             if (frame[i] < 0 || frame[i] >= m->frames)
                 FAIL(SOA_E_NAME, "\"%s\": frame%d is %d; the model has frames 0 to %d", k.name, i + 1, frame[i],
-                     m->frames - 1);
+                     (int)m->frames - 1);
         const soai_frame_row *row = SOAI_AT(m, soai_frame_row, frame);
         if (row[def->frame1].body == row[def->frame2].body)
             FAIL(SOA_E_ARGUMENT, "\"%s\": both frames are on body %d; a constraint needs two bodies", k.name,
-                 row[def->frame1].body);
+                 (int)row[def->frame1].body);
         if (!soai_is_rotation(&def->place1) || !soai_is_rotation(&def->place2))
             FAIL(SOA_E_FRAME, "\"%s\": a place in its frame is not a rotation and a finite shift", k.name);
     }

@@ -119,7 +119,7 @@ soa_status soa_embedding_init(const soa_model *model, const soa_embedding_def *d
     if (s) return s;
     if (!embedding) FAIL(SOA_E_ARGUMENT, "nowhere to put the embedding");
     if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, def, NULL))
-        FAIL(SOA_E_MEMORY, "%zu bytes, aligned to %d, are needed", layout(model, def, NULL), SOAI_ALIGN);
+        FAIL(SOA_E_MEMORY, "%lu bytes, aligned to %d, are needed", (unsigned long)layout(model, def, NULL), SOAI_ALIGN);
     layout(model, def, memory);
     choose(memory, def->primary);
     *embedding = memory;
@@ -131,7 +131,7 @@ soa_status soa_embedding_create(const soa_model *model, const soa_embedding_def 
     if (s) return s;
     const size_t size = (layout(model, def, NULL) + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
     void *memory = aligned_alloc(SOAI_ALIGN, size);
-    if (!memory) FAIL(SOA_E_MEMORY, "%zu bytes could not be had", size);
+    if (!memory) FAIL(SOA_E_MEMORY, "%lu bytes could not be had", (unsigned long)size);
     const soa_status made = soa_embedding_init(model, def, memory, size, embedding, report);
     if (made) free(memory);
     return made;

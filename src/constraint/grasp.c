@@ -146,7 +146,7 @@ soa_status soa_grasp_add(soa_grasp *g, const soa_contact_def *def, int *number, 
     for (int i = 0; i < 2; ++i) {
         if (frame[i] < 0 || frame[i] >= m->frames)
             FAIL(SOA_E_NAME, "frame %d of the %s; the model has frames 0 to %d", frame[i], i ? "object" : "arm",
-                 m->frames - 1);
+                 (int)m->frames - 1);
         k.body[i] = SOAI_AT(m, soai_frame_row, frame)[frame[i]].body;
         k.frame[i] = k.body[i] ? soai_metas(m)[k.body[i]].frame : 0;
     }

@@ -3,7 +3,8 @@
  *     e = q_d (-) q,  e' = v_d - v
  * PD                  tau = K e + D e' + g
  * inverse dynamics    a = a_d + D e' + K e through the estimated machine                       WD89 section 3
- * passivity           tau = M a_r + C(q,v) v_r + g + D s                                       RJK91 section 6
+ * passivity           tau = M a_r + C(q,v) v_r + g + D s                                       Slotine and Li
+ *                     Wen and Bayard's three forms (soa/control.h)                             RJK91 section 6
  *     On a floating base s_u makes (M s)_u = 0 and a_r,u makes the torque at u vanish.  With V = s'M s / 2 and dM/dt
  *     - 2C skew, V' = s'M s' + s'C s; (M s)_u = 0 makes only s'_a count, so V' = -s_a'D s_a as on a fixed base.
  * decoupled           the same with D = m diag(rate) m*, m = (I + H phi K) D^1/2, M = m m*     RJK91 (11), section 6
@@ -119,7 +120,7 @@ static soa_status reference_torque(soa_control *c, const double *q, const double
 soa_status soa_control_passivity(soa_control *c, soa_passivity form, const double *q, const double *v,
                                  const soa_joint_reference *r, const soa_joint_gains *gains, double *tau,
                                  double *lyapunov) {
-    if (!c || !gains || form < SOA_SLOTINE_LI || form >= SOA_PASSIVITY_COUNT) return SOA_E_ARGUMENT;
+    if (!c || !gains || (unsigned)form >= SOA_PASSIVITY_COUNT) return SOA_E_ARGUMENT;
     double *e = c->x[0], *rate = c->x[1], *w = c->x[2], *Ms = c->x[3], *a = c->x[4], *torque = c->x[5], *Cw = c->x[6];
     soa_status bad = begin(c, q, v, r, gains->stiffness, gains->damping, tau, e, rate);
     if (bad || (bad = soai_passive_factor(c, q, c->passives))) return bad;

@@ -1,4 +1,4 @@
-/* acceleration_parts.c  R87 (69) to (71): what joint moments, bias forces and bias accelerations each do to the joints.
+/* acceleration_parts.c  R87 (69), (70): what joint moments, bias forces and bias accelerations each do to the joints.
  *
  * R87 (70) gives the three as sums over the transition matrix psi of the filter.  The same in O(n): the filter and the
  * smoother are linear in tau, b and n, so they run once for each with the other two zero; P, U, D are made once.

@@ -30,8 +30,7 @@ static void apply(soa_work *w, soa_factor factor, const double *x, double *y) {
 soa_status soa_factor_mul(const soa_model *m, soa_work *w, const double *q, soa_factor factor, const double *x,
                           double *y) {
     soa_status s = begin(m, w, &q, x, NULL);
-    if (s == SOA_OK && (!x || !y || factor < SOA_FACTOR_L || factor > SOA_FACTOR_ROOT_INVERSE_ADJOINT))
-        s = SOA_E_ARGUMENT;
+    if (s == SOA_OK && (!x || !y || (unsigned)factor > SOA_FACTOR_ROOT_INVERSE_ADJOINT)) s = SOA_E_ARGUMENT;
     if (s || (s = articulate(w, q))) return s;
     apply(w, factor, x, y);
     return SOA_OK;

@@ -193,7 +193,7 @@ static void composite_33(const soa_work *w, int i, const double P[10], double ou
 soa_status soa_articulated_inertia(const soa_model *m, soa_work *w, const double *q, soa_inertia_update update,
                                    soa_storage storage, int body, double P_out[36]) {
     soai_inputs in;
-    if ((int)update < 0 || update >= SOA_UPDATE_COUNT || (int)storage < 0 || storage > SOA_STORAGE_SYMMETRIC || !P_out)
+    if ((unsigned)update >= SOA_UPDATE_COUNT || (unsigned)storage > SOA_STORAGE_SYMMETRIC || !P_out)
         return SOA_E_ARGUMENT;
     if (!m || body < 0 || body > m->nb) return SOA_E_ARGUMENT;
     const soa_status s = soai_enter(m, w, q, NULL, NULL, NULL, NULL, 0, &in);

@@ -5,10 +5,11 @@
  * that are called (the files of generated/).  All stands there twice, for one state and for several in SIMD lanes; in
  * the second copy every name the sweeps define gets the suffix _lanes.                                               */
 #include "generate.h"
+#include "../base/new_file.h"
+#include "../base/visible.h"
 #include "kernel_text.h"
 #include "soa/io.h"
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 
 /* Text without the quoted includes: the files follow each other in order of dependency.  view.h alone stands where it
@@ -179,11 +180,18 @@ static void put_angles(FILE *f, const soai_view_double v) {
 
 /* A name inside a comment: it can neither end it nor its line. */
 static void put_name(FILE *f, const char *name) {
-    for (const char *c = name; *c; ++c)
-        fputc(iscntrl((unsigned char)*c) || (c > name && ((*c == '/' && c[-1] == '*') || (*c == '*' && c[-1] == '/')))
-                  ? ' '
-                  : *c,
-              f);
+    char before = 0;
+    for (const char *c = name; *c;) {
+        char escaped[SOAI_VISIBLE_ROOM];
+        const size_t n = soai_visible(c, strlen(c), escaped);
+        const int closes = (*c == '/' && before == '*') || (*c == '*' && before == '/');
+        if (escaped[0] || closes)
+            fputc(' ', f);
+        else
+            fwrite(c, 1, n, f);
+        before = *c;
+        c += n;
+    }
 }
 
 static void put_file(FILE *f, const soa_model *m, const soai_view_double level, soai_gen_sharing *s,
@@ -278,7 +286,9 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
                           .like = malloc(B * sizeof(int)),
                           .links = malloc(B * sizeof(int))};
     const int memory = body && dof && frames && s.order && s.across && s.like && s.links;
-    FILE *f = memory ? fopen(path, "w") : NULL;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = memory ? open_memstream(&text, &size) : NULL;
     if (f) {
         soai_level(&level, body, dof, frames);
         soai_regroup(level.nb, body);
@@ -290,13 +300,10 @@ soa_status soa_generate_c(const soa_model *model, const char *prefix, const char
         put_file(f, model, level, &s, prefix);
     }
     free(body), free(dof), free(frames), free(s.order), free(s.across), free(s.like), free(s.links);
-    if (!memory) return soai_report(report, SOA_E_MEMORY, -1, 0, "no memory");
-    if (!f) return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(errno));
-    const int bad = ferror(f);
-    if (fclose(f) || bad) {
-        const int why = errno;
-        remove(path);
-        return soai_report(report, SOA_E_FILE, -1, 0, "%s: writing failed: %s", path, strerror(why));
-    }
-    return SOA_OK;
+    const int bad = !f || ferror(f);
+    const int lost = f && fclose(f);
+    const soa_status status = bad || lost ? soai_report(report, SOA_E_MEMORY, -1, 0, "no memory")
+                                          : soai_new_file_write(path, text, size, report);
+    free(text);
+    return status;
 }

@@ -158,7 +158,7 @@ static soa_status check_joint(builder *b, int i, const soa_body_def *d) {
     const double numbers[] = {
         j->pitch,     j->rotor_inertia, j->gear_ratio,  j->damping,     j->friction_positive, j->friction_negative,
         j->stiffness, j->rest,          j->mimic_ratio, j->mimic_offset};
-    if ((int)j->type < 0 || j->type >= SOA_JOINT_TYPE_COUNT)
+    if ((unsigned)j->type >= SOA_JOINT_TYPE_COUNT)
         FAIL(SOA_E_JOINT, i, "link \"%s\": joint type %d is unknown", d->name, (int)j->type);
     if (!soai_all_finite(j->axis, 3) || !soai_all_finite(j->axis2, 3) || !soai_all_finite(j->rotor_axis, 3) ||
         !soai_all_finite(numbers, sizeof numbers / sizeof *numbers) || isnan(j->lower) || isnan(j->upper) ||
@@ -346,7 +346,8 @@ static int stuck_body(int nb, int guarded, const soai_body_double *body, const s
     int stuck = 0;
     for (int i = nb; i >= 1 && !stuck; --i) {
         const double *I = meta[i].inertia, *M = body[i].M, least = 1e-14 * (fabs(M[4]) + fabs(M[5]) + fabs(M[6]));
-        int turns = 0, *rank = &meta[i].stuck; /* holds the children's */
+        int turns = 0;
+        int32_t *rank = &meta[i].stuck; /* holds the children's */
         for (int k = 0; k < 6; ++k) turns |= fabs(I[k]) > least;
         *rank = *rank + 3 * (meta[i].mass > 0) + 3 * turns;
         if (*rank > 6) *rank = 6;
@@ -564,8 +565,8 @@ soa_status soa_model_build(const soa_model_def *def, void *memory, size_t size, 
     builder b = {.def = def, .report = report};
     soa_status s = model ? survey(&b) : soai_report(report, SOA_E_ARGUMENT, -1, 0, "no place for the model");
     if (s == SOA_OK && (!memory || size < b.head.size || (uintptr_t)memory % SOAI_ALIGN))
-        s = soai_report(report, SOA_E_MEMORY, -1, 0, "the model needs %zu bytes aligned to %u, %zu were given",
-                        (size_t)b.head.size, SOAI_ALIGN, size);
+        s = soai_report(report, SOA_E_MEMORY, -1, 0, "the model needs %lu bytes aligned to %u, %lu were given",
+                        (unsigned long)b.head.size, SOAI_ALIGN, (unsigned long)size);
     if (s == SOA_OK) {
         fill(&b, memory);
         *model = memory;
@@ -583,7 +584,8 @@ soa_status soa_model_create(const soa_model_def *def, const soa_model **model, s
             fill(&b, m);
             *model = m;
         } else {
-            s = soai_report(report, SOA_E_MEMORY, -1, 0, "no memory for a model of %zu bytes", (size_t)b.head.size);
+            s = soai_report(report, SOA_E_MEMORY, -1, 0, "no memory for a model of %lu bytes",
+                            (unsigned long)b.head.size);
         }
     }
     free(b.link);

@@ -44,7 +44,7 @@ int soai_nv_of(soa_joint_type type) {
 const char *soa_joint_type_name(soa_joint_type type) {
     static const char *const name[] = {"fixed",     "revolute", "prismatic", "helical", "cylindrical",
                                        "universal", "planar",   "spherical", "free"};
-    return (int)type >= 0 && type < SOA_JOINT_TYPE_COUNT ? name[type] : "unknown";
+    return (unsigned)type < SOA_JOINT_TYPE_COUNT ? name[type] : "unknown";
 }
 
 soai_view_double soai_model_view(const soa_model *m) {

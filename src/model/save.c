@@ -1,11 +1,9 @@
-/* save.c  a model as bytes: save, load, and the check of a buffer from outside.
+/* save.c  a model as bytes: the check of a buffer from outside (model_file.c: its files).
  *
  * The checksum finds damage.  Against malice every number that is ever used as an index or size is checked too: the
  * integers of the tables must be the ones that follow from parents and joint types.                                 */
 #include "model_internal.h"
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define BAD(code, ...) return soai_report(report, code, -1, 0, __VA_ARGS__)
@@ -86,7 +84,7 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
         while (i <= m->nb && body[i].iv != mimic[k].leader) ++i;
         if (i > m->nb || body[i].nv != 1 || meta[i].leader >= 0 || mimic[k].follower != mimic[k].leader ||
             mimic_f[k].follower != mimic[k].leader || mimic_f[k].leader != mimic[k].leader)
-            BAD(SOA_E_FORMAT, "row %d of its leaders is damaged", k - m->nm);
+            BAD(SOA_E_FORMAT, "row %d of its leaders is damaged", (int)(k - m->nm));
     }
     for (int k = 0; k < m->nm + m->held; ++k) {
         const double ratio = mimic[k].ratio, hold = mimic[k].hold;
@@ -118,11 +116,13 @@ soa_status soa_model_from_bytes(const void *buffer, size_t size, const soa_model
     const soa_model *m = buffer;
     if (size < 8 || memcmp(m->magic, SOAI_MODEL_MAGIC, 8))
         BAD(SOA_E_FORMAT, "not a saved model (no \"%s\" at its start)", SOAI_MODEL_MAGIC);
-    if (size < sizeof *m) BAD(SOA_E_FORMAT, "cut short: %zu bytes are less than its header", size);
+    if (size < sizeof *m) BAD(SOA_E_FORMAT, "cut short: %lu bytes are less than its header", (unsigned long)size);
     if (m->order != SOAI_MODEL_ORDER) BAD(SOA_E_FORMAT, "saved on a machine with another byte order");
     if (m->version != SOAI_MODEL_VERSION)
-        BAD(SOA_E_VERSION, "saved in version %u of the format, this library reads %u", m->version, SOAI_MODEL_VERSION);
-    if (m->size > size) BAD(SOA_E_FORMAT, "cut short: %llu bytes needed, %zu there", (unsigned long long)m->size, size);
+        BAD(SOA_E_VERSION, "saved in version %u of the format, this library reads %u", (unsigned)m->version,
+            (unsigned)SOAI_MODEL_VERSION);
+    if (m->size > size)
+        BAD(SOA_E_FORMAT, "cut short: %.0f bytes needed, %lu there", (double)m->size, (unsigned long)size);
     if (m->nb < 0 || m->nb > SOAI_MAX_BODIES || m->tq < 0 || m->tv < 0 || m->tq > 7 * SOAI_MAX_BODIES ||
         m->tv > 6 * SOAI_MAX_BODIES || m->nd < 0 || m->nd > 36 * SOAI_MAX_BODIES || m->nm < 0 || m->nm > m->nb ||
         m->held < 0 || m->held > m->nm || m->stuck_free < 0 || m->stuck_free > m->nb || m->frames < 1 ||
@@ -137,54 +137,6 @@ soa_status soa_model_from_bytes(const void *buffer, size_t size, const soa_model
     return s;
 }
 
-soa_status soa_model_save(const soa_model *m, const char *path, soa_report *report) {
-    if (!m || !path) BAD(SOA_E_ARGUMENT, "no model or no path");
-    FILE *f = fopen(path, "wb");
-    if (!f) BAD(SOA_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
-    const int whole = fwrite(m, 1, (size_t)m->size, f) == m->size;
-    if (fclose(f) || !whole) {
-        const int why = errno;
-        remove(path);
-        BAD(SOA_E_FILE, "%s: writing failed: %s", path, strerror(why));
-    }
-    return SOA_OK;
-}
-
-soa_status soa_model_load(const char *path, const soa_model **model, soa_report *report) {
-    if (!path || !model) BAD(SOA_E_ARGUMENT, "no path");
-    FILE *f = fopen(path, "rb");
-    if (!f) BAD(SOA_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
-    soa_model head;
-    soa_status s = SOA_OK;
-    void *memory = NULL;
-    const size_t there = fread(&head, 1, sizeof head, f);
-    if (there < 8 || memcmp(head.magic, SOAI_MODEL_MAGIC, 8))
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: not a saved model", path);
-    else if (there < sizeof head)
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: cut short: %zu bytes are less than its header", path, there);
-    else if (head.size < sizeof head || head.size % SOAI_ALIGN || head.size > (uint64_t)1 << 40)
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: its header gives a size of %llu bytes", path,
-                        (unsigned long long)head.size);
-    else if (fseek(f, 0, SEEK_END) || ftell(f) < 0)
-        s = soai_report(report, SOA_E_FILE, -1, 0, "%s: a saved model is read from a file, not through a pipe", path);
-    else if ((uint64_t)ftell(f) > head.size)
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: longer than the %llu bytes it says it has", path,
-                        (unsigned long long)head.size);
-    else if ((uint64_t)ftell(f) < head.size || fseek(f, 0, SEEK_SET))
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: cut short, %llu bytes expected", path,
-                        (unsigned long long)head.size);
-    else if (!(memory = aligned_alloc(SOAI_ALIGN, (size_t)head.size)))
-        s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory for %llu bytes", path,
-                        (unsigned long long)head.size);
-    else if (fread(memory, 1, (size_t)head.size, f) != head.size)
-        s = soai_report(report, SOA_E_FILE, -1, 0, "%s: reading failed", path);
-    else
-        s = soa_model_from_bytes(memory, (size_t)head.size, model, report);
-    fclose(f);
-    if (s != SOA_OK) free(memory);
-    return s;
-}
-
 soa_status soa_model_with_gravity(const soa_model *m, const double gravity[3], const soa_model **copy) {
     if (!m || !gravity || !copy) return SOA_E_ARGUMENT;
     if (!soai_all_finite(gravity, 3)) return SOA_E_NOT_FINITE;
@@ -192,6 +144,38 @@ soa_status soa_model_with_gravity(const soa_model *m, const double gravity[3], c
     if (!c) return SOA_E_MEMORY;
     memcpy(c, m, (size_t)m->size);
     memcpy(c->gravity, gravity, sizeof c->gravity);
+    c->checksum = checksum_of(c);
+    *copy = c;
+    return SOA_OK;
+}
+
+soa_status soa_model_without(const soa_model *m, unsigned losses, const soa_model **copy) {
+    if (!m || !copy || (losses & ~(unsigned)(SOA_FRICTION | SOA_SPRINGS))) return SOA_E_ARGUMENT;
+    soa_model *c = aligned_alloc(SOAI_ALIGN, (size_t)m->size);
+    if (!c) return SOA_E_MEMORY;
+    memcpy(c, m, (size_t)m->size);
+    char *bytes = (char *)c;
+    soai_dof_double *dof = (soai_dof_double *)(void *)(bytes + c->dof_d);
+    soai_dof_float *dof_f = (soai_dof_float *)(void *)(bytes + c->dof_f);
+    soai_meta *meta = (soai_meta *)(void *)(bytes + c->meta);
+    c->losses = 0;
+    for (int i = 1; i <= c->nb; ++i) {
+        if (losses & SOA_FRICTION) meta[i].damping = meta[i].friction_positive = meta[i].friction_negative = 0;
+        if (losses & SOA_SPRINGS) meta[i].stiffness = meta[i].rest = 0;
+    }
+    for (int j = 0; j < c->tv; ++j) {
+        if (losses & SOA_FRICTION) {
+            dof[j].damping = dof[j].friction_positive = dof[j].friction_negative = 0;
+            dof_f[j].damping = dof_f[j].friction_positive = dof_f[j].friction_negative = 0;
+        }
+        if (losses & SOA_SPRINGS) {
+            dof[j].stiffness = dof[j].rest = 0;
+            dof_f[j].stiffness = dof_f[j].rest = 0;
+        }
+        if (dof[j].damping != 0 || dof[j].friction_positive != 0 || dof[j].friction_negative != 0 ||
+            dof[j].stiffness != 0)
+            c->losses = 1;
+    }
     c->checksum = checksum_of(c);
     *copy = c;
     return SOA_OK;

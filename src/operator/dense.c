@@ -49,16 +49,28 @@ static matrix copy(matrix a) {
     if (m.x) memcpy(m.x, a.x, (size_t)a.rows * (size_t)a.columns * sizeof *a.x);
     return m;
 }
-/* Gauss-Jordan with row pivoting; x NULL and *singular set when there is none. */
-static matrix invert(matrix a, int *singular) {
+/* Largest sum of a column's sizes, the 1-norm; NaN where an entry is. */
+static double norm(matrix a) {
+    double most = 0;
+    for (int c = 0; c < a.columns; ++c) {
+        double sum = 0;
+        for (int r = 0; r < a.rows; ++r) sum += fabs(AT(a, r, c));
+        if (!(sum <= most)) most = sum;
+    }
+    return most;
+}
+/* Gauss-Jordan with row pivoting.  *condition: |A| |A^-1|; infinite, and x NULL, where a pivot is zero or not a number. */
+static matrix invert(matrix a, double *condition) {
     const int n = a.rows;
+    const double size = a.x ? norm(a) : 0;
     matrix m = a.x ? identity(n) : (matrix){0};
+    *condition = 1;
     for (int c = 0; m.x && c < n; ++c) {
         int best = c;
         for (int r = c + 1; r < n; ++r)
             if (fabs(AT(a, r, c)) > fabs(AT(a, best, c))) best = r;
-        if (!(fabs(AT(a, best, c)) > 1e-300)) {
-            *singular = 1;
+        if (!(fabs(AT(a, best, c)) > 0)) {
+            *condition = INFINITY;
             free(m.x);
             m.x = NULL;
             break;
@@ -76,6 +88,7 @@ static matrix invert(matrix a, int *singular) {
             for (int j = 0; j < n; ++j) AT(a, r, j) -= s * AT(a, c, j), AT(m, r, j) -= s * AT(m, c, j);
         }
     }
+    if (m.x && n) *condition = size * norm(m);
     return release(a, (matrix){0}, m);
 }
 
@@ -83,8 +96,11 @@ static matrix invert(matrix a, int *singular) {
 typedef struct oracle {
     soa_machine *m;
     matrix leaf[LEAF_COUNT]; /* those made so far */
-    int singular;
-    int unset; /* a vector or operator of the caller's has no value */
+    int stuck;               /* a body whose joint moves no inertia */
+    const soa_expr *bad;     /* the argument of an inverse that does not exist, and its condition */
+    double bad_condition;
+    double condition; /* largest of the inverses formed */
+    int unset;        /* a vector or operator of the caller's has no value */
 } oracle;
 
 /* phi of a frame at p, R: [R, [p]R; 0, R] as a 6 x 6 block at (row, column) */
@@ -109,6 +125,76 @@ static void rows_of_H(soa_machine *m, matrix H) {
 }
 static matrix of(oracle *o, int leaf);
 
+/* inv(I - E): E leads from bodies to their parents alone, so that it always exists. */
+static matrix sum_of_powers(matrix a) {
+    double condition;
+    return invert(a, &condition);
+}
+/* The inverse of body i's block d of D.  Its columns h (rows of H) are measured by what they would move if no joint
+ * outward gave way, P's traces p; where only rounding of that is left, or nothing, the joint moves no inertia. */
+static matrix invert_hinge(oracle *o, int i, matrix d, matrix p, matrix h, matrix rotor) {
+    const double most = 1e14;
+    double turn = 0, slide = 0, size[6], condition = INFINITY;
+    const int n = d.x && p.x && h.x && rotor.x ? d.rows : 0;
+    for (int j = 0; n && j < 3; ++j) {
+        turn += AT(p, j, j);
+        slide += AT(p, 3 + j, 3 + j);
+    }
+    for (int r = 0; r < n; ++r) {
+        size[r] = AT(rotor, r, r);
+        for (int j = 0; j < 6; ++j) size[r] += AT(h, r, j) * AT(h, r, j) * (j < 3 ? turn : slide);
+        size[r] = sqrt(size[r]);
+    }
+    int moves = 1;
+    for (int r = 0; r < n; ++r) {
+        moves &= size[r] > 0;
+        for (int c = 0; c < n; ++c) AT(d, r, c) /= size[r] * size[c];
+    }
+    const int had = d.x != NULL;
+    matrix out = moves ? invert(d, &condition) : release(d, (matrix){0}, (matrix){0});
+    if (had && (!moves || condition == INFINITY || (out.x && !(norm(out) <= most)))) {
+        o->stuck = i;
+        free(out.x);
+        out.x = NULL;
+    }
+    for (int r = 0; out.x && r < n; ++r)
+        for (int c = 0; c < n; ++c) AT(out, r, c) /= size[r] * size[c];
+    return out;
+}
+/* inv(D), body by body */
+static matrix inverse_of_D(oracle *o) {
+    const soai_view_double *k = &o->m->work->view;
+    matrix D = of(o, LEAF_DIAG), P = of(o, LEAF_ART), H = of(o, LEAF_HINGE), Jr = of(o, LEAF_ROTOR);
+    matrix out = D.x && P.x && H.x && Jr.x ? make(k->nv, k->nv) : (matrix){0};
+    for (int i = 1; out.x && i <= k->nb; ++i) {
+        const soai_body_double *b = k->body + i;
+        if (!b->nv) continue;
+        matrix d = make(b->nv, b->nv), p = make(6, 6), h = make(b->nv, 6), r = make(b->nv, b->nv);
+        const int made = d.x && p.x && h.x && r.x;
+        for (int c = 0; made && c < 6; ++c) {
+            for (int j = 0; j < 6; ++j) AT(p, j, c) = AT(P, 6 * i - 6 + j, 6 * i - 6 + c);
+            for (int j = 0; j < b->nv; ++j) AT(h, j, c) = AT(H, b->iv + j, 6 * i - 6 + c);
+        }
+        for (int c = 0; made && c < b->nv; ++c)
+            for (int j = 0; j < b->nv; ++j) {
+                AT(d, j, c) = AT(D, b->iv + j, b->iv + c);
+                AT(r, j, c) = AT(Jr, b->iv + j, b->iv + c);
+            }
+        matrix inverse = invert_hinge(o, i, d, p, h, r);
+        for (int c = 0; inverse.x && c < b->nv; ++c)
+            for (int j = 0; j < b->nv; ++j) AT(out, b->iv + j, b->iv + c) = AT(inverse, j, c);
+        if (!inverse.x) {
+            free(out.x);
+            out.x = NULL;
+        }
+        free(inverse.x);
+        free(p.x);
+        free(h.x);
+        free(r.x);
+    }
+    return out;
+}
+
 /* P, body by body, tips first: P(parent) += X (P - P H' inv(D) H P) X' */
 static matrix articulated(oracle *o) {
     const soai_view_double *k = &o->m->work->view;
@@ -123,9 +209,11 @@ static matrix articulated(oracle *o) {
             for (int j = 0; j < b->nv; ++j) AT(h, j, c) = AT(H, b->iv + j, 6 * i - 6 + c);
         }
         for (int j = 0; j < b->nv; ++j) AT(r, j, j) = AT(Jr, b->iv + j, b->iv + j);
-        matrix ph = times(copy(p), turn(copy(h))), d = plus(1, times(h, copy(ph)), 1, r), hp = turn(copy(ph)),
-               xt = turn(copy(x));
-        matrix after = plus(1, p, -1, times(times(ph, invert(d, &o->singular)), hp));
+        matrix ph = times(copy(p), turn(copy(h))), d = plus(1, times(copy(h), copy(ph)), 1, copy(r)),
+               hp = turn(copy(ph)), xt = turn(copy(x)), inverse = invert_hinge(o, i, d, p, h, r);
+        matrix after = plus(1, p, -1, times(times(ph, inverse), hp));
+        free(h.x);
+        free(r.x);
         matrix moved = times(times(x, after), xt);
         for (int c = 0; moved.x && c < 6; ++c)
             for (int j = 0; j < 6; ++j) AT(P, 6 * b->parent - 6 + j, 6 * b->parent - 6 + c) += AT(moved, j, c);
@@ -201,19 +289,19 @@ static matrix form(oracle *o, int leaf) {
     free(out.x);
     switch (leaf) {
     case LEAF_PHI:
-        return invert(plus(1, identity(nl), -1, times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI)))), &o->singular);
+        return sum_of_powers(plus(1, identity(nl), -1, times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI)))));
     case LEAF_ART: return articulated(o);
     case LEAF_COMPOSITE: return composite(o);
     case LEAF_DIAG: {
         matrix H = of(o, LEAF_HINGE), P = of(o, LEAF_ART);
         return plus(1, times(times(copy(H), copy(P)), turn(copy(H))), 1, copy(of(o, LEAF_ROTOR)));
     }
-    case LEAF_DINV: return invert(copy(of(o, LEAF_DIAG)), &o->singular);
+    case LEAF_DINV: return inverse_of_D(o);
     case LEAF_GAIN: return times(times(copy(of(o, LEAF_ART)), turn(copy(of(o, LEAF_HINGE)))), copy(of(o, LEAF_DINV)));
     case LEAF_PSI: {
         matrix free_joint = plus(1, identity(nl), -1, times(copy(of(o, LEAF_GAIN)), copy(of(o, LEAF_HINGE))));
         matrix step = times(times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI))), free_joint);
-        return invert(plus(1, identity(nl), -1, step), &o->singular);
+        return sum_of_powers(plus(1, identity(nl), -1, step));
     }
     case LEAF_BIASACC:
     case LEAF_BIASFORCE: {
@@ -254,7 +342,27 @@ static matrix of(oracle *o, int leaf) {
     return o->leaf[leaf];
 }
 
+static matrix eval(oracle *o, const soa_expr *e);
+static matrix inverse_of(oracle *o, const soa_expr *e) {
+    matrix a = eval(o, e->arg[0]);
+    if (!a.x) return a;
+    double condition;
+    matrix out = invert(a, &condition);
+    if (condition > o->condition) o->condition = condition;
+    if (condition <= SOAI_MOST_CONDITION) return out;
+    if (!o->bad) {
+        o->bad = soai_hold(e->arg[0]);
+        o->bad_condition = condition >= 0 ? condition : INFINITY;
+    }
+    return release(out, (matrix){0}, (matrix){0});
+}
 static matrix eval(oracle *o, const soa_expr *e) {
+    if (e->kind == EXPR_LEAF && !soai_callers(e) && soai_leaves[e->leaf].definition) {
+        const soa_expr *wide = soai_expand(e);
+        matrix out = wide ? eval(o, wide) : (matrix){0};
+        soa_expr_free(wide);
+        return out;
+    }
     if (e->kind == EXPR_LEAF) {
         if (e->leaf == LEAF_ID) return identity(o->m->size[e->to]);
         const double *data = soai_vector(o->m, e);
@@ -275,7 +383,7 @@ static matrix eval(oracle *o, const soa_expr *e) {
         return e->leaf == LEAF_VARIABLE ? (matrix){0} : copy(of(o, e->leaf));
     }
     if (e->kind == EXPR_ADJOINT) return turn(eval(o, e->arg[0]));
-    if (e->kind == EXPR_INVERSE) return invert(eval(o, e->arg[0]), &o->singular);
+    if (e->kind == EXPR_INVERSE) return inverse_of(o, e);
     if (e->kind == EXPR_SCALE) {
         matrix a = eval(o, e->arg[0]);
         return plus(e->factor, a, 0, copy(a));
@@ -289,15 +397,22 @@ static matrix eval(oracle *o, const soa_expr *e) {
 
 soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *out) {
     if (!machine || !expr || !out) return SOA_E_ARGUMENT;
-    const soa_expr *e = soai_expand(expr);
-    if (!e) return SOA_E_MEMORY;
+    soai_run_begins(machine);
     soai_pose(machine);
-    oracle o = {.m = machine};
-    matrix result = eval(&o, e);
-    soa_expr_free(e);
+    oracle o = {.m = machine, .condition = 1};
+    matrix result = eval(&o, expr);
+    machine->condition = o.condition;
     if (result.x) memcpy(out, result.x, (size_t)result.rows * (size_t)result.columns * sizeof *out);
     const int made = result.x != NULL;
     free(result.x);
     for (int i = 0; i < LEAF_COUNT; ++i) free(o.leaf[i].x);
-    return made ? SOA_OK : o.unset ? SOA_E_NAME : o.singular ? SOA_E_HINGE_SINGULAR : SOA_E_MEMORY;
+    soa_status s = made ? SOA_OK : SOA_E_MEMORY;
+    if (!made && o.unset)
+        s = SOA_E_NAME;
+    else if (!made && o.bad)
+        s = soai_run_singular(machine, o.bad, o.bad_condition);
+    else if (!made && o.stuck)
+        s = soai_run_hinge(machine, o.stuck);
+    soa_expr_free(o.bad);
+    return s;
 }

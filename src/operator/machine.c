@@ -1,5 +1,7 @@
 /* machine.c  a model with tips and a state. */
 #include "machine.h"
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 size_t soai_slot_size(const soa_machine *m, int space) {
@@ -54,7 +56,7 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
         if (tips[f] < 0 || tips[f] >= model->frames) {
             soa_machine_free(m);
             return soai_report(report, SOA_E_NAME, -1, 0, "tip %d is frame %d; the model has frames 0 to %d", f + 1,
-                               tips[f], model->frames - 1);
+                               tips[f], (int)model->frames - 1);
         }
         const soai_frame_row *row = SOAI_AT(model, soai_frame_row, frame) + tips[f];
         if (!row->body) {
@@ -164,6 +166,37 @@ soa_status soa_machine_set_matrix(soa_machine *m, const char *name, soa_space fr
     return SOA_OK;
 }
 
+const char *soa_machine_why(const soa_machine *m) {
+    return m ? m->why : "";
+}
+double soa_machine_condition(const soa_machine *m) {
+    return m ? m->condition : 0;
+}
+void soai_run_begins(soa_machine *m) {
+    m->condition = 1;
+    m->why[0] = 0;
+}
+soa_status soai_run_singular(soa_machine *m, const soa_expr *what, double condition) {
+    char text[200];
+    const size_t length = soa_expr_print(what, text, sizeof text);
+    m->condition = condition;
+    snprintf(m->why, sizeof m->why,
+             "inv(%s%s) does not exist at this state: the matrix is singular (estimated condition %.1e, limit %.0e)",
+             text, length < sizeof text ? "" : "...", condition, SOAI_MOST_CONDITION);
+    return SOA_E_SINGULAR;
+}
+soa_status soai_run_hinge(soa_machine *m, int body) {
+    soa_body_info info;
+    m->work->body = body;
+    m->condition = INFINITY;
+    if (soa_body(m->model, body, &info) == SOA_OK)
+        snprintf(m->why, sizeof m->why,
+                 "inv(D) does not exist: joint '%.80s' of link '%.80s' moves no inertia (massless links, point tip), "
+                 "so its acceleration is undefined",
+                 info.joint ? info.joint : "", info.link);
+    return SOA_E_HINGE_SINGULAR;
+}
+
 void soai_pose(soa_machine *m) {
     if (!m->posed) m->work->k->positions(&m->work->view, &m->work->w, m->q);
     m->posed = 1;
@@ -173,10 +206,7 @@ soa_status soai_articulate(soa_machine *m) {
     soa_work *w = m->work;
     soai_pose(m);
     const int bad = w->k->articulate(&w->view, &w->w, NULL);
-    if (bad) {
-        w->body = bad;
-        return SOA_E_HINGE_SINGULAR;
-    }
+    if (bad) return soai_run_hinge(m, bad);
     m->articulated = 1;
     return SOA_OK;
 }

@@ -25,7 +25,15 @@ struct soa_machine {
     double *composite; /* m, h, I of every body with all it carries; 10 (nb + 1) */
     machine_variable variable[MOST_VARIABLES];
     int variable_count;
+    double condition; /* largest of the inverses formed in the last run */
+    char why[400];    /* what the last run failed at; empty: nothing, or the status says all */
 };
+
+/* Before a run. */
+void soai_run_begins(soa_machine *m);
+/* What a run failed at: the inverse of `what` at this condition; the joint of a body.  They return the status. */
+soa_status soai_run_singular(soa_machine *m, const soa_expr *what, double condition);
+soa_status soai_run_hinge(soa_machine *m, int body);
 
 /* Number of doubles a vector takes inside plans: link and edge vectors have a row for the world. */
 size_t soai_slot_size(const soa_machine *m, int space);

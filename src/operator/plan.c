@@ -216,12 +216,26 @@ void soa_plan_free(soa_plan *p) {
     builder_free(p->values);
     for (int i = 0; i < p->solve_count; ++i) {
         soa_plan_free(p->solves[i].plan);
-        free(p->solves[i].matrix);
+        soa_expr_free(p->solves[i].written);
+        free(p->solves[i].matrix), free(p->solves[i].room);
     }
     free(p->solves), free(p->ops), free(p->start), free(p->memory), free(p->slot), free(p->forces), free(p);
 }
 
-static soa_status fill(soa_plan *p, char *message, size_t room);
+static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t room);
+
+/* The part of e that is inverted there and becomes `wide` when definitions are put in; NULL: there is none. */
+static const soa_expr *as_written(const soa_expr *e, const soa_expr *wide) {
+    if (e->kind == EXPR_INVERSE) {
+        const soa_expr *x = soai_expand(e->arg[0]);
+        const int same = x && soai_same(x, wide);
+        soa_expr_free(x);
+        if (same) return e->arg[0];
+    }
+    const soa_expr *found = NULL;
+    for (int i = 0; i < e->count && !found; ++i) found = as_written(e->arg[i], wide);
+    return found;
+}
 
 /* Is it FD3, the form the rewriter brings forward dynamics to? */
 static int fused_form(const soa_machine *m, const soa_expr *e) {
@@ -251,7 +265,7 @@ static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan
                      p->values->why ? p->values->why : "?", *text ? ": " : "", text);
         s = SOA_E_ARGUMENT;
     }
-    if (!s) s = fill(p, message, room);
+    if (!s) s = fill(p, expr, message, room);
     if (s)
         soa_plan_free(p);
     else
@@ -271,7 +285,7 @@ soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan
     return plan_any(m, expr, plan, message, room);
 }
 
-static soa_status fill(soa_plan *p, char *message, size_t room) {
+static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t room) {
     soa_machine *m = p->machine;
     builder *b = p->values;
     p->sweeps = sweeps_of(b, &p->first);
@@ -323,8 +337,12 @@ static soa_status fill(soa_plan *p, char *message, size_t room) {
                     s->given = soai_matrix(m, v->leaf);
                     continue;
                 }
+                const soa_expr *written = as_written(expr, v->leaf);
+                s->written = soai_hold(written ? written : v->leaf);
                 s->matrix = calloc((size_t)s->rows * (size_t)s->columns + 1, sizeof(double));
-                const soa_status st = s->matrix ? plan_any(m, v->leaf, &s->plan, message, room) : SOA_E_MEMORY;
+                s->room = calloc(2 * (size_t)s->rows + 1, sizeof(double));
+                const soa_status st =
+                    s->matrix && s->room ? plan_any(m, v->leaf, &s->plan, message, room) : SOA_E_MEMORY;
                 if (st) return st;
                 continue;
             }
@@ -352,7 +370,7 @@ static void run_matrix(const solve *s) {
         for (int c = 0; c < columns; ++c) s->out[r] += s->given[s->turned ? rows * c + r : columns * r + c] * s->in[c];
     }
 }
-static soa_status run_solve(const solve *s) {
+static soa_status run_solve(soa_machine *m, const solve *s) {
     const int n = s->rows;
     if (s->given) {
         run_matrix(s);
@@ -367,7 +385,10 @@ static soa_status run_solve(const solve *s) {
         const double *y = s->plan->slot[s->plan->last];
         for (int r = 0; r < n; ++r) s->matrix[s->turned ? n * c + r : n * r + c] = y[r];
     }
-    return soai_solve(n, s->matrix, s->out) ? SOA_OK : SOA_E_HINGE_SINGULAR;
+    const double condition = soai_solve_measured(n, s->matrix, s->out, s->room);
+    if (!(condition <= SOAI_MOST_CONDITION)) return soai_run_singular(m, s->written, condition);
+    if (condition > m->condition) m->condition = condition;
+    return SOA_OK;
 }
 /* Forward dynamics as a whole: filter and smoother of aba.h, the same steps in one pass each. */
 static soa_status run_fused(soa_plan *p) {
@@ -381,9 +402,7 @@ static soa_status run_fused(soa_plan *p) {
         force_in_add(m->tips.R + 9 * t, m->tips.p + 3 * t, minus, f + 6 * m->tips.body[t]);
     }
     const int bad = w->k->aba(&w->view, &w->w, m->q, m->thd, m->torque, f + 6, p->slot[p->last]);
-    if (!bad) return SOA_OK;
-    w->body = bad;
-    return SOA_E_HINGE_SINGULAR;
+    return bad ? soai_run_hinge(m, bad) : SOA_OK;
 }
 static soa_status run_all(soa_plan *p) {
     soa_machine *m = p->machine;
@@ -411,7 +430,7 @@ static soa_status run_all(soa_plan *p) {
                        m->fext);
         for (int i = 0; i < p->solve_count; ++i)
             if (p->solves[i].level == level) {
-                const soa_status s = run_solve(p->solves + i);
+                const soa_status s = run_solve(m, p->solves + i);
                 if (s) return s;
             }
     }
@@ -419,6 +438,7 @@ static soa_status run_all(soa_plan *p) {
 }
 soa_status soa_plan_run(soa_plan *p, double *result) {
     if (!p || !result) return SOA_E_ARGUMENT;
+    soai_run_begins(p->machine);
     const soa_status s = run_all(p);
     if (s) return s;
     const int space = p->values->v[p->last].space, links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;

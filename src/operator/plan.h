@@ -23,6 +23,8 @@ typedef struct
     soa_plan *plan;
     double *matrix, *out;
     const double *given, *in; /* given: the caller's, rows x columns */
+    const soa_expr *written;  /* what is inverted, as the plan's expression has it */
+    double *room;
     int level, turned, rows, columns;
 } solve;
 struct soa_plan {

@@ -11,7 +11,7 @@
 static const struct {
     const char *left, *right, *name;
 } rules[] = {
-    {"(I - H psi K) H phi", "H psi", "RK88-I (a.35), RJK91 lemma 2"},
+    {"(I - H psi K) H phi", "H psi", "RK88-I (a.35), RJK91 lemma 4"},
     {"(I - H Psi L) H phi", "H psi", "RK88-I (a.35)"},
     {"phi' H' (I - H psi K)'", "psi' H'", "adjoint of RK88-I (a.35)"},
     {"phi' H' (I - H Psi L)'", "psi' H'", "adjoint of RK88-I (a.35)"},

@@ -1,6 +1,8 @@
 /* export.c  a journal as CSV, and what the HDF5 writer shares with it. */
 #include "export.h"
 
+#include "../base/visible.h"
+
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -14,7 +16,7 @@ soa_export_options soa_export_default(void) {
 soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path, const soa_export_options *options,
                              int64_t most_rows, soa_report *report) {
     memset(e, 0, sizeof *e);
-    e->file.fd = e->file.folder = -1;
+    e->file = SOAI_NO_FILE;
     e->options = options ? *options : soa_export_default();
     if (!log || !path || isnan(e->options.from) || isnan(e->options.to) ||
         (e->options.signals && e->options.signal_count < 0))
@@ -40,7 +42,7 @@ soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path, con
     e->t = malloc((size_t)e->rows * sizeof *e->t);
     e->values = malloc((size_t)e->rows * ((size_t)e->signal_count + 1) * sizeof *e->values);
     if (!e->t || !e->values) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
-    return soai_new_file_open(&e->file, path, ".part", 0, report);
+    return soai_new_file_open(&e->file, path, 0, report);
 }
 soa_status soai_export_read(soai_export *e, int64_t done, int64_t *got, soa_report *report) {
     const int64_t left = e->count - done;
@@ -80,7 +82,18 @@ static void put_field(sink *out, const char *s, const char *unit) {
         const char *p = part ? unit : s;
         if (!p || (part && !*p)) continue;
         if (part) put(out, " [", 2);
-        for (; *p; ++p) put(out, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+        while (*p) {
+            char escaped[SOAI_VISIBLE_ROOM];
+            const size_t n = soai_visible(p, strlen(p), escaped);
+            const int line = *p == '\n' || *p == '\t'; /* quotes hold them */
+            if (*p == '"')
+                put(out, "\"\"", 2);
+            else if (escaped[0] && !line)
+                put(out, escaped, strlen(escaped));
+            else
+                put(out, p, n);
+            p += n;
+        }
         if (part) put(out, "]", 1);
     }
     if (quoted) put(out, "\"", 1);

@@ -1,7 +1,7 @@
 /* export.h  what the writers of CSV and HDF5 share: which samples, which signals. */
 #ifndef SOAI_EXPORT_H
 #define SOAI_EXPORT_H
-#include "new_file.h"
+#include "../base/new_file.h"
 #include "soa/journal.h"
 
 typedef struct soai_export {

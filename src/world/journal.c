@@ -4,8 +4,8 @@
  * (journal_format.h).  A sample costs its bytes, one checksum and two comparisons per signal; nodes add 1/15
  * of that.  Nothing is allocated after creation, nothing sought: the file only grows.                                 */
 #define _DEFAULT_SOURCE /* flock */
+#include "../base/new_file.h"
 #include "journal_format.h"
-#include "new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,8 @@
 
 struct soa_journal {
     int fd, signal_count;
+    soai_new_file file; /* until the journal has its name */
+    int named;          /* a regular file: j->path must lead to it */
     soai_place place;
     soa_signal *signals; /* with their texts */
     char *path;
@@ -32,23 +34,48 @@ struct soa_journal {
 };
 
 /* --- the file ------------------------------------------------------------------------------------------------------- */
-static soa_status fail(soa_journal *j, const char *what, int error) {
-    char until[100];
-    if (isnan(j->safe))
-        snprintf(until, sizeof until, "no checkpoint is on disk yet");
-    else
-        snprintf(until, sizeof until, "safe up to the checkpoint at t = %.9g s", j->safe);
+static soa_status fail_because(soa_journal *j, const char *what) {
     const char *path = j->path;
     const size_t length = strlen(path);
-    snprintf(j->text, sizeof j->text, "%s%s: %s: %s; %s, later records may be lost", length > 90 ? "..." : "",
-             length > 90 ? path + length - 87 : path, what, strerror(error), until);
+    snprintf(j->text, sizeof j->text, "%s%s: %s", length > 90 ? "..." : "", length > 90 ? path + length - 87 : path,
+             what);
     j->used = 0;
     return j->status = SOA_E_FILE;
+}
+static soa_status fail(soa_journal *j, const char *what, int error) {
+    char reason[200];
+    char until[60] = "no checkpoint is on disk yet";
+    if (!isnan(j->safe)) snprintf(until, sizeof until, "safe up to the checkpoint at t = %.9g s", j->safe);
+    snprintf(reason, sizeof reason, "%s: %s; %s, later records may be lost", what, strerror(error), until);
+    return fail_because(j, reason);
+}
+/* Gives a new journal its name, in place of an older file. */
+static soa_status take_name(soa_journal *j) {
+    if (!j->file.temporary) return SOA_OK;
+    if (soai_new_file_commit(&j->file, NULL) != SOA_OK) {
+        if (j->file.error == EWOULDBLOCK) return fail_because(j, "another process is writing it");
+        return fail(j, "cannot be written", j->file.error);
+    }
+    j->file.fd = -1;
+    soai_new_file_end(&j->file);
+    return SOA_OK;
 }
 static soa_status write_out(soa_journal *j) {
     const int error = j->used ? soai_write_all(j->fd, j->buffer, j->used) : 0;
     j->used = 0;
-    return error ? fail(j, "cannot be written", error) : SOA_OK;
+    return error ? fail(j, "cannot be written", error) : take_name(j);
+}
+/* What someone else has done to the file since it was opened; NULL: nothing.  All is written out. */
+static const char *disturbance(const soa_journal *j) {
+    struct stat open_file, there;
+    if (!j->named || fstat(j->fd, &open_file)) return NULL;
+    if (open_file.st_nlink == 0) return "was removed or replaced while it was written: the record is lost";
+    if (stat(j->path, &there)) return "was moved while it was written";
+    if (open_file.st_ino != there.st_ino || open_file.st_dev != there.st_dev)
+        return "is another file now: it was moved or replaced while it was written";
+    if ((uint64_t)open_file.st_size < j->place.end) return "was cut short while it was written";
+    if ((uint64_t)open_file.st_size > j->place.end) return "was written by something else too";
+    return NULL;
 }
 /* Room for one record's payload in the buffer; what lies beyond `length` up to its padding is zero. */
 static uint8_t *begin(soa_journal *j, size_t length) {
@@ -134,7 +161,11 @@ soa_status soa_journal_event(soa_journal *j, double t, const char *kind, const c
 static soa_status sync_all(soa_journal *j) {
     if (write_out(j) != SOA_OK) return j->status;
     const int error = soai_sync(j->fd);
-    return error ? fail(j, "the disk did not take it (fsync)", error) : SOA_OK;
+    if (error) return fail(j, "the disk did not take it (fsync)", error);
+    const char *what = disturbance(j);
+    if (!what) return SOA_OK;
+    j->safe = NAN;
+    return fail_because(j, what);
 }
 /* The blob may be larger than the buffer: then it goes straight to the file. */
 soa_status soa_journal_checkpoint(soa_journal *j, double t, const void *blob, size_t size) {
@@ -165,8 +196,18 @@ soa_status soa_journal_flush(soa_journal *j) {
     return j->status != SOA_OK ? j->status : write_out(j);
 }
 
+soa_status soa_journal_unlink(soa_journal *j) {
+    if (!j || !j->named) return SOA_OK;
+    if (write_out(j) != SOA_OK) return j->status;
+    if (unlink(j->path)) return fail(j, "its name cannot be removed", errno);
+    j->named = 0;
+    return SOA_OK;
+}
+
 /* --- end ------------------------------------------------------------------------------------------------------------ */
 static soa_status release(soa_journal *j, soa_report *report) {
+    if (j->file.temporary) j->fd = -1; /* the same one */
+    soai_new_file_end(&j->file);
     if (j->fd >= 0 && close(j->fd) && j->status == SOA_OK && errno != EINTR) fail(j, "cannot be written", errno);
     const soa_status s = j->status;
     if (s != SOA_OK) soai_report(report, s, -1, 0, "%s", j->text);
@@ -185,7 +226,8 @@ soa_status soa_journal_close(soa_journal *j, soa_report *report) {
 }
 soa_status soa_journal_abandon(soa_journal *j, soa_report *report) {
     if (!j) return SOA_OK;
-    if (j->status == SOA_OK) write_out(j);
+    const int nothing_happened = j->file.temporary && j->place.samples < 2;
+    if (j->status == SOA_OK && !nothing_happened) write_out(j);
     return release(j, report);
 }
 
@@ -199,6 +241,7 @@ void soa_journal_get(const soa_journal *j, soa_journal_state *state) {
     state->checkpoints = (int64_t)j->place.checkpoints;
     state->bytes = (int64_t)j->place.end;
     state->safe = j->safe;
+    state->pending = j->file.temporary != NULL;
 }
 int soa_journal_signal_count(const soa_journal *j) {
     return j ? j->signal_count : 0;
@@ -231,6 +274,7 @@ static soa_journal *allocate(const char *path, const soa_signal *signals, int co
     soa_journal *j = calloc(1, sizeof *j);
     if (!j) return NULL;
     j->fd = -1;
+    j->file = SOAI_NO_FILE;
     j->signal_count = count;
     j->safe = NAN;
     j->room = 2 * (HEAD + node_size(1, count)) + HEAD + EVENT_BASE + SOA_JOURNAL_MAX_NAME + SOA_JOURNAL_MAX_TEXT + 8;
@@ -317,20 +361,28 @@ soa_status soa_journal_create(const char *path, const char *scenario, size_t sce
     soa_journal *j = allocate(path, signals, signal_count);
     size_t size = 0;
     uint8_t *header = j ? make_header(j, scenario, scenario_size, &size) : NULL;
-    soai_new_file file = {NULL, NULL, -1, -1};
+    soai_new_file file = SOAI_NO_FILE;
     if (!header) s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
-    if (s == SOA_OK) s = soai_new_file_open(&file, path, ".new", 1, report);
+    if (s == SOA_OK) s = soai_new_file_open(&file, path, 1, report);
     if (s == SOA_OK) {
-        const int error = soai_write_all(file.fd, header, size);
+        int error = soai_write_all(file.fd, header, size);
+        /* what someone cuts off stays missing, and is noticed */
+        if (!error && file.temporary && fcntl(file.fd, F_SETFL, O_APPEND)) error = errno;
         if (error) s = soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(error));
     }
-    if (s == SOA_OK) s = soai_new_file_commit(&file, report);
+    if (s == SOA_OK) j->named = file.temporary != NULL;
+    const int replaces = file.old >= 0; /* an older file, which stays until something was recorded */
+    if (s == SOA_OK && !replaces) s = soai_new_file_commit(&file, report);
     if (s == SOA_OK) {
-        j->fd = file.fd, file.fd = -1;
+        j->fd = file.fd;
+        if (replaces)
+            j->file = file;
+        else
+            file.fd = -1;
         soai_place_start(&j->place, size);
         *journal = j, j = NULL;
     }
-    soai_new_file_end(&file);
+    if (s != SOA_OK || !replaces) soai_new_file_end(&file);
     free(header);
     if (j) release(j, NULL);
     return s;
@@ -403,6 +455,7 @@ soa_status soa_journal_reopen(const char *path, soa_journal **journal, double *t
     }
     if (s == SOA_OK) {
         j->fd = fd;
+        j->named = 1;
         j->safe = found ? time : NAN;
         if (text) memcpy(text, info.scenario, info.scenario_size + 1);
         if (scenario) *scenario = text;

@@ -417,10 +417,14 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
         if (!s && !disk) disk = soa_journal_sample(journal, w->state->t, values);
     }
     int stop = 0;
+    const int64_t first = w->state->tick;
     while (!s && !disk && !stop && w->state->tick < last) {
         s = soa_world_tick(w, report);
         if (journal) disk = record_events(w, journal); /* what happened up to a failure, too */
         if (s || disk) break;
+        if (journal && w->state->tick == first + 1)
+            disk = soa_journal_flush(journal); /* the run goes: it has its name */
+        if (disk) break;
         const int64_t tick = w->state->tick;
         if (journal && every && tick % every == 0 && !(s = soa_world_signals(w, values)))
             disk = soa_journal_sample(journal, w->state->t, values);

@@ -1,11 +1,13 @@
 /* svg_plot.c  curves as an SVG file: light ground, colours that colour-blind people tell apart (Okabe & Ito),
  * dashes from the eighth curve on.  Numbers are written without the locale. */
+#include "../base/new_file.h"
+#include "../base/visible.h"
 #include "soa/world.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { WIDTH = 960, LEFT = 84, RIGHT = 170, TOP = 74, PANEL = 250, GAP = 34, BOTTOM = 58 };
@@ -78,15 +80,20 @@ static void pixel(FILE *file, double x) {
 }
 
 static void escaped(FILE *file, const char *text) {
-    for (; *text != '\0'; text++) {
+    while (*text != '\0') {
+        char instead[SOAI_VISIBLE_ROOM];
+        const size_t n = soai_visible(text, strlen(text), instead);
         if (*text == '&')
             fputs("&amp;", file);
         else if (*text == '<')
             fputs("&lt;", file);
         else if (*text == '>')
             fputs("&gt;", file);
-        else if ((unsigned char)*text >= 0x20)
-            fputc(*text, file);
+        else if (instead[0] != '\0')
+            fputs(instead, file);
+        else
+            fwrite(text, 1, n, file);
+        text += n;
     }
 }
 
@@ -251,12 +258,14 @@ static soa_status fail(soa_report *report, soa_status status, const char *path, 
 soa_status soa_plot_svg(const soa_plot *plot, const char *path, soa_report *report) {
     if (plot == NULL || path == NULL || plot->panel_count < 1 || plot->panels == NULL)
         return fail(report, SOA_E_ARGUMENT, path != NULL ? path : "plot", "a plot needs panels and a path");
-    FILE *file = fopen(path, "w");
-    if (file == NULL) return fail(report, SOA_E_FILE, path, strerror(errno));
-    errno = 0;
-    draw(file, plot);
-    int broken = ferror(file), reason = errno;
-    if (fclose(file) != 0 && !broken) broken = 1, reason = errno;
-    if (broken) return fail(report, SOA_E_FILE, path, reason != 0 ? strerror(reason) : "could not be written");
-    return SOA_OK;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (file != NULL) draw(file, plot);
+    const int broken = file == NULL || ferror(file);
+    const int lost = file != NULL && fclose(file) != 0;
+    const soa_status s =
+        broken || lost ? fail(report, SOA_E_MEMORY, path, "no memory") : soai_new_file_write(path, text, size, report);
+    free(text);
+    return s;
 }

@@ -9,7 +9,8 @@
  *            again reads all such files it finds, drops a torn last line, and runs what is missing
  * The table appears under its name when it is whole; then the side files go.                                           */
 #define _XOPEN_SOURCE 700
-#include "new_file.h"
+#include "../base/new_file.h"
+#include "../base/visible.h"
 #include "world_internal.h"
 
 #include <errno.h>
@@ -62,9 +63,15 @@ static void put_number(FILE *out, double x) {
 }
 static void put_text(FILE *out, const char *text) {
     fputs(",\"", out);
-    for (; *text; ++text) {
+    while (*text) {
+        char escaped[SOAI_VISIBLE_ROOM];
+        const size_t n = soai_visible(text, strlen(text), escaped);
         if (*text == '"') fputc('"', out);
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+        if (escaped[0])
+            fputs(escaped, out);
+        else
+            fwrite(text, 1, n, out);
+        text += n;
     }
     fputc('"', out);
 }
@@ -94,7 +101,15 @@ static char *heading(const soa_scenario *scenario) {
     FILE *out = open_memstream(&text, &size);
     if (!out) return NULL;
     for (int i = 0; i < FIGURES; ++i) fprintf(out, "%s%s", i ? "," : "", figure_names[i]);
-    for (int i = 0; i < scenario->variation_count; ++i) fprintf(out, ",%s", scenario->variations[i].path);
+    for (int i = 0; i < scenario->variation_count; ++i) {
+        const char *path = scenario->variations[i].path;
+        int plain = !strpbrk(path, ",\"\\");
+        for (const char *c = path; *c; ++c) plain = plain && *c >= ' ' && *c < 0x7f;
+        if (plain)
+            fprintf(out, ",%s", path);
+        else
+            put_text(out, path);
+    }
     fputs(",phase,fault\n", out);
     const int bad = ferror(out);
     if (fclose(out) || bad) free(text), text = NULL;
@@ -225,7 +240,8 @@ static soa_status read_sides(sweep *w, size_t *own) {
     return s;
 }
 static soa_status open_side(sweep *w, size_t good) {
-    w->fd = open(w->side, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    const int fresh = w->o->resume ? 0 : O_EXCL; /* read_sides has seen that there is none */
+    w->fd = open(w->side, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | fresh, 0666);
     if (w->fd < 0 || flock(w->fd, LOCK_EX | LOCK_NB) || ftruncate(w->fd, (off_t)good) ||
         lseek(w->fd, (off_t)good, SEEK_SET) < 0 || (!good && (errno = soai_write_all(w->fd, w->head, strlen(w->head)))))
         return soai_report(w->report, SOA_E_FILE, -1, 0, "%.150s: %s", w->side,
@@ -339,7 +355,7 @@ static soa_status write_table(sweep *w) {
     soai_new_file file;
     char *head = heading(w->scenario);
     if (!head) return SOA_E_MEMORY;
-    soa_status s = soai_new_file_open(&file, w->o->table, ".part", 0, w->report);
+    soa_status s = soai_new_file_open(&file, w->o->table, 0, w->report);
     if (!s) {
         int bad = soai_write_all(file.fd, head, strlen(head));
         for (int k = 0; !bad && k < w->o->cases; ++k) {
@@ -408,7 +424,8 @@ soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *opti
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
 #endif
     for (int i = 0; i < w.todo_count; ++i) run_case(&w, w.todo[i]);
-    if (w.fd >= 0) soai_sync(w.fd);
+    const int unsafe = w.fd >= 0 ? soai_sync(w.fd) : 0;
+    if (unsafe && !w.status) w.status = soai_report(report, SOA_E_FILE, -1, 0, "%.150s: %s", w.side, strerror(unsafe));
     if (!s) s = exchange(&w, w.status);
     sum_up(&w);
     if (!s) result->stopped = result->done < options->cases;

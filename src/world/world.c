@@ -12,6 +12,7 @@
 #include <time.h>
 
 enum { EVENTS = 256 };
+static const double assembly_rounding = 1e-9; /* relative: smaller moves of the assembly are its own rounding */
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 const char *soai_nearest_frame(const soa_model *model, const char *name) {
@@ -286,17 +287,41 @@ soa_status soai_peek(soa_world *w) {
     return s;
 }
 
+/* Lists the coordinates that the assembly of loops moved by more than rounding. */
+static soa_status note_assembly(soa_world *w, const double *before) {
+    for (int b = 1; b <= w->bodies; ++b) {
+        soa_body_info info;
+        soa_body(w->model, b, &info);
+        for (int k = 0; k < info.nq; ++k) {
+            const double from = before[info.q_index + k];
+            const double to = w->y[info.q_index + k];
+            if (fabs(to - from) <= assembly_rounding * (1 + fabs(from))) continue;
+            char name[128];
+            if (info.nq == 1)
+                snprintf(name, sizeof name, "%s", info.joint);
+            else
+                snprintf(name, sizeof name, "%s[%d]", info.joint, k);
+            const soa_status s = soai_note_move(w, name, from, to);
+            if (s) return s;
+        }
+    }
+    return SOA_OK;
+}
+
 static soa_status start(soa_world *w, soa_report *report) {
     soa_status s = initial_state(w, report);
     if (s) return s;
     if (w->constraints) {
         double error[2];
         soa_report inner = {.body = -1};
+        double *before = w->y_before; /* scratch until the first step */
+        memcpy(before, w->y, (size_t)w->nq * sizeof *before);
         if ((s = soa_closed_assemble(w->constraints, w->work, 0, w->y, &inner)) ||
             (s = soa_closed_project(w->constraints, w->work, 0, w->y, w->y + w->at_v, error)))
             return soai_scenario_fault(
                 w->scenario, w->scenario->constraint_marks ? w->scenario->constraint_marks[0] : (soa_mark){0}, s,
                 report, "the loops do not close at the start: %s", inner.text[0] ? inner.text : soa_status_text(s));
+        if ((s = note_assembly(w, before))) return s;
     }
     soai_stats *stats = &w->state->stats;
     double kinetic, potential, com[3], mass, inertia[6];
@@ -383,7 +408,7 @@ void soa_world_free(soa_world *w) {
     soa_work_free(w->work);
     if (w->model) soa_model_free(w->model);
     free(w->numbers), free(w->wrenches), free(w->body_frame), free(w->actuated), free(w->events), free(w->disturbed);
-    free(w->spare_caches), free(w->block), free(w->signal_name), free(w->signal_unit), free(w);
+    free(w->spare_caches), free(w->block), free(w->signal_name), free(w->signal_unit), free(w->moves), free(w);
 }
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
@@ -660,7 +685,7 @@ static int state_fits(const soa_world *w) {
     if (!all_finite(w->y, (size_t)w->y_count) || !all_finite(w->tau, (size_t)w->nv)) return 0;
     for (int k = 0; k < w->slot_count; ++k)
         if (w->slots[k].meeting < -1 || w->slots[k].meeting >= w->meeting_count) return 0;
-    return soai_controller_fits(w) && soai_sensors_fit(w);
+    return soai_controller_fits(w) && soai_sensors_fit(w) && soai_warnings_fit(w);
 }
 
 soa_status soa_world_restore(soa_world *w, const void *memory, size_t size) {
@@ -715,6 +740,9 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
             out->momentum_error_rel = fmax(out->momentum_error_rel, st->momentum_worst[k] / st->momentum_scale[k]);
     out->closure_error = st->closure_worst;
     out->phase = soa_world_phase(w);
+    out->warnings = soa_world_warnings(w, &out->warning_count);
+    out->more_warnings = w->state->warnings.more;
+    out->assembly = soa_world_assembly(w, &out->assembly_count);
     const soa_success *ask = &w->scenario->success;
     out->judged = ask->object != NULL;
     if (out->judged) {

@@ -6,6 +6,7 @@
  * sensors.c    what is measured, with noise and delay
  * controller.c supervisor, laws, torques
  * hand.c       states set and pulls made from outside
+ * warnings.c   what a run wants its user to know; what the assembly of loops moved
  * check.c      what a scenario may hold; which states belong to it
  * world.c      making, ticking, saving, the summary; run.c: the record and going on with it                            */
 #ifndef SOAI_WORLD_INTERNAL_H
@@ -98,6 +99,12 @@ typedef struct soai_stats {
     int64_t hold_samples;
 } soai_stats;
 
+enum { SOAI_WARNINGS = 32 };
+typedef struct soai_warnings {
+    int32_t count, more; /* more: warnings that found no room */
+    soa_world_warning entry[SOAI_WARNINGS];
+} soai_warnings;
+
 /* Everything that changes while time goes on, without pointers: a checkpoint is a copy of it.  Arrays follow it. */
 typedef struct soai_state {
     uint64_t checksum; /* of all that follows, in a saved copy */
@@ -107,6 +114,7 @@ typedef struct soai_state {
     double kept;    /* when touches were last kept */
     double stored_start;
     soai_stats stats;
+    soai_warnings warnings;
 } soai_state;
 
 enum { SOAI_RECORDED = 32 };
@@ -185,6 +193,8 @@ struct soa_world {
     int signal_count;
     char (*signal_name)[320];
     const char **signal_unit;
+    soa_world_move *moves; /* by the assembly of loops at the start */
+    int move_count;
     double wall, t_opened; /* s spent since this world was made, and its time then */
 };
 
@@ -240,6 +250,11 @@ int soai_controller_counting(const soa_world *w);
 const soa_frame *soai_controller_goal(const soa_world *w);
 double soai_controller_error(const soa_world *w, int action, int which);
 const soa_supervisor *soai_controller_supervisor(const soa_world *w);
+/* warnings.c: the format says what was found and what to do; a code and name seen before keep their worst value */
+void soai_warn(soa_world *w, const char *code, const char *name, double value, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+int soai_warnings_fit(const soa_world *w);
+soa_status soai_note_move(soa_world *w, const char *name, double from, double to);
 /* run.c */
 soa_status soai_signals_open(soa_world *w);
 /* check.c */

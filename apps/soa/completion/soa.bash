@@ -60,19 +60,19 @@ _soa() {
         return
     fi
     case ${words[1]} in
-    info) options=(--floating --ideal --gravity:other --json --links --frames --joints --tree) argument=model ;;
+    info) options=(--floating --ideal --no-friction --no-springs --gravity:other --json --links --frames --joints --tree) argument=model ;;
     check) options=() argument=model ;;
-    compute) options=(--floating --ideal --gravity:other --fn:functions --in:file -o:file --out:file) argument=model ;;
-    ik) options=(--floating --ideal --gravity:other --in:file --tip:link --tolerance:other --steps:other --no-limits) argument=model ;;
-    op) options=(--floating --ideal --gravity:other --in:file --tip:links --dense --explain --derive --as-written --count --emit-c --axes:axes --by-matrix --generic --parts:part --html:file) argument=model ;;
+    compute) options=(--floating --ideal --no-friction --no-springs --gravity:other --fn:functions --in:file -o:file --out:file) argument=model ;;
+    ik) options=(--floating --ideal --no-friction --no-springs --gravity:other --in:file --tip:link --tolerance:other --steps:other --no-limits) argument=model ;;
+    op) options=(--floating --ideal --no-friction --no-springs --gravity:other --in:file --tip:links --dense --explain --derive --as-written --count --emit-c --axes:axes --by-matrix --generic --parts:part --html:file) argument=model ;;
     identity) options=(--json --trials:other --proof) argument=other ;;
-    gen) options=(--floating --ideal --gravity:other -o:file --out:file --header:file --prefix:other) argument=model ;;
-    save) options=(--floating --ideal --gravity:other -o:file --out:file) argument=model ;;
+    gen) options=(--floating --ideal --no-friction --no-springs --gravity:other -o:file --out:file --header:file --prefix:other) argument=model ;;
+    save) options=(--floating --ideal --no-friction --no-springs --gravity:other -o:file --out:file) argument=model ;;
     models) options=(--names --scenarios --print:scenario) argument=nothing ;;
-    sim) options=(-o:file --out:file --summary:file --resume:file --until:other --seed:other --case:other --diagram:file -q --quiet) argument=scenario ;;
+    sim) options=(-o:file --out:file --summary:file --resume:file --until:other --seed:other --case:other --diagram:file --strict -q --quiet) argument=scenario ;;
     sweep) options=(-n:other --cases:other -o:file --out:file -j:other --jobs:other --resume --seed:other -q --quiet) argument=scenario ;;
     export) options=(-o:file --out:file --from:other --to:other --signals:other --events --list) argument=file ;;
-    view) options=(--open -o:file --record:file --until:other --speed:other --paused --seed:other --case:other --floating --port:other --listen:other --token-file:file --once) argument=shown ;;
+    view) options=(--open -o:file --record:file --until:other --speed:other --paused --seed:other --case:other --floating --history:other --port:other --listen:other --token-file:file --once) argument=shown ;;
     report) options=(-o:file --out:file -q --quiet) argument=file ;;
     plot) options=(-o:file --out:file --from:other --to:other --title:other --columns:other --width:other --dpi:other --no-phases) argument=file ;;
     drop) options=(-o:file --out:file --seconds:other --model:model --q:other) argument=nothing ;;
