@@ -182,6 +182,8 @@ static void test_constraints(const soa_scenario *s) {
     const char *const *f = s->constraint_frames, *const *j = s->constraint_joints;
     assert_int_equal(c[0].kind, SOA_LOOP);
     same(c[0].name, "hinge");
+    near(c[0].stiffness, 3);
+    near(c[0].rest, 0.5);
     same(f[0], "robot.base_link");
     same(f[1], "probe");
     assert_int_equal(c[0].joint, SOA_UNIVERSAL);
@@ -327,6 +329,7 @@ static void test_rest(const soa_scenario *s) {
     assert_true(s->seed == 1);
     assert_int_equal(s->has_gravity, 1);
     all_near(s->gravity, 3, 0, 0, 0);
+    near(s->assembly_bound, 0.3490658503988659);
     assert_int_equal(s->integration.method, SOA_INTEGRATE_EXPLICIT);
     assert_int_equal(s->integration.order, 5);
     near(s->integration.relative_tolerance, 1e-8);

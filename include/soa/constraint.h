@@ -36,7 +36,7 @@ typedef void soa_drive_fn(void *user, double t, double out[3]);
 
 enum { SOA_RATIO_TERMS = 4 };
 typedef struct soa_constraint_def {
-    const char *name; /* at most 31 letters; NULL: "constraint N"                                                     */
+    const char *name; /* at most 127 letters; NULL: "constraint N"                                                     */
     soa_constraint_kind kind;
     int frame1, frame2;       /* frames of the model; 0 is the world                                                  */
     soa_frame place1, place2; /* where the constraint sits in those frames; default identity                          */
@@ -190,6 +190,12 @@ SOA_API soa_status soa_closed_power(const soa_constraints *constraints, double *
 /* Energies of the whole machine: soa_energy, and the springs and rotors of cut joints.  Both results are needed. */
 SOA_API soa_status soa_closed_energy(soa_constraints *constraints, soa_work *work, const double *q, const double *v,
                                      double *kinetic, double *potential);
+/* The wrenches [n; f] of a constraint on the bodies of frame 1 and frame 2, world axes, at the origins of these frames,
+ * for the multipliers `lambda` of the last soa_closed_fd: the constraint forces, and what the spring, damper, friction
+ * and effort of a cut joint do; not its rotor.  Not of a RATIO (SOA_E_ARGUMENT).  Either result may be NULL; both are zero
+ * while it is switched off.  The state is that of the last call; nothing else may have been done in between. */
+SOA_API soa_status soa_constraint_wrench(const soa_constraints *constraints, int number, const double *lambda,
+                                         double on_frame1[6], double on_frame2[6]);
 /* How strong each row is, as of the last call that formed G: its size over what it would be if nothing cancelled, 0 to
  * 1.  It falls to 0 where the row is lost.  soa_constraint_rows numbers. */
 SOA_API soa_status soa_constraint_strengths(const soa_constraints *constraints, double *strengths);
@@ -217,6 +223,14 @@ SOA_API double soa_closed_drift(const soa_constraints *constraints);
  * came and which constraint is worst. */
 SOA_API soa_status soa_closed_assemble(soa_constraints *constraints, soa_work *work, double t, double *q,
                                        soa_report *report);
+/* The same while some coordinates stay where they are: held, nv numbers, nonzero: this one is not moved; NULL: none. */
+SOA_API soa_status soa_closed_assemble_held(soa_constraints *constraints, soa_work *work, double t,
+                                            const unsigned char *held, double *q, soa_report *report);
+/* v moved by the least change (all coordinates weigh alike) to G v + dg/dt = 0, while those that are held keep theirs.
+ * left (may be NULL): the largest |rate| that remains.  SOA_E_INCONSISTENT: the held ones contradict the constraints;
+ * v is not changed then. */
+SOA_API soa_status soa_closed_rates(soa_constraints *constraints, soa_work *work, double t, const double *q,
+                                    const unsigned char *held, double *v, double *left);
 
 #ifdef __cplusplus
 }

@@ -249,6 +249,7 @@ typedef struct soa_scenario {
     const char *const
         *constraint_joints;           /* SOA_RATIO_TERMS for each: "part.joint" of its coefficients; NULL: none    */
     const soa_mark *constraint_marks; /* NULL: none                                                              */
+    double assembly_bound; /* rad or m: closing loops moves no given position farther; 0: no bound; default 0.1     */
     int disturbance_count;
     const soa_disturbance *disturbances;
     soa_scene_control control;
@@ -268,7 +269,7 @@ typedef struct soa_scenario {
  * stiffness 40, damping 200, friction 0.5, tangential 5e4 and 100, exponent 1.5, loss 0.5, patches.  An action: relative to
  * the world, share 0.5, and gains by its kind.  A scenario: 10 s, seed 1, gravity 0 0 -9.81, control at 500 Hz, saturated,
  * estimates 1; EXPLICIT, order 5, 1e-8 and 1e-10, momentum kept; 200 samples/s, a checkpoint each 2 s; success within 5 mm
- * and 1 deg over 1 s, nothing asked.  All else 0 or NULL.  Texts and arrays stay the caller's. */
+ * and 1 deg over 1 s, nothing asked; assembly_bound 0.1.  All else 0 or NULL.  Texts and arrays stay the caller's. */
 SOA_API soa_part soa_part_default(const char *name);
 SOA_API soa_contact_pair soa_contact_pair_default(const char *group1, const char *group2);
 SOA_API soa_action soa_action_default(soa_action_kind kind);

@@ -4,7 +4,7 @@
 #include "../dynamics/work.h"
 #include "soa/constraint.h"
 
-enum { NAME_ROOM = 32, MOST_FREE = 6, MOST_TREES = 2 * SOA_RATIO_TERMS };
+enum { NAME_ROOM = 128, MOST_FREE = 6, MOST_TREES = 2 * SOA_RATIO_TERMS };
 
 /* One equation at the present state.  force1 and force2 are the wrenches [n; f] of a unit multiplier on the two frames,
  * in world axes at the origins of frame1 and frame2 (of the model's frames, not of the places in them). */
@@ -26,6 +26,7 @@ typedef struct constraint {
     int trees[MOST_TREES], tree_count; /* trees of the forest that its rows touch                                     */
     double b1[3], b2[3], a[3]; /* right-handed, a the axis, in place1                                                 */
     double effort[MOST_FREE], rate[MOST_FREE];
+    double cut_force[2][6]; /* of efforts, springs and friction on the two frames, at the last state with velocities */
     double near[MOST_FREE]; /* coordinates: angles are counted nearest to these                                       */
     int counted;            /* a spring or a ratio needs its coordinates                                              */
     double spring;          /* J, at the last state with velocities                                                   */
@@ -82,6 +83,10 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
 /* Rows of G from those of `row`, and their natural sizes. */
 void soai_constraint_form(soa_constraints *c, soa_work *w, int rows, double *G);
 
+/* What the cut joints take at the acceleration a (NULL: zero), over all coordinates: out = B'W (B a + rest) of their rotors
+ * less the torques of their springs, dampers, friction and efforts. */
+soa_status soai_cut_losses(soa_constraints *c, soa_work *w, const double *q, const double *v, const double *a,
+                           double *out);
 /* The methods leave what soa_closed_response needs: in c->last, c->last_method. */
 void soai_gram_factor(soa_constraints *c, int rows, const soa_closed_options *options, gram *s);
 void soai_gram_basic(const soa_constraints *c, const gram *s, const double *b, double *x);

@@ -36,8 +36,13 @@ static soa_status mass_factor(soa_constraints *c, soa_work *w, const double *q, 
     soa_closed_options options = soa_closed_default();
     options.rank_tolerance = tolerance;
     soa_status s = soai_minv_prepare(c->model, w, q);
-    if (s || (s = soai_cut_prepare(c, w))) return s;
-    soai_columns(c, w, rows);
+    if (s == SOA_E_HINGE_SINGULAR) {
+        /* a massless link that only its loops hold: M has no inverse; all coordinates weigh alike instead */
+        memcpy(c->Y, c->G, (size_t)rows * (size_t)c->model->nv * sizeof *c->Y);
+    } else {
+        if (s || (s = soai_cut_prepare(c, w))) return s;
+        soai_columns(c, w, rows);
+    }
     soai_gram_factor(c, rows, &options, g);
     return SOA_OK;
 }
@@ -119,7 +124,14 @@ soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double 
     return soai_work_keep(w, before, closed_project(c, w, t, q, v, error));
 }
 
-static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, double *q, soa_report *report) {
+/* Coordinates that are held have no part in the rows of G. */
+static void hold(soa_constraints *c, const unsigned char *held, int rows) {
+    const int nv = c->model->nv;
+    for (int j = 0; held && j < nv; ++j)
+        for (int r = 0; held[j] && r < rows; ++r) c->G[(size_t)r * (size_t)nv + (size_t)j] = 0;
+}
+static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, const unsigned char *held, double *q,
+                                  soa_report *report) {
     if (!c || !w || w->model != c->model || !q || !(t - t == 0))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no constraints, no work space, or no guess");
     const soa_model *m = c->model;
@@ -136,6 +148,7 @@ static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, dou
         soa_closed_options options = soa_closed_default();
         options.damping = damping;
         gram g;
+        hold(c, held, rows);
         memcpy(c->Y, c->G, (size_t)rows * (size_t)nv * sizeof *c->Y);
         soai_gram_factor(c, rows, &options, &g);
         soai_gram_basic(c, &g, c->g, c->lambda);
@@ -172,9 +185,46 @@ static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, dou
     memcpy(q, c->q, q_bytes);
     return SOA_OK;
 }
-soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, double *q, soa_report *report) {
+soa_status soa_closed_assemble_held(soa_constraints *c, soa_work *w, double t, const unsigned char *held, double *q,
+                                    soa_report *report) {
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before, closed_assemble(c, w, t, q, report));
+    return soai_work_keep(w, before, closed_assemble(c, w, t, held, q, report));
+}
+soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, double *q, soa_report *report) {
+    return soa_closed_assemble_held(c, w, t, NULL, q, report);
+}
+
+/* v -= G'(G G')^+ (G v + dg/dt) over the coordinates that are not held, twice: the second pass takes back rounding. */
+static soa_status closed_rates(soa_constraints *c, soa_work *w, double t, const double *q, const unsigned char *held,
+                               double *v, double *left) {
+    if (!c || !w || w->model != c->model || !v || !(t - t == 0)) return SOA_E_ARGUMENT;
+    const int nv = c->model->nv;
+    int rows = 0;
+    gram g;
+    const soa_closed_options options = soa_closed_default();
+    soa_status s = soai_check_state(c->model, q, v, NULL, NULL, &w->body);
+    if (s || (s = soai_constraint_evaluate(c, w, q, v, t, &rows))) return s;
+    soai_constraint_form(c, w, rows, c->G);
+    memcpy(c->torque, v, (size_t)nv * sizeof *v);
+    rates(c, rows, c->torque);
+    for (int pass = 0; pass < 2; ++pass) {
+        hold(c, held, rows);
+        memcpy(c->Y, c->G, (size_t)rows * (size_t)nv * sizeof *c->Y);
+        soai_gram_factor(c, rows, &options, &g);
+        mass_step(c, &g, c->rate, c->vdot);
+        for (int j = 0; j < nv; ++j) c->torque[j] += c->vdot[j];
+        soai_constraint_form(c, w, rows, c->G);
+        *left = rates(c, rows, c->torque);
+    }
+    if (!(*left <= 1e-9 * (1 + largest(nv, v)))) return SOA_E_INCONSISTENT;
+    memcpy(v, c->torque, (size_t)nv * sizeof *v);
+    return SOA_OK;
+}
+soa_status soa_closed_rates(soa_constraints *c, soa_work *w, double t, const double *q, const unsigned char *held,
+                            double *v, double *left) {
+    double ignored;
+    const unsigned before = soai_work_taken(w);
+    return soai_work_keep(w, before, closed_rates(c, w, t, q, held, v, left ? left : &ignored));
 }
 
 /* Unknown are lambda and the actuated torques; with u the other coordinates,

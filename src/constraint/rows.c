@@ -354,6 +354,7 @@ static soa_status cut_torques(soa_constraints *c, soa_work *w, constraint *k, co
     const soa_status bad = k->def.stiffness != 0 ? coordinates_of(k, s, q) : SOA_OK;
     if (bad) return bad;
     k->spring = 0;
+    memset(k->cut_force, 0, sizeof k->cut_force);
     for (int i = 0; i < count; ++i) {
         const double rate = k->rate[i] = v3_dot(r[i], s->w) + v3_dot(n[i], s->v), out = q[i] - k->def.rest;
         const double effort = k->effort[i] - k->def.damping * rate - k->def.friction * ((rate > 0) - (rate < 0)) -
@@ -362,9 +363,44 @@ static soa_status cut_torques(soa_constraints *c, soa_work *w, constraint *k, co
         if (effort == 0) continue;
         double force1[6], force2[6];
         to_forces(s, r[i], n[i], force1, force2);
-        for (int j = 0; j < 6; ++j) force1[j] *= -effort, force2[j] *= -effort;
+        for (int j = 0; j < 6; ++j) {
+            force1[j] *= -effort;
+            force2[j] *= -effort;
+            k->cut_force[0][j] += force1[j];
+            k->cut_force[1][j] += force2[j];
+        }
         add_torque(c->model, w, &k->def, force1, force2, c->step, c->cut);
     }
+    return SOA_OK;
+}
+soa_status soai_cut_losses(soa_constraints *c, soa_work *w, const double *q, const double *v, const double *a,
+                           double *out) {
+    int rows = 0;
+    const soa_status s = soai_constraint_evaluate(c, w, q, v ? v : w->zero, 0, &rows);
+    if (s) return s;
+    soai_constraint_form(c, w, rows, c->G);
+    for (int j = 0; j < c->model->nv; ++j) out[j] = -c->cut[j];
+    soai_cut_force(c, a, 1, out);
+    return SOA_OK;
+}
+soa_status soa_constraint_wrench(const soa_constraints *c, int number, const double *lambda, double on_frame1[6],
+                                 double on_frame2[6]) {
+    if (!c || !lambda || number < 0 || number >= c->capacity.constraints || !c->list[number].used ||
+        c->list[number].def.kind == SOA_RATIO)
+        return SOA_E_ARGUMENT;
+    const constraint *k = c->list + number;
+    double *const out[2] = {on_frame1, on_frame2};
+    int first = 0, count = 0;
+    const soa_status s = soa_constraint_span(c, number, &first, &count);
+    if (s) return s;
+    for (int side = 0; side < 2; ++side)
+        for (int j = 0; out[side] && j < 6; ++j) {
+            out[side][j] = k->on && k->def.kind == SOA_LOOP ? k->cut_force[side][j] : 0;
+            for (int r = first; r < first + count; ++r) {
+                const double *f = side ? c->row[r].force2 : c->row[r].force1;
+                out[side][j] += lambda[r] * f[j];
+            }
+        }
     return SOA_OK;
 }
 /* Rows of B and W of a cut joint's rotor (cut_inertia.c), in the sign of `put`; the gyroscopic couple of an exact one

@@ -233,16 +233,27 @@ uint64_t soai_fingerprint(const soa_world *w) {
         const double numbers[] = {sc->disturbances[k].start, sc->disturbances[k].duration};
         add_doubles(&h, numbers, 2), add_doubles(&h, sc->disturbances[k].wrench, 6), add_int(&h, w->disturbed[k]);
     }
-    for (int k = 0; k < sc->constraint_count; ++k) {
-        const soa_constraint_def *c = &sc->constraints[k];
-        const double numbers[] = {c->pitch, c->damping, c->friction, c->value};
-        add_int(&h, c->kind), add_int(&h, c->joint), add_doubles(&h, numbers, 4), add_doubles(&h, c->axis, 3),
-            add_doubles(&h, c->axis2, 3);
-        add_doubles(&h, c->coefficient, SOA_RATIO_TERMS), add_int(&h, c->row_count),
-            add_doubles(&h, &c->rows[0][0], 36);
-        add_doubles(&h, c->place1.R, 9), add_doubles(&h, c->place1.p, 3), add_doubles(&h, c->place2.R, 9),
-            add_doubles(&h, c->place2.p, 3);
+    for (int k = 0; k < w->loop_count; ++k) {
+        soa_constraint_def c;
+        if (soa_constraint_get(w->constraints, k, &c)) continue;
+        const double numbers[] = {c.pitch, c.damping, c.value, c.stiffness, c.rest, c.rotor_inertia, c.gear_ratio};
+        add_text(&h, c.name);
+        add_int(&h, c.kind);
+        add_int(&h, c.joint);
+        add_int(&h, c.frame1);
+        add_int(&h, c.frame2);
+        add_doubles(&h, numbers, sizeof numbers / sizeof *numbers);
+        add_doubles(&h, c.axis, 3);
+        add_doubles(&h, c.axis2, 3);
+        add_doubles(&h, c.coefficient, SOA_RATIO_TERMS);
+        add_int(&h, c.row_count);
+        add_doubles(&h, &c.rows[0][0], 36);
+        add_doubles(&h, c.place1.R, 9);
+        add_doubles(&h, c.place1.p, 3);
+        add_doubles(&h, c.place2.R, 9);
+        add_doubles(&h, c.place2.p, 3);
     }
+    for (int k = 0; k < w->cut_count; ++k) add_doubles(&h, &w->cuts[k].friction, 1);
     const soa_integration *o = &sc->integration;
     const double steps[] = {o->relative_tolerance, o->absolute_tolerance, o->step, o->max_joint_step};
     add_int(&h, o->method), add_int(&h, o->order), add_int(&h, o->keep_momentum), add_doubles(&h, steps, 4);

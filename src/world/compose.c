@@ -1,7 +1,8 @@
 /* compose.c  the parts of a scenario as one model: WD89's dynamic world model, robot and object in one tree.
  *
- * A part that is a model is opened and its bodies and frames are taken over, named "part.name".  A part that is a body
- * becomes one link on a free joint, or WD89's chain of six 1-dof joints with five massless links between. */
+ * A part that is a model is opened and its bodies and frames are taken over, named "part.name", and so are the
+ * constraints that close its loops.  A part that is a body becomes one link on a free joint, or WD89's chain of six
+ * 1-dof joints with five massless links between. */
 #include "soa/io.h"
 #include "world_internal.h"
 
@@ -10,12 +11,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A constraint that a part's model brings.  Frames and joints by name: their numbers in the whole model come last. */
+typedef struct own_loop {
+    soa_constraint_def def;
+    const char *name, *frame[2]; /* frame NULL: the world */
+    const char *joint[SOA_RATIO_TERMS];
+} own_loop;
+
 typedef struct composer {
     const soa_scenario *scenario;
     const soai_estimate *estimate;
     soa_body_def *bodies;
     soa_frame_def *frames;
     int body_count, body_most, frame_count, frame_most;
+    own_loop *loops;
+    int loop_count, loop_most;
     char **texts;
     int text_count, text_most;
     soa_report *report;
@@ -98,8 +108,65 @@ static soa_status add_body(composer *c, const soa_part *part) {
     return SOA_OK;
 }
 
+/* One constraint of a part's model `m`, the first of which will be number `first`. */
+static soa_status add_loop(composer *c, const soa_part *part, const soa_model *m, const soa_constraint_def *def,
+                           int first) {
+    if (!grow((void **)&c->loops, &c->loop_most, c->loop_count, sizeof *c->loops)) return SOA_E_MEMORY;
+    own_loop *loop = &c->loops[c->loop_count++];
+    *loop = (own_loop){.def = *def};
+    if (!(loop->name = text(c, part->name, def->name ? def->name : "loop"))) return SOA_E_MEMORY;
+    loop->def.damping *= part->damping_scale * c->estimate->damping;
+    loop->def.friction *= part->friction_scale;
+    loop->def.rotor_inertia *= part->rotor_scale;
+    for (int side = 0; side < 2 && def->kind != SOA_RATIO; ++side) {
+        const int frame = side ? def->frame2 : def->frame1;
+        soa_frame *place = side ? &loop->def.place2 : &loop->def.place1;
+        soa_frame_info info;
+        if (!frame) { /* the model's ground is where the part is placed */
+            if (!part->floating) *place = soa_frame_compose(&part->place, place);
+            continue;
+        }
+        soa_frame_get(m, frame, &info);
+        if (!(loop->frame[side] = text(c, part->name, info.name))) return SOA_E_MEMORY;
+    }
+    for (int k = 0; k < SOA_RATIO_TERMS && def->kind == SOA_RATIO; ++k) {
+        soa_body_info info;
+        const int body = def->coordinate[k];
+        if (body < 0) loop->def.coordinate[k] = ~(first + ~body); /* the cut joint of another loop */
+        if (body <= 0) continue;
+        soa_body(m, body, &info);
+        if (!(loop->joint[k] = text(c, part->name, info.joint))) return SOA_E_MEMORY;
+    }
+    return SOA_OK;
+}
+
+/* The list of all models' constraints, with the numbers of the whole model; names follow the definitions in memory. */
+static soa_status list_loops(const composer *c, const soa_model *model, soa_constraint_list *list) {
+    size_t size = (size_t)c->loop_count * sizeof *list->defs;
+    for (int i = 0; i < c->loop_count; ++i) size += strlen(c->loops[i].name) + 1;
+    *list = (soa_constraint_list){0, NULL};
+    if (!c->loop_count) return SOA_OK;
+    if (!(list->defs = malloc(size))) return SOA_E_MEMORY;
+    char *names = (char *)(list->defs + c->loop_count);
+    for (int i = 0; i < c->loop_count; ++i) {
+        const own_loop *loop = &c->loops[i];
+        soa_constraint_def *def = &list->defs[i];
+        *def = loop->def;
+        def->name = names;
+        strcpy(names, loop->name);
+        names += strlen(names) + 1;
+        def->frame1 = loop->frame[0] ? soa_find_frame(model, loop->frame[0]) : 0;
+        def->frame2 = loop->frame[1] ? soa_find_frame(model, loop->frame[1]) : 0;
+        for (int k = 0; k < SOA_RATIO_TERMS; ++k)
+            if (loop->joint[k]) def->coordinate[k] = soa_find_joint(model, loop->joint[k]);
+    }
+    list->count = c->loop_count;
+    return SOA_OK;
+}
+
 static soa_status add_model(composer *c, const soa_part *part) {
     const soa_model *m = NULL;
+    soa_constraint_list loops = {0, NULL};
     soa_report inner;
     const soa_read_options options = {.floating = part->floating};
     char path[1024];
@@ -109,7 +176,7 @@ static soa_status add_model(composer *c, const soa_part *part) {
         snprintf(path, sizeof path, "%.*s/%s", (int)(slash - c->scenario->file), c->scenario->file, part->model);
     else
         snprintf(path, sizeof path, "%s", part->model);
-    soa_status s = soa_model_open(path, &options, &m, &inner);
+    soa_status s = soa_model_open_closed(path, &options, &m, &loops, &inner);
     if (s) return soai_scenario_fault(c->scenario, part->mark, s, c->report, "part '%s': %s", part->name, inner.text);
     const int first = c->body_count;
     for (int b = 1; !s && b <= soa_body_count(m); ++b) {
@@ -151,6 +218,9 @@ static soa_status add_model(composer *c, const soa_part *part) {
         const soa_frame at = frame.body ? frame.placement : soa_frame_compose(&part->place, &frame.placement);
         if (!new_frame(c, part->name, frame.name, frame.body ? first + frame.body : 0, &at)) s = SOA_E_MEMORY;
     }
+    const int first_loop = c->loop_count;
+    for (int i = 0; !s && i < loops.count; ++i) s = add_loop(c, part, m, &loops.defs[i], first_loop);
+    soa_constraint_list_free(&loops);
     soa_model_free(m);
     return s;
 }
@@ -178,7 +248,7 @@ static soa_status add_frames(composer *c, const soa_part *part) {
 }
 
 soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
-                            soa_report *report) {
+                            soa_constraint_list *loops, soa_report *report) {
     static const soai_estimate truth = {1, 1, 1};
     composer c = {.scenario = scenario, .estimate = estimate ? estimate : &truth, .report = report};
     soa_status s = scenario->part_count > 0 ? SOA_OK
@@ -198,10 +268,12 @@ soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *e
         if (s) {
             /* the report counts links; the scenario thinks in parts */
             s = soai_scenario_fault(scenario, (soa_mark){0}, s, report, "%s", inner.text);
+        } else {
+            s = list_loops(&c, *model, loops);
         }
     } else if (s == SOA_E_MEMORY)
         soai_report(report, s, -1, 0, "%s", soa_status_text(s));
     for (int i = 0; i < c.text_count; ++i) free(c.texts[i]);
-    free(c.texts), free(c.bodies), free(c.frames);
+    free(c.texts), free(c.bodies), free(c.frames), free(c.loops);
     return s;
 }

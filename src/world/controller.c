@@ -47,6 +47,7 @@ typedef struct law {
 
 struct soai_controller {
     const soa_model *model;
+    soa_constraint_list own_loops; /* of the estimated parts */
     soa_control *sight; /* for errors and poses of what is measured */
     law (*laws)[ACTIONS];
     soa_supervisor supervisor;
@@ -210,7 +211,7 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
     soai_controller *c = w->controller = calloc(1, sizeof *c);
     if (!c) return SOA_E_MEMORY;
     const soai_estimate estimate = {def->mass_estimate, def->inertia_estimate, def->damping_estimate};
-    soa_status s = soai_world_model(w->scenario, &estimate, &c->model, report);
+    soa_status s = soai_world_model(w->scenario, &estimate, &c->model, &c->own_loops, report);
     if (s) return s;
     c->numbers = calloc((size_t)(6 * w->nv + w->nq + 1), sizeof *c->numbers);
     if (!c->numbers) return SOA_E_MEMORY;
@@ -281,6 +282,7 @@ void soai_controller_close(soa_world *w) {
         for (int a = 0; a < ACTIONS; ++a)
             soa_control_free(c->laws[p][a].control), free(c->laws[p][a].drive), free(c->laws[p][a].goal_q);
     soa_control_free(c->sight);
+    soa_constraint_list_free(&c->own_loops);
     if (c->model) soa_model_free(c->model);
     free(c->laws), free(c->phases), free(c->transitions), free(c->conditions), free(c->numbers), free(c);
 }

@@ -107,7 +107,7 @@ static soa_status take_account(soa_world *w, account *out) {
     soa_status s = soai_peek(w);
     out->stored = 0;
     for (int i = 0; !s && i < w->touch_count; ++i) out->stored += w->touch[i].stored;
-    if (!s) s = soa_energy(w->model, w->work, w->y, w->y + w->at_v, &kinetic, &potential);
+    if (!s) s = soai_energy(w, w->y, w->y + w->at_v, &kinetic, &potential);
     if (!s) s = soai_momentum(w, w->y, out->h, com, &mass, inertia, sums);
     if (!s) out->energy = kinetic + potential;
     return s;
@@ -133,7 +133,8 @@ static soa_status place(soa_world *w, const double *q, const double *v, soa_repo
     if (w->constraints) {
         double error[2];
         if ((s = soa_closed_assemble(w->constraints, w->work, state->t, w->y, report)) ||
-            (s = soa_closed_project(w->constraints, w->work, state->t, w->y, w->y + w->at_v, error)))
+            (s = soa_closed_project(w->constraints, w->work, state->t, w->y, w->y + w->at_v, error)) ||
+            (s = soai_loops_settle(w, state->t, w->y)))
             return s;
     }
     s = soai_look(w, state->t, w->y);
@@ -170,6 +171,7 @@ soa_status soa_world_set_state(soa_world *w, const double *q, const double *v, s
         memcpy(w->block, before, w->state_size);
         w->stored_start = stored, w->event_count = events;
         soai_contact_index(w);
+        soai_loops_recount(w);
         soai_peek(w);
         if (!report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));
     }

@@ -134,8 +134,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         w->torque[i] = tau;
     }
     if (w->hold_count) soai_hand_holds(w, v, ledger);
-    s = w->constraints ? soa_closed_fd(w->constraints, w->work, NULL, w->q, v, w->torque, w->wrenches, count, t, w->qdd,
-                                       NULL, NULL)
+    s = w->constraints ? soai_loops_accelerate(w, t, y, count, rate)
                        : soa_aba(w->model, w->work, w->q, v, w->torque, w->wrenches, count, w->qdd);
     if (!s) s = soa_q_rate(w->model, w->q, v, rate);
     if (s) {
@@ -233,11 +232,7 @@ static soa_status restore_momentum(soa_world *w, double *y) {
 
 static soa_status settle(soa_world *w, double t, double *y) {
     soa_status s = soa_normalize(w->model, y);
-    if (!s && w->constraints) {
-        double error[2];
-        s = soa_closed_project(w->constraints, w->work, t, y, y + w->at_v, error);
-        if (!s) w->state->stats.closure_worst = fmax(w->state->stats.closure_worst, error[0]);
-    }
+    if (!s && w->constraints) s = soai_loops_settle(w, t, y);
     if (!s && w->is_free && w->scenario->integration.keep_momentum) s = restore_momentum(w, y);
     return s;
 }
@@ -264,6 +259,7 @@ static soa_status keep(soa_world *w, double t, double *y) {
         double *spring = &y[w->at_joints + i];
         if (most > 0) *spring = fmin(fmax(*spring, -w->friction_down[i] / k), w->friction_up[i] / k);
     }
+    soai_loops_keep(w, y);
     double stored = 0;
     for (int i = 0; i < w->touch_count; ++i) stored += w->touch[i].stored;
     soai_stats *stats = &w->state->stats;
@@ -493,6 +489,7 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
     double t = state->t, h = fmin(state->step > 0 ? state->step : 0.1 * (end - t), longest(w, w->y));
     int flag = w->cvode ? CVodeReInit(w->cvode, t, w->vector) : restart(w, t);
     w->status = SOA_OK, w->body = -1, w->message[0] = 0;
+    w->fresh = 1;
     if (o->step > 0 && h > o->step) h = o->step;
     if (h > 0.5 * (end - t)) h = h < 0.999 * (end - t) ? 0.5 * (end - t) : end - t; /* no sliver at the end */
     if (flag >= 0 && w->cvode)

@@ -114,6 +114,27 @@ static void walk_shapes(soa_world *w, put_fn *put, void *user) {
     }
 }
 
+/* What constraints do: the wrench on the body of the first frame, where the constraint sits on it, world axes; of a ratio
+ * its multiplier. */
+static void walk_loops(soa_world *w, put_fn *put, void *user) {
+    static const char *const names[6] = {"nx", "ny", "nz", "fx", "fy", "fz"};
+    if (!w->loop_count || w->loop_count > SOAI_RECORDED) return;
+    const double unknown = soai_loops_feel(w) ? NAN : 0;
+    for (int i = 0; i < w->loop_count; ++i) {
+        const soai_loop *loop = &w->loops[i];
+        double point[3];
+        double wrench[6];
+        if (loop->kind == SOA_RATIO) {
+            put(user, "", unknown + loop->lambda, "loop.%s.%s", loop->name, "lambda");
+            continue;
+        }
+        soai_loop_point(loop, 0, point);
+        soai_loop_wrench(loop, 0, point, wrench);
+        for (int k = 0; k < 6; ++k)
+            put(user, k < 3 ? "N m" : "N", unknown + wrench[k], "loop.%s.%s", loop->name, names[k]);
+    }
+}
+
 static void walk(soa_world *w, put_fn *put, void *user) {
     const double *q = w->y, *v = w->y + w->at_v, *ledger = w->y + w->at_ledger;
     for (int rates = 0; rates < 3; ++rates)
@@ -138,7 +159,7 @@ static void walk(soa_world *w, put_fn *put, void *user) {
             }
         }
     double kinetic = 0, potential = 0, stored = 0, h[6], com[3], mass, inertia[6], sums[2];
-    soa_energy(w->model, w->work, q, v, &kinetic, &potential);
+    soai_energy(w, q, v, &kinetic, &potential);
     for (int i = 0; i < w->touch_count; ++i) stored += w->touch[i].stored;
     put(user, "J", kinetic, "energy.%s%s", "kinetic", "");
     put(user, "J", potential, "energy.%s%s", "potential", "");
@@ -171,6 +192,7 @@ static void walk(soa_world *w, put_fn *put, void *user) {
         put(user, "N", rub, "contact.%s.%s", w->solids[i].group, "friction");
     }
     walk_shapes(w, put, user);
+    walk_loops(w, put, user);
     walk_sensors(w, put, user);
     if (w->controller) {
         put(user, "", soai_controller_phase(w), "control.%s%s", "phase", "");

@@ -55,6 +55,7 @@ soa_scenario soa_scenario_default(const char *name) {
     s.duration = 10;
     s.seed = 1;
     s.gravity[2] = -9.81;
+    s.assembly_bound = 0.1;
     s.control.rate = 500;
     s.control.saturate = 1;
     s.control.mass_estimate = s.control.inertia_estimate = s.control.damping_estimate = 1;

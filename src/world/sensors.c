@@ -6,7 +6,8 @@
  *
  * encoders   q and v of joints; pose and twist of floating roots
  * touches    of each shape: whether it touches (no noise), with what force, how far its neighbours are, how fast it slips
- * wrists     wrench of the hand's body on what it touches, at each frame that an action moves or holds by, frame's axes
+ * wrists     wrench of the hand's body on what it touches and on what loops tie it to (other parts, the world), at each
+ *            frame that an action moves or holds by, frame's axes
  * inertial   of each floating machine, at its root: angular rate, and specific force as the mean over the last tick, from
  *            the change of velocity less gravity; root's axes                                                         */
 #include "world_internal.h"
@@ -196,6 +197,20 @@ static void turn_back(const double R[9], const double v[3], double out[3]) {
     for (int k = 0; k < 3; ++k) out[k] = R[k] * v[0] + R[3 + k] * v[1] + R[6 + k] * v[2];
 }
 
+/* What a body puts on other parts and the world through constraints, at `point`; those within its part are its own. */
+static void add_loops(const soa_world *w, int body, const double point[3], double sum[6]) {
+    for (int i = 0; i < w->loop_count; ++i) {
+        const soai_loop *loop = &w->loops[i];
+        if (loop->kind == SOA_RATIO || loop->part[0] == loop->part[1]) continue;
+        for (int side = 0; side < 2; ++side) {
+            double wrench[6];
+            if (loop->body[side] != body) continue;
+            soai_loop_wrench(loop, side, point, wrench);
+            for (int k = 0; k < 6; ++k) sum[k] -= wrench[k];
+        }
+    }
+}
+
 static soa_status read_wrist(soa_world *w, int index, double out[6]) {
     const soa_sensor_set *sigma = &w->scenario->control.sensors;
     const int frame = w->sensors->wrist_frame[index];
@@ -217,6 +232,7 @@ static soa_status read_wrist(soa_world *w, int index, double out[6]) {
         sum[0] += r[1] * f[2] - r[2] * f[1], sum[1] += r[2] * f[0] - r[0] * f[2], sum[2] += r[0] * f[1] - r[1] * f[0];
         for (int k = 0; k < 3; ++k) sum[3 + k] += f[k];
     }
+    add_loops(w, info.body, at.p, sum);
     turn_back(at.R, sum, out), turn_back(at.R, sum + 3, out + 3);
     for (int k = 0; k < 6; ++k)
         out[k] += noise(w, k < 3 ? sigma->torque_noise : sigma->force_noise, OF_WRISTS + 6 * index + k);
@@ -249,7 +265,8 @@ soa_status soai_sense(soa_world *w) {
     memory *m = memory_of(w);
     const int size = s->delay + 1;
     double *now = ring(w, m->next);
-    soa_status status = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL);
+    soa_status status = s->wrist_count ? soai_loops_feel(w) : SOA_OK;
+    if (!status) status = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL);
     if (!status) status = read_encoders(w, now, now + s->at_v);
     read_touches(w, now + s->at_solids);
     for (int i = 0; !status && i < s->wrist_count; ++i) status = read_wrist(w, i, now + s->at_wrists + 6 * i);

@@ -1,5 +1,6 @@
 /* world.c  a scenario that moves: made, ticked, saved, summed up. */
 #include "../base/nearest.h"
+#include "losses.h"
 #include "soa/io.h"
 #include "world_internal.h"
 
@@ -12,7 +13,6 @@
 #include <time.h>
 
 enum { EVENTS = 256 };
-static const double assembly_rounding = 1e-9; /* relative: smaller moves of the assembly are its own rounding */
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 const char *soai_nearest_frame(const soa_model *model, const char *name) {
@@ -39,7 +39,7 @@ const char *soai_nearest_joint(const soa_model *model, const char *name) {
 /* --- the start ---------------------------------------------------------------------------------------------------- */
 /* Joints of the tables: which move by motors, their friction, limits and strength. */
 static void read_joints(soa_world *w) {
-    w->is_free = !w->constraints;
+    w->is_free = !soai_loops_hold_world(w);
     double g[3];
     soa_model_gravity(w->model, g);
     if (g[0] != 0 || g[1] != 0 || g[2] != 0) w->is_free = 0;
@@ -61,8 +61,7 @@ static void read_joints(soa_world *w) {
         }
         for (int k = 0; k < info.nv; ++k) {
             const int i = info.v_index + k;
-            w->damping[i] = info.damping, w->effort[i] = info.max_effort;
-            w->friction_up[i] = info.friction_positive, w->friction_down[i] = info.friction_negative;
+            w->effort[i] = info.max_effort;
             w->lower[i] = info.lower, w->upper[i] = info.upper;
             w->v_of_q[i] = info.q_index + k;
             /* objects given in the scenario and floating roots have no motors */
@@ -71,6 +70,7 @@ static void read_joints(soa_world *w) {
                 w->stop_k[i] = part->stop_stiffness, w->stop_c[i] = part->stop_damping;
         }
     }
+    soai_losses(w->model, w->damping, w->friction_up, w->friction_down); /* those of mimic joints too */
     for (int m = 0; m < w->meeting_count; ++m)
         if (!w->solids[w->meetings[m].a].body || !w->solids[w->meetings[m].b].body) w->is_free = 0;
 }
@@ -105,8 +105,22 @@ static soa_status named_values(soa_world *w, const soa_part *part, const soa_nam
             return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NOT_FINITE, report, "'%s' is not a number",
                                        name);
         out[(rates ? info.v_index : info.q_index) + index] = values[k].value;
+        for (int i = 0; i < info.nv; ++i) /* quaternions belong to all rates of their joint */
+            if (info.nq != info.nv || i == index) (rates ? w->given_rate : w->given)[info.v_index + i] = 1;
     }
     return SOA_OK;
+}
+
+/* A place or twist that is written down counts as given; the origin and rest, which need no writing, do not. */
+static void give_root(soa_world *w, const soa_part *part, const soa_body_info *info) {
+    const soa_frame origin = soa_frame_identity();
+    const int placed = memcmp(part->place.R, origin.R, sizeof origin.R) || memcmp(part->place.p, origin.p, sizeof origin.p);
+    int moves = 0;
+    for (int k = 0; k < 6; ++k) moves = moves || part->twist[k] != 0;
+    for (int k = 0; k < info->nv; ++k) {
+        w->given[info->v_index + k] |= (unsigned char)placed;
+        w->given_rate[info->v_index + k] |= (unsigned char)moves;
+    }
 }
 
 static soa_status initial_state(soa_world *w, soa_report *report) {
@@ -137,12 +151,14 @@ static soa_status initial_state(soa_world *w, soa_report *report) {
                 snprintf(name, sizeof name, "%s.%s", part->name, names[k]);
                 soa_body(w->model, soa_find_joint(w->model, name), &info);
                 q[info.q_index] = at[k], v[info.v_index] = rate[k];
+                give_root(w, part, &info);
             }
             continue;
         }
         snprintf(name, sizeof name, "%s.root", part->name);
         const int b = soa_find_joint(w->model, name);
         if (b < 0 || soa_body(w->model, b, &info) || info.type != SOA_FREE) continue;
+        give_root(w, part, &info);
         memcpy(q + info.q_index, part->place.p, 3 * sizeof *q);
         quaternion(part->place.R, q + info.q_index + 3);
         for (int k = 0; k < 3; ++k)
@@ -152,41 +168,6 @@ static soa_status initial_state(soa_world *w, soa_report *report) {
             }
     }
     return soa_normalize(w->model, q);
-}
-
-static soa_status open_constraints(soa_world *w, soa_report *report) {
-    const soa_scenario *sc = w->scenario;
-    if (!sc->constraint_count) return SOA_OK;
-    int rows = 0;
-    for (int i = 0; i < sc->constraint_count; ++i) rows += soa_constraint_def_rows(&sc->constraints[i]);
-    const soa_constraint_capacity capacity = {sc->constraint_count, rows, 1};
-    soa_status s = soa_constraints_create(w->model, &capacity, &w->constraints);
-    for (int i = 0; !s && i < sc->constraint_count; ++i) {
-        soa_constraint_def def = sc->constraints[i];
-        const soa_mark mark = sc->constraint_marks ? sc->constraint_marks[i] : (soa_mark){0};
-        const char *own = def.name ? def.name : "";
-        soa_report inner;
-        for (int side = 0; side < 2; ++side) {
-            const char *name = sc->constraint_frames ? sc->constraint_frames[2 * i + side] : NULL;
-            const int frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(w->model, name);
-            if (frame < 0)
-                return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no frame '%s'%s",
-                                           own, name, soai_nearest_frame(w->model, name));
-            *(side ? &def.frame2 : &def.frame1) = frame;
-        }
-        for (int k = 0; k < SOA_RATIO_TERMS && sc->constraint_joints; ++k) { /* of a RATIO */
-            const char *name = sc->constraint_joints[SOA_RATIO_TERMS * i + k];
-            if (!name) continue;
-            const int body = soa_find_joint(w->model, name);
-            if (body < 0)
-                return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no joint '%s'%s",
-                                           own, name, soai_nearest_joint(w->model, name));
-            def.coordinate[k] = body;
-        }
-        s = soa_constraint_add(w->constraints, &def, NULL, &inner);
-        if (s) return soai_scenario_fault(sc, mark, s, report, "%s", inner.text);
-    }
-    return s;
 }
 
 /* What the success is about. */
@@ -217,12 +198,14 @@ static soa_status open_success(soa_world *w, soa_report *report) {
 static soa_status open_memory(soa_world *w) {
     const size_t nv = (size_t)w->nv, nq = (size_t)w->nq, n = (size_t)w->bodies + 1;
     w->at_v = w->nq, w->at_ledger = w->nq + w->nv, w->at_slots = w->at_ledger + SOAI_LEDGER;
-    w->at_joints = w->at_slots + SOAI_SLOT_NUMBERS * w->slot_count, w->y_count = w->at_joints + w->nv;
+    w->at_joints = w->at_slots + SOAI_SLOT_NUMBERS * w->slot_count;
+    w->at_cuts = w->at_joints + w->nv;
+    w->y_count = w->at_cuts + w->cut_count;
     const size_t y = (size_t)w->y_count;
     double *at = w->numbers = calloc(10 * nv + nq + 3 * y + 6 * n + 1, sizeof *at);
     w->wrenches = calloc(n + 1, sizeof *w->wrenches);
     w->body_frame = calloc(n + nv, sizeof *w->body_frame);
-    w->actuated = calloc(nv + nq + 1, 1);
+    w->actuated = calloc(3 * nv + nq + 1, 1);
     w->events = calloc(EVENTS, sizeof *w->events);
     w->spare_caches = calloc((size_t)w->meeting_count + 1, sizeof *w->spare_caches);
     w->disturbed = calloc((size_t)w->scenario->disturbance_count + 1, sizeof *w->disturbed);
@@ -230,6 +213,8 @@ static soa_status open_memory(soa_world *w) {
         return SOA_E_MEMORY;
     w->event_most = EVENTS;
     w->v_of_q = w->body_frame + n, w->angle = w->actuated + nv;
+    w->given = w->angle + nq;
+    w->given_rate = w->given + nv;
     double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower, &w->upper,
                               &w->stop_k,      &w->stop_c,        &w->effort,  &w->qdd,   &w->torque};
     for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k) *lists[k] = at, at += nv;
@@ -246,6 +231,7 @@ static soa_status open_memory(soa_world *w) {
         w->state = soai_take(block, &used, sizeof *w->state);
         w->y = soai_take(block, &used, y * sizeof(double));
         w->tau = soai_take(block, &used, nv * sizeof(double));
+        w->turns = soai_take(block, &used, 6 * (size_t)w->loop_count * sizeof(double));
         w->slots = soai_take(block, &used, slots);
         w->caches = soai_take(block, &used, caches);
         w->control_memory = soai_take(block, &used, w->control_size);
@@ -287,45 +273,13 @@ soa_status soai_peek(soa_world *w) {
     return s;
 }
 
-/* Lists the coordinates that the assembly of loops moved by more than rounding. */
-static soa_status note_assembly(soa_world *w, const double *before) {
-    for (int b = 1; b <= w->bodies; ++b) {
-        soa_body_info info;
-        soa_body(w->model, b, &info);
-        for (int k = 0; k < info.nq; ++k) {
-            const double from = before[info.q_index + k];
-            const double to = w->y[info.q_index + k];
-            if (fabs(to - from) <= assembly_rounding * (1 + fabs(from))) continue;
-            char name[128];
-            if (info.nq == 1)
-                snprintf(name, sizeof name, "%s", info.joint);
-            else
-                snprintf(name, sizeof name, "%s[%d]", info.joint, k);
-            const soa_status s = soai_note_move(w, name, from, to);
-            if (s) return s;
-        }
-    }
-    return SOA_OK;
-}
-
 static soa_status start(soa_world *w, soa_report *report) {
     soa_status s = initial_state(w, report);
     if (s) return s;
-    if (w->constraints) {
-        double error[2];
-        soa_report inner = {.body = -1};
-        double *before = w->y_before; /* scratch until the first step */
-        memcpy(before, w->y, (size_t)w->nq * sizeof *before);
-        if ((s = soa_closed_assemble(w->constraints, w->work, 0, w->y, &inner)) ||
-            (s = soa_closed_project(w->constraints, w->work, 0, w->y, w->y + w->at_v, error)))
-            return soai_scenario_fault(
-                w->scenario, w->scenario->constraint_marks ? w->scenario->constraint_marks[0] : (soa_mark){0}, s,
-                report, "the loops do not close at the start: %s", inner.text[0] ? inner.text : soa_status_text(s));
-        if ((s = note_assembly(w, before))) return s;
-    }
+    if ((s = soai_loops_start(w, report))) return s;
     soai_stats *stats = &w->state->stats;
     double kinetic, potential, com[3], mass, inertia[6];
-    if ((s = soa_energy(w->model, w->work, w->y, w->y + w->at_v, &kinetic, &potential)) ||
+    if ((s = soai_energy(w, w->y, w->y + w->at_v, &kinetic, &potential)) ||
         (s = soai_momentum(w, w->y, stats->momentum_start, com, &mass, inertia, stats->momentum_scale)))
         return s;
     stats->energy_start = kinetic + potential, stats->energy_scale = kinetic;
@@ -359,12 +313,12 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
     soa_status s = soai_scenario_check(scenario, report);
     w->tick_length = 1 / (scenario->control.phase_count || scenario->control.external ? scenario->control.rate
                                                                                       : scenario->recording.rate);
-    if (!s) s = soai_world_model(scenario, NULL, &w->model, report);
+    if (!s) s = soai_world_model(scenario, NULL, &w->model, &w->own_loops, report);
     if (!s) {
         w->nq = soa_nq(w->model), w->nv = soa_nv(w->model), w->bodies = soa_body_count(w->model);
         s = soa_work_create(w->model, &w->work);
     }
-    if (!s) s = open_constraints(w, report);
+    if (!s) s = soai_loops_open(w, report);
     if (!s) s = soai_contact_open(w, report);
     if (!s) s = soai_sensors_open(w, report);
     if (!s) s = open_memory(w);
@@ -404,7 +358,7 @@ void soa_world_free(soa_world *w) {
     soai_controller_close(w);
     soai_sensors_close(w);
     soai_contact_close(w);
-    soa_constraints_free(w->constraints);
+    soai_loops_close(w);
     soa_work_free(w->work);
     if (w->model) soa_model_free(w->model);
     free(w->numbers), free(w->wrenches), free(w->body_frame), free(w->actuated), free(w->events), free(w->disturbed);
@@ -412,43 +366,70 @@ void soa_world_free(soa_world *w) {
 }
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
-/* Internal force between the bodies that touch the object: half of what presses along the line between the two hands'
- * contact centres, for two; the mean pressure towards the middle for more. */
-static double squeeze(const soa_world *w, int object) {
-    enum { MOST = 16 };
-    int body[MOST], count = 0;
-    double force[MOST][3] = {{0}}, at[MOST][3] = {{0}}, weight[MOST] = {0}, middle[3] = {0};
-    soa_frame_info info;
-    soa_frame_get(w->model, object, &info);
+/* The hands that hold the object: other bodies that touch it or are tied to it. */
+enum { HANDS_MOST = 16 };
+typedef struct hands {
+    int count, body[HANDS_MOST];
+    double force[HANDS_MOST][3], at[HANDS_MOST][3], weight[HANDS_MOST]; /* on the object; where, times its weight */
+} hands;
+static void add_hand(hands *h, int body, const double force[3], const double at[3], double weight) {
+    int k = 0;
+    while (k < h->count && h->body[k] != body) ++k;
+    if (k == HANDS_MOST) return;
+    if (k == h->count) h->body[h->count++] = body;
+    for (int j = 0; j < 3; ++j) {
+        h->force[k][j] += force[j];
+        h->at[k][j] += weight * at[j];
+    }
+    h->weight[k] += weight;
+}
+static void find_hands(const soa_world *w, int object, hands *h) {
+    memset(h, 0, sizeof *h);
     for (int i = 0; i < w->touch_count; ++i) {
         const soai_touch *t = &w->touch[i];
         const soai_meeting *m = &w->meetings[t->meeting];
-        const int a = w->solids[m->a].body, b = w->solids[m->b].body;
-        if (a != info.body && b != info.body) continue;
-        const int other = a == info.body ? b : a;
-        const double sign = a == info.body ? 1 : -1; /* force on the object */
-        int k = 0;
-        while (k < count && body[k] != other) ++k;
-        if (k == MOST) continue;
-        if (k == count) body[count++] = other;
-        for (int j = 0; j < 3; ++j) {
-            force[k][j] += sign * (t->pressure * t->normal[j] + t->tangential[j]);
-            at[k][j] += t->pressure * t->point[j];
-        }
-        weight[k] += t->pressure;
+        const int a = w->solids[m->a].body;
+        const int b = w->solids[m->b].body;
+        if (a != object && b != object) continue;
+        const double sign = a == object ? 1 : -1;
+        double force[3];
+        for (int j = 0; j < 3; ++j) force[j] = sign * (t->pressure * t->normal[j] + t->tangential[j]);
+        add_hand(h, a == object ? b : a, force, t->point, t->pressure);
     }
-    if (count < 2) return 0;
-    for (int k = 0; k < count; ++k)
+    for (int i = 0; i < w->loop_count; ++i) {
+        const soai_loop *loop = &w->loops[i];
+        const int side = loop->body[1] == object;
+        double point[3];
+        if (loop->kind == SOA_RATIO || (loop->body[0] != object && !side)) continue;
+        soai_loop_point(loop, side, point);
+        add_hand(h, loop->body[!side], loop->wrench[side] + 3, point, 1);
+    }
+}
+/* Internal force between the hands: half of what presses along the line between the two hands' centres, for two; the mean
+ * pressure towards the middle for more. */
+static double squeeze(const soa_world *w, int object) {
+    soa_frame_info info;
+    hands h;
+    double middle[3] = {0};
+    soa_frame_get(w->model, object, &info);
+    find_hands(w, info.body, &h);
+    if (h.count < 2) return 0;
+    for (int k = 0; k < h.count; ++k)
         for (int j = 0; j < 3; ++j) {
-            if (weight[k] > 0) at[k][j] /= weight[k];
-            middle[j] += at[k][j] / count;
+            if (h.weight[k] > 0) h.at[k][j] /= h.weight[k];
+            middle[j] += h.at[k][j] / h.count;
         }
     double sum = 0;
-    for (int k = 0; k < count; ++k) {
-        double u[3], length = 0, along = 0;
-        for (int j = 0; j < 3; ++j) u[j] = middle[j] - at[k][j], length += u[j] * u[j];
-        for (int j = 0; j < 3; ++j) along += force[k][j] * u[j] / sqrt(length + 1e-30);
-        sum += along / count;
+    for (int k = 0; k < h.count; ++k) {
+        double u[3];
+        double length = 0;
+        double along = 0;
+        for (int j = 0; j < 3; ++j) {
+            u[j] = middle[j] - h.at[k][j];
+            length += u[j] * u[j];
+        }
+        for (int j = 0; j < 3; ++j) along += h.force[k][j] * u[j] / sqrt(length + 1e-30);
+        sum += along / h.count;
     }
     return sum;
 }
@@ -539,14 +520,14 @@ static soa_status watch(soa_world *w) {
     if (ask->object &&
         w->state->t >= (double)soai_last_tick(w, w->scenario->duration) * w->tick_length - ask->hold - 1e-9) {
         double error[2];
-        if ((s = object_error(w, error))) return s;
+        if ((s = soai_loops_feel(w)) || (s = object_error(w, error))) return s;
         const double f = squeeze(w, w->object);
         if (!(error[0] <= st->position_worst)) st->position_worst = error[0];
         if (!(error[1] <= st->attitude_worst)) st->attitude_worst = error[1];
         st->squeeze_least = fmin(st->squeeze_least, f), st->squeeze_most = fmax(st->squeeze_most, f);
         st->squeeze_sum += f, ++st->hold_samples;
     }
-    if ((s = soa_energy(w->model, w->work, w->q, w->y + w->at_v, &kinetic, &potential))) return s;
+    if ((s = soai_energy(w, w->q, w->y + w->at_v, &kinetic, &potential))) return s;
     const double balance = kinetic + potential - st->energy_start - ledger[SOAI_SUPPLIED] + ledger[SOAI_VISCOUS] -
                            ledger[SOAI_RUBBED] - ledger[SOAI_STOPPED] - ledger[SOAI_CONTACT] - ledger[SOAI_DISTURBED];
     st->balance_worst = fmax(st->balance_worst, fabs(balance));
@@ -683,6 +664,8 @@ static int state_fits(const soa_world *w) {
     if (state->tick < 0 || state->tick > (int64_t)1 << 53 || state->t != (double)state->tick * w->tick_length) return 0;
     if (!(state->step >= 0 && state->step < INFINITY)) return 0;
     if (!all_finite(w->y, (size_t)w->y_count) || !all_finite(w->tau, (size_t)w->nv)) return 0;
+    if (!all_finite(w->turns, 6 * (size_t)w->loop_count)) return 0;
+    if (state->rank_most < 0 || state->rank_most > w->closed_rows) return 0;
     for (int k = 0; k < w->slot_count; ++k)
         if (w->slots[k].meeting < -1 || w->slots[k].meeting >= w->meeting_count) return 0;
     return soai_controller_fits(w) && soai_sensors_fit(w) && soai_warnings_fit(w);
@@ -702,11 +685,13 @@ soa_status soa_world_restore(soa_world *w, const void *memory, size_t size) {
     soa_status s = SOA_E_FORMAT;
     if (state_fits(w)) {
         soai_contact_index(w);
-        s = soai_peek(w);
+        s = soai_loops_recount(w);
+        if (!s) s = soai_peek(w);
     }
     if (s) { /* as it was */
         memcpy(w->block, before, size);
         soai_contact_index(w);
+        soai_loops_recount(w);
         soai_peek(w);
     } else {
         w->stored_start = head.stored_start, w->t_opened = head.t, w->wall = 0;
@@ -725,7 +710,7 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
     out->real_time_factor = w->wall > 0 ? (w->state->t - w->t_opened) / w->wall : 0;
     out->steps = st->steps, out->rejected = st->rejected, out->evaluations = st->evaluations;
     out->touches = st->touches, out->releases = st->releases, out->slips = st->slips, out->saves = st->saves;
-    soa_status s = soa_energy(w->model, w->work, w->y, w->y + w->at_v, &out->kinetic, &out->potential);
+    soa_status s = soai_energy(w, w->y, w->y + w->at_v, &out->kinetic, &out->potential);
     const int looked = soai_peek(w) == SOA_OK; /* after a failed tick the state may be beyond what there is to see */
     for (int i = 0; i < w->touch_count; ++i) out->stored += w->touch[i].stored;
     out->supplied = ledger[SOAI_SUPPLIED] + 0.0; /* never -0: people read these */
@@ -756,6 +741,7 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
         if (ask->fingers) out->finger_count = count_fingers(w, &touching, &slipped, &slip);
         if (!st->grasped) out->fingers_lost = out->finger_count - touching;
         out->slip_worst_m = st->slip_worst;
+        if (!st->hold_samples && looked) soai_loops_feel(w);
         const double now = !st->hold_samples && looked ? squeeze(w, w->object) : 0; /* before the time of holding */
         out->internal_force_N = st->hold_samples ? st->squeeze_sum / (double)st->hold_samples : now;
         out->internal_force_least = st->hold_samples ? st->squeeze_least : now;

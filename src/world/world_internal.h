@@ -5,6 +5,7 @@
  * motion.c     accelerations of everything, and steps of time
  * sensors.c    what is measured, with noise and delay
  * controller.c supervisor, laws, torques
+ * loops.c      constraints: of models and of the scenario; their forces
  * hand.c       states set and pulls made from outside
  * warnings.c   what a run wants its user to know; what the assembly of loops moved
  * check.c      what a scenario may hold; which states belong to it
@@ -14,6 +15,7 @@
 
 #include "../base/base_internal.h"
 #include "soa/control.h"
+#include "soa/io.h"
 #include "soa/scenario.h"
 #include "soa/world.h"
 
@@ -26,10 +28,10 @@
 typedef struct soai_estimate {
     double mass, inertia, damping;
 } soai_estimate;
-/* One model of all parts; Coulomb friction is left out of it (`friction`, two numbers per v coordinate, up and down; may be
- * NULL).  Frames and joints are named "part.name"; the frame of a body given in the scenario bears the part's name. */
+/* One model of all parts, and the constraints that their models bring (soa_constraint_list_free releases them).  Frames,
+ * joints and constraints are named "part.name"; the frame of a body given in the scenario has the part's name. */
 soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
-                            soa_report *report);
+                            soa_constraint_list *loops, soa_report *report);
 /* A report about something written at `mark` of the scenario's file. */
 soa_status soai_scenario_fault(const soa_scenario *scenario, soa_mark mark, soa_status status, soa_report *report,
                                const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -73,6 +75,23 @@ typedef struct soai_slot {
 soa_status soai_contact_force(const soa_contact_pair *law, double distance, double rate, double *force, double *stored,
                               int *saved);
 
+/* --- loops.c ------------------------------------------------------------------------------------------------------ */
+typedef struct soai_loop { /* a constraint between two bodies; RATIO: lambda alone has a meaning */
+    soa_constraint_kind kind;
+    const char *name;
+    soa_mark mark;
+    int frame[2], body[2], part[2]; /* part -1: the world */
+    int free, turns;                /* coordinates of its cut joint; those that have a number each */
+    soa_frame place[2];
+    /* at the last soai_loops_feel: poses of the frames; wrenches on the bodies, world axes, at the frames' origins */
+    soa_frame at[2];
+    double lambda, wrench[2][6];
+} soai_loop;
+typedef struct soai_cut { /* a free coordinate of a cut joint that rubs */
+    int loop, coordinate;
+    double friction;
+} soai_cut;
+
 enum {
     SOAI_SUPPLIED,  /* by motors */
     SOAI_VISCOUS,   /* taken by viscous friction of joints */
@@ -113,6 +132,7 @@ typedef struct soai_state {
     double t, step; /* of the next step */
     double kept;    /* when touches were last kept */
     double stored_start;
+    int32_t rank_most, unused; /* of the constraints' rows at accepted states */
     soai_stats stats;
     soai_warnings warnings;
 } soai_state;
@@ -125,7 +145,15 @@ struct soa_world {
     const soa_scenario *scenario;
     const soa_model *model;
     soa_work *work;
-    soa_constraints *constraints; /* NULL: none */
+    soa_constraints *constraints;  /* NULL: none */
+    soa_constraint_list own_loops; /* that models bring */
+    soai_loop *loops;
+    soai_cut *cuts;
+    int loop_count, cut_count, closed_rows;
+    int fresh, feeling;          /* the next evaluation is at an accepted state; multipliers are wanted */
+    double *lambda, *turns;      /* rows; 6 for each constraint, in the block: coordinates of cut joints */
+    unsigned char *given, *given_rate; /* nv: positions and rates that the scenario gives */
+    char redundancy[256];        /* which constraints repeat others at the start; or empty */
     int nq, nv, bodies;
     double *friction_up, *friction_down, *damping, *lower, *upper, *stop_k, *stop_c, *effort; /* nv each */
     unsigned char *actuated, *angle;                                                          /* nv; nq: it turns */
@@ -159,7 +187,7 @@ struct soa_world {
     soai_state *state;
     size_t state_size;
     double *y; /* q, v, ledger, tangential springs, joint springs: in the block */
-    int y_count, at_v, at_ledger, at_slots, at_joints;
+    int y_count, at_v, at_ledger, at_slots, at_joints, at_cuts;
     soai_slot *slots;
     soa_distance_cache *caches, *spare_caches; /* spare: outside the block, for looks that must not change it */
     double *tau;                               /* held */
@@ -255,6 +283,25 @@ void soai_warn(soa_world *w, const char *code, const char *name, double value, c
     __attribute__((format(printf, 5, 6)));
 int soai_warnings_fit(const soa_world *w);
 soa_status soai_note_move(soa_world *w, const char *name, double from, double to);
+/* loops.c */
+/* The constraints of a scenario over a model of its parts; NULL where there are none. */
+soa_status soai_loops_create(const soa_scenario *scenario, const soa_model *model, const soa_constraint_list *own,
+                             soa_constraints **out, soa_report *report);
+soa_status soai_loops_open(soa_world *w, soa_report *report);
+void soai_loops_close(soa_world *w);
+int soai_loops_hold_world(const soa_world *w);
+soa_status soai_loops_start(soa_world *w, soa_report *report); /* closes them, at t = 0 */
+soa_status soai_loops_recount(soa_world *w);                   /* after w->turns was read */
+/* w->qdd at (t, y), and what cut joints add to the rates of the ledger and of their springs; w->q, w->torque and
+ * w->wrenches are ready. */
+soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wrench_count, double *rate);
+soa_status soai_loops_settle(soa_world *w, double t, double *y);
+void soai_loops_keep(const soa_world *w, double *y);
+soa_status soai_loops_feel(soa_world *w);
+void soai_loop_point(const soai_loop *loop, int side, double point[3]);
+void soai_loop_wrench(const soai_loop *loop, int side, const double point[3], double out[6]);
+/* Energies with those of cut joints' springs and rotors. */
+soa_status soai_energy(soa_world *w, const double *q, const double *v, double *kinetic, double *potential);
 /* run.c */
 soa_status soai_signals_open(soa_world *w);
 /* check.c */

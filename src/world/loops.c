@@ -1,0 +1,416 @@
+/* loops.c  constraints of a world: those that models bring and those that the scenario adds.
+ *
+ * opening    models' constraints first, named "part.name", then the scenario's; Coulomb friction of cut joints is taken out
+ *            and modelled here as that of other joints is: a spring and a damper within Coulomb's bounds
+ * start      the loops are closed.  Coordinates that the scenario gives stay where they are if the others can do it alone;
+ *            if not, all may move, those given not farther than the scenario's assembly_bound
+ * motion     soa_closed_fd.  Stages of a step lie off the constraints by about the tolerance, so rows that repeat others
+ *            no longer quite do: there the rank is bounded by the largest one found at accepted states
+ * forces     multipliers at the state reached, as wrenches on the two bodies: for wrist sensors, the record, and the
+ *            internal force of an object that is held by loops                                                         */
+#include "world_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const double joint_give = 1e-4;    /* rad or m that a sticking cut joint gives at its full friction */
+static const double joint_calm = 2e-3;    /* s: damping over stiffness of that spring */
+static const double moved_least = 1e-9;   /* relative: smaller moves of the assembly are its own rounding */
+static const double stage_disagree = 1e-2; /* relative: what redundant rows may differ by within a step */
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+static soa_status find_frame(const soa_scenario *sc, const soa_model *model, const char *what, const char *name,
+                             soa_mark mark, int *frame, soa_report *report) {
+    *frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(model, name);
+    if (*frame >= 0) return SOA_OK;
+    return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no frame '%s'%s", what, name,
+                               soai_nearest_frame(model, name));
+}
+
+/* Constraint i of the scenario, with the model's numbers of frames and joints. */
+static soa_status scenario_constraint(const soa_scenario *sc, const soa_model *model, int i, soa_mark mark,
+                                      soa_constraint_def *def, soa_report *report) {
+    const char *what = def->name ? def->name : "";
+    for (int side = 0; side < 2; ++side) {
+        const char *name = sc->constraint_frames ? sc->constraint_frames[2 * i + side] : NULL;
+        int *frame = side ? &def->frame2 : &def->frame1;
+        const soa_status s = find_frame(sc, model, what, name, mark, frame, report);
+        if (s) return s;
+    }
+    for (int k = 0; k < SOA_RATIO_TERMS && sc->constraint_joints; ++k) {
+        const char *name = sc->constraint_joints[SOA_RATIO_TERMS * i + k];
+        if (!name) continue;
+        def->coordinate[k] = soa_find_joint(model, name);
+        if (def->coordinate[k] < 0)
+            return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no joint '%s'%s", what,
+                                       name, soai_nearest_joint(model, name));
+    }
+    return SOA_OK;
+}
+
+static soa_mark mark_of(const soa_scenario *sc, const soa_constraint_list *own, int number) {
+    const int i = number - own->count;
+    return i >= 0 && sc->constraint_marks ? sc->constraint_marks[i] : (soa_mark){0};
+}
+
+soa_status soai_loops_create(const soa_scenario *sc, const soa_model *model, const soa_constraint_list *own,
+                             soa_constraints **out, soa_report *report) {
+    const int count = own->count + sc->constraint_count;
+    int rows = 0;
+    *out = NULL;
+    if (!count) return SOA_OK;
+    for (int i = 0; i < own->count; ++i) rows += soa_constraint_def_rows(&own->defs[i]);
+    for (int i = 0; i < sc->constraint_count; ++i) rows += soa_constraint_def_rows(&sc->constraints[i]);
+    const soa_constraint_capacity capacity = {count, rows, 1};
+    soa_status s = soa_constraints_create(model, &capacity, out);
+    if (s == SOA_E_ARGUMENT)
+        return soai_scenario_fault(sc, (soa_mark){0}, s, report,
+                                   "%d constraints with %d rows on %d coordinates are more than there is room for",
+                                   count, rows, soa_nv(model));
+    for (int i = 0; !s && i < count; ++i) {
+        const soa_mark mark = mark_of(sc, own, i);
+        soa_constraint_def def = i < own->count ? own->defs[i] : sc->constraints[i - own->count];
+        soa_report inner = {.body = -1};
+        if (i >= own->count && (s = scenario_constraint(sc, model, i - own->count, mark, &def, report))) break;
+        def.friction = 0; /* soai_loops_friction */
+        s = soa_constraint_add(*out, &def, NULL, &inner);
+        if (s) soai_scenario_fault(sc, mark, s, report, "%s", inner.text);
+    }
+    if (s) {
+        soa_constraints_free(*out);
+        *out = NULL;
+    }
+    return s;
+}
+
+/* The part that a body belongs to; -1: the world. */
+static int part_of(const soa_world *w, int body) {
+    soa_body_info info;
+    if (!body || soa_body(w->model, body, &info)) return -1;
+    for (int p = 0; p < w->scenario->part_count; ++p) {
+        const size_t n = strlen(w->scenario->parts[p].name);
+        if (!strncmp(info.joint, w->scenario->parts[p].name, n) && info.joint[n] == '.') return p;
+    }
+    return -1;
+}
+/* Friction that the definition of constraint `number` had. */
+static double friction_of(const soa_world *w, int number) {
+    const soa_constraint_list *own = &w->own_loops;
+    return number < own->count ? own->defs[number].friction
+                               : w->scenario->constraints[number - own->count].friction;
+}
+
+soa_status soai_loops_open(soa_world *w, soa_report *report) {
+    soa_status s = soai_loops_create(w->scenario, w->model, &w->own_loops, &w->constraints, report);
+    if (s || !w->constraints) return s;
+    w->loop_count = w->own_loops.count + w->scenario->constraint_count;
+    const int rows = soa_constraint_rows(w->constraints);
+    w->loops = calloc((size_t)w->loop_count, sizeof *w->loops);
+    w->cuts = calloc(6 * (size_t)w->loop_count, sizeof *w->cuts);
+    w->lambda = calloc((size_t)rows + 1, sizeof *w->lambda);
+    if (!w->loops || !w->cuts || !w->lambda) return SOA_E_MEMORY;
+    for (int i = 0; i < w->loop_count; ++i) {
+        soai_loop *loop = &w->loops[i];
+        soa_constraint_def def;
+        soa_constraint_get(w->constraints, i, &def);
+        loop->kind = def.kind;
+        loop->free = def.kind == SOA_LOOP ? 6 - soa_constraint_def_rows(&def) : 0;
+        loop->turns = def.kind == SOA_LOOP && def.joint != SOA_SPHERICAL && def.joint != SOA_FREE ? loop->free : 0;
+        loop->name = soa_constraint_name(w->constraints, i);
+        loop->mark = mark_of(w->scenario, &w->own_loops, i);
+        for (int side = 0; side < 2 && def.kind != SOA_RATIO; ++side) {
+            soa_frame_info info;
+            loop->frame[side] = side ? def.frame2 : def.frame1;
+            loop->place[side] = side ? def.place2 : def.place1;
+            soa_frame_get(w->model, loop->frame[side], &info);
+            loop->body[side] = info.body;
+            loop->part[side] = part_of(w, info.body);
+        }
+        const double friction = friction_of(w, i);
+        for (int k = 0; friction > 0 && k < loop->free; ++k) w->cuts[w->cut_count++] = (soai_cut){i, k, friction};
+    }
+    return SOA_OK;
+}
+
+void soai_loops_close(soa_world *w) {
+    soa_constraints_free(w->constraints);
+    soa_constraint_list_free(&w->own_loops);
+    free(w->loops);
+    free(w->cuts);
+    free(w->lambda);
+}
+
+/* Nonzero: a constraint ties something to the world. */
+int soai_loops_hold_world(const soa_world *w) {
+    for (int i = 0; i < w->loop_count; ++i)
+        if (w->loops[i].kind != SOA_RATIO && (!w->loops[i].body[0] || !w->loops[i].body[1])) return 1;
+    return 0;
+}
+
+/* --- the start ---------------------------------------------------------------------------------------------------- */
+/* The constraint that is farthest from being met at q; off: by how much. */
+static soa_status worst_loop(soa_world *w, const double *q, int *worst, double *off) {
+    double *g = w->lambda; /* room for as many numbers */
+    const soa_status s = soa_constraint_rows_at(w->constraints, w->work, q, NULL, 0, g, NULL, NULL, NULL);
+    *worst = 0;
+    *off = 0;
+    for (int i = 0; !s && i < w->loop_count; ++i) {
+        int first = 0;
+        int count = 0;
+        soa_constraint_span(w->constraints, i, &first, &count);
+        for (int r = first; r < first + count; ++r) {
+            if (!(fabs(g[r]) > *off)) continue;
+            *off = fabs(g[r]);
+            *worst = i;
+        }
+    }
+    return s;
+}
+
+static soa_status refuse_move(soa_world *w, const double *before, int coordinate, double move, soa_report *report) {
+    int worst = 0;
+    double off = 0;
+    const soa_status s = worst_loop(w, before, &worst, &off);
+    if (s) return s;
+    const soai_loop *loop = &w->loops[worst];
+    return soai_scenario_fault(w->scenario, loop->mark, SOA_E_NO_CONVERGENCE, report,
+                               "loop '%.60s' is open by %.3g (m or rad) at the start; closing it would move '%.60s' by "
+                               "%.3g, beyond assembly_bound %g", loop->name, off, soai_coordinate_name(w, coordinate),
+                               move, w->scenario->assembly_bound);
+}
+
+/* Lists the coordinates that the assembly moved by more than rounding. */
+static soa_status note_moves(soa_world *w, const double *before) {
+    for (int b = 1; b <= w->bodies; ++b) {
+        soa_body_info info;
+        soa_body(w->model, b, &info);
+        for (int k = 0; k < info.nq; ++k) {
+            const double from = before[info.q_index + k];
+            const double to = w->y[info.q_index + k];
+            if (fabs(to - from) <= moved_least * (1 + fabs(from))) continue;
+            char name[128];
+            if (info.nq == 1)
+                snprintf(name, sizeof name, "%s", info.joint);
+            else
+                snprintf(name, sizeof name, "%s[%d]", info.joint, k);
+            const soa_status s = soai_note_move(w, name, from, to);
+            if (s) return s;
+        }
+    }
+    return SOA_OK;
+}
+static soa_status note_rates(soa_world *w, const double *before) {
+    for (int i = 0; i < w->nv; ++i) {
+        const double to = w->y[w->at_v + i];
+        if (!w->given_rate[i] || fabs(to - before[i]) <= moved_least * (1 + fabs(before[i]))) continue;
+        char name[140];
+        snprintf(name, sizeof name, "rate of %.120s", soai_coordinate_name(w, i));
+        const soa_status s = soai_note_move(w, name, before[i], to);
+        if (s) return s;
+    }
+    return SOA_OK;
+}
+
+static soa_status close_positions(soa_world *w, soa_report *report) {
+    soa_report inner = {.body = -1};
+    double *before = w->y_before; /* scratch until the first step */
+    memcpy(before, w->y, (size_t)w->nq * sizeof *before);
+    soa_status s = soa_closed_assemble_held(w->constraints, w->work, 0, w->given, w->y, &inner);
+    if (s == SOA_E_NO_CONVERGENCE) {
+        s = soa_closed_assemble(w->constraints, w->work, 0, w->y, &inner);
+        double *move = w->qdd;
+        if (!s) s = soa_difference(w->model, before, w->y, move);
+        for (int i = 0; !s && i < w->nv; ++i)
+            if (w->given[i] && w->scenario->assembly_bound > 0 && !(fabs(move[i]) <= w->scenario->assembly_bound))
+                return refuse_move(w, before, i, move[i], report);
+    }
+    if (!s) s = soa_closed_project(w->constraints, w->work, 0, w->y, NULL, NULL);
+    if (!s) return note_moves(w, before);
+    int worst = 0;
+    double off = 0;
+    worst_loop(w, before, &worst, &off);
+    return soai_scenario_fault(w->scenario, w->loops[worst].mark, s, report, "the loops do not close at the start: %s",
+                               inner.text[0] ? inner.text : soa_status_text(s));
+}
+
+static soa_status close_rates(soa_world *w, soa_report *report) {
+    double *v = w->y + w->at_v;
+    double *before = w->torque; /* scratch until the first step */
+    double left = 0;
+    memcpy(before, v, (size_t)w->nv * sizeof *v);
+    soa_status s = soa_closed_rates(w->constraints, w->work, 0, w->y, w->given_rate, v, &left);
+    if (s == SOA_E_INCONSISTENT || !s) s = soa_closed_project(w->constraints, w->work, 0, w->y, v, NULL);
+    if (s)
+        return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report,
+                                   "no rates at the start meet the loops' equations: %s", soa_status_text(s));
+    return note_rates(w, before);
+}
+
+/* Angles of cut joints are counted from where they begin. */
+static soa_status count_turns(soa_world *w) {
+    soa_status s = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL);
+    for (int i = 0; !s && i < w->loop_count; ++i)
+        if (w->loops[i].turns) s = soa_constraint_coordinates(w->constraints, w->work, i, w->turns + 6 * i);
+    return s ? s : soai_loops_recount(w);
+}
+
+soa_status soai_loops_start(soa_world *w, soa_report *report) {
+    if (!w->constraints) return SOA_OK;
+    soa_status s = close_positions(w, report);
+    if (!s) s = close_rates(w, report);
+    if (!s) s = count_turns(w);
+    if (s) return s;
+    soa_closed_report found;
+    w->fresh = 1;
+    s = soa_closed_fd(w->constraints, w->work, NULL, w->y, w->y + w->at_v, NULL, NULL, 0, 0, w->qdd, NULL, &found);
+    if (s && s != SOA_E_SINGULAR) {
+        w->body = soa_work_body(w->work);
+        return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "the closed machine cannot move: %s%s%s",
+                                   soa_status_text(s), found.text[0] ? "; " : "", found.text);
+    }
+    w->state->rank_most = found.rank;
+    w->closed_rows = found.rows;
+    snprintf(w->redundancy, sizeof w->redundancy, "%s", found.text);
+    return SOA_OK;
+}
+
+soa_status soai_loops_recount(soa_world *w) {
+    soa_status s = SOA_OK;
+    for (int i = 0; !s && i < w->loop_count; ++i)
+        if (w->loops[i].turns) s = soa_constraint_set_turns(w->constraints, i, w->turns + 6 * i);
+    return s;
+}
+
+/* --- motion ------------------------------------------------------------------------------------------------------- */
+/* Friction of cut joints as efforts; their springs are at the end of y. */
+static soa_status rub_cuts(soa_world *w, double t, const double *y, double *rate, double *rubbed) {
+    soa_status s = soa_constraint_rows_at(w->constraints, w->work, w->q, y + w->at_v, t, NULL, NULL, NULL, NULL);
+    for (int i = 0; !s && i < w->cut_count;) {
+        const int number = w->cuts[i].loop;
+        double speed[6];
+        double effort[6] = {0};
+        s = soa_constraint_rates(w->constraints, number, speed, NULL);
+        for (; !s && i < w->cut_count && w->cuts[i].loop == number; ++i) {
+            const soai_cut *cut = &w->cuts[i];
+            const double v = speed[cut->coordinate];
+            const double k = cut->friction / joint_give;
+            const double spring = y[w->at_cuts + i];
+            const double rub = fmin(fmax(-k * spring - joint_calm * k * v, -cut->friction), cut->friction);
+            const double use = k * fabs(spring) / cut->friction;
+            effort[cut->coordinate] = rub;
+            *rubbed += rub * v;
+            rate[w->at_cuts + i] = v * spring > 0 ? v * (1 - soai_slip_part(use)) : v;
+        }
+        if (!s) s = soa_constraint_set_effort(w->constraints, number, effort);
+    }
+    return s;
+}
+void soai_loops_keep(const soa_world *w, double *y) {
+    for (int i = 0; i < w->cut_count; ++i) {
+        double *spring = &y[w->at_cuts + i];
+        *spring = fmin(fmax(*spring, -joint_give), joint_give);
+    }
+}
+
+soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wrench_count, double *rate) {
+    double *ledger = rate + w->at_ledger;
+    double rubbed = 0;
+    soa_status s = w->cut_count ? rub_cuts(w, t, y, rate, &rubbed) : SOA_OK;
+    if (s) return s;
+    soa_closed_options o = soa_closed_default();
+    soa_closed_report found;
+    const int accepted = w->fresh;
+    o.brief = 1;
+    o.most_condition = 1e16; /* near singular configurations the error control of the steps judges */
+    o.rank_tolerance = 1e-14;
+    if (!accepted) {
+        o.rank_most = w->state->rank_most;
+        o.consistency = stage_disagree;
+    }
+    w->fresh = 0;
+    s = soa_closed_fd(w->constraints, w->work, &o, w->q, y + w->at_v, w->torque, w->wrenches, wrench_count, t, w->qdd,
+                      w->feeling ? w->lambda : NULL, &found);
+    if (s) return s;
+    if (accepted && found.rank > w->state->rank_most) w->state->rank_most = found.rank;
+    double supplied = 0;
+    double dissipated = 0;
+    s = soa_closed_power(w->constraints, &supplied, &dissipated);
+    ledger[SOAI_SUPPLIED] += supplied - rubbed; /* efforts of cut joints are friction here */
+    ledger[SOAI_RUBBED] += rubbed;
+    ledger[SOAI_VISCOUS] += dissipated;
+    return s;
+}
+
+soa_status soai_loops_settle(soa_world *w, double t, double *y) {
+    double error[2];
+    soa_status s = soa_closed_project(w->constraints, w->work, t, y, y + w->at_v, error);
+    if (s) return s;
+    w->fresh = 1;
+    w->state->stats.closure_worst = fmax(w->state->stats.closure_worst, error[0]);
+    s = soa_kinematics(w->model, w->work, y, y + w->at_v, NULL);
+    if (!s) s = soa_constraint_follow(w->constraints, w->work);
+    for (int i = 0; !s && i < w->loop_count; ++i)
+        if (w->loops[i].turns) s = soa_constraint_coordinates(w->constraints, w->work, i, w->turns + 6 * i);
+    return s;
+}
+
+soa_status soai_energy(soa_world *w, const double *q, const double *v, double *kinetic, double *potential) {
+    return w->constraints ? soa_closed_energy(w->constraints, w->work, q, v, kinetic, potential)
+                          : soa_energy(w->model, w->work, q, v, kinetic, potential);
+}
+
+/* --- forces ------------------------------------------------------------------------------------------------------- */
+/* Multipliers at the state with the torques that are held, and what they are on the bodies.  Nothing of the state changes;
+ * kinematics and touches are those of the state afterwards. */
+soa_status soai_loops_feel(soa_world *w) {
+    if (!w->constraints) return SOA_OK;
+    soa_distance_cache *own = w->caches;
+    const double when = w->when;
+    const int32_t rank = w->state->rank_most;
+    if (w->meeting_count) memcpy(w->spare_caches, own, (size_t)w->meeting_count * sizeof *own);
+    w->caches = w->spare_caches;
+    w->feeling = 1;
+    w->fresh = 0;
+    w->when = w->state->t + 1e-6 * w->tick_length; /* disturbances that begin now act */
+    soa_status s = soai_motion(w, w->state->t, w->y, w->y_rate);
+    w->feeling = 0;
+    w->fresh = 1;
+    w->when = when;
+    w->state->rank_most = rank;
+    w->caches = own;
+    for (int i = 0; !s && i < w->loop_count; ++i) {
+        soai_loop *loop = &w->loops[i];
+        int first = 0;
+        int count = 0;
+        soa_constraint_span(w->constraints, i, &first, &count);
+        loop->lambda = count ? w->lambda[first] : 0;
+        if (loop->kind != SOA_RATIO)
+            s = soa_constraint_wrench(w->constraints, i, w->lambda, loop->wrench[0], loop->wrench[1]);
+    }
+    const soa_status looked = soai_peek(w);
+    for (int i = 0; !s && !looked && i < w->loop_count; ++i)
+        for (int side = 0; side < 2 && w->loops[i].kind != SOA_RATIO; ++side)
+            s = soa_pose(w->model, w->work, w->loops[i].frame[side], &w->loops[i].at[side]);
+    return s ? s : looked;
+}
+
+/* Where a constraint sits on a body, world axes. */
+void soai_loop_point(const soai_loop *loop, int side, double point[3]) {
+    const soa_frame *at = &loop->at[side];
+    const double *p = loop->place[side].p;
+    for (int k = 0; k < 3; ++k)
+        point[k] = at->p[k] + at->R[3 * k] * p[0] + at->R[3 * k + 1] * p[1] + at->R[3 * k + 2] * p[2];
+}
+/* The wrench on the body of one side, moved from the frame's origin to `point`. */
+void soai_loop_wrench(const soai_loop *loop, int side, const double point[3], double out[6]) {
+    const double *f = loop->wrench[side];
+    double r[3];
+    for (int k = 0; k < 3; ++k) r[k] = loop->at[side].p[k] - point[k];
+    for (int k = 0; k < 3; ++k) {
+        const int i = (k + 1) % 3;
+        const int j = (k + 2) % 3;
+        out[k] = f[k] + r[i] * f[3 + j] - r[j] * f[3 + i];
+        out[3 + k] = f[3 + k];
+    }
+}
