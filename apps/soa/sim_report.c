@@ -174,6 +174,10 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
     put(&out, "energy_error_rel", s->energy_error_rel), put(&out, "contact_created_J", s->contact_created);
     put(&out, "momentum_error_rel", s->is_free ? s->momentum_error_rel : NAN),
         put(&out, "closure_error", s->closure_error);
+    put_count(&out, "constraint_rows", s->constraint_rows), put_count(&out, "constraint_rank", s->constraint_rank);
+    out_text(&out, "  \"redundant\": ");
+    out_string(&out, s->redundancy);
+    out_text(&out, ",\n");
     if (s->judged) {
         out_format(&out, "  \"held\": %s,\n", s->held && !fault ? "true" : "false");
         put(&out, "position_error_m", s->position_error_m), put(&out, "attitude_error_deg", s->attitude_error_deg);
@@ -214,7 +218,10 @@ void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s)
     if (s->assembly_count > ASSEMBLY_SHOWN)
         app_print("           and %d more coordinates (--summary FILE lists all)\n",
                   s->assembly_count - ASSEMBLY_SHOWN);
-    if (s->closure_error > 0) app_print("loops      closed within %.1e\n", s->closure_error);
+    if (s->constraint_rows)
+        app_print("loops      %d equations, %d of them independent; closed within %.1e\n", s->constraint_rows,
+                  s->constraint_rank, s->closure_error);
+    if (s->redundancy[0]) app_print("           redundant: %s\n", s->redundancy);
     if (s->touches)
         app_print("contacts   %lld touches, %lld releases, %lld slips\n", s->touches, s->releases, s->slips);
     if (s->saves)

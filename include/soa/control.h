@@ -18,6 +18,16 @@
 extern "C" {
 #endif
 
+/* --- machines with loops ------------------------------------------------------------------------------------------ */
+/* With soa_control_def.constraints the laws compute with the closed machine.  The loops make some coordinates follow the
+ * others: of those that nobody drives first, then of those that others drive, then of own ones that are not primary.  Own
+ * coordinates that follow get no torque and no feedback.
+ *   joint PD, impedance, PASSIVE coordination, soa_control_compensation (a must be NULL): tau = E*rho of WD89
+ *   inverse dynamics, operational space, hybrid, base attitude, LINEARISING coordination relative to a frame that does not
+ *   move with the machine: through the closed machine's forward dynamics, so that what nobody drives moves as it must
+ * The others refuse (SOA_E_ARGUMENT): passivity, decoupled, generalized Jacobian.  Dense: O(nv rows^2), and O(n + rows^2)
+ * for each driven coordinate.                                                                                          */
+
 /* --- the controller's model --------------------------------------------------------------------------------------- */
 /* Who moves a velocity coordinate. */
 enum {
@@ -39,6 +49,10 @@ typedef struct soa_control_def {
     const unsigned char *drive; /* nv numbers as above, copied; NULL: all SOA_DRIVE_OWN */
     unsigned compensate;        /* default SOA_COMPENSATE_DEFAULT */
     double coulomb_rate;        /* rad/s or m/s, > 0; default 1e-3 */
+    soa_constraints *constraints; /* over `model`: a machine with loops.  Used by this control alone, none of them driven in
+                                     time; it must outlive the control.  NULL: a tree */
+    const unsigned char *primary; /* nv flags, copied: own coordinates that stay independent as long as the loops allow it
+                                     (WD89's primary joints); NULL: no preference.  Read with constraints alone */
 } soa_control_def;
 SOA_API soa_control_def soa_control_default(const unsigned char *drive);
 
@@ -52,6 +66,8 @@ SOA_API soa_status soa_control_init(const soa_model *model, const soa_control_de
 SOA_API soa_status soa_control_create(const soa_model *model, const soa_control_def *def, soa_control **control);
 SOA_API void soa_control_free(soa_control *control); /* only for create */
 SOA_API soa_work *soa_control_work(soa_control *control);
+/* Which coordinates follow others through the loops at q: nv flags, all 0 for a tree. */
+SOA_API soa_status soa_control_dependent(soa_control *control, const double *q, unsigned char *flags);
 SOA_API const soa_model *soa_control_model(const soa_control *control);
 
 /* --- WD89 section 3: one recursion for every law ------------------------------------------------------------------ */

@@ -377,6 +377,8 @@ typedef struct soa_world_summary {
     int warning_count, more_warnings;  /* more_warnings: how many there were no room for */
     const soa_world_move *assembly;    /* as soa_world_assembly returns them */
     int assembly_count;
+    int constraint_rows, constraint_rank; /* of the loops at the start; rank: rows that do not repeat others */
+    const char *redundancy; /* which constraints repeat others at the start, in words; empty: none */
 } soa_world_summary;
 /* At any time; `judged` things are final only at the end. */
 SOA_API soa_status soa_world_summarise(soa_world *world, soa_world_summary *summary);

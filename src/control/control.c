@@ -6,6 +6,7 @@
  * passive     M_uu a_u = -(M_ua a_a + h_u): what nobody drives moves so that its torques vanish.  M_uu by one
  *             mass_mul for each u, then a Cholesky factor; what others drive may follow u in it.                     */
 #include "control_internal.h"
+#include "../constraint/constraint_internal.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -83,7 +84,26 @@ static size_t layout(const soa_model *m, const soa_control_def *def, char *memor
     c->omega = soai_take(memory, &at, T * T * number);
     c->lambda = soai_take(memory, &at, T * T * number);
     c->factor = soai_take(memory, &at, T * T * number);
+    soai_closed loops = {.constraints = def->constraints};
+    if (def->constraints) {
+        const size_t rows = (size_t)def->constraints->capacity.rows;
+        loops.primary = soai_take(memory, &at, nv);
+        loops.dependent = soai_take(memory, &at, nv);
+        loops.which = soai_take(memory, &at, rows * sizeof(int));
+        loops.choice = soai_take(memory, &at, nv * sizeof(int));
+        loops.G = soai_take(memory, &at, rows * nv * number);
+        loops.row_size = soai_take(memory, &at, rows * number);
+        double **const lists[] = {&loops.b, &loops.x, &loops.force, &loops.spare};
+        for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) *lists[i] = soai_take(memory, &at, nv * number);
+        double **const squares[] = {&loops.r, &loops.A, &loops.inertia, &loops.factor, &loops.inverse};
+        for (size_t i = 0; i < sizeof squares / sizeof *squares; ++i)
+            *squares[i] = soai_take(memory, &at, nv * nv * number);
+        loops.task = soai_take(memory, &at, T * nv * number);
+    }
     if (memory) {
+        c->closed = loops;
+        for (size_t j = 0; def->constraints && j < nv; ++j)
+            loops.primary[j] = def->primary ? def->primary[j] != 0 : 0;
         c->model = m, c->nq = m->nq, c->nv = m->nv;
         c->compensate = def->compensate, c->coulomb_rate = def->coulomb_rate;
         c->free = list_free(m, def, c->passive, &c->passives);
@@ -99,6 +119,11 @@ static size_t layout(const soa_model *m, const soa_control_def *def, char *memor
 }
 static int def_fits(const soa_model *m, const soa_control_def *def) {
     if (!m || !def || (def->compensate & ~(unsigned)SOA_COMPENSATE_ALL) || !(def->coulomb_rate > 0)) return 0;
+    if (def->constraints && soa_constraint_model(def->constraints) != m) return 0;
+    for (int i = 0; def->constraints && i < def->constraints->capacity.constraints; ++i) {
+        soa_constraint_def one;
+        if (!soa_constraint_get(def->constraints, i, &one) && one.drive) return 0; /* laws have no time */
+    }
     for (int j = 0; def->drive && j < m->nv; ++j)
         if (def->drive[j] > SOA_DRIVE_OTHER) return 0;
     return 1;
@@ -153,6 +178,7 @@ static void add_losses(const soa_control *c, const double *tq, const double *tv,
             if (which & SOA_COMPENSATE_VISCOUS) sum += d->damping * v;
             if (which & SOA_COMPENSATE_COULOMB)
                 sum += (v > 0 ? d->friction_positive : d->friction_negative) * tanh(v / c->coulomb_rate);
+            if (which & SOAI_COULOMB_SIGN) sum += (v > 0) * d->friction_positive - (v < 0) * d->friction_negative;
             if ((which & SOA_COMPENSATE_SPRINGS) && has_q) sum += d->stiffness * (tq[b->iq + j] - d->rest);
             tau[b->iv + j] += sum;
         }
@@ -177,9 +203,12 @@ soa_status soa_control_compensation(soa_control *c, const double *q, const doubl
                                     const soa_wrench *wrenches, int wrench_count, double *tau) {
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && !tau) s = SOA_E_ARGUMENT;
-    if (s || (s = soai_control_torques(c, q, v, a, wrenches, wrench_count, c->compensate, c->column))) return s;
-    soai_write_own(c, c->column, tau);
-    return SOA_OK;
+    if (s || (c->closed.constraints && a)) return s ? s : SOA_E_ARGUMENT;
+    double *torque = c->x[SOAI_CONTROL_VECTORS - 1];
+    if ((s = soai_control_torques(c, q, v, a, wrenches, wrench_count, c->compensate, torque)) ||
+        (s = soai_closed_add_cut(c, q, v, torque)))
+        return s;
+    return soai_control_write(c, q, torque, tau);
 }
 
 /* --- what nobody drives ------------------------------------------------------------------------------------------- */

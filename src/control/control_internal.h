@@ -10,8 +10,27 @@
 
 enum { SOAI_TASK_ROWS = 6 * SOA_FRAME_TASKS, SOAI_CONTROL_VECTORS = 8 };
 
+/* Beside SOA_COMPENSATE_...: the machine's own Coulomb friction, friction * sign(v). */
+enum { SOAI_COULOMB_SIGN = 1 << 8 };
+
+/* A machine with loops, closed_machine.c. */
+typedef struct soai_closed {
+    soa_constraints *constraints; /* NULL: a tree, nothing below is there */
+    unsigned char *primary;       /* nv: stay independent as long as the loops allow it              */
+    unsigned char *dependent;     /* nv: follow the others                                           */
+    int rank, *which;             /* how many depend, and which                                      */
+    double *G, *row_size;         /* rows x nv, G_d^-1 G after the split; rows                       */
+    int most, chosen, own;        /* candidates; of them those chosen, of these the law's own        */
+    int *choice;                  /* nv                                                              */
+    double *b, *r, *A;            /* nv; candidates x nv; candidates^2, factored                     */
+    double *x, *force, *spare;    /* nv each                                                         */
+    double *task;                 /* SOAI_TASK_ROWS x nv: J_g                                        */
+    double *inertia, *factor, *inverse; /* nv^2 each: M_r */
+} soai_closed;
+
 struct soa_control {
     const soa_model *model;
+    soai_closed closed;
     soa_work *work;
     void *from_heap;
     int nq, nv;
@@ -35,10 +54,12 @@ struct soa_control {
 static inline int soai_own(const soa_control *c, int j) {
     return c->drive[j] == SOA_DRIVE_OWN;
 }
-/* tau = own part of what stands in `from`. */
+/* tau = own part of `from`. */
 static inline void soai_write_own(const soa_control *c, const double *from, double *tau) {
     for (int j = 0; j < c->nv; ++j) tau[j] = soai_own(c, j) ? from[j] : 0;
 }
+/* tau = own part of `torque`, of E*torque for a machine with loops; torque is changed then. */
+soa_status soai_control_write(soa_control *c, const double *q, double *torque, double *tau);
 
 /* Right pointers, finite numbers, unit quaternions. */
 soa_status soai_control_begin(soa_control *c, const double *q, const double *v);
@@ -54,6 +75,17 @@ soa_status soai_passive_accelerations(soa_control *c, const double *q, const dou
                                       int wrench_count, double *a);
 /* a_u such that what stands in `torque` for a_u = 0 vanishes at u; M_uu factored. */
 void soai_passive_cancel(soa_control *c, const double *torque, double *a);
+
+/* closed_machine.c: which coordinates depend on which at q; x = E*x; what cut joints take, added. */
+soa_status soai_closed_split(soa_control *c, const double *q);
+void soai_closed_reduce(const soa_control *c, double *x);
+soa_status soai_closed_add_cut(soa_control *c, const double *q, const double *v, double *torque);
+soa_status soai_closed_prepare(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
+                               int count);
+/* a: wanted of driven coordinates on entry, all on return.  torque: own ones. */
+soa_status soai_closed_inverse(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches, int count,
+                               double *a, double *torque);
+soa_status soai_closed_compliance(soa_control *c, const double *q, const double *v, int rows, double *omega);
 
 /* A wrench made smaller as a whole until its parts are within their bounds (> 0). */
 void soai_clamp_wrench(double max_force, double max_torque, double F[6]);
@@ -91,6 +123,9 @@ soa_status soai_task_prepare(soa_control *c, const double *q, const double *v, c
 soa_status soai_task_solve(soa_control *c, const double *q, const double *v, const soai_task_space *space,
                            const double *wanted, const soa_wrench *wrenches, int wrench_count, const double *posture,
                            double *torque, double *a);
+soa_status soai_closed_task(soa_control *c, const double *q, const double *v, const soai_task_space *space,
+                            const double *wanted, const soa_wrench *wrenches, int count, const double *posture,
+                            double *torque, double *a_out);
 /* Whether a frame moves with what is driven (and not by itself, like a satellite, or not at all). */
 int soai_frame_is_driven(const soa_control *c, int frame);
 #endif

@@ -299,6 +299,7 @@ static soa_status linearise(soa_control *c, const double *q, const double *v, co
     soa_wrench f[SOA_HANDS + 1];
     soa_frame B;
     double a_base[6] = {0}, first[6], found[6], drift[6], G[36];
+    if (base && c->closed.constraints) return SOA_E_ARGUMENT;
     soa_status s = soa_pose(c->model, c->work, base, &B);
     if (s || (s = soa_jdot_v(c->model, c->work, base, SOA_AXES_WORLD, drift)) || (s = jacobians(c, k, base))) return s;
     memcpy(t.A, A, sizeof t.A);
@@ -346,7 +347,10 @@ soa_status soa_control_coordination(soa_control *c, const double *q, const doubl
     double *own = c->x[6], *torque = c->x[7];
     const int passive = k->form == SOA_COORDINATE_PASSIVE;
     for (int j = 0; j < c->nv; ++j) own[j] = 0;
-    if (passive && !k->plain && (s = soai_control_torques(c, q, v, NULL, NULL, 0, c->compensate, own))) return s;
+    if (passive && !k->plain &&
+        ((s = soai_control_torques(c, q, v, NULL, NULL, 0, c->compensate, own)) ||
+         (s = soai_closed_add_cut(c, q, v, own))))
+        return s;
     hold h;
     body_state o;
     soa_coordination_result out = {.squeeze = k->squeeze};
@@ -394,7 +398,11 @@ soa_status soa_control_coordination(soa_control *c, const double *q, const doubl
         soai_wanted_acceleration(e, turning, k->stiffness, k->damping, A);
         if ((s = linearise(c, q, v, k, &h, &o, A, follow, &out, torque))) return s;
     }
-    soai_write_own(c, torque, tau);
+    if (passive)
+        s = soai_control_write(c, q, torque, tau);
+    else
+        soai_write_own(c, torque, tau);
+    if (s) return s;
     *state = next;
     if (result) *result = out;
     return SOA_OK;

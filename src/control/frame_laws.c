@@ -140,7 +140,9 @@ soa_status soa_control_impedance(soa_control *c, const double *q, const double *
     if (force && !soai_all_finite(force, 6)) return SOA_E_NOT_FINITE;
     double *torque = c->x[0], *own = c->x[1], F[6];
     for (int j = 0; j < c->nv; ++j) own[j] = 0;
-    if (!law->plain && (s = soai_control_torques(c, q, v, NULL, NULL, 0, c->compensate, own))) return s;
+    if (!law->plain && ((s = soai_control_torques(c, q, v, NULL, NULL, 0, c->compensate, own)) ||
+                        (s = soai_closed_add_cut(c, q, v, own))))
+        return s;
     soa_frame_error e;
     if ((s = soa_kinematics(c->model, c->work, q, v, NULL)) ||
         (s = soai_frame_error(c, law->frame, law->relative_to, goal, &e, NULL)))
@@ -151,7 +153,7 @@ soa_status soa_control_impedance(soa_control *c, const double *q, const double *
     turn(e.goal.R, F, F);
     if ((s = soa_jacobian_transpose_mul(c->model, c->work, law->frame, SOA_AXES_WORLD, F, torque))) return s;
     for (int j = 0; j < c->nv; ++j) torque[j] += own[j];
-    soai_write_own(c, torque, tau);
+    if ((s = soai_control_write(c, q, torque, tau))) return s;
     if (wrench) memcpy(wrench, F, sizeof F);
     if (error) *error = e;
     return SOA_OK;
@@ -271,6 +273,32 @@ static double row_dot(const soa_control *c, int row, const double *x) {
     return sum;
 }
 
+/* The same units from Omega itself, over the rows asked for. */
+static int row_sizes(const soai_hand_task *tasks, int count, int rows, const double *omega, double size[2]) {
+    int number[2] = {0, 0};
+    size[0] = size[1] = 0;
+    for (int k = 0, r = 0; k < count; ++k)
+        for (int j = 0; j < 6; ++j) {
+            if (!(tasks[k].rows & 1u << j)) continue;
+            size[j >= 3] += omega[(rows + 1) * r++];
+            ++number[j >= 3];
+        }
+    for (int k = 0; k < 2; ++k) size[k] = number[k] ? sqrt(size[k] / number[k]) : 0;
+    return size[0] > 0 || size[1] > 0;
+}
+/* A machine with loops. */
+static soa_status prepare_closed(soa_control *c, const double *q, const double *v, const soai_hand_task *tasks,
+                                 int count, double damping, soai_task_space *space) {
+    task_row list[SOAI_TASK_ROWS];
+    double unit[2];
+    soa_status s = soa_kinematics(c->model, c->work, q, v, NULL);
+    if (s || (s = task_rows(c, tasks, count, list, space))) return s;
+    if (!space->rows) return SOA_E_ARGUMENT;
+    if ((s = soai_closed_compliance(c, q, v, space->rows, c->omega))) return s;
+    if (!row_sizes(tasks, count, space->rows, c->omega, unit)) return SOA_E_SINGULAR;
+    return invert(tasks, count, space->rows, unit, damping, c->omega, c->factor, c->lambda, &space->rcond);
+}
+
 soa_status soai_task_prepare(soa_control *c, const double *q, const double *v, const soai_hand_task *tasks, int count,
                              double damping, soai_task_space *space) {
     task_row list[SOAI_TASK_ROWS];
@@ -278,6 +306,7 @@ soa_status soai_task_prepare(soa_control *c, const double *q, const double *v, c
     double unit[2];
     space->rcond = 0;
     if (!(damping >= 0)) return SOA_E_ARGUMENT;
+    if (c->closed.constraints) return prepare_closed(c, q, v, tasks, count, damping, space);
     for (int k = 0; k < count; ++k)
         if (!soai_frame_is_driven(c, tasks[k].frame)) return SOA_E_SINGULAR; /* nothing that is driven moves it */
     soa_status s = soai_passive_factor(c, q, c->free);
@@ -296,6 +325,8 @@ soa_status soai_task_prepare(soa_control *c, const double *q, const double *v, c
 soa_status soai_task_solve(soa_control *c, const double *q, const double *v, const soai_task_space *space,
                            const double *wanted, const soa_wrench *wrenches, int wrench_count, const double *posture,
                            double *torque, double *a_out) {
+    if (c->closed.constraints)
+        return soai_closed_task(c, q, v, space, wanted, wrenches, wrench_count, posture, torque, a_out);
     const soa_model *m = c->model;
     const int rows = space->rows;
     double *a = c->x[0], *force = c->x[1], *x = c->x[2], *y = c->x[3], right[SOAI_TASK_ROWS];
@@ -385,7 +416,7 @@ soa_status soa_control_operational(soa_control *c, const double *q, const double
 }
 
 soa_status soa_control_generalized_jacobian(soa_control *c, const double *q, int frame, soa_axes axes, double *J) {
-    if (!c || !q || !J || !frame_fits(c, frame)) return SOA_E_ARGUMENT;
+    if (!c || !q || !J || !frame_fits(c, frame) || c->closed.constraints) return SOA_E_ARGUMENT;
     const int nv = c->nv;
     double *x = c->x[0], *y = c->x[1], *rows = c->rows;
     soa_status s = soa_kinematics(c->model, c->work, q, NULL, NULL);

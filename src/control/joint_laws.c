@@ -70,8 +70,14 @@ soa_status soa_control_joint_pd(soa_control *c, const double *q, const double *v
     if (s) return s;
     for (int j = 0; j < c->nv; ++j) vd[j] = soai_own(c, j) ? at(r->v, j) : 0;
     const unsigned which = c->compensate & ~(unsigned)SOA_COMPENSATE_CORIOLIS;
-    if ((s = soai_control_torques(c, q, vd, NULL, NULL, 0, which, held))) return s;
-    for (int j = 0; j < c->nv; ++j) held[j] += at(gains->stiffness, j) * e[j] + at(gains->damping, j) * rate[j];
+    if ((s = soai_control_torques(c, q, vd, NULL, NULL, 0, which, held)) || (s = soai_closed_add_cut(c, q, NULL, held)))
+        return s;
+    if (c->closed.constraints && (s = soai_closed_split(c, q))) return s;
+    for (int j = 0; j < c->nv; ++j) {
+        if (c->closed.constraints && c->closed.dependent[j]) continue; /* it follows */
+        held[j] += at(gains->stiffness, j) * e[j] + at(gains->damping, j) * rate[j];
+    }
+    if (c->closed.constraints) soai_closed_reduce(c, held);
     soai_write_own(c, held, tau);
     return SOA_OK;
 }
@@ -86,8 +92,12 @@ soa_status soa_control_inverse_dynamics(soa_control *c, const double *q, const d
     for (int j = 0; j < c->nv; ++j)
         a[j] = soai_own(c, j) ? at(r->a, j) + at(gains->damping, j) * rate[j] + at(gains->stiffness, j) * e[j]
                               : foreign(c, r->a, j);
-    if (c->passives && (s = soa_control_passive(c, q, v, wrenches, wrench_count, a))) return s;
-    if ((s = soai_control_torques(c, q, v, a, wrenches, wrench_count, c->compensate, torque))) return s;
+    if (c->closed.constraints) {
+        if ((s = soai_closed_inverse(c, q, v, wrenches, wrench_count, a, torque))) return s;
+    } else {
+        if (c->passives && (s = soa_control_passive(c, q, v, wrenches, wrench_count, a))) return s;
+        if ((s = soai_control_torques(c, q, v, a, wrenches, wrench_count, c->compensate, torque))) return s;
+    }
     soai_write_own(c, torque, tau);
     for (int j = 0; a_out && j < c->nv; ++j) a_out[j] = a[j];
     return SOA_OK;
@@ -120,7 +130,7 @@ static soa_status reference_torque(soa_control *c, const double *q, const double
 soa_status soa_control_passivity(soa_control *c, soa_passivity form, const double *q, const double *v,
                                  const soa_joint_reference *r, const soa_joint_gains *gains, double *tau,
                                  double *lyapunov) {
-    if (!c || !gains || (unsigned)form >= SOA_PASSIVITY_COUNT) return SOA_E_ARGUMENT;
+    if (!c || !gains || (unsigned)form >= SOA_PASSIVITY_COUNT || c->closed.constraints) return SOA_E_ARGUMENT;
     double *e = c->x[0], *rate = c->x[1], *w = c->x[2], *Ms = c->x[3], *a = c->x[4], *torque = c->x[5], *Cw = c->x[6];
     soa_status bad = begin(c, q, v, r, gains->stiffness, gains->damping, tau, e, rate);
     if (bad || (bad = soai_passive_factor(c, q, c->passives))) return bad;
@@ -146,7 +156,7 @@ soa_status soa_control_passivity(soa_control *c, soa_passivity form, const doubl
 
 soa_status soa_control_decoupled(soa_control *c, const double *q, const double *v, const soa_joint_reference *r,
                                  const double *stiffness, const double *damping, double *tau, double *sigma) {
-    if (!c || !damping) return SOA_E_ARGUMENT;
+    if (!c || !damping || c->closed.constraints) return SOA_E_ARGUMENT;
     double *e = c->x[0], *s = c->x[1], *w = c->x[2], *Ms = c->x[3], *a = c->x[4], *torque = c->x[5], *Cw = c->x[6];
     double *innovation = c->x[7];
     const soa_model *m = c->model;

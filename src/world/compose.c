@@ -178,6 +178,11 @@ static soa_status add_model(composer *c, const soa_part *part) {
         snprintf(path, sizeof path, "%s", part->model);
     soa_status s = soa_model_open_closed(path, &options, &m, &loops, &inner);
     if (s) return soai_scenario_fault(c->scenario, part->mark, s, c->report, "part '%s': %s", part->name, inner.text);
+    if ((s = soai_recut(c->scenario, part, &m, &loops, c->report))) {
+        soa_constraint_list_free(&loops);
+        soa_model_free(m);
+        return s;
+    }
     const int first = c->body_count;
     for (int b = 1; !s && b <= soa_body_count(m); ++b) {
         soa_body_info info;

@@ -40,6 +40,7 @@ typedef struct signal {
 typedef struct law {
     const soa_action *action;
     soa_control *control;
+    soa_constraints *loops; /* of the machine that it drives; NULL: it has none */
     unsigned char *drive;
     int frame, relative_to, hands[SOA_HANDS];
     double *goal_q; /* nq: goals of joints, NAN: stays */
@@ -114,6 +115,125 @@ static void drive_path(const soa_world *w, int frame, unsigned char *drive) {
     }
 }
 
+/* Whether a joint law has a goal for the coordinate. */
+static unsigned char has_goal(const soa_world *w, const law *l, int v) {
+    const double goal = l->goal_q[w->v_of_q[v]];
+    return l->drive[v] == SOA_DRIVE_OWN && goal == goal;
+}
+
+/* --- loops of the machine that a law drives ----------------------------------------------------------------------- */
+/* Joins the trees that constraint i ties together; `tree` has the root body of each body's tree, or of one tied to it. */
+static int root_of(const int *tree, int body) {
+    while (tree[body] != body) body = tree[body];
+    return body;
+}
+static int ends_of(const soa_world *w, const soa_constraint_def *def, int ends[SOA_RATIO_TERMS]) {
+    int count = 0;
+    if (def->kind != SOA_RATIO) {
+        const int frame[2] = {def->frame1, def->frame2};
+        for (int side = 0; side < 2; ++side) {
+            soa_frame_info info;
+            soa_frame_get(w->model, frame[side], &info);
+            if (info.body) ends[count++] = info.body;
+        }
+        return count;
+    }
+    for (int k = 0; k < SOA_RATIO_TERMS; ++k)
+        if (def->coordinate[k] > 0) ends[count++] = def->coordinate[k];
+    return count;
+}
+/* A grasp that the coordination law makes itself: a loop between a hand and the object. */
+static int is_grasp(const soa_world *w, const law *l, const soa_constraint_def *def) {
+    if (l->action->kind != SOA_ACT_COORDINATION || def->kind == SOA_RATIO) return 0;
+    soa_frame_info object;
+    soa_frame_info one;
+    soa_frame_info two;
+    soa_frame_get(w->model, l->frame, &object);
+    soa_frame_get(w->model, def->frame1, &one);
+    soa_frame_get(w->model, def->frame2, &two);
+    for (int k = 0; k < l->action->hand_count; ++k) {
+        soa_frame_info hand;
+        soa_frame_get(w->model, l->hands[k], &hand);
+        if (one.body == object.body && two.body == hand.body) return 1;
+        if (two.body == object.body && one.body == hand.body) return 1;
+    }
+    return 0;
+}
+/* Trees tied to each other by the constraints that are on: tree[b] of bodies in one group lead to one root. */
+static void tie_trees(const soa_world *w, const law *l, int *tree) {
+    tree[0] = 0;
+    for (int b = 1; b <= w->bodies; ++b) {
+        soa_body_info info;
+        soa_body(w->model, b, &info);
+        tree[b] = info.parent ? root_of(tree, info.parent) : b;
+    }
+    for (int i = 0; i < w->loop_count; ++i) {
+        soa_constraint_def def;
+        int ends[SOA_RATIO_TERMS] = {0};
+        int rows = 0;
+        if (soa_constraint_get(l->loops, i, &def)) continue;
+        soa_constraint_span(l->loops, i, NULL, &rows);
+        const int count = rows ? ends_of(w, &def, ends) : 0;
+        for (int k = 1; k < count; ++k) tree[root_of(tree, ends[k])] = root_of(tree, ends[0]);
+    }
+}
+/* Keeps those constraints on that are tied to the joints the law drives; gives how many. */
+static int keep_tied(const soa_world *w, law *l, int *tree) {
+    int kept = 0;
+    for (int i = 0; i < w->loop_count; ++i) {
+        soa_constraint_def def;
+        soa_constraint_get(l->loops, i, &def);
+        if (is_grasp(w, l, &def)) soa_constraint_switch(l->loops, i, 0);
+    }
+    tie_trees(w, l, tree);
+    for (int i = 0; i < w->loop_count; ++i) {
+        soa_constraint_def def;
+        int ends[SOA_RATIO_TERMS] = {0};
+        int rows = 0;
+        int own = 0;
+        soa_constraint_get(l->loops, i, &def);
+        soa_constraint_span(l->loops, i, NULL, &rows);
+        if (!rows) continue;
+        const int count = ends_of(w, &def, ends);
+        for (int b = 1; b <= w->bodies && !own; ++b) {
+            soa_body_info info;
+            soa_body(w->model, b, &info);
+            int driven = 0;
+            for (int k = 0; k < info.nv; ++k) driven |= l->drive[info.v_index + k] == SOA_DRIVE_OWN;
+            for (int k = 0; driven && k < count; ++k) own |= root_of(tree, b) == root_of(tree, ends[k]);
+        }
+        if (!own) soa_constraint_switch(l->loops, i, 0);
+        kept += own;
+    }
+    return kept;
+}
+static soa_status open_loops(soa_world *w, law *l, const char *what, soa_report *report) {
+    const soa_action *a = l->action;
+    soai_controller *c = w->controller;
+    soa_status s = soai_loops_create(w->scenario, c->model, &c->own_loops, &l->loops, report);
+    if (s || !l->loops) return s;
+    int *tree = calloc((size_t)w->bodies + 1, sizeof *tree);
+    if (!tree) return SOA_E_MEMORY;
+    const int kept = keep_tied(w, l, tree);
+    free(tree);
+    if (!kept) {
+        soa_constraints_free(l->loops);
+        l->loops = NULL;
+        return SOA_OK;
+    }
+    if (a->kind == SOA_ACT_PASSIVITY || a->kind == SOA_ACT_DECOUPLED)
+        return soai_scenario_fault(w->scenario, a->mark, SOA_E_ARGUMENT, report,
+                                   "action '%s': its machine has loops, which this law does not know; take "
+                                   "inverse-dynamics or joint-pd",
+                                   what);
+    if (a->kind == SOA_ACT_COORDINATION && !a->passive && l->relative_to)
+        return soai_scenario_fault(w->scenario, a->mark, SOA_E_ARGUMENT, report,
+                                   "action '%s': its arms have loops of their own; give passive: true, or a goal "
+                                   "relative to the world",
+                                   what);
+    return SOA_OK;
+}
+
 static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report *report) {
     static const char *const words[] = {"joint-pd",  "inverse-dynamics", "passivity", "decoupled",   "operational",
                                         "impedance", "hybrid",           "base-hold", "coordination"};
@@ -179,8 +299,16 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
         } else
             drive_path(w, l->frame, l->drive);
     }
+    if ((s = open_loops(w, l, what, report))) return s;
     soa_control_def def = soa_control_default(l->drive);
-    return soa_control_create(w->controller->model, &def, &l->control);
+    unsigned char *primary = l->loops ? calloc((size_t)w->nv + 1, 1) : NULL;
+    if (l->loops && !primary) return SOA_E_MEMORY;
+    for (int i = 0; l->loops && i < w->nv; ++i) primary[i] = has_goal(w, l, i);
+    def.constraints = l->loops;
+    def.primary = primary;
+    s = soa_control_create(w->controller->model, &def, &l->control);
+    free(primary);
+    return s;
 }
 
 static int parse_signal(soa_world *w, const char *text, signal *out) {
@@ -280,7 +408,8 @@ void soai_controller_close(soa_world *w) {
     if (!c) return;
     for (int p = 0; c->laws && p < w->scenario->control.phase_count; ++p)
         for (int a = 0; a < ACTIONS; ++a)
-            soa_control_free(c->laws[p][a].control), free(c->laws[p][a].drive), free(c->laws[p][a].goal_q);
+            soa_control_free(c->laws[p][a].control), soa_constraints_free(c->laws[p][a].loops),
+                free(c->laws[p][a].drive), free(c->laws[p][a].goal_q);
     soa_control_free(c->sight);
     soa_constraint_list_free(&c->own_loops);
     if (c->model) soa_model_free(c->model);
@@ -325,6 +454,21 @@ static void turn_by(const double R[9], soa_frame *pose) {
     memcpy(pose->R, turned.R, sizeof turned.R);
 }
 
+/* A goal for a joint that other joints with goals determine through the loops cannot be pursued. */
+static void warn_of_followers(soa_world *w, const law *l) {
+    unsigned char *follows = calloc((size_t)w->nv + 1, 1);
+    if (!follows || soa_control_dependent(l->control, w->controller->q, follows)) {
+        free(follows);
+        return;
+    }
+    for (int i = 0; i < w->nv; ++i)
+        if (follows[i] && has_goal(w, l, i))
+            soai_warn(w, "goal-follows", soai_coordinate_name(w, i), l->goal_q[w->v_of_q[i]],
+                      "the loops let this joint follow the other joints that have goals, so its own goal is not pursued; "
+                      "leave it out");
+    free(follows);
+}
+
 static soa_status begin_phase(soa_world *w, int phase, int before) {
     soai_controller *c = w->controller;
     memory *m = memory_of(w);
@@ -337,6 +481,7 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
         const action_memory *last = NULL;
         *now = (action_memory){.from = {.pose = soa_frame_identity()}};
         memcpy(starts(w, a), c->q, (size_t)w->nq * sizeof *c->q);
+        if (l->loops) warn_of_followers(w, l);
         if (l->action->kind <= SOA_ACT_DECOUPLED) continue;
         for (int k = 0; before >= 0 && k < w->scenario->control.phases[before].action_count; ++k) {
             const law *old = &c->laws[before][k];
@@ -403,7 +548,7 @@ static soa_status joint_action(soa_world *w, int index, const law *l, double tim
     memset(error, 0, 4 * sizeof *error);
     if (!soa_difference(w->model, c->q, goal, w->qdd))
         for (int i = 0; i < w->nv; ++i)
-            if (l->drive[i] == SOA_DRIVE_OWN) {
+            if (l->drive[i] == SOA_DRIVE_OWN && (!l->loops || has_goal(w, l, i))) {
                 error[0] = error[1] = fmax(error[0], fabs(w->qdd[i]));
                 error[2] = error[3] = fmax(error[2], fabs(c->path_v[i] - c->v[i]));
             }

@@ -271,6 +271,7 @@ soa_status soai_loops_start(soa_world *w, soa_report *report) {
     }
     w->state->rank_most = found.rank;
     w->closed_rows = found.rows;
+    w->closed_rank = found.rank;
     snprintf(w->redundancy, sizeof w->redundancy, "%s", found.text);
     return SOA_OK;
 }

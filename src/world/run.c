@@ -118,6 +118,7 @@ static void walk_shapes(soa_world *w, put_fn *put, void *user) {
  * its multiplier. */
 static void walk_loops(soa_world *w, put_fn *put, void *user) {
     static const char *const names[6] = {"nx", "ny", "nz", "fx", "fy", "fz"};
+    static const char *const coordinates[6] = {"q0", "q1", "q2", "q3", "q4", "q5"};
     if (!w->loop_count || w->loop_count > SOAI_RECORDED) return;
     const double unknown = soai_loops_feel(w) ? NAN : 0;
     for (int i = 0; i < w->loop_count; ++i) {
@@ -132,6 +133,8 @@ static void walk_loops(soa_world *w, put_fn *put, void *user) {
         soai_loop_wrench(loop, 0, point, wrench);
         for (int k = 0; k < 6; ++k)
             put(user, k < 3 ? "N m" : "N", unknown + wrench[k], "loop.%s.%s", loop->name, names[k]);
+        for (int k = 0; k < loop->turns; ++k)
+            put(user, "", w->turns[6 * i + k], "loop.%s.%s", loop->name, coordinates[k]);
     }
 }
 

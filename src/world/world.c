@@ -728,6 +728,9 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
     out->warnings = soa_world_warnings(w, &out->warning_count);
     out->more_warnings = w->state->warnings.more;
     out->assembly = soa_world_assembly(w, &out->assembly_count);
+    out->constraint_rows = w->closed_rows;
+    out->constraint_rank = w->closed_rank;
+    out->redundancy = w->redundancy;
     const soa_success *ask = &w->scenario->success;
     out->judged = ask->object != NULL;
     if (out->judged) {

@@ -5,6 +5,7 @@
  * motion.c     accelerations of everything, and steps of time
  * sensors.c    what is measured, with noise and delay
  * controller.c supervisor, laws, torques
+ * recut.c      another spanning tree where a scenario names joints that are cut
  * loops.c      constraints: of models and of the scenario; their forces
  * hand.c       states set and pulls made from outside
  * warnings.c   what a run wants its user to know; what the assembly of loops moved
@@ -32,6 +33,10 @@ typedef struct soai_estimate {
  * joints and constraints are named "part.name"; the frame of a body given in the scenario has the part's name. */
 soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
                             soa_constraint_list *loops, soa_report *report);
+/* recut.c: another spanning tree of a part's model and loops where the scenario names a joint that is cut; both are
+ * replaced then. */
+soa_status soai_recut(const soa_scenario *scenario, const soa_part *part, const soa_model **model,
+                      soa_constraint_list *loops, soa_report *report);
 /* A report about something written at `mark` of the scenario's file. */
 soa_status soai_scenario_fault(const soa_scenario *scenario, soa_mark mark, soa_status status, soa_report *report,
                                const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -149,7 +154,7 @@ struct soa_world {
     soa_constraint_list own_loops; /* that models bring */
     soai_loop *loops;
     soai_cut *cuts;
-    int loop_count, cut_count, closed_rows;
+    int loop_count, cut_count, closed_rows, closed_rank;
     int fresh, feeling;          /* the next evaluation is at an accepted state; multipliers are wanted */
     double *lambda, *turns;      /* rows; 6 for each constraint, in the block: coordinates of cut joints */
     unsigned char *given, *given_rate; /* nv: positions and rates that the scenario gives */
