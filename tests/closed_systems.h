@@ -190,6 +190,14 @@ static inline int any_constraint(closed *s, soa_constraint_kind kind, soa_constr
         const soa_frame stand = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {roll(d, -1, 1), roll(d, -1, 1), def->value}};
         const soa_frame there = soa_frame_compose(&P1, &stand), back = soa_frame_inverse(&X2);
         memcpy(def->place2.p, soa_frame_compose(&back, &there).p, sizeof def->place2.p);
+    } else if (kind == SOA_DISC) {
+        const soa_frame back1 = soa_frame_inverse(&P1), between = soa_frame_compose(&back1, &P2);
+        const double lean = sqrt(between.R[2] * between.R[2] + between.R[5] * between.R[5]);
+        if (lean < 0.8) return 0; /* far from flat */
+        def->value = roll(d, 0.05, 0.4);
+        soa_frame stand = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {roll(d, -1, 1), roll(d, -1, 1), def->value * lean}};
+        const soa_frame there = soa_frame_compose(&P1, &stand), back = soa_frame_inverse(&X2);
+        memcpy(def->place2.p, soa_frame_compose(&back, &there).p, sizeof def->place2.p);
     } else if (kind == SOA_VELOCITY) {
         def->row_count = 1 + below(d, 3), def->rows_in_frame2 = below(d, 2);
         roll_many(d, -1, 1, 36, &def->rows[0][0]);
@@ -253,7 +261,7 @@ static inline closed *open_closed(long seed, int most) {
         const soa_constraint_kind kind = pick < 5   ? SOA_LOOP
                                          : pick < 6 ? SOA_DISTANCE
                                          : pick < 7 ? SOA_RATIO
-                                         : pick < 8 ? SOA_ROLLING
+                                         : pick < 8 ? (seed % 2 ? SOA_ROLLING : SOA_DISC)
                                          : pick < 9 ? SOA_VELOCITY
                                                     : SOA_PLANE;
         const int k = s->count;

@@ -6,7 +6,7 @@
 #include <lapacke.h>
 
 static int on_velocity(const soa_constraint_def *def, int row) {
-    return def->kind == SOA_VELOCITY || (def->kind == SOA_ROLLING && row > 0);
+    return def->kind == SOA_VELOCITY || ((def->kind == SOA_ROLLING || def->kind == SOA_DISC) && row > 0);
 }
 
 /* ---- residuals, rows and gamma by differences -------------------------------------------------------------------- */
@@ -45,6 +45,11 @@ static void relative_rates(closed *s, const soa_constraint_def *def, const doubl
 static double expected_rate(const soa_constraint_def *def, const soa_frame *X, const double w[3], const double p[3],
                             int row) {
     if (def->kind == SOA_ROLLING) return row == 1 ? -(p[0] - def->value * w[1]) : -(p[1] + def->value * w[0]);
+    if (def->kind == SOA_DISC) { /* rows z, y, x of p' + w x c, c the lowest point of the rim */
+        const double m = X->R[8], h[3] = {-m * X->R[2], -m * X->R[5], 1 - m * m};
+        const double by = -def->value / sqrt(dot(3, h, h)), c[3] = {by * h[0], by * h[1], by * h[2]};
+        return row == 1 ? -(p[1] + w[2] * c[0] - w[0] * c[2]) : -(p[0] + w[1] * c[2] - w[2] * c[1]);
+    }
     double V[6];
     for (int j = 0; j < 3; ++j) {
         V[j] = def->rows_in_frame2 ? X->R[j] * w[0] + X->R[3 + j] * w[1] + X->R[6 + j] * w[2] : w[j];
@@ -59,7 +64,7 @@ static int may_jump(const soa_constraint_def *def, double g) {
 static void rows_by_differences(void **state) {
     (void)state;
     worst_case closure = {0}, admissible = {0}, rates = {0}, matrix = {0}, second = {0}, velocity = {0}, far = {0};
-    int kinds[6] = {0}, joints[SOA_JOINT_TYPE_COUNT] = {0}, drives = 0, mimics = 0, floating = 0;
+    int kinds[7] = {0}, joints[SOA_JOINT_TYPE_COUNT] = {0}, drives = 0, mimics = 0, floating = 0;
     for (long seed = first_seed(); seed < first_seed() + systems(); ++seed) {
         closed *s = open_closed(seed, 4);
         const int nv = s->nv, rows = s->rows;
@@ -99,7 +104,8 @@ static void rows_by_differences(void **state) {
                 assert_int_equal(first, r);
                 double w[3], p[3];
                 soa_frame X;
-                const int poses = s->def[k].kind == SOA_VELOCITY || s->def[k].kind == SOA_ROLLING;
+                const int poses = s->def[k].kind == SOA_VELOCITY || s->def[k].kind == SOA_ROLLING ||
+                                  s->def[k].kind == SOA_DISC;
                 if (poses) relative_rates(s, s->def + k, v, h, &X, w, p);
                 for (int i = 0; i < n; ++i, ++r) {
                     for (int j = 0; j < 4; ++j) f[j] = dt[j][r];
@@ -134,9 +140,9 @@ static void rows_by_differences(void **state) {
         }
         close_closed(s);
     }
-    printf("  loops %d, distances %d, ratios %d, rolling %d, velocities %d, planes %d; driven %d; mimic joints %d, "
+    printf("  loops %d, distances %d, ratios %d, rolling %d, velocities %d, planes %d, discs %d; driven %d; mimic joints %d, "
            "free bases %d\n",
-           kinds[0], kinds[1], kinds[2], kinds[3], kinds[4], kinds[5], drives, mimics, floating);
+           kinds[0], kinds[1], kinds[2], kinds[3], kinds[4], kinds[5], kinds[6], drives, mimics, floating);
     for (int j = 0; j < SOA_JOINT_TYPE_COUNT; ++j)
         printf("  %s %d%s", soa_joint_type_name((soa_joint_type)j), joints[j],
                j + 1 < SOA_JOINT_TYPE_COUNT ? "," : "\n");

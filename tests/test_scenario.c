@@ -177,7 +177,7 @@ static void test_shapes(const soa_scenario *s) {
 }
 
 static void test_constraints(const soa_scenario *s) {
-    assert_int_equal(s->constraint_count, 5);
+    assert_int_equal(s->constraint_count, 7);
     const soa_constraint_def *c = s->constraints;
     const char *const *f = s->constraint_frames, *const *j = s->constraint_joints;
     assert_int_equal(c[0].kind, SOA_LOOP);
@@ -213,7 +213,21 @@ static void test_constraints(const soa_scenario *s) {
     all_near(c[4].rows[0], 6, 0, 0, 0, 0, 1, 0);
     assert_int_equal(c[4].rows_in_frame2, 1);
     assert_null(c[4].drive);
-    for (int i = 0; i < 5; ++i) assert_int_equal(c[i].frame1 | c[i].frame2, 0);
+    assert_int_equal(c[5].kind, SOA_PLANE);
+    near(c[5].value, -5e-3);
+    assert_int_equal(c[6].kind, SOA_DISC);
+    near(c[6].value, 0.1);
+    for (int i = 0; i < 7; ++i) assert_int_equal(c[i].frame1 | c[i].frame2, 0);
+
+    assert_int_equal(s->spring_count, 1);
+    same(s->springs[0].name, "tie");
+    same(s->springs[0].frame[0], "robot.base_link");
+    same(s->springs[0].frame[1], "probe");
+    all_near(s->springs[0].place[0], 3, 0, 0, 0.1);
+    all_near(s->springs[0].place[1], 3, 1, 2, 3);
+    near(s->springs[0].stiffness, 2000);
+    near(s->springs[0].damping, 5);
+    near(s->springs[0].length, 0.3);
 
     assert_int_equal(s->disturbance_count, 2);
     same(s->disturbances[0].frame, "satellite");
@@ -221,7 +235,7 @@ static void test_constraints(const soa_scenario *s) {
     near(s->disturbances[0].duration, 0.1);
     all_near(s->disturbances[0].wrench, 6, 0, 0, 0, 1, 2, 3);
     all_near(s->disturbances[1].wrench, 6, 1, 2, 3, 4, 5, 6);
-    marked(s->disturbances[1].mark, 54, 5);
+    marked(s->disturbances[1].mark, 56, 5);
 }
 
 static void test_control(const soa_scenario *s) {
@@ -259,7 +273,7 @@ static void test_control(const soa_scenario *s) {
     near(a->max_force, 100);
     near(a->max_torque, 20);
     assert_null(a->part);
-    marked(a->mark, 64, 11);
+    marked(a->mark, 66, 11);
     a = &p[0].actions[1];
     assert_int_equal(a->kind, SOA_ACT_INVERSE_DYNAMICS);
     same(a->name, "inverse-dynamics");

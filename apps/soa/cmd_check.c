@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { DENSE_MOST = 1500 }; /* coordinates and rows of a closed machine that is looked at as a whole */
+
 static const app_option none[] = {APP_OPTION_END};
 
 typedef struct remark {
@@ -93,7 +95,7 @@ static void check_closed(remarks *all, const soa_model *model, const soa_constra
     size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model);
     if (list->count == 0) return;
     double *q = calloc(nq + nv + 1, sizeof *q);
-    soa_status status = q ? soa_constraint_list_create(list, model, 0, &constraints, &report) : SOA_E_MEMORY;
+    soa_status status = q ? soa_constraint_list_create(list, model, nv + 6 * (size_t)list->count <= DENSE_MOST, &constraints, &report) : SOA_E_MEMORY;
     if (status == SOA_OK) status = soa_work_create(model, &work);
     if (status == SOA_OK) {
         soa_neutral(model, q);

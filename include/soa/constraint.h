@@ -28,7 +28,10 @@ typedef enum soa_constraint_kind {
     SOA_ROLLING, /* a ball of radius `value` about frame 2 rolls on the plane z = 0 of frame 1: 1 row on the position,
                      2 on the velocity (nonholonomic)                                                                 */
     SOA_VELOCITY, /* rows[i] . [w; v] = 0 for the velocity of frame 2 relative to frame 1: nonholonomic               */
-    SOA_PLANE /* the origin of frame 2 stays in the plane z = `value` of frame 1: 1 row                               */
+    SOA_PLANE, /* the origin of frame 2 stays in the plane z = `value` of frame 1: 1 row                              */
+    SOA_DISC  /* a thin disc of radius `value` about the z axis of frame 2 rolls on its rim on the plane z = 0 of frame 1,
+                 without slipping: 1 row on the position, 2 on the velocity (nonholonomic).  It may lean, but not lie
+                 flat (SOA_E_SINGULAR)                                                                               */
 } soa_constraint_kind;
 
 /* Right side of a rheonomic constraint at time t: out = value, its rate, its second rate. */

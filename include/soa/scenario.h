@@ -90,6 +90,16 @@ typedef struct soa_contact_pair {
     soa_mark mark;
 } soa_contact_pair;
 
+/* A spring and damper between two points: draws them together with stiffness (L - length) + damping L'. */
+typedef struct soa_scene_spring {
+    const char *name;
+    const char *frame[2]; /* "part.frame", "world"                                                            */
+    double place[2][3];   /* the points in those frames                                                       */
+    double stiffness, damping; /* N/m, N s/m, >= 0                                                            */
+    double length;             /* m, at which it is slack; < 0: as long as it is at the start                 */
+    soa_mark mark;
+} soa_scene_spring;
+
 /* A wrench for a while. */
 typedef struct soa_disturbance {
     const char *frame;
@@ -250,6 +260,8 @@ typedef struct soa_scenario {
         *constraint_joints;           /* SOA_RATIO_TERMS for each: "part.joint" of its coefficients; NULL: none    */
     const soa_mark *constraint_marks; /* NULL: none                                                              */
     double assembly_bound; /* rad or m: closing loops moves no given position farther; 0: no bound; default 0.1     */
+    int spring_count;
+    const soa_scene_spring *springs;
     int disturbance_count;
     const soa_disturbance *disturbances;
     soa_scene_control control;

@@ -144,7 +144,8 @@ int soa_constraint_def_rows(const soa_constraint_def *d) {
     if (!d) return -1;
     switch (d->kind) {
     case SOA_LOOP: return (unsigned)d->joint < SOA_JOINT_TYPE_COUNT ? loop[d->joint] : -1;
-    case SOA_ROLLING: return 3;
+    case SOA_ROLLING:
+    case SOA_DISC: return 3;
     case SOA_VELOCITY: return d->row_count;
     case SOA_DISTANCE:
     case SOA_PLANE:
@@ -191,7 +192,7 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
             FAIL(SOA_E_NAME, "there is a constraint \"%s\" already", k.name);
     if (at == c->capacity.constraints)
         FAIL(SOA_E_MEMORY, "\"%s\" would be constraint %d; there is room for %d", k.name, at + 1, at);
-    if ((unsigned)def->kind > SOA_PLANE)
+    if ((unsigned)def->kind > SOA_DISC)
         FAIL(SOA_E_ARGUMENT, "\"%s\": no kind of constraint has number %d", k.name, def->kind);
     if (def->kind == SOA_RATIO) {
         int terms = 0;
@@ -263,7 +264,7 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
     if (def->kind == SOA_DISTANCE && !def->drive && !(def->value > 0))
         FAIL(SOA_E_ARGUMENT, "\"%s\": a distance of %g; it must be positive (a spherical loop joins points)", k.name,
              def->value);
-    if (def->kind == SOA_ROLLING && !(def->value > 0))
+    if ((def->kind == SOA_ROLLING || def->kind == SOA_DISC) && !(def->value > 0))
         FAIL(SOA_E_ARGUMENT, "\"%s\": a radius of %g", k.name, def->value);
     if (def->kind == SOA_VELOCITY &&
         (def->row_count < 1 || def->row_count > 6 || !soai_all_finite(&def->rows[0][0], 36)))

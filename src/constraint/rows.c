@@ -459,6 +459,45 @@ static constraint_row *velocity_rows(const constraint *c, const relative *s, con
     return row;
 }
 
+/* A disc about a = R z rolls on the plane z = 0.  With m = z . a, h = z - m a and s = |h|, the lowest point of its rim is at
+ * p + c, c = -radius h / s.  Its material stands still: p' + w x c = 0, whose part along z is the rate of p_z - radius s.
+ * c' = -radius (h'/s - h s'/s^2), h' = -m'a - m a', a' = w x a, m' = z . a', s' = -m m'/s. */
+static soa_status disc_rows(const relative *x, double radius, int moves, constraint_row **rows) {
+    static const double e[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const double a[3] = {x->R[2], x->R[5], x->R[8]};
+    const double m = a[2];
+    double h[3];
+    double c[3];
+    double a_rate[3];
+    double c_rate[3];
+    double turning[3];
+    for (int j = 0; j < 3; ++j) h[j] = e[2][j] - m * a[j];
+    const double s = sqrt(v3_dot(h, h));
+    if (!(s > 1e-6)) { /* flat: to begin with, any way to lean will do */
+        if (moves) return SOA_E_SINGULAR;
+        h[0] = 1e-6;
+    }
+    const double size = fmax(s, 1e-6);
+    v3_cross(x->w, a, a_rate);
+    const double m_rate = a_rate[2];
+    const double s_rate = -m * m_rate / size;
+    for (int j = 0; j < 3; ++j) {
+        const double h_rate = -m_rate * a[j] - m * a_rate[j];
+        c[j] = -radius * h[j] / size;
+        c_rate[j] = -radius * (h_rate / size - h[j] * s_rate / (size * size));
+    }
+    v3_cross(x->w, c_rate, turning);
+    constraint_row *row = *rows;
+    for (int k = 2; k >= 0; --k) {
+        double r[3];
+        v3_cross(c, e[k], r);
+        row = put(row, x, r, e[k], k == 2 ? x->p[2] - radius * s : 0, turning[k]);
+        row[-1].on_velocity = k < 2;
+    }
+    *rows = row;
+    return SOA_OK;
+}
+
 soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
                                     int *rows) {
     const soa_model *m = c->model;
@@ -524,6 +563,9 @@ soa_status soai_constraint_evaluate(soa_constraints *c, soa_work *w, const doubl
             row[-1].on_velocity = row[-2].on_velocity = 1;
             break;
         }
+        case SOA_DISC:
+            if ((s = disc_rows(&x, value[0], v != NULL, &row))) return s;
+            break;
         case SOA_VELOCITY: row = velocity_rows(k, &x, row); break;
         case SOA_PLANE: {
             static const double ez[3] = {0, 0, 1};

@@ -26,8 +26,8 @@
 #define SHOWN SOAI_URDF_SHOWN
 #define FAULT(status, line, rule, ...) soai_urdf_say(u, SOA_LINT_ERROR, status, line, rule, __VA_ARGS__)
 
-static const char *const constraint_types[] = {"distance", "gear", "rolling", "velocity", "plane", NULL};
-static const soa_constraint_kind kinds[] = {SOA_DISTANCE, SOA_RATIO, SOA_ROLLING, SOA_VELOCITY, SOA_PLANE};
+static const char *const constraint_types[] = {"distance", "gear", "rolling", "velocity", "plane", "disc", NULL};
+static const soa_constraint_kind kinds[] = {SOA_DISTANCE, SOA_RATIO, SOA_ROLLING, SOA_VELOCITY, SOA_PLANE, SOA_DISC};
 
 /* The link that <link1> or <link2> names, and the place on it. */
 static void read_end(soai_urdf *u, soai_urdf_constraint *c, int which) {
@@ -184,7 +184,7 @@ static void read_other(soai_urdf *u, soai_urdf_constraint *c, const char *type) 
     while (constraint_types[i] != NULL && strcmp(type, constraint_types[i]) != 0) ++i;
     if (constraint_types[i] == NULL) {
         const char *nearest = soai_urdf_nearest(type, constraint_types);
-        const char *known = "distance, gear, rolling, velocity or plane, or use a <loop_joint>";
+        const char *known = "distance, gear, rolling, velocity, plane or disc, or use a <loop_joint>";
         if (type[0] == 0)
             FAULT(SOA_E_JOINT, c->line, "constraint-type", "constraint '%.*s' has no type; write %s", SHOWN, c->name,
                   known);
@@ -199,7 +199,7 @@ static void read_other(soai_urdf *u, soai_urdf_constraint *c, const char *type) 
     }
     c->known = true;
     c->def.kind = kinds[i];
-    if (c->def.kind == SOA_DISTANCE || c->def.kind == SOA_ROLLING) {
+    if (c->def.kind == SOA_DISTANCE || c->def.kind == SOA_ROLLING || c->def.kind == SOA_DISC) {
         if (soai_urdf_number_needed(u, c->node, "value", SOA_E_ARGUMENT, &c->def.value) && !(c->def.value > 0))
             FAULT(SOA_E_ARGUMENT, c->line, "constraint-value", "constraint '%.*s': value %g m; a %s must be above 0%s",
                   SHOWN, c->name, c->def.value, c->def.kind == SOA_DISTANCE ? "distance" : "radius",

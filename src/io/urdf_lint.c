@@ -26,6 +26,7 @@
 #define DENSITY_OSMIUM 22590. /* the densest there is on Earth */
 #define TRIANGLE_SLACK 1e-4   /* of I3: files carry five digits or so */
 #define FAR_ORIGIN 20.        /* m from link to link */
+#define DENSE_MOST 1500       /* coordinates and rows of a closed machine that is looked at as a whole: 18 MB a matrix */
 
 /* --- remarks --------------------------------------------------------------------------------------------------- */
 
@@ -637,6 +638,29 @@ static double open_by(const soa_constraints *all, const double *g, int constrain
     return most;
 }
 
+/* Joints that move no inertia in the tree, in a machine whose loops hold what they move: the closed machine has an answer. */
+static void forgive_tips(lint *l) {
+    static const char held[] = "; the loops hold it, and the closed machine has an answer, but calls for the tree alone "
+                               "(aba, minv ...) have none";
+    for (int i = 0; i < l->count; ++i) {
+        remark *r = &l->remarks[i];
+        const int tip = strcmp(r->rule, "massless-tip") == 0 || strcmp(r->rule, "point-tip") == 0;
+        char *semicolon = tip ? strrchr(r->text, ';') : NULL; /* what to do about it follows */
+        if (semicolon == NULL) continue;
+        const size_t length = (size_t)(semicolon - r->text);
+        char *text = xmlMalloc(length + sizeof held);
+        if (text == NULL) {
+            l->no_memory = true;
+            return;
+        }
+        memcpy(text, r->text, length);
+        memcpy(text + length, held, sizeof held);
+        xmlFree(r->text);
+        r->text = text;
+        r->level = SOA_LINT_NOTE;
+    }
+}
+
 /* What the numbers say: do the loops close at q = 0, or from there; what is redundant; can anything move. */
 static void check_closure(lint *l, const soa_model *model, soa_constraints *all, soa_work *work, double *q, double *g) {
     const soai_urdf *u = &l->u;
@@ -677,7 +701,12 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
     else if (status == SOA_E_INCONSISTENT)
         WARN(u->constraints[closed.redundant > 0 ? closed.redundant_constraint[0] : 0].line, "loop-contradiction",
              "closed as at q = 0, constraints contradict each other: %s; take one of them away", closed.text);
+    else if (status == SOA_E_HINGE_SINGULAR && !l->tip)
+        WARN(u->constraints[0].line, "hinge-singular",
+             "closed as at q = 0, joints can move without moving any mass: forward dynamics has no answer; give an "
+             "<inertial> to the links without one");
     if (status != SOA_OK) return;
+    if (l->tip) forgive_tips(l);
     if (closed.redundant > 0)
         NOTE(u->constraints[closed.redundant_constraint[0]].line, "loop-redundant",
              "%d of %d rows of the constraints %s%s); their forces are not determined, the motion is", closed.redundant,
@@ -705,7 +734,8 @@ static soa_status check_loops(lint *l, const soa_model *model) {
              nv == 0 ? "nothing moves" : "too many constraints and coordinates");
         return SOA_OK;
     }
-    if (status == SOA_OK) status = soa_constraint_list_create(&list, model, 0, &all, &report);
+    const int dense = rows + nv <= DENSE_MOST; /* massless links that loops hold need it */
+    if (status == SOA_OK) status = soa_constraint_list_create(&list, model, dense, &all, &report);
     if (status == SOA_OK) status = soa_work_create(model, &work);
     if (status == SOA_OK) {
         q = xmlMalloc((nq + 1) * sizeof *q);

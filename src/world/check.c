@@ -254,6 +254,15 @@ uint64_t soai_fingerprint(const soa_world *w) {
         add_doubles(&h, c.place2.p, 3);
     }
     for (int k = 0; k < w->cut_count; ++k) add_doubles(&h, &w->cuts[k].friction, 1);
+    for (int k = 0; k < w->spring_count; ++k) {
+        const soai_spring *spring = &w->springs[k];
+        const double numbers[] = {spring->def->stiffness, spring->def->damping, spring->rest};
+        add_text(&h, spring->def->name);
+        add_int(&h, spring->frame[0]);
+        add_int(&h, spring->frame[1]);
+        add_doubles(&h, &spring->def->place[0][0], 6);
+        add_doubles(&h, numbers, 3);
+    }
     const soa_integration *o = &sc->integration;
     const double steps[] = {o->relative_tolerance, o->absolute_tolerance, o->step, o->max_joint_step};
     add_int(&h, o->method), add_int(&h, o->order), add_int(&h, o->keep_momentum), add_doubles(&h, steps, 4);

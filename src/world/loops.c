@@ -357,8 +357,14 @@ soa_status soai_loops_settle(soa_world *w, double t, double *y) {
 }
 
 soa_status soai_energy(soa_world *w, const double *q, const double *v, double *kinetic, double *potential) {
-    return w->constraints ? soa_closed_energy(w->constraints, w->work, q, v, kinetic, potential)
-                          : soa_energy(w->model, w->work, q, v, kinetic, potential);
+    soa_status s = w->constraints ? soa_closed_energy(w->constraints, w->work, q, v, kinetic, potential)
+                                  : soa_energy(w->model, w->work, q, v, kinetic, potential);
+    if (s || !w->spring_count) return s;
+    double springs = 0;
+    s = soa_kinematics(w->model, w->work, q, v, NULL);
+    if (!s) s = soai_springs_energy(w, &springs);
+    *potential += springs;
+    return s;
 }
 
 /* --- forces ------------------------------------------------------------------------------------------------------- */

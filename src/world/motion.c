@@ -54,7 +54,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
     const double *v = y + w->at_v;
     double *ledger = rate + w->at_ledger;
     soa_status s;
-    if (w->meeting_count || w->scenario->disturbance_count ||
+    if (w->meeting_count || w->scenario->disturbance_count || w->spring_count ||
         w->pull_count) /* who else needs poses? the dynamics make their own */
         s = soai_look(w, t, y);
     else {
@@ -97,6 +97,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
             ledger[SOAI_IMPULSE + k] += d->wrench[k] + moment[k], ledger[SOAI_IMPULSE + 3 + k] += d->wrench[3 + k];
     }
     if (w->pull_count && (s = soai_hand_pulls(w, ledger))) return s;
+    if (w->spring_count && (s = soai_springs_pull(w, ledger))) return s;
     int count = 0;
     for (int b = 1; b <= w->bodies; ++b) {
         const double *f = w->wrench + 6 * b;

@@ -196,6 +196,13 @@ static void walk(soa_world *w, put_fn *put, void *user) {
     }
     walk_shapes(w, put, user);
     walk_loops(w, put, user);
+    for (int i = 0; i < w->spring_count; ++i) {
+        double length = NAN;
+        double force = NAN;
+        if (soai_peek(w) == SOA_OK) soai_spring_now(w, i, &length, &force);
+        put(user, "m", length, "spring.%s.%s", w->springs[i].def->name, "length");
+        put(user, "N", force, "spring.%s.%s", w->springs[i].def->name, "force");
+    }
     walk_sensors(w, put, user);
     if (w->controller) {
         put(user, "", soai_controller_phase(w), "control.%s%s", "phase", "");

@@ -478,7 +478,8 @@ static bool read_contact(soai_reader *r, const soai_node *node, void *one, int n
 }
 
 /* --- constraints -------------------------------------------------------------------------------------------------- */
-static const char *const constraint_kinds[] = {"loop", "distance", "ratio", "rolling", "velocity", NULL};
+static const char *const constraint_kinds[] = {"loop",     "distance", "ratio", "rolling",
+                                               "velocity", "plane",    "disc",  NULL};
 static const char *const joint_types[] = {"fixed",     "revolute", "prismatic", "helical", "cylindrical",
                                           "universal", "planar",   "spherical", "free",    NULL};
 enum {
@@ -486,15 +487,18 @@ enum {
     DISTANCE = 1 << SOA_DISTANCE,
     RATIO = 1 << SOA_RATIO,
     ROLLING = 1 << SOA_ROLLING,
-    VELOCITY = 1 << SOA_VELOCITY
+    VELOCITY = 1 << SOA_VELOCITY,
+    ON_PLANE = 1 << SOA_PLANE,
+    ON_DISC = 1 << SOA_DISC,
+    BETWEEN = LOOP | DISTANCE | ROLLING | VELOCITY | ON_PLANE | ON_DISC /* of two frames */
 };
 #define AT(member) offsetof(soa_constraint_def, member)
 static const soai_field constraint_fields[] = {
     {.key = "kind", .kind = SOAI_F_WORD, .offset = AT(kind), .words = constraint_kinds},
     {.key = "name", .kind = SOAI_F_NAME, .offset = AT(name)},
-    OTHER_ONLY("frames", LOOP | DISTANCE | ROLLING | VELOCITY),
-    {.key = "place1", .kind = SOAI_F_PLACE, .offset = AT(place1), .only = LOOP | DISTANCE | ROLLING | VELOCITY},
-    {.key = "place2", .kind = SOAI_F_PLACE, .offset = AT(place2), .only = LOOP | DISTANCE | ROLLING | VELOCITY},
+    OTHER_ONLY("frames", BETWEEN),
+    {.key = "place1", .kind = SOAI_F_PLACE, .offset = AT(place1), .only = BETWEEN},
+    {.key = "place2", .kind = SOAI_F_PLACE, .offset = AT(place2), .only = BETWEEN},
     {.key = "joint", .kind = SOAI_F_WORD, .offset = AT(joint), .words = joint_types, .only = LOOP},
     {.key = "axis", .kind = SOAI_F_NUMBER, .offset = AT(axis), .count = 3, .only = LOOP},
     {.key = "axis2", .kind = SOAI_F_NUMBER, .offset = AT(axis2), .count = 3, .only = LOOP},
@@ -508,7 +512,8 @@ static const soai_field constraint_fields[] = {
      .offset = AT(value),
      .units = SOAI_LENGTH,
      .range = SOAI_POSITIVE,
-     .only = DISTANCE | ROLLING},
+     .only = DISTANCE | ROLLING | ON_DISC},
+    {.key = "value", .kind = SOAI_F_NUMBER, .offset = AT(value), .units = SOAI_LENGTH, .only = ON_PLANE},
     {.key = "value", .kind = SOAI_F_NUMBER, .offset = AT(value), .units = SOAI_LENGTH | SOAI_ANGLE, .only = RATIO},
     OTHER_ONLY("terms", RATIO),
     OTHER_ONLY("rows", VELOCITY),
@@ -578,8 +583,8 @@ static bool read_constraint(soai_reader *r, const soai_node *node, void *one, in
         if (c->joint == SOA_FREE)
             return soai_say(r, SOA_E_JOINT, soai_get(node, "joint")->mark, "joint: a free joint constrains nothing");
     }
-    if ((kind == SOA_DISTANCE || kind == SOA_ROLLING) &&
-        !soai_needed(r, node, what, "value", kind == SOA_ROLLING ? ", the radius (m)" : ", the distance (m)"))
+    if ((kind == SOA_DISTANCE || kind == SOA_ROLLING || kind == SOA_DISC) &&
+        !soai_needed(r, node, what, "value", kind == SOA_DISTANCE ? ", the distance (m)" : ", the radius (m)"))
         return false;
     if (kind == SOA_VELOCITY) {
         const soai_node *rows = soai_get(node, "rows");
@@ -607,6 +612,41 @@ static bool read_constraints(soai_reader *r, const soai_node *node) {
         read_list(r, node, "constraints", sizeof *s->constraints, &s->constraint_count, read_constraint, &names);
     s->constraint_frames = names.frames, s->constraint_joints = names.joints, s->constraint_marks = names.marks;
     return s->constraints != NULL;
+}
+
+/* --- springs ------------------------------------------------------------------------------------------------------ */
+#define AT(member) offsetof(soa_scene_spring, member)
+static const soai_field spring_fields[] = {
+    {.key = "name", .kind = SOAI_F_NAME, .offset = AT(name)},
+    OTHER("frames"),
+    {.key = "place1", .kind = SOAI_F_NUMBER, .offset = AT(place[0]), .count = 3, .units = SOAI_LENGTH, .units2 = SOAI_LENGTH},
+    {.key = "place2", .kind = SOAI_F_NUMBER, .offset = AT(place[1]), .count = 3, .units = SOAI_LENGTH, .units2 = SOAI_LENGTH},
+    {.key = "stiffness",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(stiffness),
+     .units = SOAI_STIFFNESS,
+     .range = SOAI_NOT_NEGATIVE},
+    {.key = "damping", .kind = SOAI_F_NUMBER, .offset = AT(damping), .units = SOAI_DAMPING, .range = SOAI_NOT_NEGATIVE},
+    {.key = "length", .kind = SOAI_F_NUMBER, .offset = AT(length), .units = SOAI_LENGTH, .range = SOAI_NOT_NEGATIVE},
+    {0}};
+#undef AT
+
+static bool read_spring(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+    soa_scene_spring *s = one;
+    const soa_scene_spring *all = s - number;
+    (void)context;
+    s->mark = node->mark;
+    s->length = -1;
+    if (!soai_fields(r, node, "spring", spring_fields, 0, s) || !soai_needed(r, node, "spring", "name", "") ||
+        !soai_needed(r, node, "spring", "frames", " [first, second]") ||
+        !read_frames(r, soai_get(node, "frames"), "frames", 2, s->frame))
+        return false;
+    for (int i = 0; i < number; ++i)
+        if (strcmp(all[i].name, s->name) == 0)
+            return used_twice(r, soai_get(node, "name")->mark, "spring", s->name, all[i].mark);
+    if (!soai_get(node, "stiffness") && !soai_get(node, "damping"))
+        return soai_say(r, SOA_E_FORMAT, node->mark, "spring: expected one of the keys stiffness or damping");
+    return true;
 }
 
 /* --- disturbances ------------------------------------------------------------------------------------------------- */
@@ -1209,6 +1249,7 @@ static bool read_all(soai_reader *r, const soai_node *root) {
         OTHER("shapes"),
         OTHER("contacts"),
         OTHER("constraints"),
+        OTHER("springs"),
         OTHER("disturbances"),
         OTHER("control"),
         OTHER("integration"),
@@ -1239,6 +1280,10 @@ static bool read_all(soai_reader *r, const soai_node *root) {
         if (!s->contacts) return false;
     }
     if (!read_constraints(r, soai_get(root, "constraints"))) return false;
+    if ((n = soai_get(root, "springs"))) {
+        s->springs = read_list(r, n, "springs", sizeof *s->springs, &s->spring_count, read_spring, NULL);
+        if (!s->springs) return false;
+    }
     if ((n = soai_get(root, "disturbances"))) {
         s->disturbances =
             read_list(r, n, "disturbances", sizeof *s->disturbances, &s->disturbance_count, read_disturbance, NULL);

@@ -39,7 +39,7 @@ const char *soai_nearest_joint(const soa_model *model, const char *name) {
 /* --- the start ---------------------------------------------------------------------------------------------------- */
 /* Joints of the tables: which move by motors, their friction, limits and strength. */
 static void read_joints(soa_world *w) {
-    w->is_free = !soai_loops_hold_world(w);
+    w->is_free = !soai_loops_hold_world(w) && !soai_springs_hold_world(w);
     double g[3];
     soa_model_gravity(w->model, g);
     if (g[0] != 0 || g[1] != 0 || g[2] != 0) w->is_free = 0;
@@ -277,6 +277,7 @@ static soa_status start(soa_world *w, soa_report *report) {
     soa_status s = initial_state(w, report);
     if (s) return s;
     if ((s = soai_loops_start(w, report))) return s;
+    if ((s = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL)) || (s = soai_springs_start(w))) return s;
     soai_stats *stats = &w->state->stats;
     double kinetic, potential, com[3], mass, inertia[6];
     if ((s = soai_energy(w, w->y, w->y + w->at_v, &kinetic, &potential)) ||
@@ -319,6 +320,7 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
         s = soa_work_create(w->model, &w->work);
     }
     if (!s) s = soai_loops_open(w, report);
+    if (!s) s = soai_springs_open(w, report);
     if (!s) s = soai_contact_open(w, report);
     if (!s) s = soai_sensors_open(w, report);
     if (!s) s = open_memory(w);
@@ -359,6 +361,7 @@ void soa_world_free(soa_world *w) {
     soai_sensors_close(w);
     soai_contact_close(w);
     soai_loops_close(w);
+    soai_springs_close(w);
     soa_work_free(w->work);
     if (w->model) soa_model_free(w->model);
     free(w->numbers), free(w->wrenches), free(w->body_frame), free(w->actuated), free(w->events), free(w->disturbed);
@@ -486,6 +489,24 @@ static int count_fingers(const soa_world *w, int *touching, int *slipped, double
     return count;
 }
 
+/* What the integration may lose of the energy, relative: the tolerance, over steps whose errors have no common sign, with
+ * room for a factor 100.  Fixed steps promise nothing; a thousandth is worth a word. */
+static double balance_bound(const soa_world *w) {
+    const soa_integration *o = &w->scenario->integration;
+    if (o->method == SOA_INTEGRATE_FIXED) return 1e-3;
+    return 100 * o->relative_tolerance * sqrt((double)w->state->stats.steps + 1);
+}
+static void watch_balance(soa_world *w) {
+    const soai_stats *st = &w->state->stats;
+    const double bound = balance_bound(w);
+    const double rounding = 1e3 * w->scenario->integration.absolute_tolerance; /* J, while hardly anything moves */
+    if (st->balance_worst <= bound * st->energy_scale + rounding) return;
+    soai_warn(w, "energy-balance", "world", st->balance_worst / st->energy_scale,
+              "energy is off by this much of the largest, more than the integration explains (%.1e); use a smaller "
+              "%s, or look for forces that jump",
+              bound, w->scenario->integration.method == SOA_INTEGRATE_FIXED ? "step" : "relative_tolerance");
+}
+
 /* Figures of the summary at the state reached. */
 static soa_status watch(soa_world *w) {
     soai_stats *st = &w->state->stats;
@@ -533,6 +554,7 @@ static soa_status watch(soa_world *w) {
     st->balance_worst = fmax(st->balance_worst, fabs(balance));
     st->energy_scale = fmax(st->energy_scale, fmax(kinetic, fabs(potential)));
     for (int k = 0; k < SOAI_IMPULSE; ++k) st->energy_scale = fmax(st->energy_scale, fabs(ledger[k]));
+    watch_balance(w);
     return SOA_OK;
 }
 

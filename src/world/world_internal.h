@@ -7,6 +7,7 @@
  * controller.c supervisor, laws, torques
  * recut.c      another spanning tree where a scenario names joints that are cut
  * loops.c      constraints: of models and of the scenario; their forces
+ * springs.c    spring-dampers between two points
  * hand.c       states set and pulls made from outside
  * warnings.c   what a run wants its user to know; what the assembly of loops moved
  * check.c      what a scenario may hold; which states belong to it
@@ -97,6 +98,13 @@ typedef struct soai_cut { /* a free coordinate of a cut joint that rubs */
     double friction;
 } soai_cut;
 
+/* --- springs.c ---------------------------------------------------------------------------------------------------- */
+typedef struct soai_spring {
+    const soa_scene_spring *def;
+    int frame[2], body[2];
+    double rest;
+} soai_spring;
+
 enum {
     SOAI_SUPPLIED,  /* by motors */
     SOAI_VISCOUS,   /* taken by viscous friction of joints */
@@ -157,6 +165,8 @@ struct soa_world {
     int loop_count, cut_count, closed_rows, closed_rank;
     int fresh, feeling;          /* the next evaluation is at an accepted state; multipliers are wanted */
     double *lambda, *turns;      /* rows; 6 for each constraint, in the block: coordinates of cut joints */
+    soai_spring *springs;
+    int spring_count;
     unsigned char *given, *given_rate; /* nv: positions and rates that the scenario gives */
     char redundancy[256];        /* which constraints repeat others at the start; or empty */
     int nq, nv, bodies;
@@ -307,6 +317,14 @@ void soai_loop_point(const soai_loop *loop, int side, double point[3]);
 void soai_loop_wrench(const soai_loop *loop, int side, const double point[3], double out[6]);
 /* Energies with those of cut joints' springs and rotors. */
 soa_status soai_energy(soa_world *w, const double *q, const double *v, double *kinetic, double *potential);
+/* springs.c: kinematics of the state are ready, but for open */
+soa_status soai_springs_open(soa_world *w, soa_report *report);
+void soai_springs_close(soa_world *w);
+int soai_springs_hold_world(const soa_world *w);
+soa_status soai_springs_start(soa_world *w);
+soa_status soai_springs_pull(soa_world *w, double *ledger); /* into w->wrench */
+soa_status soai_springs_energy(const soa_world *w, double *energy);
+soa_status soai_spring_now(const soa_world *w, int index, double *length, double *force);
 /* run.c */
 soa_status soai_signals_open(soa_world *w);
 /* check.c */
