@@ -176,7 +176,7 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
         put(&out, "closure_error", s->closure_error);
     put_count(&out, "constraint_rows", s->constraint_rows), put_count(&out, "constraint_rank", s->constraint_rank);
     out_text(&out, "  \"redundant\": ");
-    out_string(&out, s->redundancy);
+    out_string(&out, s->redundancy ? s->redundancy : "");
     out_text(&out, ",\n");
     if (s->judged) {
         out_format(&out, "  \"held\": %s,\n", s->held && !fault ? "true" : "false");
@@ -221,7 +221,7 @@ void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s)
     if (s->constraint_rows)
         app_print("loops      %d equations, %d of them independent; closed within %.1e\n", s->constraint_rows,
                   s->constraint_rank, s->closure_error);
-    if (s->redundancy[0]) app_print("           redundant: %s\n", s->redundancy);
+    if (s->redundancy && s->redundancy[0]) app_print("           redundant: %s\n", s->redundancy);
     if (s->touches)
         app_print("contacts   %lld touches, %lld releases, %lld slips\n", s->touches, s->releases, s->slips);
     if (s->saves)
