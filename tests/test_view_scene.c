@@ -512,10 +512,10 @@ static void loops_meet(void **unused) {
         soa_report report = {.body = -1};
         if (strchr(name, ':')) continue;
         if (view_machine_open(name, 0, &machine, &report)) fail_msg("%s: %s", name, report.text);
-        if (machine.scenario.constraint_count) {
-            soa_world *world = NULL;
+        soa_world *world = NULL;
+        if (soa_world_create(&machine.scenario, &world, &report)) fail_msg("%s: %s", name, report.text);
+        if (soa_world_constraints(world)) {
             view_scene *scene = NULL;
-            if (soa_world_create(&machine.scenario, &world, &report)) fail_msg("%s: %s", name, report.text);
             const view_source source = {.kind = "model", .live = 1, .scenario = &machine.scenario, .world = world};
             OK(view_scene_create(&source, &scene, &report));
             json_t *j = checked_scene(scene, soa_world_model(world)), *item;
@@ -538,8 +538,9 @@ static void loops_meet(void **unused) {
                 ++count;
             }
             printf("  %s\n", name);
-            json_decref(j), out_free(&out), view_scene_free(scene), soa_world_free(world);
+            json_decref(j), out_free(&out), view_scene_free(scene);
         }
+        soa_world_free(world);
         view_machine_free(&machine);
     }
     assert_true(count > 0);

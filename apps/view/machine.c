@@ -1,7 +1,6 @@
-/* machine.c  a model alone as a scenario: one part of it, gravity and constraints as the model brings them.
+/* machine.c  a model alone as a scenario: one part of it, with the model's gravity.
  *
- * The scenario is written as text and read, so that a record of it can be opened again; constraints, whose frames the model
- * knows by number, are added to it as they are.                                                                        */
+ * The scenario is written as text and read, so that a record of it can be opened again.                                */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "session.h"
 
@@ -36,40 +35,11 @@ static void put_shortest(app_out *out, double x) {
     out_text(out, number);
 }
 
-/* "part.name" of frames and joints that the model knows by number. */
-static soa_status name_constraints(view_machine *m, const soa_model *model, const char *part) {
-    const size_t n = (size_t)m->constraints.count;
-    enum { ROOM = 320 };
-    m->frames = calloc(2 * n + 1, sizeof *m->frames);
-    m->joints = calloc(SOA_RATIO_TERMS * n + 1, sizeof *m->joints);
-    char *at = m->names = calloc((2 + SOA_RATIO_TERMS) * n + 1, ROOM);
-    if (!m->frames || !m->joints || !m->names) return SOA_E_MEMORY;
-    for (size_t i = 0; i < n; ++i) {
-        const soa_constraint_def *def = &m->constraints.defs[i];
-        for (size_t side = 0; side < 2; ++side) {
-            soa_frame_info info;
-            const int frame = side ? def->frame2 : def->frame1;
-            if (def->kind == SOA_RATIO || frame == 0) continue;
-            if (soa_frame_get(model, frame, &info)) return SOA_E_FORMAT;
-            snprintf(at, ROOM, "%s.%s", part, info.name);
-            m->frames[2 * i + side] = at, at += ROOM;
-        }
-        for (size_t k = 0; k < SOA_RATIO_TERMS; ++k) {
-            soa_body_info info;
-            if (def->kind != SOA_RATIO || def->coordinate[k] <= 0) continue; /* ~n: a cut joint, by number */
-            if (soa_body(model, def->coordinate[k], &info)) return SOA_E_FORMAT;
-            snprintf(at, ROOM, "%s.%s", part, info.joint);
-            m->joints[SOA_RATIO_TERMS * i + k] = at, at += ROOM;
-        }
-    }
-    return SOA_OK;
-}
-
 soa_status view_machine_open(const char *spec, int floating, view_machine *m, soa_report *report) {
     const soa_read_options options = {.floating = floating};
     const soa_model *model = NULL;
     memset(m, 0, sizeof *m);
-    soa_status s = soa_model_open_closed(spec, &options, &model, &m->constraints, report);
+    soa_status s = soa_model_open(spec, &options, &model, report);
     if (s) return s;
     char part[32];
     double g[3];
@@ -91,12 +61,6 @@ soa_status view_machine_open(const char *spec, int floating, view_machine *m, so
     if (text.error) s = SOA_E_MEMORY;
     m->text = text.data;
     if (!s) s = soa_scenario_parse(m->text, text.size, "", &m->scenario, report);
-    if (!s && m->constraints.count && !(s = name_constraints(m, model, part))) {
-        m->scenario.constraint_count = m->constraints.count;
-        m->scenario.constraints = m->constraints.defs;
-        m->scenario.constraint_frames = m->frames, m->scenario.constraint_joints = m->joints;
-        m->scenario.constraint_marks = NULL;
-    }
     soa_model_free(model);
     if (!s) return SOA_OK;
     view_machine_free(m);
@@ -105,7 +69,6 @@ soa_status view_machine_open(const char *spec, int floating, view_machine *m, so
 
 void view_machine_free(view_machine *m) {
     soa_scenario_free(&m->scenario);
-    soa_constraint_list_free(&m->constraints);
-    free(m->text), free(m->names), free(m->frames), free(m->joints);
+    free(m->text);
     memset(m, 0, sizeof *m);
 }

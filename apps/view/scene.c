@@ -560,18 +560,14 @@ static void put_constraint(const view_scene *s, app_out *out, int index, const s
     if (is_loop) put_text(out, "joint", soa_joint_type_name(def->joint));
     out_char(out, '}');
 }
+/* Of a world: those that its models bring and those of the scenario. */
 static void put_constraints(const view_scene *s, app_out *out) {
-    const soa_scenario *sc = s->from.scenario;
     const soa_constraint_list *list = s->from.constraints;
-    for (int i = 0; sc && i < sc->constraint_count; ++i) {
-        int frames[2] = {0, 0};
-        for (int side = 0; side < 2; ++side) {
-            const char *name = sc->constraint_frames ? sc->constraint_frames[2 * i + side] : NULL;
-            if (name && strcmp(name, "world")) frames[side] = soa_find_frame(s->model, name);
-        }
-        put_constraint(s, out, i, &sc->constraints[i], frames);
-    }
-    for (int i = 0; !sc && list && i < list->count; ++i)
+    const soa_constraints *all = s->from.world ? soa_world_constraints(s->from.world) : NULL;
+    soa_constraint_def def;
+    for (int i = 0; all && !soa_constraint_get(all, i, &def); ++i)
+        put_constraint(s, out, i, &def, (int[]){def.frame1, def.frame2});
+    for (int i = 0; !s->from.world && list && i < list->count; ++i)
         put_constraint(s, out, i, &list->defs[i], (int[]){list->defs[i].frame1, list->defs[i].frame2});
 }
 

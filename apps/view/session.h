@@ -65,12 +65,10 @@ int view_session_frame(view_session *session, uint32_t id, uint64_t *serial, app
 /* Frames, overviews and samples that a message asks for. */
 soa_status view_session_answer(view_session *session, const view_message *message, app_out *out, soa_report *report);
 
-/* A model alone as a scenario: one part, gravity and constraints as in the model.  Release with view_machine_free. */
+/* A model alone as a scenario: one part, gravity as in the model.  Release with view_machine_free. */
 typedef struct view_machine {
     soa_scenario scenario;
-    soa_constraint_list constraints;
-    char *text, *names; /* of the scenario; of its constraints' frames and joints */
-    const char **frames, **joints;
+    char *text; /* of the scenario */
 } view_machine;
 soa_status view_machine_open(const char *spec, int floating, view_machine *machine, soa_report *report);
 void view_machine_free(view_machine *machine);

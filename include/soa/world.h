@@ -281,6 +281,8 @@ SOA_API soa_status soa_world_set_pulls(soa_world *world, const soa_world_pull *p
  * q, v, tau: nq, nv, nv numbers that stay where they are and change with every tick, set_state and restore: copy what is
  * to be kept.  tau: what the motors do in the last tick.  world must not be NULL. */
 SOA_API const soa_model *soa_world_model(const soa_world *world);
+/* The constraints of models and of the scenario, in this order; NULL: none.  They belong to the world. */
+SOA_API const soa_constraints *soa_world_constraints(const soa_world *world);
 SOA_API double soa_world_time(const soa_world *world);
 SOA_API double soa_world_tick_length(const soa_world *world);
 SOA_API const double *soa_world_q(const soa_world *world);

@@ -599,6 +599,9 @@ soa_status soa_world_set_torque(soa_world *w, soa_world_torque_fn *torque, void 
 const soa_model *soa_world_model(const soa_world *w) {
     return w->model;
 }
+const soa_constraints *soa_world_constraints(const soa_world *w) {
+    return w->constraints;
+}
 double soa_world_time(const soa_world *w) {
     return w->state->t;
 }
