@@ -278,7 +278,8 @@ static void test_control(const soa_scenario *s) {
     assert_int_equal(a->kind, SOA_ACT_INVERSE_DYNAMICS);
     same(a->name, "inverse-dynamics");
     same(a->part, "robot");
-    same(a->joint_prefix, "left_");
+    assert_int_equal(a->joint_count, 1);
+    same(a->joints[0].name, "left_");
     assert_int_equal(a->position_count, 1);
     assert_int_equal(a->has_goal, 1);
     same(a->positions[0].name, "left_joint1");

@@ -25,6 +25,12 @@ typedef struct soa_named_value {
     soa_mark mark;
 } soa_named_value;
 
+/* Joints of a part, named without it: the joint with exactly this name, else all joints whose names begin so. */
+typedef struct soa_joint_choice {
+    const char *name;
+    soa_mark mark;
+} soa_joint_choice;
+
 /* --- what there is ------------------------------------------------------------------------------------------------ */
 /* A frame added to a part: a hand, a port. */
 typedef struct soa_part_frame {
@@ -47,7 +53,10 @@ typedef struct soa_part {
     double damping_scale;             /* of viscous joint friction; default 1                                         */
     double friction_scale;            /* of Coulomb joint friction; default 1                                         */
     double rotor_scale;               /* of rotor inertias; default 1                                                 */
-    double effort; /* > 0: torque limit of joints whose model gives none                            */
+    double effort;   /* > 0: torque limit of joints whose model gives none                            */
+    int has_motors;  /* 0: every joint of the model has a motor; else only those that `motors` chooses */
+    int motor_count; /* 0 with has_motors: no joint has one                                           */
+    const soa_joint_choice *motors;
     double stop_stiffness, stop_damping; /* of joints beyond their limits, N m/rad, N m s/rad; 0: limits do not act  */
     int frame_count;
     const soa_part_frame *frames;
@@ -127,7 +136,8 @@ typedef struct soa_action {
     const char *name; /* NULL: by its law                                                                          */
     soa_action_kind kind;
     const char *part; /* JOINT laws: the machine whose joints are moved                                            */
-    const char *joint_prefix; /* only joints whose names begin so; NULL: all                                        */
+    int joint_count;  /* JOINT and frame laws, BASE_HOLD: only the joints that `joints` chooses; 0: all               */
+    const soa_joint_choice *joints;
     int position_count;
     const soa_named_value *positions; /* goals of joints (with the part's names); others stay                       */
     const char *frame;       /* frame laws: the hand.  COORDINATION: the object                                       */

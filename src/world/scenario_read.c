@@ -70,6 +70,41 @@ static bool read_frames(soai_reader *r, const soai_node *node, const char *what,
     return true;
 }
 
+/* Joints of a part by their names or beginnings: one, or a list. */
+static bool read_joint_choices(soai_reader *r, const soai_node *node, const char *what, int *count,
+                               const soa_joint_choice **choices) {
+    const bool is_list = node->type == SOAI_LIST;
+    const int n = is_list ? node->count : 1;
+    if (n < 1 || n > LIST_MOST || node->type == SOAI_MAP || soai_empty(node)) {
+        char shown[SOAI_SHOWN];
+        return soai_say(r, SOA_E_FORMAT, node->mark,
+                        "%s: expected the name of a joint, the beginning of some names, or a list of these; found %s",
+                        what, soai_found(node, shown));
+    }
+    soa_joint_choice *all = soai_arena_take(&r->data, (size_t)n, sizeof *all);
+    if (!all) return soai_no_memory(r);
+    for (int i = 0; i < n; ++i) {
+        const soai_node *one = is_list ? node->items[i] : node;
+        all[i].mark = one->mark;
+        if (!soai_text(r, one, what, &all[i].name)) return false;
+        for (int k = 0; k < i; ++k)
+            if (strcmp(all[k].name, all[i].name) == 0)
+                return soai_say(r, SOA_E_NAME, one->mark, "%s: '%.60s' is listed twice", what, all[i].name);
+    }
+    *choices = all;
+    *count = n;
+    return true;
+}
+
+/* `all`, `none`, or which joints have motors. */
+static bool read_motors(soai_reader *r, const soai_node *node, soa_part *part) {
+    const bool word = node->type == SOAI_SCALAR && !soai_empty(node);
+    if (word && strcmp(node->text, "all") == 0) return true;
+    part->has_motors = 1;
+    if (word && strcmp(node->text, "none") == 0) return true;
+    return read_joint_choices(r, node, "motors", &part->motor_count, &part->motors);
+}
+
 static bool used_twice(soai_reader *r, soa_mark mark, const char *what, const char *name, soa_mark first) {
     return soai_say(r, SOA_E_NAME, mark, "%s: the name '%s' is used twice; the first is at %d:%d", what, name,
                     first.line, first.column);
@@ -147,6 +182,7 @@ static const soai_field part_fields[] = {
     {.key = "stop_stiffness", .kind = SOAI_F_NUMBER, .offset = AT(stop_stiffness), .range = SOAI_NOT_NEGATIVE},
     {.key = "stop_damping", .kind = SOAI_F_NUMBER, .offset = AT(stop_damping), .range = SOAI_NOT_NEGATIVE},
     {.key = "place", .kind = SOAI_F_PLACE, .offset = AT(place)},
+    OTHER_ONLY("motors", OF_MODEL),
     OTHER("frames"),
     OTHER("twist"),
     OTHER_ONLY("positions", OF_MODEL),
@@ -275,6 +311,8 @@ static bool read_part(soai_reader *r, const soai_node *node, void *one, int numb
                             kind == 0 ? "; write floating: true" : ", it is fixed");
         if (!read_twist(r, twist, part->twist)) return false;
     }
+    const soai_node *motors = soai_get(node, "motors");
+    if (motors && !read_motors(r, motors, part)) return false;
     const soai_node *positions = soai_get(node, "positions"), *rates = soai_get(node, "rates");
     const soai_node *frames = soai_get(node, "frames");
     if (frames && !(part->frames = read_list(r, frames, "frames", sizeof *part->frames, &part->frame_count,
@@ -712,7 +750,7 @@ static const soai_field action_fields[] = {
     {.key = "law", .kind = SOAI_F_WORD, .offset = AT(kind), .words = law_names},
     {.key = "name", .kind = SOAI_F_NAME, .offset = AT(name)},
     {.key = "part", .kind = SOAI_F_PART, .offset = AT(part), .only = JOINTS | BASE},
-    {.key = "joints", .kind = SOAI_F_TEXT, .offset = AT(joint_prefix), .only = JOINTS | FRAMES | BASE},
+    OTHER_ONLY("joints", JOINTS | FRAMES | BASE),
     {.key = "frame", .kind = SOAI_F_FRAME, .offset = AT(frame), .only = FRAMES},
     {.key = "object", .kind = SOAI_F_FRAME, .offset = AT(frame), .only = TOGETHER},
     OTHER_ONLY("hands", TOGETHER),
@@ -835,6 +873,8 @@ static bool read_action(soai_reader *r, const soai_node *node, void *one, int nu
             return soai_say(r, SOA_E_NAME, node->mark,
                             "action: two of this phase are called '%s', the first at %d:%d; give them names", a->name,
                             all[i].mark.line, all[i].mark.column);
+    const soai_node *joints = soai_get(node, "joints");
+    if (joints && !read_joint_choices(r, joints, "joints", &a->joint_count, &a->joints)) return false;
     const soai_node *goal = soai_get(node, "goal");
     if (goal && (variant & JOINTS)) {
         if (!read_named(r, goal, "goal", SOAI_ANGLE | SOAI_LENGTH, &a->position_count, &a->positions)) return false;

@@ -326,6 +326,7 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
     if (!s) s = open_memory(w);
     if (!s) {
         read_joints(w);
+        s = soai_choose_motors(w, report);
         for (int i = 0; !s && i < scenario->disturbance_count; ++i) {
             const soa_disturbance *d = &scenario->disturbances[i];
             w->disturbed[i] = soa_find_frame(w->model, d->frame);

@@ -4,6 +4,7 @@
  * contact.c    shapes that touch: forces, friction, stiction
  * motion.c     accelerations of everything, and steps of time
  * sensors.c    what is measured, with noise and delay
+ * joint_choice.c which joints a part's motors and a law's `joints` mean
  * controller.c supervisor, laws, torques
  * recut.c      another spanning tree where a scenario names joints that are cut
  * loops.c      constraints: of models and of the scenario; their forces
@@ -293,6 +294,15 @@ int soai_controller_counting(const soa_world *w);
 const soa_frame *soai_controller_goal(const soa_world *w);
 double soai_controller_error(const soa_world *w, int action, int which);
 const soa_supervisor *soai_controller_supervisor(const soa_world *w);
+/* joint_choice.c */
+/* Leaves motors only at the joints that each part's `motors` chooses. */
+soa_status soai_choose_motors(soa_world *w, soa_report *report);
+/* Keeps of `own` (nv flags) what the action's `joints` choose among the joints of `part`.  `what` is the action's name.
+ * Refused: an entry that names no joint, only joints without motors, or no joint among `own`. */
+soa_status soai_choose_own(const soa_world *w, const soa_action *action, const char *part, const char *what,
+                           unsigned char *own, soa_report *report);
+/* Flags the motors of a part; how many there are. */
+int soai_motors_of(const soa_world *w, const char *part, unsigned char *own);
 /* warnings.c: the format says what was found and what to do; a code and name seen before keep their worst value */
 void soai_warn(soa_world *w, const char *code, const char *name, double value, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
