@@ -229,7 +229,11 @@ typedef struct soa_recording {
     double checkpoint; /* s between checkpoints, 0: only at the end                                                   */
 } soa_recording;
 
-/* What the summary asks of the end: the object within these bounds of the last goal counts as held. */
+/* What the summary asks of the end.  Fingers must keep touching and not slip; the internal force must stay in its band if
+ * one is given.  Errors of the object are judged against the last goal that a law gave it.  Without such a goal they are
+ * its motion since `from_phase` began, seen from `relative_to`, and judged only if asked for (errors_asked), or if there
+ * are neither fingers nor a band to judge. */
+enum { SOA_ASK_POSITION = 1, SOA_ASK_ATTITUDE = 2 };
 typedef struct soa_success {
     const char *object; /* frame; NULL: nothing is asked                                                         */
     const char *relative_to;
@@ -239,6 +243,7 @@ typedef struct soa_success {
     const char *from_phase;
     double hold; /* s at the end over which errors are the largest seen                                    */
     double position_error, attitude_error; /* m, rad                                                                  */
+    int errors_asked;                      /* SOA_ASK_ bits of the bounds that count without a goal too              */
     double force_low, force_high;          /* band of the internal force, N                                          */
     soa_mark mark;
 } soa_success;

@@ -25,7 +25,9 @@ typedef struct action_memory {
 } action_memory;
 typedef struct memory {
     soa_supervisor_state supervisor;
-    int started, final_valid, counting, unused; /* counting: the phase from which fingers count has begun */
+    int started, counting; /* counting: the phase from which fingers count has begun */
+    int final_valid;       /* final_goal: 0 unset, 1 given by a law, 2 where the object was when it began to count */
+    int unused;
     action_memory action[ACTIONS];
     soa_frame final_goal; /* of the success' object, relative */
 } memory;
@@ -86,7 +88,7 @@ int soai_controller_fits(const soa_world *w) {
     const int phases = w->controller->supervisor.phase_count;
     const soa_supervisor_state *x = &m->supervisor;
     if (x->phase < 0 || x->phase >= phases || x->before < -1 || x->before >= phases || x->changes < 0) return 0;
-    return (m->started == 0 || m->started == 1) && (m->final_valid == 0 || m->final_valid == 1) &&
+    return (m->started == 0 || m->started == 1) && m->final_valid >= 0 && m->final_valid <= 2 &&
            (m->counting == 0 || m->counting == 1);
 }
 
@@ -590,7 +592,8 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
         soa_motion now;
         const soa_status s = relative_motion(w, w->object, w->object_base, &now);
         if (s) return s;
-        m->final_goal = now.pose, m->final_valid = 1;
+        m->final_goal = now.pose;
+        m->final_valid = 2;
     }
     return SOA_OK;
 }
@@ -881,6 +884,9 @@ int soai_controller_counting(const soa_world *w) {
 }
 const soa_frame *soai_controller_goal(const soa_world *w) {
     return w->controller && memory_of(w)->final_valid ? &memory_of(w)->final_goal : NULL;
+}
+int soai_controller_gave_goal(const soa_world *w) {
+    return w->controller && memory_of(w)->final_valid == 1;
 }
 double soai_controller_error(const soa_world *w, int action, int which) {
     return memory_of(w)->action[action].error[which];

@@ -1172,6 +1172,8 @@ static bool read_success(soai_reader *r, const soai_node *node) {
     if (soai_empty(node)) return true;
     s->mark = node->mark;
     if (!soai_fields(r, node, "success", fields, 0, s) || !soai_needed(r, node, "success", "object", "")) return false;
+    if (soai_get(node, "position_error")) s->errors_asked |= SOA_ASK_POSITION;
+    if (soai_get(node, "attitude_error")) s->errors_asked |= SOA_ASK_ATTITUDE;
     const soai_node *fingers = soai_get(node, "fingers"), *phase = soai_get(node, "from_phase"),
                     *force = soai_get(node, "force");
     if (fingers) {

@@ -273,6 +273,18 @@ soa_status soai_peek(soa_world *w) {
     return s;
 }
 
+/* Where the object of the success is at the start; kinematics are up to date. */
+static soa_status note_object(soa_world *w) {
+    if (w->object < 0) return SOA_OK;
+    soa_frame at, from;
+    soa_status s = soa_pose(w->model, w->work, w->object, &at);
+    if (!s) s = soa_pose(w->model, w->work, w->object_base, &from);
+    if (s) return s;
+    const soa_frame back = soa_frame_inverse(&from);
+    w->object_start = soa_frame_compose(&back, &at);
+    return SOA_OK;
+}
+
 static soa_status start(soa_world *w, soa_report *report) {
     soa_status s = initial_state(w, report);
     if (s) return s;
@@ -296,7 +308,7 @@ static soa_status start(soa_world *w, soa_report *report) {
                                    w->touch_most);
     if (s) return s;
     soai_contact_keep(w, 0, w->y);
-    if ((s = soai_peek(w))) return s;
+    if ((s = soai_peek(w)) || (s = note_object(w))) return s;
     w->stored_start = 0;
     for (int i = 0; i < w->touch_count; ++i) w->stored_start += w->touch[i].stored;
     w->state->stored_start = w->stored_start;
@@ -438,10 +450,10 @@ static double squeeze(const soa_world *w, int object) {
     return sum;
 }
 
-/* Errors of the object against its last goal: m, rad. */
+/* Errors of the object against its last goal, or against where it was when it began to count: m, rad. */
 static soa_status object_error(soa_world *w, double error[2]) {
     const soa_success *ask = &w->scenario->success;
-    const soa_frame *goal = soai_controller_goal(w);
+    const soa_frame *goal = w->controller ? soai_controller_goal(w) : &w->object_start;
     error[0] = error[1] = NAN;
     if (!ask->object || !goal) return SOA_OK;
     soa_frame at, from;
@@ -772,11 +784,7 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
         out->internal_force_N = st->hold_samples ? st->squeeze_sum / (double)st->hold_samples : now;
         out->internal_force_least = st->hold_samples ? st->squeeze_least : now;
         out->internal_force_most = st->hold_samples ? st->squeeze_most : now;
-        out->held =
-            !w->failed && st->hold_samples > 0 && w->state->tick >= soai_last_tick(w, w->scenario->duration) &&
-            (st->grasped || !out->finger_count) && out->position_error_m <= ask->position_error &&
-            st->attitude_worst <= ask->attitude_error && !out->fingers_lost && !out->fingers_slipped &&
-            (!(ask->force_high > 0) || (st->squeeze_least >= ask->force_low && st->squeeze_most <= ask->force_high));
+        soai_judge(w, out);
     }
     return s;
 }

@@ -11,6 +11,7 @@
  * springs.c    spring-dampers between two points
  * hand.c       states set and pulls made from outside
  * warnings.c   what a run wants its user to know; what the assembly of loops moved
+ * verdict.c    whether the object is held, and why
  * check.c      what a scenario may hold; which states belong to it
  * world.c      making, ticking, saving, the summary; run.c: the record and going on with it                            */
 #ifndef SOAI_WORLD_INTERNAL_H
@@ -229,6 +230,7 @@ struct soa_world {
     soa_status failed; /* a tick failed: the state is that of a part of a tick */
     char failed_text[200];
     int object, object_base; /* frames of the success; -1: none */
+    soa_frame object_start;  /* of the object in its base at the start */
     double *numbers;         /* memory of the arrays */
     void *block;
     soa_world_event *events; /* since the last look */
@@ -292,6 +294,7 @@ soa_status soai_control(soa_world *w, soa_report *report);
 int soai_controller_phase(const soa_world *w);
 int soai_controller_counting(const soa_world *w);
 const soa_frame *soai_controller_goal(const soa_world *w);
+int soai_controller_gave_goal(const soa_world *w); /* by a law; else it is where the object was when it began to count */
 double soai_controller_error(const soa_world *w, int action, int which);
 const soa_supervisor *soai_controller_supervisor(const soa_world *w);
 /* joint_choice.c */
@@ -335,6 +338,8 @@ soa_status soai_springs_start(soa_world *w);
 soa_status soai_springs_pull(soa_world *w, double *ledger); /* into w->wrench */
 soa_status soai_springs_energy(const soa_world *w, double *energy);
 soa_status soai_spring_now(const soa_world *w, int index, double *length, double *force);
+/* verdict.c: fills has_goal, held and verdict of a summary whose other figures are there */
+void soai_judge(const soa_world *w, soa_world_summary *out);
 /* run.c */
 soa_status soai_signals_open(soa_world *w);
 /* check.c */
