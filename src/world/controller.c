@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 enum { ACTIONS = 8, SIGNALS = 64 };
+static const double near_singular = 1e-3; /* reciprocal condition below which a hand's torques grow out of proportion */
 
 typedef struct action_memory {
     soa_motion from; /* where the path begins, relative */
@@ -729,7 +730,13 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
     case SOA_ACT_OPERATIONAL: {
         const soa_frame_task task = {f, SOA_ROWS_ALL, m->goal};
         const soa_operational_options options = {.damping = 1e-6};
-        s = soa_control_operational(l->control, c->q, c->v, &task, 1, &options, c->part, NULL, &error, NULL);
+        double rcond = 1;
+        s = soa_control_operational(l->control, c->q, c->v, &task, 1, &options, c->part, NULL, &error, &rcond);
+        if (!s && rcond < near_singular)
+            soai_warn(w, "singular", a->frame, 1 / fmax(rcond, 1e-300),
+                      "law '%.50s' of phase '%.50s': its joints hardly move the frame in some direction (reciprocal "
+                      "condition %.1e), so torques may become huge: goals nearer, another posture, or law impedance",
+                      a->name ? a->name : "", soa_world_phase(w), rcond);
         break;
     }
     case SOA_ACT_HYBRID: {
@@ -884,6 +891,29 @@ int soai_controller_counting(const soa_world *w) {
 }
 const soa_frame *soai_controller_goal(const soa_world *w) {
     return w->controller && memory_of(w)->final_valid ? &memory_of(w)->final_goal : NULL;
+}
+double soai_controller_phase_time(const soa_world *w) {
+    return memory_of(w)->supervisor.time;
+}
+int soai_controller_drives(const soa_world *w, int action, int coordinate) {
+    return w->controller->laws[soai_controller_phase(w)][action].drive[coordinate] == SOA_DRIVE_OWN;
+}
+const soa_action *soai_controller_driver(const soa_world *w, int coordinate) {
+    const int phase = soai_controller_phase(w);
+    if (phase < 0) return NULL;
+    const soa_phase *def = &w->scenario->control.phases[phase];
+    for (int k = 0; k < def->action_count; ++k)
+        if (soai_controller_drives(w, k, coordinate)) return &def->actions[k];
+    return NULL;
+}
+int soai_controller_frame(const soa_world *w, int action) {
+    return w->controller->laws[soai_controller_phase(w)][action].frame;
+}
+int soai_controller_relative(const soa_world *w, int action) {
+    return w->controller->laws[soai_controller_phase(w)][action].relative_to;
+}
+const soa_frame *soai_controller_target(const soa_world *w, int action) {
+    return &memory_of(w)->action[action].to;
 }
 int soai_controller_gave_goal(const soa_world *w) {
     return w->controller && memory_of(w)->final_valid == 1;

@@ -21,8 +21,7 @@ typedef struct clauses {
 static void add(clauses *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void add(clauses *c, const char *format, ...) {
     const size_t room = sizeof c->text;
-    if (c->count++ && c->length < room)
-        c->length += (size_t)snprintf(c->text + c->length, room - c->length, "; ");
+    if (c->count++ && c->length < room) c->length += (size_t)snprintf(c->text + c->length, room - c->length, "; ");
     if (c->length >= room) return;
     va_list list;
     va_start(list, format);

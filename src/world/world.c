@@ -236,6 +236,7 @@ static soa_status open_memory(soa_world *w) {
         w->caches = soai_take(block, &used, caches);
         w->control_memory = soai_take(block, &used, w->control_size);
         w->sensor_memory = soai_take(block, &used, soai_sensors_memory(w));
+        w->watch_memory = soai_take(block, &used, soai_watchdog_memory(w));
         if (!pass && !(w->block = calloc(used + 64, 1))) return SOA_E_MEMORY;
     }
     w->state_size = used;
@@ -308,7 +309,7 @@ static soa_status start(soa_world *w, soa_report *report) {
                                    w->touch_most);
     if (s) return s;
     soai_contact_keep(w, 0, w->y);
-    if ((s = soai_peek(w)) || (s = note_object(w))) return s;
+    if ((s = soai_peek(w)) || (s = note_object(w)) || (s = soai_watchdog_open(w))) return s;
     w->stored_start = 0;
     for (int i = 0; i < w->touch_count; ++i) w->stored_start += w->touch[i].stored;
     w->state->stored_start = w->stored_start;
@@ -378,7 +379,8 @@ void soa_world_free(soa_world *w) {
     soa_work_free(w->work);
     if (w->model) soa_model_free(w->model);
     free(w->numbers), free(w->wrenches), free(w->body_frame), free(w->actuated), free(w->events), free(w->disturbed);
-    free(w->spare_caches), free(w->block), free(w->signal_name), free(w->signal_unit), free(w->moves), free(w);
+    free(w->spare_caches), free(w->block), free(w->signal_name), free(w->signal_unit), free(w->moves);
+    free(w->part_start), free(w->part_loose), free(w);
 }
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
@@ -589,6 +591,7 @@ soa_status soa_world_tick(soa_world *w, soa_report *report) {
     if (!s) s = soai_advance(w, end, report);
     if (!s) {
         ++w->state->tick;
+        soai_watchdog(w);
         s = watch(w);
         if (s) soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s", w->state->t, soa_status_text(s));
     }
