@@ -309,6 +309,9 @@ SOA_API soa_status soa_scenario_read(const char *path, soa_scenario *scenario, s
 SOA_API soa_status soa_scenario_parse(const char *text, size_t size, const char *name, soa_scenario *scenario,
                                       soa_report *report);
 SOA_API void soa_scenario_free(soa_scenario *scenario);
+/* Every key that scenario files may hold, each once in its section ("scenario", "parts", "actions", ...; section may be
+ * NULL); NULL past the end. */
+SOA_API const char *soa_scenario_key(int index, const char **section);
 /* Shipped scenarios by name (NULL past the end), their text (NULL: no such), both constant, and whatever `spec` names: a file, else a shipped one (SOA_E_FILE: neither). */
 SOA_API const char *soa_stock_scenario_name(int index);
 SOA_API const char *soa_stock_scenario_text(const char *name);

@@ -53,7 +53,7 @@ typedef struct law {
 struct soai_controller {
     const soa_model *model;
     soa_constraint_list own_loops; /* of the estimated parts */
-    soa_control *sight; /* for errors and poses of what is measured */
+    soa_control *sight;            /* for errors and poses of what is measured */
     law (*laws)[ACTIONS];
     soa_supervisor supervisor;
     soa_supervisor_phase *phases;
@@ -454,10 +454,12 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
                 if (!strcmp(cond->signal, "phase_time")) continue;
                 signal parsed;
                 if (!parse_signal(w, cond->signal, &parsed))
-                    return soai_scenario_fault(w->scenario, cond->mark, SOA_E_NAME, report,
-                                               "there is no signal '%s' (phase_time, touching.GROUP, force.GROUP, "
-                                               "distance.GROUP, slip.GROUP, error.ACTION, rate.ACTION, ...)",
-                                               cond->signal);
+                    return soai_scenario_fault(
+                        w->scenario, cond->mark, SOA_E_NAME, report,
+                        "there is no signal '%s' (phase_time, touching.GROUP, force.GROUP, "
+                        "distance.GROUP, slip.GROUP, error.ACTION, rate.ACTION, angle_error.ACTION, "
+                        "turn_rate.ACTION)",
+                        cond->signal);
                 for (when->signal = 0; when->signal < c->signal_count; ++when->signal)
                     if (!strcmp(c->signals[when->signal].name, parsed.name)) break;
                 if (when->signal == c->signal_count) {

@@ -597,7 +597,7 @@ soa_status soa_world_tick(soa_world *w, soa_report *report) {
     }
     if (s) {
         w->failed = s;
-        snprintf(w->failed_text, sizeof w->failed_text, "%.190s", report->text);
+        snprintf(w->failed_text, sizeof w->failed_text, "%s", report->text);
     }
     clock_gettime(CLOCK_MONOTONIC, &b);
     w->wall += (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);

@@ -230,7 +230,7 @@ struct soa_world {
     soa_world_torque_fn *torque_fn;
     void *torque_user;
     soa_status failed; /* a tick failed: the state is that of a part of a tick */
-    char failed_text[200];
+    char failed_text[sizeof((soa_report *)0)->text];
     int object, object_base; /* frames of the success; -1: none */
     soa_frame object_start;  /* of the object in its base at the start */
     double *numbers;         /* memory of the arrays */
