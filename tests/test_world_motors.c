@@ -203,6 +203,32 @@ static void gravity_is_compensated_once(void **state) {
     closed(&s);
 }
 
+/* The same with a machine that has a loop, driven at its crank alone: it stays where it is, whoever holds it. */
+static void held_at_the_crank(void **state) {
+    (void)state;
+    static const char *const laws[] = {"{law: joint-pd, part: m, stiffness: 0, damping: 0}",
+                                       "{law: joint-pd, part: m, stiffness: 0, damping: 0}, "
+                                       "{law: joint-pd, name: b, part: m, joints: A, stiffness: 0, damping: 0}",
+                                       "{law: joint-pd, part: m, stiffness: 0, damping: 0}, "
+                                       "{law: inverse-dynamics, part: m, goal: {A: 0.6}}"};
+    double first = 0;
+    for (int k = 0; k < 3; ++k) {
+        stage s = made("duration: 1\nparts:\n  - {name: m, model: four-bar, motors: A, positions: {A: 0.6}}\n"
+                       "control: {rate: 1000, phases: [{name: hold, actions: [%s]}]}\n",
+                       laws[k]);
+        OK(tick(&s));
+        const double torque = soa_world_tau(s.world)[0];
+        if (!k) first = torque;
+        assert_true(fabs(torque) > 0.1);
+        near("torque of the crank", torque, first, 1e-9);
+        for (int i = 1; i < soa_nv(soa_world_model(s.world)); ++i) near("no motor", soa_world_tau(s.world)[i], 0, 0);
+        run_to(&s, 0.2);
+        near("stays", q_of(&s, "m.A")[0], 0.6, 1e-6);
+        closed(&s);
+    }
+    printf("  crank of a four-bar held with %.6f N m by one law or two\n", first);
+}
+
 /* A motion split among inverse dynamics laws is the motion of one law. */
 static void split_laws_are_one(void **state) {
     (void)state;
@@ -236,6 +262,7 @@ int main(void) {
                                        cmocka_unit_test(base_hold_takes_joints),
                                        cmocka_unit_test(mistakes_are_refused),
                                        cmocka_unit_test(gravity_is_compensated_once),
+                                       cmocka_unit_test(held_at_the_crank),
                                        cmocka_unit_test(split_laws_are_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
