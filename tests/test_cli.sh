@@ -178,6 +178,12 @@ run models
 has "models lists scenarios too" out "stack               five boxes stand on each other"
 run models --names --scenarios
 expect "--names --scenarios" 2
+run models --keys
+expect "models --keys" 0
+has "models --keys" out "success       object, relative_to, fingers, from_phase, hold, position_error, attitude_error, force"
+check "models --keys, one line for each section" test "$(wc -l <out)" = 22
+run models --keys --names
+expect "--keys --names" 2
 run sim nosuch
 expect "unknown scenario" 2
 has "unknown scenario" err "; shipped are billiard, "

@@ -1,7 +1,9 @@
 /* test_scenario.c  scenario files: what is read (every field of tests/scenarios/example.yaml), what is refused (status,
  * line, column, words: scenario_mistakes.h), what attacks do not do, and the cases of a sweep.                        */
 #include "check.h"
+#include "../src/world/scenario_internal.h"
 #include "scenario_mistakes.h"
+#include <ctype.h>
 #include <locale.h>
 
 #define RADIANS(degrees) ((degrees)*3.14159265358979323846 / 180)
@@ -47,7 +49,7 @@ static void placed_(const soa_frame *frame, double roll, double pitch, double ya
 
 /* --- the example, field by field ---------------------------------------------------------------------------------- */
 static void test_parts(const soa_scenario *s) {
-    assert_int_equal(s->part_count, 4);
+    assert_int_equal(s->part_count, 6);
     const soa_part *p = s->parts;
     same(p->name, "robot");
     same(p->model, "two-puma");
@@ -75,6 +77,16 @@ static void test_parts(const soa_scenario *s) {
     same(p->rates[0].name, "left_joint1");
     near(p->rates[0].value, RADIANS(10));
     marked(p->mark, 8, 5);
+    assert_int_equal(p->has_motors, 1);
+    assert_int_equal(p->motor_count, 3);
+    same(p->motors[1].name, "right_joint1");
+    marked(p->motors[1].mark, 16, 21);
+    assert_int_equal(p->frame_count, 1);
+    same(p->frames[0].name, "left_eye");
+    same(p->frames[0].on, "left_hand");
+    placed(p->frames[0].place, 0, 0, 0, 0, 0, 0.02);
+    near(p->stop_stiffness, 2000);
+    near(p->stop_damping, 5);
 
     p = &s->parts[1];
     same(p->name, "satellite");
@@ -100,7 +112,10 @@ static void test_parts(const soa_scenario *s) {
     near(p->rotor_scale, 2);
     placed(p->place, 0, 0, 0, 0, 0, 5);
 
-    p = &s->parts[3];
+    near(s->parts[3].inertia[0], 0.4 * 0.05 * 0.05);
+    near(s->parts[4].inertia[2], 0.5 * 2 * 0.1 * 0.1);
+
+    p = &s->parts[5];
     assert_int_equal(p->fixed, 1);
     assert_int_equal(p->floating, 0);
     near(p->mass, 0);
@@ -123,7 +138,7 @@ static void test_shapes(const soa_scenario *s) {
     same(x[1].frame, "robot.left_hand");
     placed(x[1].place, 0, 0, 0, -0.05, 0, 0.1);
     near(x[1].shape.radius, 0.015);
-    marked(x[1].mark, 31, 5);
+    marked(x[1].mark, 37, 5);
     near(x[2].shape.radius, 0.015);
     assert_int_equal(x[3].shape.type, SOA_SHAPE_BOX);
     assert_null(x[3].group);
@@ -161,7 +176,7 @@ static void test_shapes(const soa_scenario *s) {
     near(c[0].tangential_stiffness, 5e4);
     near(c[0].tangential_damping, 100);
     assert_int_equal(c[0].patch, 1);
-    marked(c[0].mark, 40, 5);
+    marked(c[0].mark, 46, 5);
     assert_int_equal(c[1].law, SOA_CONTACT_PAPER);
     near(c[1].stiffness, 10);
     near(c[1].friction, 0);
@@ -193,7 +208,7 @@ static void test_constraints(const soa_scenario *s) {
     near(c[0].friction, 0.2);
     placed(c[0].place1, 0, 0, 0, 1, 0, 0);
     placed(c[0].place2, 0, 0, RADIANS(90), 0, 0, 0);
-    marked(s->constraint_marks[0], 46, 5);
+    marked(s->constraint_marks[0], 52, 5);
     assert_int_equal(c[1].kind, SOA_DISTANCE);
     assert_null(c[1].name);
     same(f[2], "probe");
@@ -235,7 +250,7 @@ static void test_constraints(const soa_scenario *s) {
     near(s->disturbances[0].duration, 0.1);
     all_near(s->disturbances[0].wrench, 6, 0, 0, 0, 1, 2, 3);
     all_near(s->disturbances[1].wrench, 6, 1, 2, 3, 4, 5, 6);
-    marked(s->disturbances[1].mark, 56, 5);
+    marked(s->disturbances[1].mark, 62, 5);
 }
 
 static void test_control(const soa_scenario *s) {
@@ -273,12 +288,14 @@ static void test_control(const soa_scenario *s) {
     near(a->max_force, 100);
     near(a->max_torque, 20);
     assert_null(a->part);
-    marked(a->mark, 66, 11);
+    marked(a->mark, 72, 11);
     a = &p[0].actions[1];
     assert_int_equal(a->kind, SOA_ACT_INVERSE_DYNAMICS);
     same(a->name, "inverse-dynamics");
     same(a->part, "robot");
-    same(a->joint_prefix, "left_");
+    assert_int_equal(a->joint_count, 2);
+    same(a->joints[0].name, "left_");
+    same(a->joints[1].name, "slide");
     assert_int_equal(a->position_count, 1);
     assert_int_equal(a->has_goal, 1);
     same(a->positions[0].name, "left_joint1");
@@ -332,6 +349,9 @@ static void test_control(const soa_scenario *s) {
     near(a->squeeze, 40);
     near(a->share, 0.6);
     all_near(a->force_gain, 2, 0.5, 1);
+    assert_int_equal(a->passive, 1);
+    all_near(a->follow_stiffness, 2, 20, 200);
+    all_near(a->follow_damping, 2, 15, 15);
     assert_int_equal(p[2].transition_count, 0);
 }
 
@@ -348,7 +368,7 @@ static void test_rest(const soa_scenario *s) {
     assert_int_equal(s->integration.order, 5);
     near(s->integration.relative_tolerance, 1e-8);
     near(s->integration.absolute_tolerance, 1e-10);
-    near(s->integration.step, 0);
+    near(s->integration.step, 0.01);
     near(s->integration.max_joint_step, 0.1);
     assert_int_equal(s->integration.keep_momentum, 1);
     near(s->recording.rate, 200);
@@ -524,6 +544,198 @@ static void test_yaml(void **state) {
     soa_scenario_free(&s);
 }
 
+/* --- every key ------------------------------------------------------------------------------------------------------- */
+/* Whether a place in a file, as a path without numbers ("parts[].frames[].at"), belongs to a section of keys. */
+static int is_section(const char *path, const char *section) {
+    static const struct {
+        const char *section, *path; /* the path's end; "=" before it: the whole path */
+    } places[] = {{"scenario", "="},
+                  {"place", ".place"},
+                  {"place", ".at"},
+                  {"place", ".place1"},
+                  {"place", ".place2"},
+                  {"place", ".goal"},
+                  {"parts", "=.parts[]"},
+                  {"body", "=.parts[].body"},
+                  {"size", ".sphere"},
+                  {"size", ".capsule"},
+                  {"size", ".cylinder"},
+                  {"frames", "=.parts[].frames[]"},
+                  {"twist", "=.parts[].twist"},
+                  {"shapes", "=.shapes[]"},
+                  {"contacts", "=.contacts[]"},
+                  {"constraints", "=.constraints[]"},
+                  {"springs", "=.springs[]"},
+                  {"disturbances", "=.disturbances[]"},
+                  {"control", "=.control"},
+                  {"estimate", "=.control.estimate"},
+                  {"sensors", "=.control.sensors"},
+                  {"phases", "=.control.phases[]"},
+                  {"actions", "=.control.phases[].actions[]"},
+                  {"next", "=.control.phases[].next[]"},
+                  {"when", "=.control.phases[].next[].when"},
+                  {"when", "=.control.phases[].next[].when[]"},
+                  {"integration", "=.integration"},
+                  {"recording", "=.recording"},
+                  {"success", "=.success"}};
+    int known = 0;
+    for (size_t k = 0; k < sizeof places / sizeof *places; ++k) {
+        if (strcmp(places[k].section, section) != 0) continue;
+        known = 1;
+        const char *end = places[k].path;
+        if (end[0] == '=') {
+            if (strcmp(path, end + 1) == 0) return 1;
+            continue;
+        }
+        const size_t n = strlen(end), length = strlen(path);
+        if (length >= n && strcmp(path + length - n, end) == 0) return 1;
+    }
+    if (!known) fail_msg("section '%s' has no place in this table", section);
+    return 0;
+}
+/* How often a key of a section is in the tree of a file. */
+static int count_key(const soai_node *node, const char *path, const char *section, const char *key) {
+    int count = 0;
+    char below[200];
+    for (int i = 0; node->type != SOAI_SCALAR && i < node->count; ++i) {
+        if (node->type == SOAI_MAP) {
+            count += is_section(path, section) && strcmp(node->keys[i]->text, key) == 0;
+            snprintf(below, sizeof below, "%s.%s", path, node->keys[i]->text);
+        } else
+            snprintf(below, sizeof below, "%s[]", path);
+        count += count_key(node->items[i], below, section, key);
+    }
+    return count;
+}
+static char *text_of(const char *path, size_t *size) {
+    const char *root = getenv("SOA_SOURCE_DIR");
+    char full[500];
+    snprintf(full, sizeof full, "%s/%s", root ? root : ".", path);
+    FILE *file = fopen(full, "rb");
+    if (!file) fail_msg("%s cannot be opened", full);
+    char *text = calloc(1, 1 << 20);
+    assert_non_null(text);
+    *size = fread(text, 1, (1 << 20) - 1, file);
+    fclose(file);
+    return text;
+}
+/* The chapter of docs/scenarios.md that explains a section. */
+static char *chapter_of(const char *docs, const char *section) {
+    static const char *const chapters[][2] = {{"scenario", "## Top level"},
+                                              {"place", "## How things are written"},
+                                              {"parts", "## `parts`"},
+                                              {"body", "## `parts`"},
+                                              {"frames", "## `parts`"},
+                                              {"twist", "## `parts`"},
+                                              {"size", "## `shapes`"},
+                                              {"shapes", "## `shapes`"},
+                                              {"contacts", "## `contacts`"},
+                                              {"constraints", "## `constraints`"},
+                                              {"springs", "## `springs`"}, {"disturbances", "## `disturbances`"},
+                                              {"control", "## `control`"},
+                                              {"estimate", "## `control`"},
+                                              {"sensors", "## `control`"},
+                                              {"phases", "## `control`"},
+                                              {"actions", "## `control`"},
+                                              {"next", "## `control`"},
+                                              {"when", "## `control`"},
+                                              {"integration", "## `integration`"},
+                                              {"recording", "## `integration`"},
+                                              {"success", "## `success`"}};
+    for (size_t k = 0; k < sizeof chapters / sizeof *chapters; ++k) {
+        if (strcmp(chapters[k][0], section) != 0) continue;
+        const char *start = strstr(docs, chapters[k][1]);
+        if (!start) fail_msg("docs/scenarios.md has no chapter '%s'", chapters[k][1]);
+        const char *end = strstr(start + 3, "\n## ");
+        return strndup(start, end ? (size_t)(end - start) : strlen(start));
+    }
+    fail_msg("section '%s' has no chapter in this table", section);
+    return NULL;
+}
+/* Whether a chapter names a key as code: `key`, or within `{key: ...}` and the like. */
+static int names_key(const char *chapter, const char *key) {
+    const size_t n = strlen(key);
+    int code = 0;
+    for (const char *c = chapter; *c; ++c) {
+        if (*c == '`') code = !code;
+        if (*c == '\n' && c[1] == '\n') code = 0;
+        const int begins = c > chapter && !isalnum((unsigned char)c[-1]) && c[-1] != '_' && c[-1] != '.';
+        if (code && begins && strncmp(c, key, n) == 0 && !isalnum((unsigned char)c[n]) && c[n] != '_') return 1;
+    }
+    return 0;
+}
+/* The reader's own tables against the example, which has every key, and the documentation, which explains every key. */
+static void test_every_key(void **state) {
+    (void)state;
+    size_t size = 0;
+    char *example = text_of("tests/scenarios/example.yaml", &size), *docs;
+    soa_report report = {0};
+    soai_reader reader = {.file = "example.yaml", .report = &report};
+    soai_node *tree = NULL;
+    assert_true(soai_yaml(&reader, example, size, &tree));
+    docs = text_of("docs/scenarios.md", &size);
+    int count = 0, wrong = 0;
+    const char *key, *section = NULL;
+    for (; (key = soa_scenario_key(count, &section)); ++count) {
+        char *chapter = chapter_of(docs, section);
+        const int used = count_key(tree, "", section, key), named = names_key(chapter, key);
+        if (!used) printf("  tests/scenarios/example.yaml: no '%s' of %s\n", key, section);
+        if (!named) printf("  docs/scenarios.md: no `%s` in the chapter of %s\n", key, section);
+        wrong += !used + !named;
+        for (int i = 0; i < count; ++i) { /* each once */
+            const char *other_section = NULL, *other = soa_scenario_key(i, &other_section);
+            wrong += strcmp(other, key) == 0 && strcmp(other_section, section) == 0;
+        }
+        free(chapter);
+    }
+    printf("  %d keys\n", count);
+    assert_true(count > 150);
+    assert_int_equal(wrong, 0);
+    assert_null(soa_scenario_key(-1, NULL));
+    assert_null(soa_scenario_key(count, NULL));
+    free(example);
+    free(docs);
+    soai_arena_free(&reader.tree);
+    soai_arena_free(&reader.data);
+}
+/* An unknown key is answered with all keys that are valid there, each once. */
+static void test_all_keys_listed(void **state) {
+    (void)state;
+    static const struct {
+        const char *section, *text;
+    } unknown[] = {
+        {"parts", "parts:\n- {name: a, model: b, zzzzzz: 1}\n"},
+        {"shapes", "parts:\n- {name: a, model: b}\nshapes:\n- {name: s, on: a, zzzzzz: 1}\n"},
+        {"contacts", "parts:\n- {name: a, model: b}\ncontacts:\n- {zzzzzz: 1}\n"},
+        {"constraints", "parts:\n- {name: a, model: b}\nconstraints:\n- {zzzzzz: 1}\n"},
+        {"disturbances", "parts:\n- {name: a, model: b}\ndisturbances:\n- {zzzzzz: 1}\n"},
+        {"integration", "parts:\n- {name: a, model: b}\nintegration: {zzzzzz: 1}\n"},
+        {"success", "parts:\n- {name: a, model: b}\nsuccess: {zzzzzz: 1}\n"},
+        {"actions", "parts:\n- {name: a, model: b}\ncontrol: {phases: [{name: p, actions: [{zzzzzz: 1}]}]}\n"}};
+    for (size_t k = 0; k < sizeof unknown / sizeof *unknown; ++k) {
+        soa_scenario s;
+        soa_report report;
+        const char *name = "a-file-whose-name-is-rather-long-and-is-shown-in-every-message.yaml";
+        assert_int_equal(soa_scenario_parse(unknown[k].text, strlen(unknown[k].text), name, &s, &report), SOA_E_NAME);
+        const char *list = strstr(report.text, "expected one of ");
+        if (!list) fail_msg("%s", report.text);
+        list += strlen("expected one of ");
+        int listed = 1, keys = 0;
+        for (const char *c = list; *c; ++c) listed += *c == ',';
+        const char *key, *section = NULL;
+        for (int i = 0; (key = soa_scenario_key(i, &section)); ++i) {
+            if (strcmp(section, unknown[k].section) != 0) continue;
+            ++keys;
+            int found = 0;
+            const size_t n = strlen(key);
+            for (const char *c = list; c; c = strchr(c, ',') ? strchr(c, ',') + 2 : NULL)
+                found += strncmp(c, key, n) == 0 && (c[n] == ',' || !c[n]);
+            if (found != 1) fail_msg("'%s' is listed %d times: %s", key, found, report.text);
+        }
+        assert_int_equal(listed, keys);
+    }
+}
+
 /* --- mistakes ------------------------------------------------------------------------------------------------------- */
 static void test_mistakes(void **state) {
     (void)state;
@@ -534,7 +746,7 @@ static void test_mistakes(void **state) {
         memset(&s, 0x5a, sizeof s);
         before = s;
         soa_report report;
-        char expected[256];
+        char expected[sizeof report.text];
         snprintf(expected, sizeof expected, "t.yaml:%d:%d: %s", m->line, m->column, m->answer);
         soa_status status = soa_scenario_parse(m->text, strlen(m->text), "t.yaml", &s, &report);
         if (status == m->status && report.status == status && report.line == m->line && report.body == -1 &&
@@ -848,10 +1060,19 @@ static void test_vary(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),   cmocka_unit_test(test_defaults), cmocka_unit_test(test_units),
-        cmocka_unit_test(test_locale),    cmocka_unit_test(test_yaml),     cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_arguments), cmocka_unit_test(test_attacks),  cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_uniform),   cmocka_unit_test(test_vary),
+        cmocka_unit_test(test_example),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_yaml),
+        cmocka_unit_test(test_every_key),
+        cmocka_unit_test(test_all_keys_listed),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_attacks),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_vary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

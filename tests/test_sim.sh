@@ -96,6 +96,44 @@ run far.yaml --summary far.json
 expect "out of reach" 1
 json "out of reach" far.json "d['completed'] and d['held'] is False and d['position_error_m'] > 1 and d['phase'] == 'rest'"
 
+# --- an object without a goal: judged is what was asked, and the verdict says why ------------------------------------------
+cp "$here"/scenarios/{gripper.urdf,pick.yaml,light-wrist.yaml} .
+run pick.yaml --summary pick.json
+expect "pick" 0
+has "pick" out "HELD: all 2 fingers kept; it moved by "
+json "pick" pick.json "d['held'] is True and 'no law gave it a goal' in d['verdict'] and d['fingers_lost'] == 0 and 0.12 < d['position_error_m'] < 0.15 and not d['warnings']"
+sed 's/from_phase: lift}/from_phase: lift, position_error: 5 mm}/' pick.yaml >stay.yaml
+run stay.yaml --summary stay.json
+expect "asked to stay" 1
+has "asked to stay" out "NOT HELD: moved by 13"
+json "asked to stay" stay.json "d['held'] is False and d['verdict'].startswith('moved by 13') and '(5 allowed)' in d['verdict']"
+sed 's/from_phase: lift}/from_phase: lift, relative_to: arm.hand, position_error: 1 mm}/' pick.yaml >inhand.yaml
+run inhand.yaml --summary inhand.json
+expect "asked to stay in the hand" 0
+json "asked to stay in the hand" inhand.json "d['held'] is True and '(1 allowed)' in d['verdict'] and d['position_error_m'] < 1e-4"
+json "lost, why" lost.json "'2 of 2 fingers lost' in d['verdict']"
+json "far, why" far.json "d['verdict'].startswith('off its goal by ') and any(w['code'] == 'out-of-reach' for w in d['warnings'])"
+run pick.yaml --until 0.1 --summary early.json
+json "too early" early.json "d['held'] is False and 'has not reached its end' in d['verdict']"
+sed 's/, from_phase: hold//; /^control:/,/^  phases/d' held.yaml >alone.yaml
+run alone.yaml --summary alone.json
+expect "held without a controller" 0
+json "held without a controller" alone.json "d['held'] is True and d['position_error_m'] < 1e-3"
+# --- a law that cannot work at its rate --------------------------------------------------------------------------------------
+run light-wrist.yaml --strict --summary light.json
+expect "light wrist" 1
+has "light wrist" out "warning    [sampled-gain] arm.wrist: law 'joint-pd' of phase 'hold'"
+json "light wrist" light.json "all(any(w['code'] == c and w['name'] == 'arm.wrist' and \"law 'joint-pd'\" in w['remedy'] for w in d['warnings']) for c in ('sampled-gain', 'chatter'))"
+sed 's/time: 1 s/time: 1 s, stiffness: 20, damping: 0.4/' light-wrist.yaml >calm.yaml
+run calm.yaml --strict --summary calm.json
+expect "a wrist that is not shaken" 0
+
+# every code of a warning is in the table of docs/worlds.md
+codes=$(cat "$here"/../src/world/*.c | tr '\n' ' ' | grep -oE 'soai_warn\( *[a-z]+, *"[a-z-]+"' | grep -oE '"[a-z-]+"' | tr -d '"' |
+    sort -u)
+check "warnings have codes" test "$(wc -w <<<"$codes")" -ge 7
+for c in $codes; do has "a warning's code is documented" "$here/../docs/worlds.md" "| \`$c\` |"; done
+
 # --- options ----------------------------------------------------------------------------------------------------------------
 run held.yaml --diagram phases.dot
 expect "--diagram" 0

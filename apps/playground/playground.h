@@ -37,7 +37,7 @@ typedef struct play {
     const soa_model *given, *model, *floating; /* as it came; with the gravity asked for; with none */
     soa_work *work, *floating_work;
     soa_machine *machine;
-    char refused[256]; /* why there is no machine of operators, if so */
+    char refused[sizeof((soa_report *)0)->text]; /* why there is no machine of operators, if so */
     int tips[PLAY_MOST_TIPS], tip_count;
     double *q, *v, *a, *tau, *f0;
     soa_wrench push; /* frame -1: none */

@@ -107,7 +107,7 @@ static void check_closed(remarks *all, const soa_model *model, const soa_constra
         if (status == SOA_OK)
             status = soa_closed_fd(constraints, work, NULL, q, NULL, NULL, NULL, 0, 0, q + nq, NULL, &closed);
         if (status != SOA_OK) {
-            snprintf(text, sizeof text, "forward dynamics with its loops closed: %s",
+            snprintf(text, sizeof text, "forward dynamics with its loops closed: %.400s",
                      report.text[0] ? report.text : soa_status_text(status));
             add(all, SOA_LINT_ERROR, 0, "dynamics", text);
         } else if (closed.redundant > 0) {

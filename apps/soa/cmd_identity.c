@@ -23,7 +23,7 @@ static void show_step(void *out, const char *rule, const char *result) {
     out_print(out, "  %-28s %s\n", rule, result);
 }
 
-enum { WHY = 400 };
+enum { WHY = 1000 };
 /* Inverses up to this condition are formed with five digits and more; beyond it a difference shows nothing. */
 #define MOST_CONDITION 1e9
 /* What rounding may leave of a difference, as a multiple of the condition. */

@@ -5,12 +5,13 @@
 
 #include <string.h>
 
-enum { NAMES, SCENARIOS, PRINT };
+enum { NAMES, SCENARIOS, PRINT, KEYS };
 
 static const app_option options[] = {
     {"--names", NULL, NULL, "only the names of the models, one per line"},
     {"--scenarios", NULL, NULL, "only the names of the scenarios, one per line"},
     {"--print", NULL, "SCENARIO", "the file of a shipped scenario, to begin one's own with"},
+    {"--keys", NULL, NULL, "every key of scenario files, by section; docs/scenarios.md says what they mean"},
     APP_OPTION_END,
 };
 
@@ -22,6 +23,21 @@ static void print_scenario(app_out *out, const char *name, int width) {
         text += strlen("\ntext:");
         text += strspn(text, " \"");
         out_bytes(out, text, strcspn(text, "\"\n"));
+    }
+    out_char(out, '\n');
+}
+
+/* One line for each section of a scenario file. */
+static void print_keys(app_out *out) {
+    const char *key, *section = NULL, *last = NULL;
+    for (int i = 0; (key = soa_scenario_key(i, &section)); ++i) {
+        if (section == last) {
+            out_print(out, ", %s", key);
+            continue;
+        }
+        if (last) out_char(out, '\n');
+        out_print(out, "%-13s %s", section, key);
+        last = section;
     }
     out_char(out, '\n');
 }
@@ -41,14 +57,18 @@ static int run(int argc, char **argv) {
     if (code != APP_GO_ON) return code;
     for (int i = 0; soa_stock_name(i); ++i)
         if ((int)strlen(soa_stock_name(i)) > width) width = (int)strlen(soa_stock_name(i));
-    if (!!args.value[NAMES] + !!args.value[SCENARIOS] + !!args.value[PRINT] > 1)
-        return app_fail(&app_models, "--names, --scenarios and --print exclude each other");
+    if (!!args.value[NAMES] + !!args.value[SCENARIOS] + !!args.value[PRINT] + !!args.value[KEYS] > 1)
+        return app_fail(&app_models, "--names, --scenarios, --print and --keys exclude each other");
     app_out out;
     out_start(&out, 1);
     if (args.value[PRINT]) {
         const char *text = soa_stock_scenario_text(args.value[PRINT]);
         if (!text) return no_scenario(args.value[PRINT]);
         out_text(&out, text);
+        return app_finish(&app_models, &out, APP_OK);
+    }
+    if (args.value[KEYS]) {
+        print_keys(&out);
         return app_finish(&app_models, &out, APP_OK);
     }
     for (int i = 0; !args.value[SCENARIOS] && soa_stock_name(i); ++i) {

@@ -105,6 +105,7 @@ static int run_world(const app_args *args, const soa_scenario *scenario, soa_wor
 /* The run could not begin; those who wait for a summary get one. */
 static void write_empty_summary(const app_args *args, const soa_scenario *scenario, const char *fault) {
     const soa_world_summary nothing = {.phase = "",
+                                       .redundancy = "",
                                        .judged = scenario->success.object != NULL,
                                        .position_error_m = NAN,
                                        .attitude_error_deg = NAN,

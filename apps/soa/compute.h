@@ -18,7 +18,7 @@ typedef struct compute compute;
 
 /* Prepares the comma-separated list for a model, which must outlive it, and its constraints (NULL: none).  NULL: message
  * says why. */
-#define COMPUTE_MESSAGE 512
+#define COMPUTE_MESSAGE 1024
 compute *compute_create(const soa_model *model, const soa_constraint_list *constraints, const char *list,
                         char message[COMPUTE_MESSAGE]);
 void compute_free(compute *c);

@@ -179,7 +179,9 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
     out_string(&out, s->redundancy ? s->redundancy : "");
     out_text(&out, ",\n");
     if (s->judged) {
-        out_format(&out, "  \"held\": %s,\n", s->held && !fault ? "true" : "false");
+        out_format(&out, "  \"held\": %s,\n  \"verdict\": ", s->held && !fault ? "true" : "false");
+        out_string(&out, s->verdict[0] ? s->verdict : "the run could not begin");
+        out_text(&out, ",\n");
         put(&out, "position_error_m", s->position_error_m), put(&out, "attitude_error_deg", s->attitude_error_deg);
         put_count(&out, "fingers", s->finger_count), put_count(&out, "fingers_lost", s->fingers_lost);
         put_count(&out, "fingers_slipped", s->fingers_slipped), put(&out, "slip_worst_m", s->slip_worst_m);
@@ -229,17 +231,18 @@ void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s)
                   s->saves);
     if (s->judged) {
         const char *label = "object"; /* no line for what was not measured yet */
-        if (isfinite(s->position_error_m) && isfinite(s->attitude_error_deg))
-            app_print("%-11soff its goal by %.3g mm and %.3g deg\n", label, 1e3 * s->position_error_m,
-                      s->attitude_error_deg),
-                label = "";
+        if (isfinite(s->position_error_m) && isfinite(s->attitude_error_deg)) {
+            app_print("%-11s%s by %.3g mm and %.3g deg\n", label, s->has_goal ? "off its goal" : "moved",
+                      1e3 * s->position_error_m, s->attitude_error_deg);
+            label = "";
+        }
         if (isfinite(s->internal_force_N) && isfinite(s->internal_force_least) && isfinite(s->internal_force_most))
             app_print("%-11sinternal force %.3g N (%.3g to %.3g)\n", label, s->internal_force_N,
                       s->internal_force_least, s->internal_force_most),
                 label = "";
         app_print("%-11s%d of %d fingers lost, %d slipped (%.2g mm at most)\n", label, s->fingers_lost, s->finger_count,
                   s->fingers_slipped, 1e3 * s->slip_worst_m);
-        app_print("           %s\n", s->held ? "HELD" : "NOT HELD");
+        app_print("           %s: %s\n", s->held ? "HELD" : "NOT HELD", s->verdict);
     }
     for (int i = 0; i < s->warning_count; ++i)
         app_print("warning    [%s] %s: %s\n", s->warnings[i].code, s->warnings[i].name, s->warnings[i].remedy);

@@ -33,7 +33,7 @@ soa_status view_replay_open(const char *path, view_replay *r, soa_report *report
     status = view_scene_create(&source, &r->scene, report);
     if (!status && !cannot && !view_body_count(r->scene) &&
         view_scene_note(r->scene, 0)) { /* coordinates are missing */
-        snprintf(r->why, sizeof r->why, "The machine cannot be shown: %.250s", view_scene_note(r->scene, 0));
+        snprintf(r->why, sizeof r->why, "The machine cannot be shown: %.760s", view_scene_note(r->scene, 0));
         source.text = r->why;
         view_scene_free(r->scene), r->scene = NULL;
         status = view_scene_create(&source, &r->scene, report);

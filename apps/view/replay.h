@@ -9,7 +9,7 @@ typedef struct view_replay {
     int has_scenario;
     soa_world *world; /* NULL: it could not be made; then there are plots only, and `why` says why */
     view_scene *scene;
-    char why[300];
+    char why[sizeof((soa_report *)0)->text + 40];
     char *title;
 } view_replay;
 

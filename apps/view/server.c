@@ -64,7 +64,7 @@ typedef struct view_client {
     int fragments, skipping; /* skipping: the rest of a message that was refused */
     view_message pending[PENDING];
     int pending_count;
-    char error[260];
+    char error[sizeof((soa_report *)0)->text];
     uint64_t errors_seen, summaries_seen, frame_serial;
     int record;
     int64_t events;        /* in the page's list */
@@ -336,7 +336,7 @@ static void ask_to_write(view_client *c) {
 }
 /* Tells the client what is wrong; too often: good-bye. */
 static void complain(view_client *c, const char *text) {
-    snprintf(c->error, sizeof c->error, "%.250s", text);
+    snprintf(c->error, sizeof c->error, "%s", text);
     if (++c->bad >= BAD) c->closing = 1;
     if (c->closing) lws_set_timeout(c->wsi, PENDING_TIMEOUT_CLOSE_SEND, 5); /* also if it never reads that */
     ask_to_write(c);
@@ -495,7 +495,7 @@ static int send_answer(view_server *s, view_client *c) {
     start_message(&s->out);
     if (!view_session_answer(s->session, &m, &s->out, &report)) return send_message(c, &s->out, LWS_WRITE_BINARY);
     if (s->out.error) out_free(&s->out);
-    snprintf(c->error, sizeof c->error, "%.250s", report.text[0] ? report.text : soa_status_text(report.status));
+    snprintf(c->error, sizeof c->error, "%s", report.text[0] ? report.text : soa_status_text(report.status));
     return send_error(s, c);
 }
 static int send_frame(view_server *s, view_client *c) {
@@ -553,7 +553,7 @@ static void look(view_server *s) {
         if (!c->has_scene) continue;
         if (c->errors_seen != x->errors) {
             c->errors_seen = x->errors;
-            snprintf(c->error, sizeof c->error, "%.250s", x->error);
+            snprintf(c->error, sizeof c->error, "%s", x->error);
         }
         if (changed || ((x->playing || x->last != y->last) && t - c->stated >= state_period)) c->want_state = 1;
         if (c->want_state || c->error[0] || c->summaries_seen != x->summaries || c->frame_serial < s->frame_serial ||

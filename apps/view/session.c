@@ -106,7 +106,7 @@ static double now(void) {
 }
 static soa_status fail(soa_report *report, soa_status status, const char *text) {
     *report = (soa_report){.status = status, .body = -1};
-    snprintf(report->text, sizeof report->text, "%.250s", text);
+    snprintf(report->text, sizeof report->text, "%s", text);
     return status;
 }
 static void wake(const view_session *s) {

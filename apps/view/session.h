@@ -49,7 +49,7 @@ typedef struct view_session_state {
     uint64_t tick;           /* ticks made since the session began, also over resets   */
     uint64_t errors;         /* grows with every one                                   */
     uint64_t summaries;      /* grows whenever the scene's summary or notes change     */
-    char error[256], phase[64];
+    char error[sizeof((soa_report *)0)->text], phase[64];
 } view_session_state;
 /* How it stands; takes notice of what the record has got since. */
 void view_session_look(view_session *session, view_session_state *state);

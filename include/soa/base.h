@@ -65,7 +65,7 @@ typedef struct soa_report {
     soa_status status;
     int body;       /* number of the body (definition order, the world being 0), or -1 */
     int line;       /* line in the file, or 0                                          */
-    char text[256]; /* a sentence a person can act on                                  */
+    char text[768]; /* a sentence a person can act on; room for a list of all valid keys */
 } soa_report;
 
 /* The library's version as text, e.g. "0.1.0". */

@@ -25,6 +25,12 @@ typedef struct soa_named_value {
     soa_mark mark;
 } soa_named_value;
 
+/* Joints of a part, named without it: the joint with exactly this name, else all joints whose names begin so. */
+typedef struct soa_joint_choice {
+    const char *name;
+    soa_mark mark;
+} soa_joint_choice;
+
 /* --- what there is ------------------------------------------------------------------------------------------------ */
 /* A frame added to a part: a hand, a port. */
 typedef struct soa_part_frame {
@@ -47,7 +53,10 @@ typedef struct soa_part {
     double damping_scale;             /* of viscous joint friction; default 1                                         */
     double friction_scale;            /* of Coulomb joint friction; default 1                                         */
     double rotor_scale;               /* of rotor inertias; default 1                                                 */
-    double effort; /* > 0: torque limit of joints whose model gives none                            */
+    double effort;   /* > 0: torque limit of joints whose model gives none                            */
+    int has_motors;  /* 0: every joint of the model has a motor; else only those that `motors` chooses */
+    int motor_count; /* 0 with has_motors: no joint has one                                           */
+    const soa_joint_choice *motors;
     double stop_stiffness, stop_damping; /* of joints beyond their limits, N m/rad, N m s/rad; 0: limits do not act  */
     int frame_count;
     const soa_part_frame *frames;
@@ -127,7 +136,8 @@ typedef struct soa_action {
     const char *name; /* NULL: by its law                                                                          */
     soa_action_kind kind;
     const char *part; /* JOINT laws: the machine whose joints are moved                                            */
-    const char *joint_prefix; /* only joints whose names begin so; NULL: all                                        */
+    int joint_count;  /* JOINT and frame laws, BASE_HOLD: only the joints that `joints` chooses; 0: all               */
+    const soa_joint_choice *joints;
     int position_count;
     const soa_named_value *positions; /* goals of joints (with the part's names); others stay                       */
     const char *frame;       /* frame laws: the hand.  COORDINATION: the object                                       */
@@ -219,7 +229,11 @@ typedef struct soa_recording {
     double checkpoint; /* s between checkpoints, 0: only at the end                                                   */
 } soa_recording;
 
-/* What the summary asks of the end: the object within these bounds of the last goal counts as held. */
+/* What the summary asks of the end.  Fingers must keep touching and not slip; the internal force must stay in its band if
+ * one is given.  Errors of the object are judged against the last goal that a law gave it.  Without such a goal they are
+ * its motion since `from_phase` began, seen from `relative_to`, and judged only if asked for (errors_asked), or if there
+ * are neither fingers nor a band to judge. */
+enum { SOA_ASK_POSITION = 1, SOA_ASK_ATTITUDE = 2 };
 typedef struct soa_success {
     const char *object; /* frame; NULL: nothing is asked                                                         */
     const char *relative_to;
@@ -229,6 +243,7 @@ typedef struct soa_success {
     const char *from_phase;
     double hold; /* s at the end over which errors are the largest seen                                    */
     double position_error, attitude_error; /* m, rad                                                                  */
+    int errors_asked;                      /* SOA_ASK_ bits of the bounds that count without a goal too              */
     double force_low, force_high;          /* band of the internal force, N                                          */
     soa_mark mark;
 } soa_success;
@@ -294,6 +309,9 @@ SOA_API soa_status soa_scenario_read(const char *path, soa_scenario *scenario, s
 SOA_API soa_status soa_scenario_parse(const char *text, size_t size, const char *name, soa_scenario *scenario,
                                       soa_report *report);
 SOA_API void soa_scenario_free(soa_scenario *scenario);
+/* Every key that scenario files may hold, each once in its section ("scenario", "parts", "actions", ...; section may be
+ * NULL); NULL past the end. */
+SOA_API const char *soa_scenario_key(int index, const char **section);
 /* Shipped scenarios by name (NULL past the end), their text (NULL: no such), both constant, and whatever `spec` names: a file, else a shipped one (SOA_E_FILE: neither). */
 SOA_API const char *soa_stock_scenario_name(int index);
 SOA_API const char *soa_stock_scenario_text(const char *name);

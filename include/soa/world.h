@@ -370,6 +370,8 @@ typedef struct soa_world_summary {
         momentum_error_rel; /* largest |h - h(0) - impulses| over the largest sum of |h_i|; worse of linear and angular */
     double closure_error;   /* m or rad, of loops */
     int judged, held;       /* success was asked for; and given */
+    int has_goal;           /* a law gave the object a goal; else errors are its motion since it counts */
+    char verdict[256];      /* why it is held or not; empty unless judged */
     double position_error_m, attitude_error_deg; /* largest over the time of holding */
     int fingers_lost, fingers_slipped, finger_count;
     double slip_worst_m;

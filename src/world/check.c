@@ -54,7 +54,7 @@ static soa_status check_part(const soa_scenario *sc, const soa_part *p, soa_repo
     char of[100];
     snprintf(of, sizeof of, "part '%.60s'", p->name ? p->name : "");
     if (!p->name || !p->name[0]) return soai_scenario_fault(sc, p->mark, SOA_E_NAME, report, "a part has no name");
-    if (p->position_count < 0 || p->rate_count < 0 || p->frame_count < 0)
+    if (p->position_count < 0 || p->rate_count < 0 || p->frame_count < 0 || p->motor_count < 0)
         return soai_scenario_fault(sc, p->mark, SOA_E_ARGUMENT, report, "%s: a count is negative", of);
     const double at_least_zero[] = {p->damping_scale, p->friction_scale, p->rotor_scale,
                                     p->effort,        p->stop_stiffness, p->stop_damping};
@@ -188,6 +188,11 @@ static void add_int(uint64_t *h, int64_t x) {
     add_bytes(h, &x, sizeof x);
 }
 
+static void add_choices(uint64_t *h, const soa_joint_choice *list, int count) {
+    add_int(h, count);
+    for (int k = 0; k < count; ++k) add_text(h, list[k].name);
+}
+
 uint64_t soai_fingerprint(const soa_world *w) {
     const soa_scenario *sc = w->scenario;
     uint64_t h = 1469598103934665603u;
@@ -213,6 +218,8 @@ uint64_t soai_fingerprint(const soa_world *w) {
         add_doubles(&h, sc->parts[p].twist, 6), add_doubles(&h, sc->parts[p].place.R, 9),
             add_doubles(&h, sc->parts[p].place.p, 3);
         add_doubles(&h, &sc->parts[p].stop_stiffness, 1), add_doubles(&h, &sc->parts[p].stop_damping, 1);
+        add_int(&h, sc->parts[p].has_motors);
+        add_choices(&h, sc->parts[p].motors, sc->parts[p].motor_count);
     }
     for (int k = 0; k < w->solid_count; ++k) {
         const soai_solid *s = &w->solids[k];
@@ -281,6 +288,7 @@ uint64_t soai_fingerprint(const soa_world *w) {
             const double numbers[] = {act->time,       act->stiffness[0],  act->stiffness[1],  act->damping[0],
                                       act->damping[1], act->force_gain[0], act->force_gain[1], act->max_force,
                                       act->max_torque, act->squeeze,       act->share};
+            add_choices(&h, act->joints, act->joint_count);
             add_int(&h, act->kind), add_text(&h, act->part), add_text(&h, act->frame), add_text(&h, act->relative_to);
             add_doubles(&h, numbers, sizeof numbers / sizeof *numbers), add_doubles(&h, act->force, 6);
             add_int(&h, act->has_goal), add_doubles(&h, act->goal.R, 9), add_doubles(&h, act->goal.p, 3);

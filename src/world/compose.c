@@ -33,7 +33,7 @@ typedef struct composer {
 
 soa_status soai_scenario_fault(const soa_scenario *scenario, soa_mark mark, soa_status status, soa_report *report,
                                const char *format, ...) {
-    char text[200];
+    char text[sizeof report->text];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);

@@ -2,7 +2,7 @@
  *
  * decide     the supervisor's conditions over measured signals; a change of phase sets the starts of paths
  * compute    each action of the phase by its law (soa/control.h) with the estimated model, each driving its own joints;
- *            torques add up, pass from one phase to the next without a bump, and are bounded by the motors
+ *            torques add up, gravity and friction of a joint compensated once, pass from one phase to the next without a bump, and are bounded by the motors
  * Without phases torques come from the caller's function (soa_world_set_torque), or are zero.
  * All that changes is in the world's state block (struct memory and what follows it).                                 */
 #include "world_internal.h"
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 enum { ACTIONS = 8, SIGNALS = 64 };
+static const double near_singular = 1e-3; /* reciprocal condition below which a hand's torques grow out of proportion */
 
 typedef struct action_memory {
     soa_motion from; /* where the path begins, relative */
@@ -25,7 +26,9 @@ typedef struct action_memory {
 } action_memory;
 typedef struct memory {
     soa_supervisor_state supervisor;
-    int started, final_valid, counting, unused; /* counting: the phase from which fingers count has begun */
+    int started, counting; /* counting: the phase from which fingers count has begun */
+    int final_valid;       /* final_goal: 0 unset, 1 given by a law, 2 where the object was when it began to count */
+    int unused;
     action_memory action[ACTIONS];
     soa_frame final_goal; /* of the success' object, relative */
 } memory;
@@ -42,6 +45,7 @@ typedef struct law {
     soa_control *control;
     soa_constraints *loops; /* of the machine that it drives; NULL: it has none */
     unsigned char *drive;
+    unsigned char *yields; /* nv: another law of the phase compensates gravity at this joint; NULL: none does */
     int frame, relative_to, hands[SOA_HANDS];
     double *goal_q; /* nq: goals of joints, NAN: stays */
 } law;
@@ -49,7 +53,7 @@ typedef struct law {
 struct soai_controller {
     const soa_model *model;
     soa_constraint_list own_loops; /* of the estimated parts */
-    soa_control *sight; /* for errors and poses of what is measured */
+    soa_control *sight;            /* for errors and poses of what is measured */
     law (*laws)[ACTIONS];
     soa_supervisor supervisor;
     soa_supervisor_phase *phases;
@@ -59,7 +63,7 @@ struct soai_controller {
     const char *names[SIGNALS];
     int signal_count;
     const double *q, *v; /* as measured at this tick */
-    double *tau, *part, *path_q, *path_v, *path_a, *gain_k, *gain_d;
+    double *tau, *part, *rest, *command, *path_q, *path_v, *path_a, *gain_k, *gain_d;
     double *numbers;
 };
 
@@ -85,7 +89,7 @@ int soai_controller_fits(const soa_world *w) {
     const int phases = w->controller->supervisor.phase_count;
     const soa_supervisor_state *x = &m->supervisor;
     if (x->phase < 0 || x->phase >= phases || x->before < -1 || x->before >= phases || x->changes < 0) return 0;
-    return (m->started == 0 || m->started == 1) && (m->final_valid == 0 || m->final_valid == 1) &&
+    return (m->started == 0 || m->started == 1) && m->final_valid >= 0 && m->final_valid <= 2 &&
            (m->counting == 0 || m->counting == 1);
 }
 
@@ -234,6 +238,25 @@ static soa_status open_loops(soa_world *w, law *l, const char *what, soa_report 
     return SOA_OK;
 }
 
+/* The joints that an action drives: of those flagged (its part's, or between its frame and the root) the chosen ones. */
+static soa_status open_drive(soa_world *w, const soa_action *a, const char *part, const char *what, unsigned char *own,
+                             soa_report *report) {
+    _Static_assert(SOA_DRIVE_OWN == 1 && SOA_DRIVE_NONE == 0, "flags are drives");
+    int count = 0;
+    if (a->joint_count) {
+        const soa_status s = soai_choose_own(w, a, part, what, own, report);
+        if (s) return s;
+    }
+    for (int i = 0; i < w->nv; ++i) count += own[i];
+    if (count) return SOA_OK;
+    if (a->kind <= SOA_ACT_DECOUPLED || a->kind == SOA_ACT_BASE_HOLD)
+        return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report,
+                                   "action '%s': part '%s' has no joint with a motor", what, part);
+    return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report,
+                               "action '%s': no joint with a motor moves frame '%s'", what,
+                               a->kind == SOA_ACT_COORDINATION ? a->hands[0] : a->frame);
+}
+
 static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report *report) {
     static const char *const words[] = {"joint-pd",  "inverse-dynamics", "passivity", "decoupled",   "operational",
                                         "impedance", "hybrid",           "base-hold", "coordination"};
@@ -243,25 +266,13 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
     l->drive = calloc((size_t)w->nv + 1, 1);
     l->goal_q = malloc(((size_t)w->nq + 1) * sizeof *l->goal_q);
     if (!l->drive || !l->goal_q) return SOA_E_MEMORY;
-    for (int i = 0; i < w->nv; ++i) l->drive[i] = w->actuated[i] ? SOA_DRIVE_OTHER : SOA_DRIVE_NONE;
     for (int i = 0; i < w->nq; ++i) l->goal_q[i] = NAN;
     soa_status s = SOA_OK;
     if (of_joints) {
         if (!a->part)
             return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report, "action '%s' names no part", what);
-        char prefix[256];
-        snprintf(prefix, sizeof prefix, "%s.%s", a->part, a->joint_prefix ? a->joint_prefix : "");
-        int own = 0;
-        for (int b = 1; b <= w->bodies; ++b) {
-            soa_body_info info;
-            soa_body(w->model, b, &info);
-            if (strncmp(info.joint, prefix, strlen(prefix))) continue;
-            for (int k = 0; k < info.nv; ++k)
-                if (w->actuated[info.v_index + k]) l->drive[info.v_index + k] = SOA_DRIVE_OWN, ++own;
-        }
-        if (!own)
-            return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report,
-                                       "action '%s': no driven joint's name begins with '%s'", what, prefix);
+        soai_motors_of(w, a->part, l->drive);
+        if ((s = open_drive(w, a, a->part, what, l->drive, report))) return s;
         for (int k = 0; k < a->position_count; ++k) {
             char name[256];
             snprintf(name, sizeof name, "%s.%s", a->part, a->positions[k].name);
@@ -271,6 +282,12 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
                 return soai_scenario_fault(w->scenario, a->positions[k].mark, SOA_E_NAME, report,
                                            "action '%s': there is no joint '%s' of one freedom%s", what, name,
                                            soai_nearest_joint(w->model, name));
+            if (!l->drive[info.v_index])
+                return soai_scenario_fault(w->scenario, a->positions[k].mark, SOA_E_NAME, report,
+                                           "action '%s': goal of joint '%s', %s", what, name,
+                                           w->actuated[info.v_index]
+                                               ? "which its 'joints' do not choose; add it there or leave the goal out"
+                                               : "which has no motor; name it in the 'motors' of its part");
             l->goal_q[info.q_index] = a->positions[k].value;
         }
     } else {
@@ -294,21 +311,72 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
                 drive_path(w, l->hands[k], l->drive);
             }
         } else if (a->kind == SOA_ACT_BASE_HOLD) {
-            for (int i = 0; i < w->nv; ++i)
-                if (w->actuated[i]) l->drive[i] = SOA_DRIVE_OWN;
+            soai_motors_of(w, a->part ? a->part : "", l->drive);
         } else
             drive_path(w, l->frame, l->drive);
+        char part[64];
+        snprintf(part, sizeof part, "%.*s", (int)strcspn(a->frame ? a->frame : "", "."), a->frame ? a->frame : "");
+        if ((s = open_drive(w, a, a->part ? a->part : part, what, l->drive, report))) return s;
     }
-    if ((s = open_loops(w, l, what, report))) return s;
+    return open_loops(w, l, what, report);
+}
+
+/* The law's controller; the joints that have goals stay independent where loops make joints follow others. */
+static soa_status open_control(soa_world *w, law *l) {
     soa_control_def def = soa_control_default(l->drive);
     unsigned char *primary = l->loops ? calloc((size_t)w->nv + 1, 1) : NULL;
     if (l->loops && !primary) return SOA_E_MEMORY;
     for (int i = 0; l->loops && i < w->nv; ++i) primary[i] = has_goal(w, l, i);
     def.constraints = l->loops;
     def.primary = primary;
-    s = soa_control_create(w->controller->model, &def, &l->control);
+    const soa_status s = soa_control_create(w->controller->model, &def, &l->control);
     free(primary);
     return s;
+}
+
+/* Laws that compute with the whole machine's accelerations; the others add the torques of the machine at rest. */
+static int is_dynamic(const soa_action *a) {
+    switch (a->kind) {
+    case SOA_ACT_JOINT_PD:
+    case SOA_ACT_IMPEDANCE: return 0;
+    case SOA_ACT_COORDINATION: return !a->passive;
+    default: return 1;
+    }
+}
+
+/* The law of a phase that compensates gravity, friction and springs at a coordinate: the first that computes with the
+ * machine's dynamics, else the first that drives it; -1: none drives it. */
+static int compensating_law(const soa_phase *phase, const law *laws, int coordinate) {
+    int first = -1;
+    for (int k = 0; k < phase->action_count; ++k) {
+        if (laws[k].drive[coordinate] != SOA_DRIVE_OWN) continue;
+        if (is_dynamic(laws[k].action)) return k;
+        if (first < 0) first = k;
+    }
+    return first;
+}
+
+/* What each law of a phase has to know of the others: joints they drive, and where they compensate gravity.  A joint
+ * that no law drives has no torque, with a motor or without one. */
+static soa_status share_joints(soa_world *w, const soa_phase *phase, law *laws) {
+    for (int i = 0; i < w->nv; ++i) {
+        const int keeper = compensating_law(phase, laws, i);
+        for (int k = 0; keeper >= 0 && k < phase->action_count; ++k) {
+            law *l = &laws[k];
+            if (l->drive[i] != SOA_DRIVE_OWN) {
+                l->drive[i] = SOA_DRIVE_OTHER;
+                continue;
+            }
+            if (k == keeper) continue;
+            if (!l->yields && !(l->yields = calloc((size_t)w->nv + 1, 1))) return SOA_E_MEMORY;
+            l->yields[i] = 1;
+        }
+    }
+    for (int k = 0; k < phase->action_count; ++k) {
+        const soa_status s = open_control(w, &laws[k]);
+        if (s) return s;
+    }
+    return SOA_OK;
 }
 
 static int parse_signal(soa_world *w, const char *text, signal *out) {
@@ -341,12 +409,13 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
     const soai_estimate estimate = {def->mass_estimate, def->inertia_estimate, def->damping_estimate};
     soa_status s = soai_world_model(w->scenario, &estimate, &c->model, &c->own_loops, report);
     if (s) return s;
-    c->numbers = calloc((size_t)(6 * w->nv + w->nq + 1), sizeof *c->numbers);
+    c->numbers = calloc((size_t)(8 * w->nv + w->nq + 1), sizeof *c->numbers);
     if (!c->numbers) return SOA_E_MEMORY;
     double *at = c->numbers;
     c->path_q = at, at += w->nq;
     c->tau = at, c->part = at + w->nv, c->path_v = at + 2 * w->nv, c->path_a = at + 3 * w->nv;
-    c->gain_k = at + 4 * w->nv, c->gain_d = at + 5 * w->nv;
+    c->gain_k = at + 4 * w->nv, c->gain_d = at + 5 * w->nv, c->rest = at + 6 * w->nv;
+    c->command = at + 7 * w->nv;
     soa_control_def all = soa_control_default(NULL);
     if ((s = soa_control_create(c->model, &all, &c->sight))) return s;
     size_t transitions = 0, conditions = 0;
@@ -370,6 +439,7 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
                                        ACTIONS);
         for (int a = 0; a < from->action_count; ++a)
             if ((s = open_law(w, &from->actions[a], &c->laws[p][a], report))) return s;
+        if ((s = share_joints(w, from, c->laws[p]))) return s;
         for (int t = 0; t < from->transition_count; ++t, ++next) {
             const soa_transition *go = &from->transitions[t];
             next->to = -1, next->condition_count = go->condition_count, next->conditions = when;
@@ -384,10 +454,12 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
                 if (!strcmp(cond->signal, "phase_time")) continue;
                 signal parsed;
                 if (!parse_signal(w, cond->signal, &parsed))
-                    return soai_scenario_fault(w->scenario, cond->mark, SOA_E_NAME, report,
-                                               "there is no signal '%s' (phase_time, touching.GROUP, force.GROUP, "
-                                               "distance.GROUP, slip.GROUP, error.ACTION, rate.ACTION, ...)",
-                                               cond->signal);
+                    return soai_scenario_fault(
+                        w->scenario, cond->mark, SOA_E_NAME, report,
+                        "there is no signal '%s' (phase_time, touching.GROUP, force.GROUP, "
+                        "distance.GROUP, slip.GROUP, error.ACTION, rate.ACTION, angle_error.ACTION, "
+                        "turn_rate.ACTION)",
+                        cond->signal);
                 for (when->signal = 0; when->signal < c->signal_count; ++when->signal)
                     if (!strcmp(c->signals[when->signal].name, parsed.name)) break;
                 if (when->signal == c->signal_count) {
@@ -409,7 +481,7 @@ void soai_controller_close(soa_world *w) {
     for (int p = 0; c->laws && p < w->scenario->control.phase_count; ++p)
         for (int a = 0; a < ACTIONS; ++a)
             soa_control_free(c->laws[p][a].control), soa_constraints_free(c->laws[p][a].loops),
-                free(c->laws[p][a].drive), free(c->laws[p][a].goal_q);
+                free(c->laws[p][a].drive), free(c->laws[p][a].yields), free(c->laws[p][a].goal_q);
     soa_control_free(c->sight);
     soa_constraint_list_free(&c->own_loops);
     if (c->model) soa_model_free(c->model);
@@ -523,35 +595,63 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
         soa_motion now;
         const soa_status s = relative_motion(w, w->object, w->object_base, &now);
         if (s) return s;
-        m->final_goal = now.pose, m->final_valid = 1;
+        m->final_goal = now.pose;
+        m->final_valid = 2;
     }
     return SOA_OK;
 }
 
 /* --- torques ------------------------------------------------------------------------------------------------------ */
-static soa_status joint_action(soa_world *w, int index, const law *l, double time) {
+/* Where a joint law's path is now: c->path_q, path_v, path_a; and the error of all joints from it, in w->qdd. */
+static soa_status joint_path(soa_world *w, int index, const law *l, double time) {
     soai_controller *c = w->controller;
-    const soa_action *a = l->action;
-    double s[3], *goal = c->path_q;
-    const soa_profile profile = soa_profile_quintic(a->time);
+    double s[3];
+    const soa_profile profile = soa_profile_quintic(l->action->time);
     soa_profile_at(&profile, time, s);
     double *end = w->q; /* scratch */
     memcpy(end, starts(w, index), (size_t)w->nq * sizeof *end);
     for (int i = 0; i < w->nq; ++i)
         if (l->goal_q[i] == l->goal_q[i]) end[i] = l->goal_q[i];
-    soa_status st = soa_path_joint(w->model, starts(w, index), end, s, goal, c->path_v, c->path_a);
+    const soa_status st = soa_path_joint(w->model, starts(w, index), end, s, c->path_q, c->path_v, c->path_a);
+    return st ? st : soa_difference(w->model, c->q, c->path_q, w->qdd);
+}
+
+/* Accelerations that the inverse dynamics laws of a phase ask for, into c->command: each takes those of the others into
+ * account, so that joints may be split among several laws. */
+static soa_status command_joints(soa_world *w, const soa_phase *phase, const law *laws, double time) {
+    soai_controller *c = w->controller;
+    memset(c->command, 0, (size_t)w->nv * sizeof *c->command);
+    for (int k = 0; phase->action_count > 1 && k < phase->action_count; ++k) {
+        const soa_action *a = laws[k].action;
+        if (a->kind != SOA_ACT_INVERSE_DYNAMICS) continue;
+        const soa_status s = joint_path(w, k, &laws[k], time);
+        if (s) return s;
+        for (int i = 0; i < w->nv; ++i)
+            if (laws[k].drive[i] == SOA_DRIVE_OWN)
+                c->command[i] += c->path_a[i] + a->stiffness[0] * w->qdd[i] + a->damping[0] * (c->path_v[i] - c->v[i]);
+    }
+    return SOA_OK;
+}
+
+static soa_status joint_action(soa_world *w, int index, const law *l, double time) {
+    soai_controller *c = w->controller;
+    const soa_action *a = l->action;
+    const soa_status st = joint_path(w, index, l, time);
     if (st) return st;
-    for (int i = 0; i < w->nv; ++i) c->gain_k[i] = a->stiffness[0], c->gain_d[i] = a->damping[0];
-    const soa_joint_reference reference = {goal, c->path_v, c->path_a};
+    for (int i = 0; i < w->nv; ++i) {
+        c->gain_k[i] = a->stiffness[0];
+        c->gain_d[i] = a->damping[0];
+        if (l->drive[i] == SOA_DRIVE_OTHER) c->path_a[i] = c->command[i];
+    }
+    const soa_joint_reference reference = {c->path_q, c->path_v, c->path_a};
     const soa_joint_gains gains = {c->gain_k, c->gain_d};
     double *error = memory_of(w)->action[index].error;
     memset(error, 0, 4 * sizeof *error);
-    if (!soa_difference(w->model, c->q, goal, w->qdd))
-        for (int i = 0; i < w->nv; ++i)
-            if (l->drive[i] == SOA_DRIVE_OWN && (!l->loops || has_goal(w, l, i))) {
-                error[0] = error[1] = fmax(error[0], fabs(w->qdd[i]));
-                error[2] = error[3] = fmax(error[2], fabs(c->path_v[i] - c->v[i]));
-            }
+    for (int i = 0; i < w->nv; ++i)
+        if (l->drive[i] == SOA_DRIVE_OWN && (!l->loops || has_goal(w, l, i))) {
+            error[0] = error[1] = fmax(error[0], fabs(w->qdd[i]));
+            error[2] = error[3] = fmax(error[2], fabs(c->path_v[i] - c->v[i]));
+        }
     switch (a->kind) {
     case SOA_ACT_JOINT_PD: return soa_control_joint_pd(l->control, c->q, c->v, &reference, &gains, c->part);
     case SOA_ACT_INVERSE_DYNAMICS:
@@ -632,7 +732,13 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
     case SOA_ACT_OPERATIONAL: {
         const soa_frame_task task = {f, SOA_ROWS_ALL, m->goal};
         const soa_operational_options options = {.damping = 1e-6};
-        s = soa_control_operational(l->control, c->q, c->v, &task, 1, &options, c->part, NULL, &error, NULL);
+        double rcond = 1;
+        s = soa_control_operational(l->control, c->q, c->v, &task, 1, &options, c->part, NULL, &error, &rcond);
+        if (!s && rcond < near_singular)
+            soai_warn(w, "singular", a->frame, 1 / fmax(rcond, 1e-300),
+                      "law '%.50s' of phase '%.50s': its joints hardly move the frame in some direction (reciprocal "
+                      "condition %.1e), so torques may become huge: goals nearer, another posture, or law impedance",
+                      a->name ? a->name : "", soa_world_phase(w), rcond);
         break;
     }
     case SOA_ACT_HYBRID: {
@@ -665,6 +771,25 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
     m->error[2] = sqrt(error.rate[3] * error.rate[3] + error.rate[4] * error.rate[4] + error.rate[5] * error.rate[5]);
     m->error[3] = sqrt(error.rate[0] * error.rate[0] + error.rate[1] * error.rate[1] + error.rate[2] * error.rate[2]);
     return SOA_OK;
+}
+
+/* Takes out of c->part what another law of the phase adds already: gravity, friction and springs of shared joints.  Of
+ * each law it is what the law itself would add without errors and gains. */
+static soa_status leave_out_rest(soa_world *w, const law *l) {
+    soai_controller *c = w->controller;
+    const soa_joint_gains none = {NULL, NULL};
+    soa_status s = SOA_OK;
+    if (l->action->kind == SOA_ACT_JOINT_PD) {
+        const soa_joint_reference here = {c->q, c->path_v, NULL};
+        s = soa_control_joint_pd(l->control, c->q, c->v, &here, &none, c->rest);
+    } else if (is_dynamic(l->action)) {
+        const soa_joint_reference here = {c->q, c->v, NULL};
+        s = soa_control_inverse_dynamics(l->control, c->q, c->v, &here, &none, NULL, 0, c->rest, NULL);
+    } else
+        s = soa_control_compensation(l->control, c->q, c->v, NULL, NULL, 0, c->rest);
+    for (int i = 0; !s && i < w->nv; ++i)
+        if (l->yields[i]) c->part[i] -= c->rest[i];
+    return s;
 }
 
 static double signal_value(soa_world *w, const signal *s, int phase) {
@@ -739,10 +864,12 @@ soa_status soai_control(soa_world *w, soa_report *report) {
     memset(c->tau, 0, (size_t)w->nv * sizeof *c->tau);
     const int phase = m->supervisor.phase;
     const soa_phase *def = &w->scenario->control.phases[phase];
+    if (!s) s = command_joints(w, def, c->laws[phase], m->supervisor.time);
     for (int a = 0; !s && a < def->action_count; ++a) {
         const law *l = &c->laws[phase][a];
         s = l->action->kind <= SOA_ACT_DECOUPLED ? joint_action(w, a, l, m->supervisor.time)
                                                  : frame_action(w, a, l, m->supervisor.time);
+        if (!s && l->yields) s = leave_out_rest(w, l);
         if (s)
             return soai_report(report, s, -1, 0, "controller failed at t = %.9g s, phase '%s', action '%s': %s",
                                w->state->t, def->name, def->actions[a].name ? def->actions[a].name : "",
@@ -766,6 +893,32 @@ int soai_controller_counting(const soa_world *w) {
 }
 const soa_frame *soai_controller_goal(const soa_world *w) {
     return w->controller && memory_of(w)->final_valid ? &memory_of(w)->final_goal : NULL;
+}
+double soai_controller_phase_time(const soa_world *w) {
+    return memory_of(w)->supervisor.time;
+}
+int soai_controller_drives(const soa_world *w, int action, int coordinate) {
+    return w->controller->laws[soai_controller_phase(w)][action].drive[coordinate] == SOA_DRIVE_OWN;
+}
+const soa_action *soai_controller_driver(const soa_world *w, int coordinate) {
+    const int phase = soai_controller_phase(w);
+    if (phase < 0) return NULL;
+    const soa_phase *def = &w->scenario->control.phases[phase];
+    for (int k = 0; k < def->action_count; ++k)
+        if (soai_controller_drives(w, k, coordinate)) return &def->actions[k];
+    return NULL;
+}
+int soai_controller_frame(const soa_world *w, int action) {
+    return w->controller->laws[soai_controller_phase(w)][action].frame;
+}
+int soai_controller_relative(const soa_world *w, int action) {
+    return w->controller->laws[soai_controller_phase(w)][action].relative_to;
+}
+const soa_frame *soai_controller_target(const soa_world *w, int action) {
+    return &memory_of(w)->action[action].to;
+}
+int soai_controller_gave_goal(const soa_world *w) {
+    return w->controller && memory_of(w)->final_valid == 1;
 }
 double soai_controller_error(const soa_world *w, int action, int which) {
     return memory_of(w)->action[action].error[which];

@@ -1,7 +1,7 @@
 /* recut.c  another spanning tree of a part's model, so that the joints a scenario names are joints of the tree.
  *
- * A model with loops comes with some joints cut.  A scenario may give a position, rate or goal to such a joint, or let a law
- * drive it.  Then the model and its loops are taken as the graph they came from, and a tree is chosen that keeps what is
+ * A model with loops comes with some joints cut.  A scenario may give a position, rate, goal or motor to such a joint, or
+ * let a law drive it.  Then the model and its loops are taken as the graph they came from, and a tree is chosen that keeps what is
  * named (soa_linkage_span); another joint of the loop is cut instead.  Links, frames and coordinates keep their names
  * and meaning. */
 #include "world_internal.h"
@@ -16,14 +16,21 @@ static int in_values(const soa_named_value *values, int count, const char *joint
     }
     return 0;
 }
+/* Beginnings of names mean joints of the tree alone: only a whole name asks for another cut. */
+static int in_choices(const soa_joint_choice *choices, int count, const char *joint) {
+    for (int k = 0; k < count; ++k)
+        if (!strcmp(choices[k].name, joint)) return 1;
+    return 0;
+}
 static int in_action(const soa_action *a, const soa_part *part, const char *joint) {
     if (!a->part || strcmp(a->part, part->name)) return 0;
-    if (a->joint_prefix && *a->joint_prefix && !strncmp(joint, a->joint_prefix, strlen(a->joint_prefix))) return 1;
+    if (in_choices(a->joints, a->joint_count, joint)) return 1;
     return in_values(a->positions, a->position_count, joint);
 }
 static int is_named(const soa_scenario *sc, const soa_part *part, const char *joint) {
     if (in_values(part->positions, part->position_count, joint)) return 1;
     if (in_values(part->rates, part->rate_count, joint)) return 1;
+    if (in_choices(part->motors, part->motor_count, joint)) return 1;
     for (int p = 0; p < sc->control.phase_count; ++p) {
         const soa_phase *phase = &sc->control.phases[p];
         for (int a = 0; a < phase->action_count; ++a)
@@ -178,8 +185,8 @@ static soa_status new_list(const soa_model *old, const soa_model *new, const soa
     return SOA_OK;
 }
 
-static soa_status span(const soa_scenario *sc, const soa_part *part, const graph *g, int links,
-                       const soa_model **model, soa_constraint_list *loops, soa_report *report) {
+static soa_status span(const soa_scenario *sc, const soa_part *part, const graph *g, int links, const soa_model **model,
+                       soa_constraint_list *loops, soa_report *report) {
     soa_linkage_def def = soa_linkage_default(soa_model_name(*model), g->links, links, g->edges, g->edge_count);
     def.frames = g->frames;
     def.frame_count = g->frame_count;
@@ -207,8 +214,8 @@ static soa_status span(const soa_scenario *sc, const soa_part *part, const graph
     return SOA_OK;
 }
 
-soa_status soai_recut(const soa_scenario *sc, const soa_part *part, const soa_model **model,
-                      soa_constraint_list *loops, soa_report *report) {
+soa_status soai_recut(const soa_scenario *sc, const soa_part *part, const soa_model **model, soa_constraint_list *loops,
+                      soa_report *report) {
     int wanted = 0;
     for (int i = 0; i < loops->count; ++i)
         wanted += loops->defs[i].kind == SOA_LOOP && loops->defs[i].name && is_named(sc, part, loops->defs[i].name);

@@ -110,6 +110,12 @@ typedef struct soai_field {
     unsigned only;            /* bits of the variants that take this field; 0: all */
 } soai_field;
 
+/* Room for a list of all keys or words that are valid somewhere. */
+enum { SOAI_LISTED = 512 };
+extern const soai_field soai_place_fields[];
+/* Whether no field above it in the table has the same key. */
+bool soai_is_first(const soai_field *fields, const soai_field *f);
+
 /* "'abc'", "a list of 3", "a map", "nothing", for messages. */
 #define SOAI_SHOWN 64
 const char *soai_found(const soai_node *node, char shown[SOAI_SHOWN]);

@@ -70,6 +70,41 @@ static bool read_frames(soai_reader *r, const soai_node *node, const char *what,
     return true;
 }
 
+/* Joints of a part by their names or beginnings: one, or a list. */
+static bool read_joint_choices(soai_reader *r, const soai_node *node, const char *what, int *count,
+                               const soa_joint_choice **choices) {
+    const bool is_list = node->type == SOAI_LIST;
+    const int n = is_list ? node->count : 1;
+    if (n < 1 || n > LIST_MOST || node->type == SOAI_MAP || soai_empty(node)) {
+        char shown[SOAI_SHOWN];
+        return soai_say(r, SOA_E_FORMAT, node->mark,
+                        "%s: expected the name of a joint, the beginning of some names, or a list of these; found %s",
+                        what, soai_found(node, shown));
+    }
+    soa_joint_choice *all = soai_arena_take(&r->data, (size_t)n, sizeof *all);
+    if (!all) return soai_no_memory(r);
+    for (int i = 0; i < n; ++i) {
+        const soai_node *one = is_list ? node->items[i] : node;
+        all[i].mark = one->mark;
+        if (!soai_text(r, one, what, &all[i].name)) return false;
+        for (int k = 0; k < i; ++k)
+            if (strcmp(all[k].name, all[i].name) == 0)
+                return soai_say(r, SOA_E_NAME, one->mark, "%s: '%.60s' is listed twice", what, all[i].name);
+    }
+    *choices = all;
+    *count = n;
+    return true;
+}
+
+/* `all`, `none`, or which joints have motors. */
+static bool read_motors(soai_reader *r, const soai_node *node, soa_part *part) {
+    const bool word = node->type == SOAI_SCALAR && !soai_empty(node);
+    if (word && strcmp(node->text, "all") == 0) return true;
+    part->has_motors = 1;
+    if (word && strcmp(node->text, "none") == 0) return true;
+    return read_joint_choices(r, node, "motors", &part->motor_count, &part->motors);
+}
+
 static bool used_twice(soai_reader *r, soa_mark mark, const char *what, const char *name, soa_mark first) {
     return soai_say(r, SOA_E_NAME, mark, "%s: the name '%s' is used twice; the first is at %d:%d", what, name,
                     first.line, first.column);
@@ -99,23 +134,23 @@ static int one_of(soai_reader *r, const soai_node *map, const char *what, const 
     return found;
 }
 
+static const soai_field size_fields[] = {
+    {.key = "radius", .kind = SOAI_F_NUMBER, .offset = 0, .units = SOAI_LENGTH, .range = SOAI_POSITIVE},
+    {.key = "length",
+     .kind = SOAI_F_NUMBER,
+     .offset = sizeof(double),
+     .units = SOAI_LENGTH,
+     .range = SOAI_POSITIVE,
+     .only = 1},
+    {0}};
 /* {radius: r} or r;  {radius: r, length: l} */
 static bool read_round(soai_reader *r, const soai_node *node, const char *what, double *radius, double *length) {
     struct {
         double radius, length;
     } size = {0, 0};
-    static const soai_field fields[] = {
-        {.key = "radius", .kind = SOAI_F_NUMBER, .offset = 0, .units = SOAI_LENGTH, .range = SOAI_POSITIVE},
-        {.key = "length",
-         .kind = SOAI_F_NUMBER,
-         .offset = sizeof(double),
-         .units = SOAI_LENGTH,
-         .range = SOAI_POSITIVE,
-         .only = 1},
-        {0}};
     if (!length && node->type == SOAI_SCALAR) return soai_number(r, node, what, SOAI_LENGTH, SOAI_POSITIVE, radius);
-    if (!soai_fields(r, node, what, fields, length ? 1u : 2u, &size) || !soai_needed(r, node, what, "radius", "") ||
-        (length && !soai_needed(r, node, what, "length", "")))
+    if (!soai_fields(r, node, what, size_fields, length ? 1u : 2u, &size) ||
+        !soai_needed(r, node, what, "radius", "") || (length && !soai_needed(r, node, what, "length", "")))
         return false;
     *radius = size.radius;
     if (length) *length = size.length;
@@ -147,6 +182,7 @@ static const soai_field part_fields[] = {
     {.key = "stop_stiffness", .kind = SOAI_F_NUMBER, .offset = AT(stop_stiffness), .range = SOAI_NOT_NEGATIVE},
     {.key = "stop_damping", .kind = SOAI_F_NUMBER, .offset = AT(stop_damping), .range = SOAI_NOT_NEGATIVE},
     {.key = "place", .kind = SOAI_F_PLACE, .offset = AT(place)},
+    OTHER_ONLY("motors", OF_MODEL),
     OTHER("frames"),
     OTHER("twist"),
     OTHER_ONLY("positions", OF_MODEL),
@@ -165,28 +201,23 @@ static bool inertia_is_physical(soai_reader *r, const soai_node *node, const dou
         e[0], e[1], e[2]);
 }
 
+static const soai_field body_fields[] = {
+    {.key = "mass", .kind = SOAI_F_NUMBER, .offset = AT(mass), .units = SOAI_MASS, .range = SOAI_NOT_NEGATIVE},
+    {.key = "com", .kind = SOAI_F_NUMBER, .offset = AT(com), .count = 3, .units = SOAI_LENGTH, .units2 = SOAI_LENGTH},
+    {.key = "inertia",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(inertia),
+     .count = 6,
+     .units = SOAI_INERTIA,
+     .units2 = SOAI_INERTIA},
+    OTHER("box"),
+    OTHER("sphere"),
+    OTHER("cylinder"),
+    {0}};
 static bool read_body(soai_reader *r, const soai_node *node, soa_part *part) {
-    static const soai_field fields[] = {
-        {.key = "mass", .kind = SOAI_F_NUMBER, .offset = AT(mass), .units = SOAI_MASS, .range = SOAI_NOT_NEGATIVE},
-        {.key = "com",
-         .kind = SOAI_F_NUMBER,
-         .offset = AT(com),
-         .count = 3,
-         .units = SOAI_LENGTH,
-         .units2 = SOAI_LENGTH},
-        {.key = "inertia",
-         .kind = SOAI_F_NUMBER,
-         .offset = AT(inertia),
-         .count = 6,
-         .units = SOAI_INERTIA,
-         .units2 = SOAI_INERTIA},
-        OTHER("box"),
-        OTHER("sphere"),
-        OTHER("cylinder"),
-        {0}};
     static const char *const solids[] = {"inertia", "box", "sphere", "cylinder", NULL};
     if (part->fixed && soai_empty(node)) return true;
-    if (!soai_fields(r, node, "body", fields, 0, part)) return false;
+    if (!soai_fields(r, node, "body", body_fields, 0, part)) return false;
     const soai_node *mass = soai_get(node, "mass");
     bool solid = false;
     for (int i = 0; solids[i]; ++i) solid = solid || soai_get(node, solids[i]);
@@ -214,31 +245,32 @@ static bool read_body(soai_reader *r, const soai_node *node, soa_part *part) {
 }
 #undef AT
 
+static const soai_field twist_fields[] = {
+    {.key = "angular", .kind = SOAI_F_NUMBER, .count = 3, .offset = 0, .units = SOAI_TURN, .units2 = SOAI_TURN},
+    {.key = "linear",
+     .kind = SOAI_F_NUMBER,
+     .count = 3,
+     .offset = 3 * sizeof(double),
+     .units = SOAI_SPEED,
+     .units2 = SOAI_SPEED},
+    {0}};
 static bool read_twist(soai_reader *r, const soai_node *node, double twist[6]) {
-    static const soai_field fields[] = {
-        {.key = "angular", .kind = SOAI_F_NUMBER, .count = 3, .offset = 0, .units = SOAI_TURN, .units2 = SOAI_TURN},
-        {.key = "linear",
-         .kind = SOAI_F_NUMBER,
-         .count = 3,
-         .offset = 3 * sizeof(double),
-         .units = SOAI_SPEED,
-         .units2 = SOAI_SPEED},
-        {0}};
     if (node->type == SOAI_LIST) return soai_numbers(r, node, "twist", 6, SOAI_TURN, SOAI_SPEED, SOAI_ANY, twist);
-    return soai_fields(r, node, "twist", fields, 0, twist);
+    return soai_fields(r, node, "twist", twist_fields, 0, twist);
 }
 
+static const soai_field frame_fields[] = {
+    {.key = "name", .kind = SOAI_F_NAME, .offset = offsetof(soa_part_frame, name)},
+    {.key = "on", .kind = SOAI_F_TEXT, .offset = offsetof(soa_part_frame, on)},
+    {.key = "at", .kind = SOAI_F_PLACE, .offset = offsetof(soa_part_frame, place)},
+    {0}};
 /* {name: left_hand, on: left_link6, at: {xyz: ...}} */
 static bool read_part_frame(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
-    static const soai_field fields[] = {{.key = "name", .kind = SOAI_F_NAME, .offset = offsetof(soa_part_frame, name)},
-                                        {.key = "on", .kind = SOAI_F_TEXT, .offset = offsetof(soa_part_frame, on)},
-                                        {.key = "at", .kind = SOAI_F_PLACE, .offset = offsetof(soa_part_frame, place)},
-                                        {0}};
     soa_part_frame *f = one;
     const soa_part_frame *all = f - number;
     (void)context;
     *f = (soa_part_frame){.place = soa_frame_identity(), .mark = node->mark};
-    if (!soai_fields(r, node, "frame", fields, 0, f) || !soai_needed(r, node, "frame", "name", "")) return false;
+    if (!soai_fields(r, node, "frame", frame_fields, 0, f) || !soai_needed(r, node, "frame", "name", "")) return false;
     for (int i = 0; i < number; ++i)
         if (strcmp(all[i].name, f->name) == 0) return used_twice(r, f->mark, "frame", f->name, all[i].mark);
     return true;
@@ -275,11 +307,17 @@ static bool read_part(soai_reader *r, const soai_node *node, void *one, int numb
                             kind == 0 ? "; write floating: true" : ", it is fixed");
         if (!read_twist(r, twist, part->twist)) return false;
     }
+    const soai_node *motors = soai_get(node, "motors");
+    if (motors && !read_motors(r, motors, part)) return false;
     const soai_node *positions = soai_get(node, "positions"), *rates = soai_get(node, "rates");
     const soai_node *frames = soai_get(node, "frames");
     if (frames && !(part->frames = read_list(r, frames, "frames", sizeof *part->frames, &part->frame_count,
                                              read_part_frame, NULL)))
         return false;
+    for (int i = 0; kind == 0 && i < part->frame_count; ++i)
+        if (!part->frames[i].on)
+            return soai_say(r, SOA_E_FORMAT, part->frames[i].mark,
+                            "frame: key 'on' is missing, the link or frame of the model that carries it");
     if (positions &&
         !read_named(r, positions, "positions", SOAI_ANGLE | SOAI_LENGTH, &part->position_count, &part->positions))
         return false;
@@ -712,7 +750,7 @@ static const soai_field action_fields[] = {
     {.key = "law", .kind = SOAI_F_WORD, .offset = AT(kind), .words = law_names},
     {.key = "name", .kind = SOAI_F_NAME, .offset = AT(name)},
     {.key = "part", .kind = SOAI_F_PART, .offset = AT(part), .only = JOINTS | BASE},
-    {.key = "joints", .kind = SOAI_F_TEXT, .offset = AT(joint_prefix), .only = JOINTS | FRAMES | BASE},
+    OTHER_ONLY("joints", JOINTS | FRAMES | BASE),
     {.key = "frame", .kind = SOAI_F_FRAME, .offset = AT(frame), .only = FRAMES},
     {.key = "object", .kind = SOAI_F_FRAME, .offset = AT(frame), .only = TOGETHER},
     OTHER_ONLY("hands", TOGETHER),
@@ -835,6 +873,8 @@ static bool read_action(soai_reader *r, const soai_node *node, void *one, int nu
             return soai_say(r, SOA_E_NAME, node->mark,
                             "action: two of this phase are called '%s', the first at %d:%d; give them names", a->name,
                             all[i].mark.line, all[i].mark.column);
+    const soai_node *joints = soai_get(node, "joints");
+    if (joints && !read_joint_choices(r, joints, "joints", &a->joint_count, &a->joints)) return false;
     const soai_node *goal = soai_get(node, "goal");
     if (goal && (variant & JOINTS)) {
         if (!read_named(r, goal, "goal", SOAI_ANGLE | SOAI_LENGTH, &a->position_count, &a->positions)) return false;
@@ -908,22 +948,23 @@ static bool read_signal(soai_reader *r, const soai_node *node, const soa_phase *
                     soai_nearest_hint(&search, hint));
 }
 
+static const soai_field condition_fields[] = {OTHER("signal"),
+                                              OTHER("below"),
+                                              OTHER("above"),
+                                              {.key = "for",
+                                               .kind = SOAI_F_NUMBER,
+                                               .offset = offsetof(soa_condition, hold),
+                                               .units = SOAI_TIME,
+                                               .range = SOAI_NOT_NEGATIVE},
+                                              {0}};
 static bool read_condition(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
-    static const soai_field fields[] = {OTHER("signal"),
-                                        OTHER("below"),
-                                        OTHER("above"),
-                                        {.key = "for",
-                                         .kind = SOAI_F_NUMBER,
-                                         .offset = offsetof(soa_condition, hold),
-                                         .units = SOAI_TIME,
-                                         .range = SOAI_NOT_NEGATIVE},
-                                        {0}};
     static const char *const compare[] = {"below", "above", NULL};
     soa_condition *c = one;
     unsigned units = 0;
     (void)number;
     c->mark = node->mark;
-    if (!soai_fields(r, node, "condition", fields, 0, c) || !soai_needed(r, node, "condition", "signal", "") ||
+    if (!soai_fields(r, node, "condition", condition_fields, 0, c) ||
+        !soai_needed(r, node, "condition", "signal", "") ||
         !read_signal(r, soai_get(node, "signal"), context, &c->signal, &units))
         return false;
     int k = one_of(r, node, "condition", compare);
@@ -945,13 +986,14 @@ static bool read_phase_name(soai_reader *r, const soai_node *node, const char *w
                     control->phase_count == 0 ? "; there are no phases" : soai_nearest_hint(&search, hint));
 }
 
+static const soai_field transition_fields[] = {OTHER("to"), OTHER("when"), {0}};
 static bool read_transition(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
-    static const soai_field fields[] = {OTHER("to"), OTHER("when"), {0}};
     soa_transition *t = one;
     (void)number;
     t->mark = node->mark;
-    if (!soai_fields(r, node, "transition", fields, 0, NULL) || !soai_needed(r, node, "transition", "to", "") ||
-        !soai_needed(r, node, "transition", "when", "") || !read_phase_name(r, soai_get(node, "to"), "to", &t->to))
+    if (!soai_fields(r, node, "transition", transition_fields, 0, NULL) ||
+        !soai_needed(r, node, "transition", "to", "") || !soai_needed(r, node, "transition", "when", "") ||
+        !read_phase_name(r, soai_get(node, "to"), "to", &t->to))
         return false;
     const soai_node *when = soai_get(node, "when");
     if (when->type == SOAI_MAP) { /* a single condition needs no list */
@@ -1003,20 +1045,19 @@ static bool read_phase(soai_reader *r, const soai_node *node, soa_phase *p) {
     return true;
 }
 
-static bool read_control(soai_reader *r, const soai_node *node) {
 #define AT(member) offsetof(soa_scene_control, member)
-    static const soai_field fields[] = {
-        {.key = "rate", .kind = SOAI_F_NUMBER, .offset = AT(rate), .units = SOAI_FREQUENCY, .range = SOAI_POSITIVE},
-        {.key = "saturate", .kind = SOAI_F_FLAG, .offset = AT(saturate)},
-        OTHER("estimate"),
-        OTHER("sensors"),
-        OTHER("phases"),
-        {0}};
-    static const soai_field estimate[] = {
-        {.key = "mass", .kind = SOAI_F_NUMBER, .offset = AT(mass_estimate), .range = SOAI_POSITIVE},
-        {.key = "inertia", .kind = SOAI_F_NUMBER, .offset = AT(inertia_estimate), .range = SOAI_POSITIVE},
-        {.key = "damping", .kind = SOAI_F_NUMBER, .offset = AT(damping_estimate), .range = SOAI_NOT_NEGATIVE},
-        {0}};
+static const soai_field control_fields[] = {
+    {.key = "rate", .kind = SOAI_F_NUMBER, .offset = AT(rate), .units = SOAI_FREQUENCY, .range = SOAI_POSITIVE},
+    {.key = "saturate", .kind = SOAI_F_FLAG, .offset = AT(saturate)},
+    OTHER("estimate"),
+    OTHER("sensors"),
+    OTHER("phases"),
+    {0}};
+static const soai_field estimate_fields[] = {
+    {.key = "mass", .kind = SOAI_F_NUMBER, .offset = AT(mass_estimate), .range = SOAI_POSITIVE},
+    {.key = "inertia", .kind = SOAI_F_NUMBER, .offset = AT(inertia_estimate), .range = SOAI_POSITIVE},
+    {.key = "damping", .kind = SOAI_F_NUMBER, .offset = AT(damping_estimate), .range = SOAI_NOT_NEGATIVE},
+    {0}};
 #undef AT
 #define AT(member) offsetof(soa_sensor_set, member)
 #define NOISE(name, kinds) \
@@ -1026,23 +1067,25 @@ static bool read_control(soai_reader *r, const soai_node *node) {
         .key = #name, .kind = SOAI_F_PAIR, .offset = AT(name), .units = kinds, .units2 = kinds2, \
         .range = SOAI_NOT_NEGATIVE                                                               \
     }
-    static const soai_field sensors[] = {NOISE(position_noise, SOAI_ANGLE | SOAI_LENGTH),
-                                         NOISE(rate_noise, SOAI_TURN | SOAI_SPEED),
-                                         NOISES(pose_noise, SOAI_ANGLE, SOAI_LENGTH),
-                                         NOISES(twist_noise, SOAI_TURN, SOAI_SPEED),
-                                         NOISE(force_noise, SOAI_FORCE),
-                                         NOISE(torque_noise, SOAI_TORQUE),
-                                         NOISES(imu_noise, SOAI_TURN, SOAI_ACCELERATION),
-                                         NOISE(delay, SOAI_TIME),
-                                         {0}};
+static const soai_field sensor_fields[] = {NOISE(position_noise, SOAI_ANGLE | SOAI_LENGTH),
+                                           NOISE(rate_noise, SOAI_TURN | SOAI_SPEED),
+                                           NOISES(pose_noise, SOAI_ANGLE, SOAI_LENGTH),
+                                           NOISES(twist_noise, SOAI_TURN, SOAI_SPEED),
+                                           NOISE(force_noise, SOAI_FORCE),
+                                           NOISE(torque_noise, SOAI_TORQUE),
+                                           NOISES(imu_noise, SOAI_TURN, SOAI_ACCELERATION),
+                                           NOISE(delay, SOAI_TIME),
+                                           {0}};
 #undef AT
+
+static bool read_control(soai_reader *r, const soai_node *node) {
     soa_scene_control *c = &r->scenario->control;
     if (soai_empty(node)) return true;
-    if (!soai_fields(r, node, "control", fields, 0, c)) return false;
+    if (!soai_fields(r, node, "control", control_fields, 0, c)) return false;
     const soai_node *n = soai_get(node, "estimate");
-    if (n && !soai_empty(n) && !soai_fields(r, n, "estimate", estimate, 0, c)) return false;
+    if (n && !soai_empty(n) && !soai_fields(r, n, "estimate", estimate_fields, 0, c)) return false;
     n = soai_get(node, "sensors");
-    if (n && !soai_empty(n) && !soai_fields(r, n, "sensors", sensors, 0, &c->sensors)) return false;
+    if (n && !soai_empty(n) && !soai_fields(r, n, "sensors", sensor_fields, 0, &c->sensors)) return false;
     n = soai_get(node, "phases");
     if (!n) return true;
     soa_phase *phases = read_list(r, n, "phases", sizeof *phases, &c->phase_count, name_phase, NULL);
@@ -1054,84 +1097,89 @@ static bool read_control(soai_reader *r, const soai_node *node) {
 }
 
 /* --- time and record ---------------------------------------------------------------------------------------------- */
+static const char *const integration_methods[] = {"explicit", "implicit", "cvode", "fixed", NULL};
+#define AT(member) offsetof(soa_integration, member)
+static const soai_field integration_fields[] = {
+    {.key = "method", .kind = SOAI_F_WORD, .offset = AT(method), .words = integration_methods},
+    {.key = "order", .kind = SOAI_F_INTEGER, .offset = AT(order)},
+    {.key = "relative_tolerance", .kind = SOAI_F_NUMBER, .offset = AT(relative_tolerance), .range = SOAI_POSITIVE},
+    {.key = "absolute_tolerance", .kind = SOAI_F_NUMBER, .offset = AT(absolute_tolerance), .range = SOAI_POSITIVE},
+    {.key = "step", .kind = SOAI_F_NUMBER, .offset = AT(step), .units = SOAI_TIME, .range = SOAI_NOT_NEGATIVE},
+    {.key = "max_joint_step",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(max_joint_step),
+     .units = SOAI_ANGLE | SOAI_LENGTH,
+     .range = SOAI_NOT_NEGATIVE},
+    {.key = "keep_momentum", .kind = SOAI_F_FLAG, .offset = AT(keep_momentum)},
+    {0}};
+#undef AT
+
 static bool read_integration(soai_reader *r, const soai_node *node) {
-    static const char *const methods[] = {"explicit", "implicit", "cvode", "fixed", NULL};
     static const unsigned orders[] = {
         1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 8, 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5,
         1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5, 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 8};
     static const char *const order_text[] = {"2, 3, 4, 5, 6 or 8", "2, 3, 4 or 5", "1, 2, 3, 4 or 5",
                                              "2, 3, 4, 5, 6 or 8"};
     static const int usual[] = {5, 4, 5, 4};
-#define AT(member) offsetof(soa_integration, member)
-    static const soai_field fields[] = {
-        {.key = "method", .kind = SOAI_F_WORD, .offset = AT(method), .words = methods},
-        {.key = "order", .kind = SOAI_F_INTEGER, .offset = AT(order)},
-        {.key = "relative_tolerance", .kind = SOAI_F_NUMBER, .offset = AT(relative_tolerance), .range = SOAI_POSITIVE},
-        {.key = "absolute_tolerance", .kind = SOAI_F_NUMBER, .offset = AT(absolute_tolerance), .range = SOAI_POSITIVE},
-        {.key = "step", .kind = SOAI_F_NUMBER, .offset = AT(step), .units = SOAI_TIME, .range = SOAI_NOT_NEGATIVE},
-        {.key = "max_joint_step",
-         .kind = SOAI_F_NUMBER,
-         .offset = AT(max_joint_step),
-         .units = SOAI_ANGLE | SOAI_LENGTH,
-         .range = SOAI_NOT_NEGATIVE},
-        {.key = "keep_momentum", .kind = SOAI_F_FLAG, .offset = AT(keep_momentum)},
-        {0}};
-#undef AT
     soa_integration *i = &r->scenario->integration;
     if (soai_empty(node)) return true;
-    if (!soai_fields(r, node, "integration", fields, 0, i)) return false;
+    if (!soai_fields(r, node, "integration", integration_fields, 0, i)) return false;
     const soai_node *order = soai_get(node, "order");
     int method = (int)i->method;
     if (!order) i->order = usual[method];
     if (i->order > 31 || !(orders[method] & 1u << i->order))
-        return soai_say(r, SOA_E_ARGUMENT, order->mark, "order: method '%s' has orders %s, found %d", methods[method],
-                        order_text[method], i->order);
+        return soai_say(r, SOA_E_ARGUMENT, order->mark, "order: method '%s' has orders %s, found %d",
+                        integration_methods[method], order_text[method], i->order);
     if (i->method == SOA_INTEGRATE_FIXED && !(i->step > 0))
         return soai_say(r, SOA_E_ARGUMENT, soai_get(node, "step") ? soai_get(node, "step")->mark : node->mark,
                         "integration: method 'fixed' needs a 'step' greater than 0 (s)");
     return true;
 }
 
+static const soai_field recording_fields[] = {{.key = "rate",
+                                               .kind = SOAI_F_NUMBER,
+                                               .offset = offsetof(soa_recording, rate),
+                                               .units = SOAI_FREQUENCY,
+                                               .range = SOAI_POSITIVE},
+                                              {.key = "checkpoint",
+                                               .kind = SOAI_F_NUMBER,
+                                               .offset = offsetof(soa_recording, checkpoint),
+                                               .units = SOAI_TIME,
+                                               .range = SOAI_NOT_NEGATIVE},
+                                              {0}};
 static bool read_recording(soai_reader *r, const soai_node *node) {
-    static const soai_field fields[] = {{.key = "rate",
-                                         .kind = SOAI_F_NUMBER,
-                                         .offset = offsetof(soa_recording, rate),
-                                         .units = SOAI_FREQUENCY,
-                                         .range = SOAI_POSITIVE},
-                                        {.key = "checkpoint",
-                                         .kind = SOAI_F_NUMBER,
-                                         .offset = offsetof(soa_recording, checkpoint),
-                                         .units = SOAI_TIME,
-                                         .range = SOAI_NOT_NEGATIVE},
-                                        {0}};
-    return soai_empty(node) || soai_fields(r, node, "recording", fields, 0, &r->scenario->recording);
+    return soai_empty(node) || soai_fields(r, node, "recording", recording_fields, 0, &r->scenario->recording);
 }
 
-static bool read_success(soai_reader *r, const soai_node *node) {
 #define AT(member) offsetof(soa_success, member)
-    static const soai_field fields[] = {
-        {.key = "object", .kind = SOAI_F_FRAME, .offset = AT(object)},
-        {.key = "relative_to", .kind = SOAI_F_FRAME, .offset = AT(relative_to)},
-        OTHER("fingers"),
-        OTHER("from_phase"),
-        {.key = "hold", .kind = SOAI_F_NUMBER, .offset = AT(hold), .units = SOAI_TIME, .range = SOAI_NOT_NEGATIVE},
-        {.key = "position_error",
-         .kind = SOAI_F_NUMBER,
-         .offset = AT(position_error),
-         .units = SOAI_LENGTH,
-         .range = SOAI_POSITIVE},
-        {.key = "attitude_error",
-         .kind = SOAI_F_NUMBER,
-         .offset = AT(attitude_error),
-         .units = SOAI_ANGLE,
-         .range = SOAI_POSITIVE},
-        OTHER("force"),
-        {0}};
+static const soai_field success_fields[] = {
+    {.key = "object", .kind = SOAI_F_FRAME, .offset = AT(object)},
+    {.key = "relative_to", .kind = SOAI_F_FRAME, .offset = AT(relative_to)},
+    OTHER("fingers"),
+    OTHER("from_phase"),
+    {.key = "hold", .kind = SOAI_F_NUMBER, .offset = AT(hold), .units = SOAI_TIME, .range = SOAI_NOT_NEGATIVE},
+    {.key = "position_error",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(position_error),
+     .units = SOAI_LENGTH,
+     .range = SOAI_POSITIVE},
+    {.key = "attitude_error",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(attitude_error),
+     .units = SOAI_ANGLE,
+     .range = SOAI_POSITIVE},
+    OTHER("force"),
+    {0}};
 #undef AT
+
+static bool read_success(soai_reader *r, const soai_node *node) {
     soa_success *s = &r->scenario->success;
     if (soai_empty(node)) return true;
     s->mark = node->mark;
-    if (!soai_fields(r, node, "success", fields, 0, s) || !soai_needed(r, node, "success", "object", "")) return false;
+    if (!soai_fields(r, node, "success", success_fields, 0, s) || !soai_needed(r, node, "success", "object", ""))
+        return false;
+    if (soai_get(node, "position_error")) s->errors_asked |= SOA_ASK_POSITION;
+    if (soai_get(node, "attitude_error")) s->errors_asked |= SOA_ASK_ATTITUDE;
     const soai_node *fingers = soai_get(node, "fingers"), *phase = soai_get(node, "from_phase"),
                     *force = soai_get(node, "force");
     if (fingers) {
@@ -1227,41 +1275,43 @@ static bool read_seed(soai_reader *r, const soai_node *node, uint64_t *seed) {
     return true;
 }
 
-static bool read_all(soai_reader *r, const soai_node *root) {
 #define AT(member) offsetof(soa_scenario, member)
-    static const soai_field fields[] = {
-        {.key = "name", .kind = SOAI_F_TEXT, .offset = AT(name)},
-        {.key = "text", .kind = SOAI_F_TEXT, .offset = AT(text)},
-        {.key = "duration", .kind = SOAI_F_NUMBER, .offset = AT(duration), .units = SOAI_TIME, .range = SOAI_POSITIVE},
-        OTHER("seed"),
-        {.key = "gravity",
-         .kind = SOAI_F_NUMBER,
-         .offset = AT(gravity),
-         .count = 3,
-         .units = SOAI_ACCELERATION,
-         .units2 = SOAI_ACCELERATION},
-        {.key = "assembly_bound",
-         .kind = SOAI_F_NUMBER,
-         .offset = AT(assembly_bound),
-         .units = SOAI_LENGTH | SOAI_ANGLE,
-         .range = SOAI_NOT_NEGATIVE},
-        OTHER("parts"),
-        OTHER("shapes"),
-        OTHER("contacts"),
-        OTHER("constraints"),
-        OTHER("springs"),
-        OTHER("disturbances"),
-        OTHER("control"),
-        OTHER("integration"),
-        OTHER("recording"),
-        OTHER("success"),
-        OTHER("sweep"),
-        {0}};
+static const soai_field scenario_fields[] = {
+    {.key = "name", .kind = SOAI_F_TEXT, .offset = AT(name)},
+    {.key = "text", .kind = SOAI_F_TEXT, .offset = AT(text)},
+    {.key = "duration", .kind = SOAI_F_NUMBER, .offset = AT(duration), .units = SOAI_TIME, .range = SOAI_POSITIVE},
+    OTHER("seed"),
+    {.key = "gravity",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(gravity),
+     .count = 3,
+     .units = SOAI_ACCELERATION,
+     .units2 = SOAI_ACCELERATION},
+    {.key = "assembly_bound",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(assembly_bound),
+     .units = SOAI_LENGTH | SOAI_ANGLE,
+     .range = SOAI_NOT_NEGATIVE},
+    OTHER("parts"),
+    OTHER("shapes"),
+    OTHER("contacts"),
+    OTHER("constraints"),
+    OTHER("springs"),
+    OTHER("disturbances"),
+    OTHER("control"),
+    OTHER("integration"),
+    OTHER("recording"),
+    OTHER("success"),
+    OTHER("sweep"),
+    {0}};
 #undef AT
+
+static bool read_all(soai_reader *r, const soai_node *root) {
     soa_scenario *s = r->scenario;
     if (!root || soai_empty(root))
         return soai_say(r, SOA_E_FORMAT, (soa_mark){1, 1}, "the file is empty; expected a map with the key 'parts'");
-    if (!soai_fields(r, root, "scenario", fields, 0, s) || !soai_needed(r, root, "scenario", "parts", "")) return false;
+    if (!soai_fields(r, root, "scenario", scenario_fields, 0, s) || !soai_needed(r, root, "scenario", "parts", ""))
+        return false;
     s->has_gravity = soai_get(root, "gravity") != NULL;
     const soai_node *n = soai_get(root, "seed");
     if (n && !read_seed(r, n, &s->seed)) return false;
@@ -1292,6 +1342,44 @@ static bool read_all(soai_reader *r, const soai_node *root) {
     return read_control(r, soai_get(root, "control")) && read_integration(r, soai_get(root, "integration")) &&
            read_recording(r, soai_get(root, "recording")) && read_success(r, soai_get(root, "success")) &&
            read_sweep(r, soai_get(root, "sweep"));
+}
+
+/* --- every key ---------------------------------------------------------------------------------------------------- */
+static const struct section {
+    const char *name;
+    const soai_field *fields;
+} sections[] = {{"scenario", scenario_fields},
+                {"place", soai_place_fields},
+                {"parts", part_fields},
+                {"body", body_fields},
+                {"size", size_fields},
+                {"frames", frame_fields},
+                {"twist", twist_fields},
+                {"shapes", shape_fields},
+                {"contacts", contact_fields},
+                {"constraints", constraint_fields},
+                {"springs", spring_fields},
+                {"disturbances", disturbance_fields},
+                {"control", control_fields},
+                {"estimate", estimate_fields},
+                {"sensors", sensor_fields},
+                {"phases", phase_fields},
+                {"actions", action_fields},
+                {"next", transition_fields},
+                {"when", condition_fields},
+                {"integration", integration_fields},
+                {"recording", recording_fields},
+                {"success", success_fields}};
+
+const char *soa_scenario_key(int index, const char **section) {
+    int left = index;
+    for (size_t k = 0; left >= 0 && k < sizeof sections / sizeof *sections; ++k)
+        for (const soai_field *f = sections[k].fields; f->key; ++f) {
+            if (!soai_is_first(sections[k].fields, f) || left-- > 0) continue;
+            if (section) *section = sections[k].name;
+            return f->key;
+        }
+    return NULL;
 }
 
 /* The file's name without folders and ending, where the scenario has no name of its own. */

@@ -274,7 +274,7 @@ bool soai_name(soai_reader *r, const soai_node *node, const char *what, const ch
 
 bool soai_word(soai_reader *r, const soai_node *node, const char *what, const char *const *words, int *index) {
     if (!count_value(r, node)) return false;
-    char shown[SOAI_SHOWN], hint[SOAI_HINT], all[160] = "";
+    char shown[SOAI_SHOWN], hint[SOAI_HINT], all[SOAI_LISTED] = "";
     size_t at = 0;
     for (int i = 0; words[i] && at < sizeof all; ++i)
         at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", i ? ", " : "", words[i]);
@@ -369,19 +369,20 @@ bool soai_group(soai_reader *r, const soai_node *node, const char *what, const c
 }
 
 /* --- places ------------------------------------------------------------------------------------------------------------ */
-bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_frame *place, int *offset) {
-    static const soai_field fields[] = {{.key = "xyz", .kind = SOAI_F_OTHER},
+const soai_field soai_place_fields[] = {{.key = "xyz", .kind = SOAI_F_OTHER},
                                         {.key = "rpy", .kind = SOAI_F_OTHER},
                                         {.key = "quaternion", .kind = SOAI_F_OTHER},
                                         {.key = "offset", .kind = SOAI_F_OTHER, .only = 1},
                                         {0}};
+
+bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_frame *place, int *offset) {
     double xyz[3] = {0}, rpy[3] = {0}, q[4];
     *place = soa_frame_identity();
     if (node->type == SOAI_LIST) { /* [x, y, z] */
         return soai_numbers(r, node, what, 3, SOAI_LENGTH, SOAI_LENGTH, SOAI_ANY, place->p);
     }
     if (node->type != SOAI_MAP) return wanted(r, node, what, "a place {xyz: [..], rpy: [..]}");
-    if (!soai_fields(r, node, what, fields, offset ? 1u : 2u, NULL)) return false;
+    if (!soai_fields(r, node, what, soai_place_fields, offset ? 1u : 2u, NULL)) return false;
     const soai_node *n = soai_get(node, "xyz"), *angles = soai_get(node, "rpy"), *turn = soai_get(node, "quaternion");
     if (n && !soai_numbers(r, n, "xyz", 3, SOAI_LENGTH, SOAI_LENGTH, SOAI_ANY, xyz)) return false;
     if (angles && !soai_numbers(r, angles, "rpy", 3, SOAI_ANGLE, SOAI_ANGLE, SOAI_ANY, rpy)) return false;
@@ -435,6 +436,19 @@ static bool read_field(soai_reader *r, const soai_node *node, const soai_field *
     return true;
 }
 
+static bool takes(const soai_field *f, unsigned variant) {
+    return f->only == 0 || (f->only & variant);
+}
+/* Whether a key that this variant takes is in the table further up too. */
+static bool is_repeated(const soai_field *fields, const soai_field *f, unsigned variant) {
+    for (const soai_field *g = fields; g < f; ++g)
+        if (takes(g, variant) && strcmp(g->key, f->key) == 0) return true;
+    return false;
+}
+bool soai_is_first(const soai_field *fields, const soai_field *f) {
+    return !is_repeated(fields, f, ~0u);
+}
+
 /* target NULL: only the keys are looked at.  A key may stand in the table more than once, for different variants. */
 bool soai_fields(soai_reader *r, const soai_node *map, const char *what, const soai_field *fields, unsigned variant,
                  void *target) {
@@ -444,7 +458,7 @@ bool soai_fields(soai_reader *r, const soai_node *map, const char *what, const s
         const soai_field *f = fields, *other = NULL;
         for (; f->key; ++f) {
             if (strcmp(f->key, key->text) != 0) continue;
-            if (f->only == 0 || (f->only & variant)) break;
+            if (takes(f, variant)) break;
             other = f;
         }
         if (f->key) {
@@ -457,13 +471,13 @@ bool soai_fields(soai_reader *r, const soai_node *map, const char *what, const s
         if (other) return soai_say(r, SOA_E_NAME, key->mark, "%s takes no key %s", what, shown);
         soai_nearest search = soai_nearest_to(key->text);
         for (f = fields; f->key; ++f)
-            if (f->only == 0 || (f->only & variant)) soai_nearest_try(&search, f->key);
+            if (takes(f, variant)) soai_nearest_try(&search, f->key);
         soai_nearest_hint(&search, hint);
         if (search.best) return soai_say(r, SOA_E_NAME, key->mark, "%s: unknown key %s%s", what, shown, hint);
-        char all[160] = "";
+        char all[SOAI_LISTED] = "";
         size_t at = 0;
         for (f = fields; f->key && at < sizeof all; ++f)
-            if (f->only == 0 || (f->only & variant))
+            if (takes(f, variant) && !is_repeated(fields, f, variant))
                 at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", at ? ", " : "", f->key);
         return soai_say(r, SOA_E_NAME, key->mark, "%s: unknown key %s; expected one of %s", what, shown, all);
     }

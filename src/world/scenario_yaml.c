@@ -81,7 +81,7 @@ static void clean(char *text) {
 bool soai_say(soai_reader *r, soa_status status, soa_mark mark, const char *format, ...) {
     if (r->status != SOA_OK) return false;
     r->status = status;
-    char text[256];
+    char text[sizeof r->report->text];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);

@@ -236,6 +236,7 @@ static soa_status open_memory(soa_world *w) {
         w->caches = soai_take(block, &used, caches);
         w->control_memory = soai_take(block, &used, w->control_size);
         w->sensor_memory = soai_take(block, &used, soai_sensors_memory(w));
+        w->watch_memory = soai_take(block, &used, soai_watchdog_memory(w));
         if (!pass && !(w->block = calloc(used + 64, 1))) return SOA_E_MEMORY;
     }
     w->state_size = used;
@@ -273,6 +274,18 @@ soa_status soai_peek(soa_world *w) {
     return s;
 }
 
+/* Where the object of the success is at the start; kinematics are up to date. */
+static soa_status note_object(soa_world *w) {
+    if (w->object < 0) return SOA_OK;
+    soa_frame at, from;
+    soa_status s = soa_pose(w->model, w->work, w->object, &at);
+    if (!s) s = soa_pose(w->model, w->work, w->object_base, &from);
+    if (s) return s;
+    const soa_frame back = soa_frame_inverse(&from);
+    w->object_start = soa_frame_compose(&back, &at);
+    return SOA_OK;
+}
+
 static soa_status start(soa_world *w, soa_report *report) {
     soa_status s = initial_state(w, report);
     if (s) return s;
@@ -296,7 +309,7 @@ static soa_status start(soa_world *w, soa_report *report) {
                                    w->touch_most);
     if (s) return s;
     soai_contact_keep(w, 0, w->y);
-    if ((s = soai_peek(w))) return s;
+    if ((s = soai_peek(w)) || (s = note_object(w)) || (s = soai_watchdog_open(w))) return s;
     w->stored_start = 0;
     for (int i = 0; i < w->touch_count; ++i) w->stored_start += w->touch[i].stored;
     w->state->stored_start = w->stored_start;
@@ -326,6 +339,7 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
     if (!s) s = open_memory(w);
     if (!s) {
         read_joints(w);
+        s = soai_choose_motors(w, report);
         for (int i = 0; !s && i < scenario->disturbance_count; ++i) {
             const soa_disturbance *d = &scenario->disturbances[i];
             w->disturbed[i] = soa_find_frame(w->model, d->frame);
@@ -365,7 +379,8 @@ void soa_world_free(soa_world *w) {
     soa_work_free(w->work);
     if (w->model) soa_model_free(w->model);
     free(w->numbers), free(w->wrenches), free(w->body_frame), free(w->actuated), free(w->events), free(w->disturbed);
-    free(w->spare_caches), free(w->block), free(w->signal_name), free(w->signal_unit), free(w->moves), free(w);
+    free(w->spare_caches), free(w->block), free(w->signal_name), free(w->signal_unit), free(w->moves);
+    free(w->part_start), free(w->part_loose), free(w);
 }
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
@@ -437,10 +452,10 @@ static double squeeze(const soa_world *w, int object) {
     return sum;
 }
 
-/* Errors of the object against its last goal: m, rad. */
+/* Errors of the object against its last goal, or against where it was when it began to count: m, rad. */
 static soa_status object_error(soa_world *w, double error[2]) {
     const soa_success *ask = &w->scenario->success;
-    const soa_frame *goal = soai_controller_goal(w);
+    const soa_frame *goal = w->controller ? soai_controller_goal(w) : &w->object_start;
     error[0] = error[1] = NAN;
     if (!ask->object || !goal) return SOA_OK;
     soa_frame at, from;
@@ -576,12 +591,13 @@ soa_status soa_world_tick(soa_world *w, soa_report *report) {
     if (!s) s = soai_advance(w, end, report);
     if (!s) {
         ++w->state->tick;
+        soai_watchdog(w);
         s = watch(w);
         if (s) soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s", w->state->t, soa_status_text(s));
     }
     if (s) {
         w->failed = s;
-        snprintf(w->failed_text, sizeof w->failed_text, "%.190s", report->text);
+        snprintf(w->failed_text, sizeof w->failed_text, "%s", report->text);
     }
     clock_gettime(CLOCK_MONOTONIC, &b);
     w->wall += (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
@@ -774,11 +790,7 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
         out->internal_force_N = st->hold_samples ? st->squeeze_sum / (double)st->hold_samples : now;
         out->internal_force_least = st->hold_samples ? st->squeeze_least : now;
         out->internal_force_most = st->hold_samples ? st->squeeze_most : now;
-        out->held =
-            !w->failed && st->hold_samples > 0 && w->state->tick >= soai_last_tick(w, w->scenario->duration) &&
-            (st->grasped || !out->finger_count) && out->position_error_m <= ask->position_error &&
-            st->attitude_worst <= ask->attitude_error && !out->fingers_lost && !out->fingers_slipped &&
-            (!(ask->force_high > 0) || (st->squeeze_least >= ask->force_low && st->squeeze_most <= ask->force_high));
+        soai_judge(w, out);
     }
     return s;
 }

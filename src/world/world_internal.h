@@ -4,12 +4,15 @@
  * contact.c    shapes that touch: forces, friction, stiction
  * motion.c     accelerations of everything, and steps of time
  * sensors.c    what is measured, with noise and delay
+ * joint_choice.c which joints a part's motors and a law's `joints` mean
  * controller.c supervisor, laws, torques
  * recut.c      another spanning tree where a scenario names joints that are cut
  * loops.c      constraints: of models and of the scenario; their forces
  * springs.c    spring-dampers between two points
  * hand.c       states set and pulls made from outside
  * warnings.c   what a run wants its user to know; what the assembly of loops moved
+ * watchdog.c   laws that saturate or chatter, goals out of reach, parts that fall for ever
+ * verdict.c    whether the object is held, and why
  * check.c      what a scenario may hold; which states belong to it
  * world.c      making, ticking, saving, the summary; run.c: the record and going on with it                            */
 #ifndef SOAI_WORLD_INTERNAL_H
@@ -207,6 +210,7 @@ struct soa_world {
     soa_distance_cache *caches, *spare_caches; /* spare: outside the block, for looks that must not change it */
     double *tau;                               /* held */
     double *control_memory, *sensor_memory;    /* of the controller, of the sensors */
+    double *watch_memory;                      /* of the watchdog */
     size_t control_size;
 
     double tick_length;
@@ -226,8 +230,9 @@ struct soa_world {
     soa_world_torque_fn *torque_fn;
     void *torque_user;
     soa_status failed; /* a tick failed: the state is that of a part of a tick */
-    char failed_text[200];
+    char failed_text[sizeof((soa_report *)0)->text];
     int object, object_base; /* frames of the success; -1: none */
+    soa_frame object_start;  /* of the object in its base at the start */
     double *numbers;         /* memory of the arrays */
     void *block;
     soa_world_event *events; /* since the last look */
@@ -238,7 +243,9 @@ struct soa_world {
     const char **signal_unit;
     soa_world_move *moves; /* by the assembly of loops at the start */
     int move_count;
-    double wall, t_opened; /* s spent since this world was made, and its time then */
+    double *part_start;        /* of each part: mass, mass times depth and speed at the start; then room for the same */
+    unsigned char *part_loose; /* of each part: it may leave its place */
+    double wall, t_opened;     /* s spent since this world was made, and its time then */
 };
 
 /* motion.c */
@@ -291,8 +298,27 @@ soa_status soai_control(soa_world *w, soa_report *report);
 int soai_controller_phase(const soa_world *w);
 int soai_controller_counting(const soa_world *w);
 const soa_frame *soai_controller_goal(const soa_world *w);
+int soai_controller_gave_goal(
+    const soa_world *w); /* by a law; else it is where the object was when it began to count */
 double soai_controller_error(const soa_world *w, int action, int which);
+/* Of the present phase: its time; whether an action drives a coordinate, and which is the first that does (NULL: none); the
+ * frame that an action moves, the one its goal is given in, and where its path ends there. */
+double soai_controller_phase_time(const soa_world *w);
+int soai_controller_drives(const soa_world *w, int action, int coordinate);
+const soa_action *soai_controller_driver(const soa_world *w, int coordinate);
+int soai_controller_frame(const soa_world *w, int action);
+int soai_controller_relative(const soa_world *w, int action);
+const soa_frame *soai_controller_target(const soa_world *w, int action);
 const soa_supervisor *soai_controller_supervisor(const soa_world *w);
+/* joint_choice.c */
+/* Leaves motors only at the joints that each part's `motors` chooses. */
+soa_status soai_choose_motors(soa_world *w, soa_report *report);
+/* Keeps of `own` (nv flags) what the action's `joints` choose among the joints of `part`.  `what` is the action's name.
+ * Refused: an entry that names no joint, only joints without motors, or no joint among `own`. */
+soa_status soai_choose_own(const soa_world *w, const soa_action *action, const char *part, const char *what,
+                           unsigned char *own, soa_report *report);
+/* Flags the motors of a part; how many there are. */
+int soai_motors_of(const soa_world *w, const char *part, unsigned char *own);
 /* warnings.c: the format says what was found and what to do; a code and name seen before keep their worst value */
 void soai_warn(soa_world *w, const char *code, const char *name, double value, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -325,6 +351,12 @@ soa_status soai_springs_start(soa_world *w);
 soa_status soai_springs_pull(soa_world *w, double *ledger); /* into w->wrench */
 soa_status soai_springs_energy(const soa_world *w, double *energy);
 soa_status soai_spring_now(const soa_world *w, int index, double *length, double *force);
+/* watchdog.c: warnings about laws, goals and falls; after a tick's motion, before the summary's figures */
+size_t soai_watchdog_memory(const soa_world *w);
+soa_status soai_watchdog_open(soa_world *w); /* at the start; kinematics are up to date */
+void soai_watchdog(soa_world *w);
+/* verdict.c: fills has_goal, held and verdict of a summary whose other figures are there */
+void soai_judge(const soa_world *w, soa_world_summary *out);
 /* run.c */
 soa_status soai_signals_open(soa_world *w);
 /* check.c */

@@ -68,7 +68,7 @@ _soa() {
     identity) options=(--json --trials:other --proof) argument=other ;;
     gen) options=(--floating --ideal --no-friction --no-springs --gravity:other -o:file --out:file --header:file --prefix:other) argument=model ;;
     save) options=(--floating --ideal --no-friction --no-springs --gravity:other -o:file --out:file) argument=model ;;
-    models) options=(--names --scenarios --print:scenario) argument=nothing ;;
+    models) options=(--names --scenarios --print:scenario --keys) argument=nothing ;;
     sim) options=(-o:file --out:file --summary:file --resume:file --until:other --seed:other --case:other --diagram:file --strict -q --quiet) argument=scenario ;;
     sweep) options=(-n:other --cases:other -o:file --out:file -j:other --jobs:other --resume --seed:other -q --quiet) argument=scenario ;;
     export) options=(-o:file --out:file --from:other --to:other --signals:other --events --list) argument=file ;;
