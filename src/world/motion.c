@@ -29,6 +29,8 @@ static const double least_step = 1e-6;  /* s: a step that brings bodies together
 static const double rounding_steps = 4; /* the shortest step: so many times the rounding of time at the tick's end */
 /* Steps within a tick.  From so many on, a tick is given up that would take more than the most at the pace so far. */
 enum { STEPS_JUDGED = 1000000, STEPS_MOST = 4000000 };
+/* Backward differences begin anew, with order 1, at every tick: sharper by so much, and more for more ticks than these. */
+static const double cvode_margin = 8, cvode_ticks = 4000, cvode_most = 64;
 /* Local errors of backward differences below this drown in rounding. */
 static const double least_local = 5e-16;
 /* Tolerances that rounding lets the Runge-Kutta methods keep: low orders take so many steps that it adds up. */
@@ -402,7 +404,9 @@ static soa_status sharpen(soa_world *w, soa_report *report) {
     double least = o->order <= LOW_ORDER ? least_relative_low : least_relative;
     if (o->method == SOA_INTEGRATE_CVODE) {
         least = pow(least_local, order / (order + 1));
-        w->sharpness *= 2 * pow(relative, -1 / order);
+        const double ticks = w->scenario->duration / w->tick_length;
+        w->sharpness *= cvode_margin * fmin(fmax(ticks / cvode_ticks, 1), cvode_most);
+        w->sharpness *= pow(relative, -1 / order);
     }
     if (relative >= least) return SOA_OK;
     return soai_scenario_fault(
