@@ -243,7 +243,8 @@ static void stiff_damping(void **state) {
 }
 
 /* --- forces that jump --------------------------------------------------------------------------------------------- */
-/* An error in speed at one bounce shifts the next, and so on: after some bounces a ball is off by ten times as much. */
+/* One jump may leave 170 times the tolerance (pairs_are_honest, explicit order 5); those of several differ in sign.
+ * An error in speed at one bounce shifts the next, and so on: after some bounces a ball is off by ten times as much. */
 typedef struct jumping {
     const char *name, *text; /* of the scenario, before integration */
     const char *joint;       /* into the model */
@@ -255,17 +256,17 @@ static const jumping jumps[] = {
     {"Coulomb friction", "parts: [{name: g, model: %s, positions: {p: 0.1}}]\ngravity: [0, 0, 0]\n",
      "<limit lower=\"-9\" upper=\"9\" effort=\"1e9\" velocity=\"1e9\"/><dynamics friction=\"0.5\" damping=\"0\"/><soa "
      "stiffness=\"1000\" rest=\"0\"/>",
-     "g.p", 0.1, 3, 100},
+     "g.p", 0.1, 3, 200},
     {"a stop",
      "parts: [{name: g, model: %s, positions: {p: 0.1}, stop_stiffness: 1e5, stop_damping: 100}]\ngravity: [0, 0, 0]\n",
      "<limit lower=\"-0.05\" upper=\"0.2\" effort=\"1e9\" velocity=\"1e9\"/><soa stiffness=\"1000\" rest=\"0\"/>",
-     "g.p", 0.1, 3, 100},
+     "g.p", 0.1, 3, 200},
     {"a stop, friction and damping",
      "parts: [{name: g, model: %s, positions: {p: 0.1}, stop_stiffness: 1e5, stop_damping: 100}]\ngravity: [0, 0, 0]\n",
      "<limit lower=\"-0.05\" upper=\"0.2\" effort=\"1e9\" velocity=\"1e9\"/><dynamics friction=\"0.5\" "
      "damping=\"0.1\"/><soa "
      "stiffness=\"1000\" rest=\"0\"/>",
-     "g.p", 0.1, 3, 100},
+     "g.p", 0.1, 3, 200},
     {"a ball that bounces",
      "parts: [{name: g, model: %s}, {name: ball, body: {mass: 0.5, sphere: 50 mm}, place: [0, 0, 0.3]}]\n"
      "shapes:\n  - {name: floor, on: world, plane: {}}\n  - {name: skin, on: ball, sphere: 50 mm}\n"
@@ -369,7 +370,7 @@ static void pairs_are_honest(void **state) {
                 if (table->c[i] > x) made += table->b[i], estimate += table->b[i] - table->d[i];
             unseen = fmax(unseen, fabs(made - (1 - x)) / fabs(estimate));
         }
-        const double sharper = soai_sharpness(1, is_implicit ? 0 : ways[n].order);
+        const double sharper = soai_sharpness(is_implicit ? 0 : ways[n].order);
         printf("  %s %d: 20 periods %5.1f times the estimate of a step over %g, a jump %5.1f\n", ways[n].method,
                ways[n].order, oscillation, sharper, unseen);
         assert_true(oscillation / sharper <= 70 && unseen <= 200);

@@ -148,7 +148,7 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
     const sim *s = user;
     const double *y = N_VGetArrayPointer(y_vector);
     double *w = N_VGetArrayPointer(weight_vector);
-    const double scale = s->relief / soai_sharpness(s->step.size, s->options->order);
+    const double scale = s->relief / soai_sharpness(s->options->order);
     const double relative = s->options->relative_tolerance * scale, absolute = s->options->absolute_tolerance * scale;
     for (int i = 0; i < s->nq + s->nv + 2; ++i) {
         double size = fabs(y[i]);

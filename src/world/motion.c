@@ -398,7 +398,7 @@ static int classical(void *ark) {
  * periods is of the size of the tolerance. */
 static soa_status sharpen(soa_world *w, soa_report *report) {
     const soa_integration *o = &w->scenario->integration;
-    w->sharpness = soai_sharpness(w->y_count, o->method == SOA_INTEGRATE_EXPLICIT ? o->order : 0);
+    w->sharpness = soai_sharpness(o->method == SOA_INTEGRATE_EXPLICIT ? o->order : 0);
     if (o->method == SOA_INTEGRATE_FIXED) return SOA_OK;
     const double relative = fmin(o->relative_tolerance, 1), order = o->order;
     double least = o->order <= LOW_ORDER ? least_relative_low : least_relative;
@@ -429,6 +429,7 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
     if (s) return s;
     if (SUNContext_Create(NULL, &w->context)) return SOA_E_MEMORY;
     if (!(w->vector = N_VMake_Serial(w->y_count, w->y, w->context))) return SOA_E_MEMORY;
+    soai_measure_worst(w->vector);
     int bad = 0;
     if (implicit) {
         w->matrix = SUNDenseMatrix(w->y_count, w->y_count, w->context);

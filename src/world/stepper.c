@@ -154,8 +154,21 @@ int soai_use_implicit(void *ark, int order) {
     return ARKStepSetTableNum(ark, table[order - 2], ARKODE_ERK_NONE);
 }
 
-double soai_sharpness(int size, int explicit_order) {
-    return sqrt((double)size) * (explicit_order == 3 ? 4 : 1);
+double soai_sharpness(int explicit_order) {
+    return explicit_order == 3 ? 4 : 1;
+}
+
+static double worst_norm(N_Vector x, N_Vector weights) {
+    const double *value = N_VGetArrayPointer(x);
+    const double *by = N_VGetArrayPointer(weights);
+    const sunindextype n = N_VGetLength(x);
+    double most = 0;
+    for (sunindextype i = 0; i < n; ++i)
+        if (!(fabs(value[i]) * by[i] <= most)) most = fabs(value[i]) * by[i];
+    return most;
+}
+void soai_measure_worst(N_Vector y) {
+    y->ops->nvwrmsnorm = worst_norm;
 }
 
 static int converged(SUNNonlinearSolver solver, N_Vector y, N_Vector correction, realtype tolerance, N_Vector weights,
@@ -195,6 +208,7 @@ soa_status soai_stepper_open(soai_stepper *s, int size) {
     s->y = N_VNew_Serial(size, s->context);
     s->before = calloc((size_t)size + 1, sizeof *s->before);
     if (!s->y || !s->before) return SOA_E_MEMORY;
+    soai_measure_worst(s->y);
     s->data = N_VGetArrayPointer(s->y);
     N_VConst(0, s->y);
     return SOA_OK;
@@ -218,7 +232,7 @@ static void keep_message(int code, const char *module, const char *function, cha
 }
 int soai_stepper_start(soai_stepper *s, const soai_step_plan *plan, void *user) {
     int flag;
-    const double sharpness = soai_sharpness(s->size, plan->order);
+    const double sharpness = soai_sharpness(plan->order);
     s->ark = ARKStepCreate(plan->rate, NULL, s->t, s->y, s->context);
     if (!s->ark) return ARK_MEM_FAIL;
     if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) || (flag = ARKStepSetUserData(s->ark, user)) ||

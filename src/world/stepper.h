@@ -23,11 +23,13 @@ int soai_has_explicit(int order);
 int soai_use_explicit(void *ark, int order);
 int soai_use_implicit(void *ark, int order);
 
-/* Tolerances of one step are those asked for over this number.  SUNDIALS takes the root mean square over all `size`
- * numbers of y, and most of them may be at rest: times sqrt(size), the error of each is within its own tolerance.  Over
- * many periods of an oscillator the errors of steps add up; the pairs differ in how much of the estimate that is, and
- * explicit order 3 needs a quarter of the tolerance to stay within 100 times the tolerance after 20 periods. */
-double soai_sharpness(int size, int explicit_order);
+/* SUNDIALS takes the root mean square of the errors over all numbers of y, most of which may be at rest.  A vector (and
+ * its clones) measured so takes the largest: every coordinate is within its own tolerance. */
+void soai_measure_worst(N_Vector y);
+/* Tolerances of one step are those asked for over this number.  Over many periods of an oscillator the errors of steps
+ * add up; the pairs differ in how much of the estimate that is, and explicit order 3 needs a quarter of the tolerance to
+ * stay within 100 times the tolerance after 20 periods.  0: another method. */
+double soai_sharpness(int explicit_order);
 enum { SOAI_MOST_TRIES = 60 }; /* of one step, each at most 0.3 times as long: from any step down to rounding */
 
 /* Newton's iteration for implicit steps, which judges its convergence by what it saw in the same solve.  SUNDIALS keeps the
