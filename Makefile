@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo view test bench counts gjk-campaign kill-campaign io-fault-campaign grapple-figures playground install fuzz format format-check setup clean help
+.PHONY: all demo view test bench counts gjk-campaign kill-campaign io-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^-- /{/^-- /!p}' build/configure.log; }
@@ -70,6 +70,12 @@ io-fault-campaign: ## fail every call that opens, writes, synchronises, renames 
 	@$(call configure)
 	@$(build) --target soa_program >build/io-fault-campaign.log || { cat build/io-fault-campaign.log; exit 1; }
 	@scripts/io-fault-campaign.sh build/soa $(or $(EVERY),1)
+
+oscillator-campaign: ## oscillators of 1 Hz to 1 MHz by every method, order and tolerance: errors within 100 tolerances, or a reason
+	@scripts/setup.sh --check build test || { echo "install them with: make setup" >&2; exit 1; }
+	@$(call configure)
+	@$(build) --target test_oscillators >build/oscillators.log || { cat build/oscillators.log; exit 1; }
+	@SOA_OSCILLATORS=all build/test_oscillators
 
 playground: ## libsoa in a page, for a browser: build/web/playground.html
 	@scripts/setup.sh build playground

@@ -37,7 +37,7 @@ typedef soa_status soa_sim_torque_fn(void *user, double t, const double *q, cons
 typedef struct soa_sim_options {
     double duration;           /* s, default 2 */
     double sample_time;        /* s between samples, default 0.005; steps end on samples */
-    double relative_tolerance; /* of the error per step, default 1e-8 */
+    double relative_tolerance; /* of the error per step and coordinate, default 1e-8 */
     double absolute_tolerance; /* default 1e-10 in every coordinate's own unit */
     int order;                 /* of the Runge-Kutta pair: 2, 3, 4, 5, 6 or 8; default 5 */
     long max_steps;            /* default 10,000,000 */

@@ -148,8 +148,8 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
     const sim *s = user;
     const double *y = N_VGetArrayPointer(y_vector);
     double *w = N_VGetArrayPointer(weight_vector);
-    const double relative = s->options->relative_tolerance * s->relief,
-                 absolute = s->options->absolute_tolerance * s->relief;
+    const double scale = s->relief / soai_sharpness(s->options->order);
+    const double relative = s->options->relative_tolerance * scale, absolute = s->options->absolute_tolerance * scale;
     for (int i = 0; i < s->nq + s->nv + 2; ++i) {
         double size = fabs(y[i]);
         if (i < s->nq && s->angle[i] && size > 1) size = 1;
@@ -469,8 +469,9 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
             return soai_report(
                 report, SOA_E_NO_CONVERGENCE, -1, 0,
                 "simulation stopped at t = %.9g s: the energy balance is off by %.2g of %.2g J (a singular "
-                "configuration lost, or torques that jump)",
-                s->step.t, off, scale);
+                "configuration lost, or torques that jump; \"%s\" is the weakest constraint)",
+                s->step.t, off, scale,
+                s->last.weakest >= 0 ? soa_constraint_name(s->constraints, s->last.weakest) : "none");
         if (!(s->options->sample_time > 0)) tell(s, stop);
     }
     return SOA_OK;

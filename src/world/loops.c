@@ -214,7 +214,7 @@ static soa_status note_rates(soa_world *w, const double *before) {
 
 static soa_status close_positions(soa_world *w, soa_report *report) {
     soa_report inner = {.body = -1};
-    double *before = w->y_before; /* scratch until the first step */
+    double *before = w->y_scratch[0];
     memcpy(before, w->y, (size_t)w->nq * sizeof *before);
     soa_status s = soa_closed_assemble_held(w->constraints, w->work, 0, w->given, w->y, &inner);
     if (s == SOA_E_NO_CONVERGENCE) {
@@ -380,7 +380,7 @@ soa_status soai_loops_feel(soa_world *w) {
     w->feeling = 1;
     w->fresh = 0;
     w->when = w->state->t + 1e-6 * w->tick_length; /* disturbances that begin now act */
-    soa_status s = soai_motion(w, w->state->t, w->y, w->y_rate);
+    soa_status s = soai_motion(w, w->state->t, w->y, w->y_scratch[0]);
     w->feeling = 0;
     w->fresh = 1;
     w->when = when;

@@ -4,7 +4,10 @@
  *             impulses, integrated with the motion
  * rate        kinematics; contacts, disturbances, joint friction and stops as forces; then soa_aba, or soa_closed_fd where
  *             loops are closed
- * step        SUNDIALS, one step at a time, never beyond the tick (torques are held within it)
+ * step        SUNDIALS, one step at a time, never beyond the tick (torques are held within it).  Every step is under error
+ *             control, however short: where a force jumps by J, steps are shortened until J h is within the tolerance of
+ *             the velocity.  Time is counted from the start of the tick, so such steps do not drown in its rounding.
+ *             A tick that would take too many steps, or steps at that rounding, ends the run
  * bounds      WD89 section 2.5: no joint moves more than it may in one step, and bodies that approach just touch at its
  *             end: h <= (margin - d) / d'
  * after       quaternions unit, loops projected, total momentum of a free system restored by a rigid motion of all its
@@ -16,15 +19,25 @@
 #include <arkode/arkode_arkstep.h>
 #include <cvode/cvode.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 static const double joint_give = 1e-4;  /* rad or m that a sticking joint gives at its full friction */
 static const double least_step = 1e-6;  /* s: a step that brings bodies together is not made shorter */
-static const double error_step = 1e-7;  /* s: nor one by the error control: where forces jump it would never end */
-static const double forced_most = 1e-5; /* s: such jumps are passed by steps without error control, at most so long */
-enum { STEPS_MOST = 1000000 };          /* within a tick: a run that gets nowhere ends */
+static const double rounding_steps = 4; /* the shortest step: so many times the rounding of time at the tick's end */
+/* Steps within a tick.  From so many on, a tick is given up that would take more than the most at the pace so far. */
+enum { STEPS_JUDGED = 1000000, STEPS_MOST = 4000000 };
+/* Backward differences begin anew, with order 1, at every tick: sharper by so much, and more for more ticks than these. */
+static const double cvode_margin = 8, cvode_ticks = 4000, cvode_most = 64;
+/* Local errors of backward differences below this drown in rounding. */
+static const double least_local = 5e-16;
+/* Tolerances that rounding lets the Runge-Kutta methods keep: low orders take so many steps that it adds up. */
+static const double least_relative = 1e-13, least_relative_low = 1e-12;
+enum { LOW_ORDER = 4 };
+/* m/s, rad/s: light; no machine. */
+static const double fastest_shift = 299792458, fastest_turn = 1e10;
 
 static void cross(const double a[3], const double b[3], double out[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
@@ -271,10 +284,14 @@ static soa_status keep(soa_world *w, double t, double *y) {
 }
 
 /* --- SUNDIALS ----------------------------------------------------------------------------------------------------- */
+/* The world's time at the integrator's. */
+static double world_time(const soa_world *w, double t) {
+    return t < w->span ? w->origin + t : w->end;
+}
 static int derivative(realtype t, N_Vector y, N_Vector rate, void *user) {
     soa_world *w = user;
     ++w->state->stats.evaluations;
-    w->status = soai_motion(w, t, N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
+    w->status = soai_motion(w, world_time(w, t), N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
     return w->status ? 1 : 0; /* a shorter step may do */
 }
 static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
@@ -289,8 +306,8 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
         if ((i >= w->at_ledger && i < w->at_slots) || tank)
             size = fmax(size, w->state->stats.energy_scale), absolute *= 10;
         else if (i >= w->at_slots)
-            absolute = fmax(absolute, 1e-7); /* springs of friction: their rates have corners */
-        out[i] = 1 / (o->relative_tolerance * size + absolute + 1e-15 * fabs(y[i]));
+            absolute = fmax(absolute, fmin(1e3 * absolute, 1e-7)); /* springs of friction: their rates have corners */
+        out[i] = 1 / ((o->relative_tolerance * size + absolute) / w->sharpness + DBL_EPSILON * fabs(y[i]));
         if (!(out[i] > 0)) return -1;
     }
     return 0;
@@ -298,8 +315,9 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
 static int after_step(realtype t, N_Vector y, void *user) {
     soa_world *w = user;
     double *data = N_VGetArrayPointer(y);
-    w->status = settle(w, t, data);
-    if (!w->status) w->status = keep(w, t, data);
+    const double now = world_time(w, t);
+    w->status = settle(w, now, data);
+    if (!w->status) w->status = keep(w, now, data);
     return w->status ? -1 : 0;
 }
 /* The longest step from the state reached. */
@@ -356,7 +374,7 @@ static double longest(soa_world *w, const double *y) {
 static int bound_step(N_Vector y, realtype t, realtype *bound, void *user) {
     soa_world *w = user;
     const double *data = N_VGetArrayPointer(y);
-    *bound = w->meeting_count && soai_look(w, t, data) ? least_step : fmin(longest(w, data), 1e3);
+    *bound = w->meeting_count && soai_look(w, world_time(w, t), data) ? least_step : fmin(longest(w, data), 1e3);
     return 0;
 }
 
@@ -376,23 +394,57 @@ static int classical(void *ark) {
     return flag;
 }
 
+/* Backward differences add the errors of their steps up, n of them: kept to tolerance^(1 + 1/order), their sum over some
+ * periods is of the size of the tolerance. */
+static soa_status sharpen(soa_world *w, soa_report *report) {
+    const soa_integration *o = &w->scenario->integration;
+    w->sharpness = soai_sharpness(o->method == SOA_INTEGRATE_EXPLICIT ? o->order : 0);
+    if (o->method == SOA_INTEGRATE_FIXED) return SOA_OK;
+    const double relative = fmin(o->relative_tolerance, 1), order = o->order;
+    double least = o->order <= LOW_ORDER ? least_relative_low : least_relative;
+    if (o->method == SOA_INTEGRATE_CVODE) {
+        least = pow(least_local, order / (order + 1));
+        const double ticks = w->scenario->duration / w->tick_length;
+        w->sharpness *= cvode_margin * fmin(fmax(ticks / cvode_ticks, 1), cvode_most);
+        w->sharpness *= pow(relative, -1 / order);
+    }
+    if (relative >= least) return SOA_OK;
+    return soai_scenario_fault(
+        w->scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
+        "integration: relative_tolerance is %g; in double precision this method of order %d keeps "
+        "%.1e or more (explicit and implicit ones from order 5 on: %g)",
+        relative, o->order, least, least_relative);
+}
+
+static int attach_newton(soa_world *w) {
+    const int bad = w->cvode ? CVodeSetNonlinearSolver(w->cvode, w->newton->solver)
+                             : ARKStepSetNonlinearSolver(w->ark, w->newton->solver);
+    return bad || soai_newton_judge(w->newton);
+}
+
 soa_status soai_solver_open(soa_world *w, soa_report *report) {
     const soa_integration *o = &w->scenario->integration;
     const int implicit = o->method == SOA_INTEGRATE_IMPLICIT || o->method == SOA_INTEGRATE_CVODE;
+    const soa_status s = sharpen(w, report);
+    if (s) return s;
     if (SUNContext_Create(NULL, &w->context)) return SOA_E_MEMORY;
     if (!(w->vector = N_VMake_Serial(w->y_count, w->y, w->context))) return SOA_E_MEMORY;
+    soai_measure_worst(w->vector);
     int bad = 0;
     if (implicit) {
         w->matrix = SUNDenseMatrix(w->y_count, w->y_count, w->context);
         w->solver = w->matrix ? SUNLinSol_Dense(w->vector, w->matrix, w->context) : NULL;
-        if (!w->solver) return SOA_E_MEMORY;
+        w->newton = w->solver ? soai_newton_open(w->vector, w->context) : NULL;
+        if (!w->newton) return SOA_E_MEMORY;
     }
     if (o->method == SOA_INTEGRATE_CVODE) {
         w->cvode = CVodeCreate(CV_BDF, w->context);
         if (!w->cvode) return SOA_E_MEMORY;
         bad = CVodeInit(w->cvode, derivative, 0, w->vector) || CVodeSetUserData(w->cvode, w) ||
               CVodeWFtolerances(w->cvode, weights) || CVodeSetLinearSolver(w->cvode, w->solver, w->matrix) ||
-              CVodeSetErrHandlerFn(w->cvode, keep_message, w) || CVodeSetMaxNumSteps(w->cvode, -1);
+              CVodeSetErrHandlerFn(w->cvode, keep_message, w) || CVodeSetMaxNumSteps(w->cvode, -1) ||
+              CVodeSetMaxOrd(w->cvode, o->order) || CVodeSetMaxErrTestFails(w->cvode, SOAI_MOST_TRIES) ||
+              CVodeSetMaxConvFails(w->cvode, SOAI_MOST_TRIES) || attach_newton(w);
     } else {
         w->ark = implicit ? ARKStepCreate(NULL, derivative, 0, w->vector, w->context)
                           : ARKStepCreate(derivative, NULL, 0, w->vector, w->context);
@@ -403,25 +455,62 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
             ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetCFLFraction(w->ark, 0.999) ||
             /* the state at the end of a tick is read off the interpolant: one that is exact there and asks for no forces */
             ARKStepSetInterpolantType(w->ark, ARK_INTERP_LAGRANGE) || ARKStepSetInterpolantDegree(w->ark, 1) ||
-            ARKStepSetMaxErrTestFails(w->ark, 30) ||
-            ARKStepSetMinStep(w->ark, o->method == SOA_INTEGRATE_FIXED ? 0 : error_step);
+            ARKStepSetMaxErrTestFails(w->ark, SOAI_MOST_TRIES) || ARKStepSetMaxConvFails(w->ark, SOAI_MOST_TRIES);
         if (!bad && (w->meeting_count || o->max_joint_step > 0)) bad = ARKStepSetStabilityFn(w->ark, bound_step, w);
         if (!bad && implicit)
-            bad = ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) ||
-                  ARKStepSetOrder(w->ark, o->order > 5   ? 5
-                                          : o->order < 2 ? 2
-                                                         : o->order);
+            bad = attach_newton(w) || ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) ||
+                  soai_use_implicit(w->ark, o->order);
         if (!bad && !implicit) {
-            const ARKODE_ERKTableID table = soai_erk_table(o->order);
-            if (table == ARKODE_ERK_NONE)
+            if (!soai_has_explicit(o->order))
                 return soai_scenario_fault(w->scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
                                            "integration: order %d is not offered; 2, 3, 4, 5, 6 or 8 are", o->order);
-            bad = o->method == SOA_INTEGRATE_FIXED && o->order == 4
-                      ? classical(w->ark)
-                      : ARKStepSetTableNum(w->ark, ARKODE_DIRK_NONE, table);
+            bad = o->method == SOA_INTEGRATE_FIXED && o->order == 4 ? classical(w->ark)
+                                                                    : soai_use_explicit(w->ark, o->order);
         }
     }
     return bad ? SOA_E_MEMORY : SOA_OK;
+}
+
+/* The coordinate whose velocity was farthest beyond its tolerance in the last step tried, by name. */
+static const char *worst_coordinate(soa_world *w) {
+    N_Vector error = N_VClone(w->vector), weight = N_VClone(w->vector);
+    const char *name = "?";
+    if (error && weight) {
+        const int bad = w->cvode ? CVodeGetEstLocalErrors(w->cvode, error) || CVodeGetErrWeights(w->cvode, weight)
+                                 : ARKStepGetEstLocalErrors(w->ark, error) || ARKStepGetErrWeights(w->ark, weight);
+        const double *e = N_VGetArrayPointer(error) + w->at_v, *by = N_VGetArrayPointer(weight) + w->at_v;
+        int worst = 0;
+        for (int i = 1; i < w->nv && !bad; ++i)
+            if (fabs(e[i]) * by[i] > fabs(e[worst]) * by[worst]) worst = i;
+        if (!bad && w->nv) name = soai_coordinate_name(w, worst);
+    }
+    if (error) N_VDestroy(error);
+    if (weight) N_VDestroy(weight);
+    return name;
+}
+static soa_status explain_work(soa_world *w, double t, soa_report *report) {
+    const soa_integration *o = &w->scenario->integration;
+    if (o->method == SOA_INTEGRATE_FIXED)
+        return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                           "stopped at t = %.9g s: more than %d steps of %.3g s in a tick; take a longer step", t,
+                           STEPS_MOST, o->step);
+    return soai_report(
+        report, SOA_E_NO_CONVERGENCE, -1, 0,
+        "stopped at t = %.9g s: the tolerances (%g, %g) ask order %d for steps of %.1e s, more than %d in "
+        "a tick; take a higher order or method: implicit, or larger tolerances",
+        t, o->relative_tolerance, o->absolute_tolerance, o->order, w->pace, STEPS_MOST);
+}
+static soa_status explain_step(soa_world *w, double t, int flag, soa_report *report) {
+    const soa_integration *o = &w->scenario->integration;
+    if (flag == ARK_CONV_FAILURE)
+        return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                           "stopped at t = %.9g s: the equations of an implicit step have no solution that Newton's "
+                           "method finds, however short the step; take method: explicit, or larger tolerances",
+                           t);
+    return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                       "stopped at t = %.9g s: no step, however short, keeps the tolerances (%g, %g); worst is %.60s. "
+                       "Take larger ones, another method, or softer contacts and stops",
+                       t, o->relative_tolerance, o->absolute_tolerance, worst_coordinate(w));
 }
 
 static soa_status explain(soa_world *w, double t, int flag, soa_report *report) {
@@ -437,16 +526,10 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
     if (w->status && w->body > 0 && !soa_body(w->model, w->body, &info))
         return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t, info.link,
                            soa_status_text(s));
-    if (flag == ARK_TOO_MUCH_WORK)
-        return soai_report(report, s, -1, 0,
-                           "stopped at t = %.9g s: more than %d steps in one tick; too stiff for this method?", t,
-                           STEPS_MOST);
+    if (flag == ARK_TOO_MUCH_WORK) return explain_work(w, t, report);
+    if ((flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE) && !w->status) return explain_step(w, t, flag, report);
     return soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s%s%s", t, soa_status_text(s),
                        w->message[0] ? "; " : "", w->message);
-}
-
-static int restart(soa_world *w, double t) {
-    return ARKStepReInit(w->ark, w->matrix ? NULL : derivative, w->matrix ? derivative : NULL, t, w->vector);
 }
 
 /* Backward differences do not like their past to be touched: only where a touch begins or ends the state is kept anew. */
@@ -461,75 +544,105 @@ static double bounded(double step, double most) {
     return most > 0 ? fmin(step, most) : step < INFINITY ? step : 0; /* 0: SUNDIALS' word for no bound */
 }
 
-/* One step from y_before to `end` without error control (Runge and Kutta's own), then on with it. */
-static int pass_jump(soa_world *w, double *t, double end, double stop) {
-    static const double at[4] = {0, 0.5, 0.5, 1}, part[4] = {1. / 6, 1. / 3, 1. / 3, 1. / 6};
-    const double h = end - *t;
-    const size_t size = (size_t)w->y_count * sizeof *w->y;
-    memcpy(w->y, w->y_before, size);
-    for (int k = 0; k < 4; ++k) {
-        for (int i = 0; i < w->y_count; ++i) w->y_stage[i] = w->y_before[i] + (k ? at[k] * h * w->y_rate[i] : 0);
-        ++w->state->stats.evaluations;
-        w->status = soai_motion(w, *t + at[k] * h, w->y_stage, w->y_rate);
-        if (w->status) return -1;
-        for (int i = 0; i < w->y_count; ++i) w->y[i] += part[k] * h * w->y_rate[i];
+/* Whether velocity coordinate i is in m/s. */
+static int shifts(const soa_world *w, int i) {
+    soa_body_info info = {0};
+    for (int b = 1; b <= w->bodies; ++b) {
+        soa_body(w->model, b, &info);
+        if (i >= info.v_index && i < info.v_index + info.nv) break;
     }
-    ++w->state->stats.forced;
-    *t = end;
-    int flag = after_step(end, w->vector, w);
-    if (flag >= 0) flag = restart(w, end);
-    if (flag >= 0) flag = ARKStepSetStopTime(w->ark, fmax(stop, end)); /* forgotten at every start */
-    return flag < 0 ? flag : ARKStepSetInitStep(w->ark, h);
+    const int k = i - info.v_index;
+    return info.type == SOA_PRISMATIC || (info.type == SOA_CYLINDRICAL && k == 1) ||
+           (info.type == SOA_PLANAR && k < 2) || (info.type == SOA_FREE && k >= 3);
+}
+/* Whether all numbers are finite and nothing is faster than it can be; else reports it. */
+static soa_status stay_sane(soa_world *w, double t, soa_report *report) {
+    for (int i = 0; i < w->y_count; ++i)
+        if (!isfinite(w->y[i]))
+            return soai_report(
+                report, SOA_E_NOT_FINITE, -1, 0,
+                "stopped at t = %.9g s: the motion diverged to numbers that are not finite; take a shorter "
+                "step, or a method with error control",
+                t);
+    for (int i = 0; i < w->nv; ++i) {
+        const double speed = w->y[w->at_v + i];
+        if (fabs(speed) <= fastest_shift) continue;
+        const int linear = shifts(w, i);
+        if (!(fabs(speed) <= (linear ? fastest_shift : fastest_turn)))
+            return soai_report(
+                report, SOA_E_NO_CONVERGENCE, -1, 0,
+                "stopped at t = %.9g s: %.60s moves at %.3g %s, the motion diverged; take a shorter step, "
+                "or a method with error control",
+                t, soai_coordinate_name(w, i), speed, linear ? "m/s" : "rad/s");
+    }
+    return SOA_OK;
+}
+
+/* The integrator anew at the state, which is at its time 0. */
+static int start_stretch(soa_world *w) {
+    const soa_integration *o = &w->scenario->integration;
+    const int fixed = o->method == SOA_INTEGRATE_FIXED;
+    const double span = w->span, least = rounding_steps * DBL_EPSILON * span;
+    double h = fmin(w->state->step > 0 ? w->state->step : 0.1 * span, longest(w, w->y));
+    if (o->step > 0 && h > o->step) h = o->step;
+    if (h > 0.5 * span) h = h < 0.999 * span ? 0.5 * span : span; /* no sliver at the end */
+    if (w->cvode) {
+        const int flag = CVodeReInit(w->cvode, 0, w->vector);
+        if (flag < 0) return flag;
+        return CVodeSetStopTime(w->cvode, span) || CVodeSetMinStep(w->cvode, 0) || CVodeSetMaxStep(w->cvode, o->step) ||
+                       CVodeSetMinStep(w->cvode, least) || CVodeSetInitStep(w->cvode, h)
+                   ? -1
+                   : 0;
+    }
+    const int flag = ARKStepReInit(w->ark, w->matrix ? NULL : derivative, w->matrix ? derivative : NULL, 0, w->vector);
+    if (flag < 0) return flag;
+    if (ARKStepSetStopTime(w->ark, span)) return -1;
+    if (fixed) return ARKStepSetFixedStep(w->ark, o->step) ? -1 : 0;
+    return ARKStepSetMinStep(w->ark, 0) || ARKStepSetMaxStep(w->ark, o->step) || ARKStepSetMinStep(w->ark, least) ||
+                   ARKStepSetInitStep(w->ark, h)
+               ? -1
+               : 0;
+}
+
+/* After a step of backward differences: the state is kept anew where touches begin or end, and at the tick's end. */
+static int follow_cvode(soa_world *w, double t) {
+    int flag = 0;
+    if (changed(w, world_time(w, t)) || !(t < w->span)) {
+        flag = after_step(t, w->vector, w);
+        if (flag >= 0) flag = CVodeReInit(w->cvode, t, w->vector);
+        if (flag >= 0) flag = CVodeSetStopTime(w->cvode, w->span);
+    }
+    return flag < 0 ? flag : CVodeSetMaxStep(w->cvode, bounded(longest(w, w->y), w->scenario->integration.step));
 }
 
 /* From the time of the state to `end`, torques held.  The integrator starts anew, so that nothing but the state matters. */
 static soa_status advance_smoothly(soa_world *w, double end, soa_report *report) {
-    const soa_integration *o = &w->scenario->integration;
     soai_state *state = w->state;
-    const int fixed = o->method == SOA_INTEGRATE_FIXED;
-    double t = state->t, h = fmin(state->step > 0 ? state->step : 0.1 * (end - t), longest(w, w->y));
-    int flag = w->cvode ? CVodeReInit(w->cvode, t, w->vector) : restart(w, t);
+    const int fixed = w->scenario->integration.method == SOA_INTEGRATE_FIXED;
+    soa_status s = SOA_OK;
+    double t = 0, longest_taken = 0;
+    int taken = 0;
+    w->origin = state->t, w->end = end, w->span = end - state->t;
     w->status = SOA_OK, w->body = -1, w->message[0] = 0;
     w->fresh = 1;
-    if (o->step > 0 && h > o->step) h = o->step;
-    if (h > 0.5 * (end - t)) h = h < 0.999 * (end - t) ? 0.5 * (end - t) : end - t; /* no sliver at the end */
-    if (flag >= 0 && w->cvode)
-        flag = CVodeSetStopTime(w->cvode, end) || CVodeSetInitStep(w->cvode, h) || CVodeSetMaxStep(w->cvode, o->step)
-                   ? -1
-                   : 0;
-    else if (flag >= 0)
-        flag = ARKStepSetStopTime(w->ark, end) || ARKStepSetMaxStep(w->ark, fixed ? 0 : o->step) ||
-                       (fixed ? ARKStepSetFixedStep(w->ark, o->step) : ARKStepSetInitStep(w->ark, h))
-                   ? -1
-                   : 0;
-    double longest_taken = 0, next = 0, forced = error_step, passed = -INFINITY;
-    long steps = 0, attempts = 0;
-    int taken = 0;
-    while (flag >= 0 && end - t > 1e-13 * (1 + fabs(end))) {
+    int flag = start_stretch(w);
+    while (flag >= 0 && !s && t < w->span) {
         const double before = t;
-        memcpy(w->y_before, w->y, (size_t)w->y_count * sizeof *w->y);
-        flag = w->cvode ? CVode(w->cvode, end, w->vector, &t, CV_ONE_STEP)
-                        : ARKStepEvolve(w->ark, end, w->vector, &t, ARK_ONE_STEP);
-        if ((flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE) && !w->cvode && !fixed && !w->status) {
-            ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
-            state->stats.rejected += attempts - steps; /* counted anew after it */
-            t = before;
-            forced = t - passed < 10 * forced ? fmin(4 * forced, forced_most) : error_step;
-            flag = pass_jump(w, &t, fmin(t + forced, end), end);
-            passed = t;
-        }
+        flag = w->cvode ? CVode(w->cvode, w->span, w->vector, &t, CV_ONE_STEP)
+                        : ARKStepEvolve(w->ark, w->span, w->vector, &t, ARK_ONE_STEP);
         longest_taken = fmax(longest_taken, t - before);
         ++state->stats.steps;
-        if (flag >= 0 && w->cvode && (changed(w, t) || t >= end - 1e-13 * (1 + fabs(end)))) {
-            flag = after_step(t, w->vector, w);
-            if (flag >= 0) flag = CVodeReInit(w->cvode, t, w->vector);
-            if (flag >= 0) flag = CVodeSetStopTime(w->cvode, end);
-        }
-        if (flag >= 0 && w->cvode) flag = CVodeSetMaxStep(w->cvode, bounded(longest(w, w->y), o->step));
-        if (flag >= 0 && ++taken > STEPS_MOST) flag = ARK_TOO_MUCH_WORK;
+        if (flag >= 0 && w->cvode) flag = follow_cvode(w, t);
+        if (flag >= 0) s = stay_sane(w, world_time(w, t), report);
+        w->pace = t / ++taken;
+        if (flag >= 0 && taken >= STEPS_JUDGED && t < w->span && !(w->span <= STEPS_MOST * w->pace))
+            flag = ARK_TOO_MUCH_WORK;
     }
-    if (flag < 0) return explain(w, t, flag, report);
+    if (s) return s;
+    if (flag < 0) return explain(w, world_time(w, t), flag, report);
     if (!w->cvode && !fixed) {
+        long steps = 0, attempts = 0;
+        double next = 0;
         ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
         ARKStepGetCurrentStep(w->ark, &next);
         state->stats.rejected += attempts - steps;
@@ -538,14 +651,15 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
     } else
         state->step = longest_taken;
     state->t = end;
-    soa_status s = soai_look(w, end, w->y); /* what is seen of the touches follows from the state alone */
-    return s ? explain(w, t, 0, report) : SOA_OK;
+    s = soai_look(w, end, w->y); /* what is seen of the touches follows from the state alone */
+    return s ? explain(w, end, 0, report) : SOA_OK;
 }
 
 /* From edge to edge of the disturbances. */
 soa_status soai_advance(soa_world *w, double end, soa_report *report) {
-    const double tiny = 1e-12 * (1 + fabs(end));
+    const double tiny = rounding_steps * DBL_EPSILON * fabs(end);
     soa_status s = SOA_OK;
+    if (w->scenario->integration.method == SOA_INTEGRATE_FIXED) soai_judge_fixed_step(w);
     while (!s && end - w->state->t > tiny) {
         double next = end;
         for (int i = 0; i < w->scenario->disturbance_count; ++i) {

@@ -16,9 +16,9 @@ typedef double soai_strength_fn(void *user, double ahead);
  * stages are from there; parts of the step. */
 static inline const double *soai_gaps(int order, int *count, double *half) {
     static const double two[] = {0.5}, three[] = {0.25}, four[] = {0.25}, five[] = {0.55}, six[] = {7.0 / 15},
-                        eight[] = {11.0 / 12, 0.25, 7.0 / 12};
-    *count = order == 8 ? 3 : 1;
-    *half = order == 2 ? 0.5 : order == 8 ? 1.0 / 12 : order == 6 ? 0.2 : 0.25;
+                        eight[] = {0.7873}; /* between 0.65 and 0.9247 */
+    *count = 1;
+    *half = order == 2 ? 0.5 : order == 8 ? 0.137 : order == 6 ? 0.2 : 0.25;
     return order == 2 ? two : order == 3 ? three : order == 4 ? four : order == 5 ? five : order == 6 ? six : eight;
 }
 

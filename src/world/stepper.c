@@ -3,22 +3,203 @@
 #include "../base/base_internal.h"
 
 #include <nvector/nvector_serial.h>
+#include <sunnonlinsol/sunnonlinsol_newton.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-ARKODE_ERKTableID soai_erk_table(int order) {
+/* Prince and Dormand, High order embedded Runge-Kutta formulae, J. Comput. Appl. Math. 7 (1981), table 2: RK8(7)13M. */
+static int use_order_eight(void *ark) {
+    enum { STAGES = 13 };
+    static const double below_diagonal[] = {1.0 / 18, /* row 2 */
+                                            1.0 / 48,
+                                            1.0 / 16, /* row 3 */
+                                            1.0 / 32,
+                                            0,
+                                            3.0 / 32, /* row 4 */
+                                            5.0 / 16,
+                                            0,
+                                            -75.0 / 64,
+                                            75.0 / 64, /* row 5 */
+                                            3.0 / 80,
+                                            0,
+                                            0,
+                                            3.0 / 16,
+                                            3.0 / 20, /* row 6 */
+                                            29443841.0 / 614563906,
+                                            0,
+                                            0,
+                                            77736538.0 / 692538347,
+                                            -28693883.0 / 1125000000,
+                                            23124283.0 / 1800000000, /* row 7 */
+                                            16016141.0 / 946692911,
+                                            0,
+                                            0,
+                                            61564180.0 / 158732637,
+                                            22789713.0 / 633445777,
+                                            545815736.0 / 2771057229,
+                                            -180193667.0 / 1043307555, /* row 8 */
+                                            39632708.0 / 573591083,
+                                            0,
+                                            0,
+                                            -433636366.0 / 683701615,
+                                            -421739975.0 / 2616292301,
+                                            100302831.0 / 723423059,
+                                            790204164.0 / 839813087,
+                                            800635310.0 / 3783071287, /* row 9 */
+                                            246121993.0 / 1340847787,
+                                            0,
+                                            0,
+                                            -37695042795.0 / 15268766246,
+                                            -309121744.0 / 1061227803,
+                                            -12992083.0 / 490766935,
+                                            6005943493.0 / 2108947869,
+                                            393006217.0 / 1396673457,
+                                            123872331.0 / 1001029789, /* row 10 */
+                                            -1028468189.0 / 846180014,
+                                            0,
+                                            0,
+                                            8478235783.0 / 508512852,
+                                            1311729495.0 / 1432422823,
+                                            -10304129995.0 / 1701304382,
+                                            -48777925059.0 / 3047939560,
+                                            15336726248.0 / 1032824649,
+                                            -45442868181.0 / 3398467696,
+                                            3065993473.0 / 597172653, /* row 11 */
+                                            185892177.0 / 718116043,
+                                            0,
+                                            0,
+                                            -3185094517.0 / 667107341,
+                                            -477755414.0 / 1098053517,
+                                            -703635378.0 / 230739211,
+                                            5731566787.0 / 1027545527,
+                                            5232866602.0 / 850066563,
+                                            -4093664535.0 / 808688257,
+                                            3962137247.0 / 1805957418,
+                                            65686358.0 / 487910083, /* row 12 */
+                                            403863854.0 / 491063109,
+                                            0,
+                                            0,
+                                            -5068492393.0 / 434740067,
+                                            -411421997.0 / 543043805,
+                                            652783627.0 / 914296604,
+                                            11173962825.0 / 925320556,
+                                            -13158990841.0 / 6184727034,
+                                            3936647629.0 / 1978049680,
+                                            -160528059.0 / 685178525,
+                                            248638103.0 / 1413531060,
+                                            0 /* row 13 */};
+    double eighth[STAGES] = {14005451.0 / 335480064,
+                             0,
+                             0,
+                             0,
+                             0,
+                             -59238493.0 / 1068277825,
+                             181606767.0 / 758867731,
+                             561292985.0 / 797845732,
+                             -1041891430.0 / 1371343529,
+                             760417239.0 / 1151165299,
+                             118820643.0 / 751138087,
+                             -528747749.0 / 2220607170,
+                             0.25};
+    double seventh[STAGES] = {13451932.0 / 455176623,
+                              0,
+                              0,
+                              0,
+                              0,
+                              -808719846.0 / 976000145,
+                              1757004468.0 / 5645159321,
+                              656045339.0 / 265891186,
+                              -3867574721.0 / 1518517206,
+                              465885868.0 / 322736535,
+                              53011238.0 / 667516719,
+                              2.0 / 45,
+                              0};
+    double A[STAGES * STAGES] = {0}, c[STAGES] = {0};
+    const double *next = below_diagonal;
+    for (int i = 1; i < STAGES; ++i)
+        for (int j = 0; j < i; ++j) {
+            A[STAGES * i + j] = *next++;
+            c[i] += A[STAGES * i + j];
+        }
+    ARKodeButcherTable table = ARKodeButcherTable_Create(STAGES, 8, 7, c, A, eighth, seventh);
+    const int flag = table ? ARKStepSetTables(ark, 8, 7, NULL, table) : ARK_MEM_FAIL;
+    ARKodeButcherTable_Free(table);
+    return flag;
+}
+
+static ARKODE_ERKTableID explicit_table(int order) {
     switch (order) {
     case 2: return ARKODE_HEUN_EULER_2_1_2;
     case 3: return ARKODE_BOGACKI_SHAMPINE_4_2_3;
     case 4: return ARKODE_ZONNEVELD_5_3_4;
     case 5: return ARKODE_DORMAND_PRINCE_7_4_5;
     case 6: return ARKODE_VERNER_8_5_6;
-    case 8: return ARKODE_FEHLBERG_13_7_8;
     default: return ARKODE_ERK_NONE;
     }
+}
+int soai_has_explicit(int order) {
+    return order == 8 || explicit_table(order) != ARKODE_ERK_NONE;
+}
+int soai_use_explicit(void *ark, int order) {
+    if (!soai_has_explicit(order)) return ARK_ILL_INPUT;
+    return order == 8 ? use_order_eight(ark) : ARKStepSetTableNum(ark, ARKODE_DIRK_NONE, explicit_table(order));
+}
+int soai_use_implicit(void *ark, int order) {
+    static const ARKODE_DIRKTableID table[] = {ARKODE_SDIRK_2_1_2, ARKODE_ESDIRK325L2SA_5_2_3, ARKODE_KVAERNO_5_3_4,
+                                               ARKODE_ESDIRK547L2SA_7_4_5};
+    if (order < 2 || order > 5) return ARK_ILL_INPUT;
+    return ARKStepSetTableNum(ark, table[order - 2], ARKODE_ERK_NONE);
+}
+
+double soai_sharpness(int explicit_order) {
+    return explicit_order == 3 ? 4 : 1;
+}
+
+static double worst_norm(N_Vector x, N_Vector weights) {
+    const double *value = N_VGetArrayPointer(x);
+    const double *by = N_VGetArrayPointer(weights);
+    const sunindextype n = N_VGetLength(x);
+    double most = 0;
+    for (sunindextype i = 0; i < n; ++i)
+        if (!(fabs(value[i]) * by[i] <= most)) most = fabs(value[i]) * by[i];
+    return most;
+}
+void soai_measure_worst(N_Vector y) {
+    y->ops->nvwrmsnorm = worst_norm;
+}
+
+static int converged(SUNNonlinearSolver solver, N_Vector y, N_Vector correction, realtype tolerance, N_Vector weights,
+                     void *user) {
+    static const double diverges = 2; /* corrections that grow so */
+    soai_newton *newton = user;
+    int iteration = 0;
+    (void)y;
+    const double size = N_VWrmsNorm(correction, weights);
+    if (SUNNonlinSolGetCurIter(solver, &iteration)) return SUN_NLS_CONV_RECVR;
+    const double rate = iteration > 0 ? size / newton->before : 1;
+    const double left = rate < 0.5 ? size * rate / (1 - rate) : size; /* all corrections to come */
+    newton->before = size;
+    if (left <= tolerance) return SUN_NLS_SUCCESS;
+    if (iteration > 0 && !(rate < diverges)) return SUN_NLS_CONV_RECVR;
+    return SUN_NLS_CONTINUE;
+}
+soai_newton *soai_newton_open(N_Vector like, SUNContext context) {
+    soai_newton *newton = calloc(1, sizeof *newton);
+    if (newton) newton->solver = SUNNonlinSol_Newton(like, context);
+    if (newton && newton->solver) return newton;
+    free(newton);
+    return NULL;
+}
+void soai_newton_close(soai_newton *newton) {
+    if (!newton) return;
+    SUNNonlinSolFree(newton->solver);
+    free(newton);
+}
+int soai_newton_judge(soai_newton *newton) {
+    return SUNNonlinSolSetConvTestFn(newton->solver, converged, newton);
 }
 
 soa_status soai_stepper_open(soai_stepper *s, int size) {
@@ -27,6 +208,7 @@ soa_status soai_stepper_open(soai_stepper *s, int size) {
     s->y = N_VNew_Serial(size, s->context);
     s->before = calloc((size_t)size + 1, sizeof *s->before);
     if (!s->y || !s->before) return SOA_E_MEMORY;
+    soai_measure_worst(s->y);
     s->data = N_VGetArrayPointer(s->y);
     N_VConst(0, s->y);
     return SOA_OK;
@@ -50,14 +232,15 @@ static void keep_message(int code, const char *module, const char *function, cha
 }
 int soai_stepper_start(soai_stepper *s, const soai_step_plan *plan, void *user) {
     int flag;
+    const double sharpness = soai_sharpness(plan->order);
     s->ark = ARKStepCreate(plan->rate, NULL, s->t, s->y, s->context);
     if (!s->ark) return ARK_MEM_FAIL;
     if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) || (flag = ARKStepSetUserData(s->ark, user)) ||
         (!plan->events && /* the other kind costs evaluations */
          (flag = ARKStepSetInterpolantType(s->ark, ARK_INTERP_LAGRANGE))) ||
-        (flag = ARKStepSetTableNum(s->ark, ARKODE_DIRK_NONE, soai_erk_table(plan->order))) ||
+        (flag = soai_use_explicit(s->ark, plan->order)) ||
         (flag = plan->weights ? ARKStepWFtolerances(s->ark, plan->weights)
-                              : ARKStepSStolerances(s->ark, plan->relative, plan->absolute)) ||
+                              : ARKStepSStolerances(s->ark, plan->relative / sharpness, plan->absolute / sharpness)) ||
         (plan->after && (flag = ARKStepSetPostprocessStepFn(s->ark, plan->after))) ||
         (plan->max_step > 0 && (flag = ARKStepSetMaxStep(s->ark, plan->max_step))))
         return flag;
@@ -118,7 +301,7 @@ soa_status soai_check_span(double start, double duration, double sample_time, so
 soa_status soai_check_steps(double relative, double absolute, int order, double max_step, soa_report *report) {
     if (!(relative >= 1e-15 && relative < 1)) REFUSE("relative_tolerance is %g; it must be from 1e-15 to 1", relative);
     if (!(absolute > 0 && absolute < 1)) REFUSE("absolute_tolerance is %g; it must be between 0 and 1", absolute);
-    if (soai_erk_table(order) == ARKODE_ERK_NONE) REFUSE("order is %d; it must be 2, 3, 4, 5, 6 or 8", order);
+    if (!soai_has_explicit(order)) REFUSE("order is %d; it must be 2, 3, 4, 5, 6 or 8", order);
     if (!(max_step >= 0)) REFUSE("max_step is %g s; it must be 0 (no bound) or positive", max_step);
     return SOA_OK;
 }

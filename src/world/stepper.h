@@ -11,9 +11,38 @@
 #include <stdio.h> /* the next one needs FILE */
 
 #include <arkode/arkode_arkstep.h>
+#include <sundials/sundials_nonlinearsolver.h>
 
-/* The explicit Runge-Kutta pair of each order offered, or ARKODE_ERK_NONE. */
-ARKODE_ERKTableID soai_erk_table(int order);
+/* The Runge-Kutta pairs of each order offered.  Each was chosen for an error estimate that is honest in two cases:
+ *     an oscillator   after 20 periods its error is a fixed multiple of the tolerance, at most 50, at any tolerance
+ *     a jump          of the rates anywhere within the step is seen: what it leaves is at most 170 times the estimate
+ * Both follow from the tables (tests/test_oscillators.c).  Fehlberg's pair of orders 7 and 8, for one, sees no jump at all:
+ * its estimate compares stages at the ends of the step alone; methods without a stage at its start miss those just after it.
+ * These return ARKODE's flags; ARK_ILL_INPUT: no such order. */
+int soai_has_explicit(int order);
+int soai_use_explicit(void *ark, int order);
+int soai_use_implicit(void *ark, int order);
+
+/* SUNDIALS takes the root mean square of the errors over all numbers of y, most of which may be at rest.  A vector (and
+ * its clones) measured so takes the largest: every coordinate is within its own tolerance. */
+void soai_measure_worst(N_Vector y);
+/* Tolerances of one step are those asked for over this number.  Over many periods of an oscillator the errors of steps
+ * add up; the pairs differ in how much of the estimate that is, and explicit order 3 needs a quarter of the tolerance to
+ * stay within 100 times the tolerance after 20 periods.  0: another method. */
+double soai_sharpness(int explicit_order);
+enum { SOAI_MOST_TRIES = 60 }; /* of one step, each at most 0.3 times as long: from any step down to rounding */
+
+/* Newton's iteration for implicit steps, which judges its convergence by what it saw in the same solve.  SUNDIALS keeps the
+ * rate of earlier solves: after an easy one it takes a first iterate for the solution, though the matrix is of another
+ * step, and errors of 1e4 times the tolerance pass its error control. */
+typedef struct soai_newton {
+    SUNNonlinearSolver solver;
+    double before; /* size of the last correction */
+} soai_newton;
+soai_newton *soai_newton_open(N_Vector like, SUNContext context); /* NULL: no memory */
+void soai_newton_close(soai_newton *newton);
+/* After the integrator took the solver, which sets a test of its own: 0, or the solver's flag. */
+int soai_newton_judge(soai_newton *newton);
 
 typedef struct soai_stepper {
     SUNContext context;

@@ -2,6 +2,7 @@
 #include "../base/nearest.h"
 #include "losses.h"
 #include "soa/io.h"
+#include "stepper.h"
 #include "world_internal.h"
 
 #include <arkode/arkode_arkstep.h>
@@ -202,7 +203,7 @@ static soa_status open_memory(soa_world *w) {
     w->at_cuts = w->at_joints + w->nv;
     w->y_count = w->at_cuts + w->cut_count;
     const size_t y = (size_t)w->y_count;
-    double *at = w->numbers = calloc(10 * nv + nq + 3 * y + 6 * n + 1, sizeof *at);
+    double *at = w->numbers = calloc(10 * nv + nq + 6 * y + 6 * n + 1, sizeof *at);
     w->wrenches = calloc(n + 1, sizeof *w->wrenches);
     w->body_frame = calloc(n + nv, sizeof *w->body_frame);
     w->actuated = calloc(3 * nv + nq + 1, 1);
@@ -220,7 +221,7 @@ static soa_status open_memory(soa_world *w) {
     for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k) *lists[k] = at, at += nv;
     w->q = at, at += nq;
     w->wrench = at, at += 6 * n;
-    w->y_before = at, w->y_stage = at + y, w->y_rate = at + 2 * y;
+    for (size_t k = 0; k < sizeof w->y_scratch / sizeof *w->y_scratch; ++k) w->y_scratch[k] = at + k * y;
     const size_t caches = (size_t)w->meeting_count * sizeof *w->caches,
                  slots = (size_t)w->slot_count * sizeof *w->slots;
     w->control_size = soai_controller_memory(w);
@@ -367,6 +368,7 @@ void soa_world_free(soa_world *w) {
     if (!w) return;
     if (w->ark) ARKStepFree(&w->ark);
     if (w->cvode) CVodeFree(&w->cvode);
+    soai_newton_close(w->newton);
     if (w->solver) SUNLinSolFree(w->solver);
     if (w->matrix) SUNMatDestroy(w->matrix);
     if (w->vector) N_VDestroy(w->vector);

@@ -2,7 +2,7 @@
  *
  * compose.c    parts of a scenario as one soa_model
  * contact.c    shapes that touch: forces, friction, stiction
- * motion.c     accelerations of everything, and steps of time
+ * motion.c     accelerations of everything, and steps of time; stability.c: whether fixed ones are short enough
  * sensors.c    what is measured, with noise and delay
  * joint_choice.c which joints a part's motors and a law's `joints` mean
  * controller.c supervisor, laws, torques
@@ -121,7 +121,7 @@ enum {
 
 typedef struct soai_stats {
     int64_t steps, rejected, evaluations, touches, releases, slips, saves;
-    int64_t forced; /* steps over a jump of forces, without error control */
+    int64_t judged; /* most touches at which the stability of fixed steps was judged */
     double wall;    /* s */
     double energy_start, energy_scale, balance_worst;
     double momentum_start[6], momentum_scale[2], momentum_worst[2];
@@ -215,12 +215,18 @@ struct soa_world {
 
     double tick_length;
     double when; /* s, within the stretch between edges of disturbances that is being integrated */
-    double *q, *qdd, *torque, *y_before, *y_stage, *y_rate; /* y_before: at the beginning of a step */
+    /* the integrator's own time runs from 0 at `origin` to `span` at `end`: fine enough for steps of any length */
+    double origin, span, end;
+    double pace; /* s, mean step of the tick so far */
+    double *q, *qdd, *torque;
+    double *y_scratch[6]; /* y_count each: stability.c; the first is also world.c's */
 
     SUNContext context;
     N_Vector vector;
     SUNMatrix matrix;
     SUNLinearSolver solver;
+    struct soai_newton *newton; /* NULL: explicit */
+    double sharpness;           /* tolerances are divided by it */
     void *ark, *cvode;
     soa_status status;
     int body;
@@ -255,6 +261,8 @@ soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[
                          double sums[2]);
 soa_status soai_solver_open(soa_world *w, soa_report *report);
 soa_status soai_advance(soa_world *w, double end, soa_report *report);
+/* stability.c: at the start of a tick of fixed steps, warns where the fastest motion is beyond their stability */
+void soai_judge_fixed_step(soa_world *w);
 void soai_event(soa_world *w, double t, const char *kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Adds a force at a world point to the wrench of a body. */
