@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ASSEMBLY_SHOWN = 12, GAPS_SHOWN = 4 }; /* coordinates and missing meshes listed on the terminal */
+enum { ASSEMBLY_SHOWN = 12, GAPS_SHOWN = 1 }; /* coordinates and missing meshes listed on the terminal */
 
 static volatile sig_atomic_t interrupted;
 static void on_signal(int number) {
