@@ -339,8 +339,9 @@ static void print_collisions(const soa_world_summary *s) {
         if (gaps) app_print("; %d cannot be used", gaps);
         app_print("\n");
         if (part->in_use)
-            app_print("           by default hunt-crossley: stiffness %.3g N/m^%g, loss %g s/m, margin %g mm, friction %g\n",
-                      law->stiffness, law->exponent, law->loss, 1e3 * law->margin, law->friction);
+            app_print(
+                "           by default hunt-crossley: stiffness %.3g N/m^%g, loss %g s/m, margin %g mm, friction %g\n",
+                law->stiffness, law->exponent, law->loss, 1e3 * law->margin, law->friction);
         label = "";
     }
     int count = 0;

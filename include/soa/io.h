@@ -103,11 +103,11 @@ SOA_API void soa_urdf_shape_list_free(soa_urdf_shape_list *list); /* what it hol
  * of a kind read here, a size that is wrong. */
 typedef struct soa_urdf_collision {
     const char *link;
-    const char *name; /* of the element, "": none */
-    soa_frame place;  /* in the link's frame */
-    soa_shape shape;  /* SPHERE, CAPSULE, BOX or CYLINDER; not set for a mesh */
-    const char *mesh; /* its file; where that was not found, its name in the URDF; NULL: no mesh */
-    double scale[3];  /* of the mesh */
+    const char *name;  /* of the element, "": none */
+    soa_frame place;   /* in the link's frame */
+    soa_shape shape;   /* SPHERE, CAPSULE, BOX or CYLINDER; not set for a mesh */
+    const char *mesh;  /* its file; where that was not found, its name in the URDF; NULL: no mesh */
+    double scale[3];   /* of the mesh */
     const char *fault; /* why it cannot be used; NULL: it can */
 } soa_urdf_collision;
 typedef struct soa_urdf_collision_list {

@@ -367,7 +367,8 @@ typedef struct soa_world_part {
     int shapes;               /* of the scenario that sit on it                                                       */
     int collisions;           /* <collision> shapes of its URDF that can be used                                      */
     int in_use;               /* of them, those that can touch something here                                         */
-    int moves;                /* it floats or has joints                                                              */
+    int moves, floats;        /* it has bodies that move; its root is free                                            */
+    double mass;              /* of what moves, kg                                                                    */
     int can_touch;            /* one of its shapes can touch another part                                             */
     soa_contact_pair law;     /* of its collision shapes, where contacts say nothing; of two machines, the lighter's  */
 } soa_world_part;

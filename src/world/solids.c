@@ -17,19 +17,15 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { SOLIDS_MOST = 3000, GAPS_SAID = 4 };     /* gaps of a part that get a warning each; the rest share one */
-static const double sink = 2e-4;                /* m, of one point under the machine's weight */
-static const double usual_gravity = 9.81;       /* m/s^2, where there is none */
-static const double default_exponent = 1.5;     /* Hertz */
-static const double default_loss = 5;           /* s/m: what comes at 2 m/s leaves at less than 0.2 m/s */
-static const double default_friction = 0.6;     /* dry metal or plastic */
-static const double tangential_damping_part = 0.2; /* of the critical one, for the whole machine */
+enum { SOLIDS_MOST = 3000, GAPS_SAID = 4 };         /* gaps of a part that get a warning each; the rest share one */
+static const double sink = 2e-4;                    /* m, of one point under the machine's weight */
+static const double usual_gravity = 9.81;           /* m/s^2, where there is none */
+static const double default_exponent = 1.5;         /* Hertz */
+static const double default_loss = 5;               /* s/m: what comes at 2 m/s leaves at less than 0.2 m/s */
+static const double default_friction = 0.6;         /* dry metal or plastic */
+static const double tangential_damping_part = 0.05; /* of the critical one, for the whole machine */
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
-static int floats(const soa_part *part) {
-    return part->model ? part->floating : !part->fixed;
-}
-
 static soa_status open_parts(soa_world *w) {
     const soa_scenario *sc = w->scenario;
     const size_t count = (size_t)sc->part_count;
@@ -39,8 +35,6 @@ static soa_status open_parts(soa_world *w) {
     w->laws = calloc((size_t)w->law_count + 1, sizeof *w->laws);
     if (!w->parts || !w->collisions || !w->laws) return SOA_E_MEMORY;
     if (sc->contact_count) memcpy(w->laws, sc->contacts, (size_t)sc->contact_count * sizeof *w->laws);
-    double *mass = calloc(count + 1, sizeof *mass);
-    if (!mass) return SOA_E_MEMORY;
     for (int p = 0; p < sc->part_count; ++p) w->parts[p].name = sc->parts[p].name;
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
@@ -48,13 +42,14 @@ static soa_status open_parts(soa_world *w) {
         const int p = soai_part_of(w, info.joint);
         if (p < 0) continue;
         w->parts[p].moves = 1;
-        mass[p] += info.mass;
+        if (!info.parent && (info.type == SOA_FREE || !sc->parts[p].model)) w->parts[p].floats = 1;
+        w->parts[p].mass += info.mass;
     }
     double g[3];
     soa_model_gravity(w->model, g);
     const double pull = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     for (int p = 0; p < sc->part_count; ++p) {
-        const double weight = (mass[p] > 0 ? mass[p] : 1) * (pull > 0 ? pull : usual_gravity);
+        const double weight = (w->parts[p].mass > 0 ? w->parts[p].mass : 1) * (pull > 0 ? pull : usual_gravity);
         const double stiffness = weight / sink;
         soa_contact_pair law = soa_contact_pair_default(sc->parts[p].name, sc->parts[p].name);
         law.law = SOA_CONTACT_HUNT_CROSSLEY;
@@ -67,7 +62,6 @@ static soa_status open_parts(soa_world *w) {
         law.tangential_damping = tangential_damping_part * 2 * sqrt(stiffness * weight / usual_gravity);
         w->laws[sc->contact_count + p] = w->parts[p].law = law;
     }
-    free(mass);
     return SOA_OK;
 }
 
@@ -122,9 +116,10 @@ static soa_status read_collisions(soa_world *w, int p, soa_report *report) {
             s = is_asked(part) ? refuse_gap(w, p, c, c->fault, report) : add_gap(w, p, c, c->fault);
     }
     if (!s && is_asked(part) && !w->parts[p].collisions)
-        s = soai_scenario_fault(w->scenario, part->mark, SOA_E_ARGUMENT, report,
-                                "part '%s' has collisions, but its model '%.60s' is no URDF file with <collision> shapes",
-                                part->name, part->model);
+        s = soai_scenario_fault(
+            w->scenario, part->mark, SOA_E_ARGUMENT, report,
+            "part '%s' has collisions, but its model '%.60s' is no URDF file with <collision> shapes", part->name,
+            part->model);
     return s;
 }
 
@@ -430,7 +425,7 @@ static soa_status place_solids(soa_world *w) {
 static int would_fall(const soa_world *w, const soai_solid *a, const soai_solid *b) {
     if (a->body && b->body) return 0;
     const int part = a->body ? a->part : b->part;
-    return part >= 0 && floats(&w->scenario->parts[part]);
+    return part >= 0 && w->parts[part].floats;
 }
 
 /* Two shapes overlap at the start by `depth`: said, or refused. */
@@ -438,17 +433,19 @@ static soa_status judge_overlap(soa_world *w, const soai_meeting *m, double dept
     const soai_solid *a = &w->solids[m->a];
     const soai_solid *b = &w->solids[m->b];
     if (would_fall(w, a, b))
-        return soai_scenario_fault(w->scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
-                                   "shapes '%.50s' and '%.50s' overlap by %.3g m at the start; move the parts apart, or "
-                                   "write collisions: false",
-                                   a->name, b->name, depth);
+        return soai_scenario_fault(
+            w->scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
+            "shapes '%.50s' and '%.50s' overlap by %.3g m at the start; move the parts apart, or "
+            "write collisions: false",
+            a->name, b->name, depth);
     char name[96];
     snprintf(name, sizeof name, "%.40s %.40s", a->part >= 0 ? w->parts[a->part].name : "world",
              b->part >= 0 ? w->parts[b->part].name : "world");
-    soai_warn(w, "overlap-left-out", name, depth,
-              "shapes '%.50s' and '%.50s' overlap by %.3g m at the start, so they do not touch in this run; move the parts "
-              "apart, or write collisions: false",
-              a->name, b->name, depth);
+    soai_warn(
+        w, "overlap-left-out", name, depth,
+        "shapes '%.50s' and '%.50s' overlap by %.3g m at the start, so they do not touch in this run; move the parts "
+        "apart, or write collisions: false",
+        a->name, b->name, depth);
     return SOA_OK;
 }
 
@@ -530,12 +527,13 @@ static void warn_parts(soa_world *w) {
         const soa_part *part = &w->scenario->parts[p];
         if (!has_others(w, p)) continue;
         warn_gaps(w, p);
-        if (!falls || !floats(part) || w->parts[p].can_touch || is_constrained(w, p)) continue;
+        if (!falls || !w->parts[p].floats || w->parts[p].can_touch || is_constrained(w, p)) continue;
         const int own = w->parts[p].shapes + w->parts[p].collisions;
         soai_warn(w, "cannot-touch", part->name, NAN, "it falls and %s; %s",
                   own ? "no contact names its shapes" : "has no shape that could touch the others",
-                  own ? "give contacts" : part->model ? "give it shapes, or a URDF whose <collision> shapes can be used"
-                                                      : "give it shapes and contacts");
+                  own           ? "give contacts"
+                  : part->model ? "give it shapes, or a URDF whose <collision> shapes can be used"
+                                : "give it shapes and contacts");
     }
 }
 

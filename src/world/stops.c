@@ -4,23 +4,26 @@
  *         A joint that starts beyond a limit has its stop where it starts: a stop pushes back, it does not throw
  * law     beyond the limit by x, moving outwards at x':  f = k x + c s(x / soft) x', never pulling.  s rises smoothly from
  *         0 to 1, so that the force does not jump where a joint arrives: error control means something there too
- * k, c    where the scenario says nothing: a spring and damper of frequency w = sqrt(k / m), critically damped, m being the
- *         inertia that the joint moves at the start, 1 / (M^-1)_ii.  A joint that arrives at its largest speed goes
- *         v / (e w) beyond the limit; w makes that the `give` of the joint, 1 % of its range, and lets a motor at its
- *         largest effort press the stop in by no more.  Bounds on w keep the steps of time from becoming needlessly short */
+ * k, c    where the scenario says nothing: k = J w^2, J being the most inertia that the joint can have to stop, all that it
+ *         carries stretched out.  A joint that arrives at its largest speed v goes v / (e w) beyond the limit if it is
+ *         critically damped; w makes that the `give` of the joint, 1 % of its range, and k lets a motor at its largest
+ *         effort press the stop in by no more; nor the weight of a floating machine that lies on what the joint carries.
+ *         The least inertia, 1 / (M^-1)_ii at the start with all other joints free, bounds k and c, so that steps of time
+ *         do not become needlessly short; c = 2 sqrt(k m) is critical for the geometric mean m of the two inertias      */
 #include "world_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static const double give_part = 0.01;                    /* of the range between the limits */
-static const double give_angle[2] = {1e-3, 2e-2};        /* rad: least, most */
-static const double give_length[2] = {1e-4, 5e-3};       /* m */
-static const double usual_speed[2] = {10, 1};            /* rad/s, m/s: of joints without a largest speed */
-static const double frequency_least = 100;               /* rad/s: gravity presses a slide in by 1 mm */
-static const double frequency_most = 1000;               /* rad/s: a period of 6 ms */
-static const double soft_part = 0.25;                    /* of the give: where the damper is whole */
-static const double outside = 1e-9;                      /* relative: a start that is on the limit but for rounding */
+static const double give_part = 0.01;              /* of the range between the limits */
+static const double give_angle[2] = {1e-3, 2e-2};  /* rad: least, most */
+static const double give_length[2] = {1e-4, 5e-3}; /* m */
+static const double usual_speed[2] = {10, 1};      /* rad/s, m/s: at least; joints without motors get fast */
+static const double frequency_least = 100;         /* rad/s, of J: gravity presses a slide in by 1 mm */
+static const double frequency_most = 1000;         /* rad/s, of J: a period of 6 ms */
+static const double frequency_light = 5000;        /* rad/s, of the least inertia: steps of about 0.5 ms */
+static const double soft_part = 0.25;              /* of the give: where the damper is whole */
+static const double outside = 1e-9;                /* relative: a start that is on the limit but for rounding */
 enum { INERTIA_COST = 4000000 }; /* bodies times joints: beyond it M's diagonal has to do instead of that of M^-1 */
 
 /* --- where -------------------------------------------------------------------------------------------------------- */
@@ -122,6 +125,67 @@ static double give_of(const soa_world *w, int i, int turns) {
     return range < INFINITY ? between(give_part * range, bounds[0], bounds[1]) : bounds[1];
 }
 
+/* What a body and all it carries weigh, at the most: mass, and first and second moments about its joint, the joints between
+ * stretched out; how far that reaches. */
+typedef struct load {
+    double mass, first, second, reach;
+} load;
+
+static double norm(const double x[3]) {
+    return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+}
+
+/* How far a slide can carry its load away. */
+static double stroke(const soa_body_info *info) {
+    if (info->type != SOA_PRISMATIC) return 0;
+    const double most = fmax(fabs(info->lower), fabs(info->upper));
+    return most < INFINITY ? most : 0;
+}
+
+static void weigh(const soa_world *w, load *of) {
+    for (int f = 1; f < soa_frame_count(w->model); ++f) {
+        soa_frame_info info;
+        soa_frame_get(w->model, f, &info);
+        of[info.body].reach = fmax(of[info.body].reach, norm(info.placement.p));
+    }
+    for (int b = w->bodies; b >= 1; --b) { /* children first */
+        soa_body_info info;
+        soa_body(w->model, b, &info);
+        const double arm = norm(info.com);
+        const double *I = info.inertia;
+        of[b].reach = fmax(of[b].reach, arm);
+        of[b].mass += info.mass;
+        of[b].first += info.mass * arm;
+        of[b].second += info.mass * arm * arm + fmax(I[0], fmax(I[1], I[2]));
+        const double length = norm(info.placement.p) + stroke(&info);
+        load *parent = &of[info.parent];
+        parent->second += of[b].second + length * (2 * of[b].first + length * of[b].mass);
+        parent->first += of[b].first + length * of[b].mass;
+        parent->mass += of[b].mass;
+        parent->reach = fmax(parent->reach, length + of[b].reach);
+    }
+}
+
+/* The most inertia that a coordinate of a joint can have to stop. */
+static double most_inertia(const soa_body_info *info, const load *of, int turns) {
+    const double rotor = info->rotor_inertia * info->gear_ratio * info->gear_ratio;
+    return (turns ? of->second : of->mass) + rotor;
+}
+static int turns_of(const soa_body_info *info) {
+    return info->type == SOA_REVOLUTE || info->type == SOA_HELICAL;
+}
+/* Followers of a joint are stopped with it. */
+static double followers_inertia(const soa_world *w, int leader, const load *of) {
+    double sum = 0;
+    for (int b = 1; b <= w->bodies; ++b) {
+        soa_body_info info;
+        soa_body(w->model, b, &info);
+        if (info.mimic != leader) continue;
+        sum += info.mimic_ratio * info.mimic_ratio * most_inertia(&info, &of[b], turns_of(&info));
+    }
+    return sum;
+}
+
 /* The inertia that coordinate i moves, the others free; where M has no inverse, the others held; 0: none. */
 static double inertia_of(soa_world *w, const double *q, int i, int exact) {
     double *x = w->torque; /* scratch until the first step */
@@ -138,25 +202,48 @@ static int is_driven(const soa_world *w, int i) {
     return w->actuated[i] && (control->phase_count > 0 || control->external);
 }
 
-static void derive_stop(soa_world *w, const soa_part *part, const soa_body_info *info, int i, double inertia) {
+/* What a stop has to hold. */
+typedef struct burden {
+    double most, least; /* inertia, all that the joint carries stretched out; all other joints free, 0: not known */
+    double beyond;      /* inertia of a floating machine that lies on what the joint carries */
+    double weight;      /* its torque or force */
+} burden;
+
+static burden burden_of(const soa_world *w, const soa_world_part *part, const soa_body_info *info, const load *of,
+                        int turns) {
+    burden out = {.most = most_inertia(info, of, turns)};
+    double g[3];
+    if (!part->floats) return out;
+    soa_model_gravity(w->model, g);
+    const double arm = turns ? of->reach : 1;
+    out.beyond = part->mass * arm * arm;
+    out.weight = part->mass * norm(g) * arm;
+    return out;
+}
+
+static void derive_stop(soa_world *w, const soa_part *part, const soa_body_info *info, int i, const burden *of) {
     const int turns = w->angle[w->v_of_q[i]];
     const double give = give_of(w, i, turns);
-    const int has_speed = info->max_speed > 0 && info->max_speed < INFINITY;
-    const double speed = has_speed ? info->max_speed : usual_speed[!turns];
+    const double speed = fmax(usual_speed[!turns], info->max_speed < INFINITY ? info->max_speed : 0);
     const double effort = is_driven(w, i) && w->effort[i] < INFINITY ? w->effort[i] : 0;
     const double e = 2.718281828459045;
-    double frequency = speed / (e * give);
-    if (inertia > 0) frequency = fmax(frequency, sqrt(effort / (give * inertia)));
-    frequency = between(frequency, frequency_least, frequency_most);
-    const double mass = inertia > 0 ? inertia : fmax(effort, 1) / (give * frequency * frequency);
-    const int own = part->stop_stiffness != SOA_STOP_DERIVED;
-    w->stop_k[i] = own ? part->stop_stiffness : mass * frequency * frequency;
-    w->stop_c[i] = part->stop_damping != SOA_STOP_DERIVED ? part->stop_damping : 2 * sqrt(w->stop_k[i] * mass);
+    const double frequency = between(speed / (e * give), frequency_least, frequency_most);
+    const double press = fmax(effort, of->weight) / give;
+    const double J = of->most > 0 ? of->most : fmax(press, 1) / (frequency * frequency);
+    const double least = of->least > 0 && of->least < J ? of->least : J;
+    const double k = fmin(fmax(J * frequency * frequency, press), least * frequency_light * frequency_light);
+    w->stop_k[i] = part->stop_stiffness != SOA_STOP_DERIVED ? part->stop_stiffness : k;
+    const double middle = sqrt(fmax(J, of->beyond) * least);
+    const double c = fmin(2 * sqrt(w->stop_k[i] * middle), 2 * least * frequency_light);
+    w->stop_c[i] = part->stop_damping != SOA_STOP_DERIVED ? part->stop_damping : c;
     w->stop_soft[i] = soft_part * give;
 }
 
 /* Stops of all joints with limits at the state of the start. */
-void soai_stops_open(soa_world *w) {
+soa_status soai_stops_open(soa_world *w) {
+    load *loads = calloc((size_t)w->bodies + 1, sizeof *loads);
+    if (!loads) return SOA_E_MEMORY;
+    weigh(w, loads);
     find_limits(w);
     int64_t count = 0;
     for (int i = 0; i < w->nv; ++i) count += is_limited(w, i);
@@ -172,7 +259,11 @@ void soai_stops_open(soa_world *w) {
             if (!is_limited(w, i)) continue;
             ++about->limits;
             if (!w->scenario->parts[p].limits) continue;
-            derive_stop(w, &w->scenario->parts[p], &info, i, inertia_of(w, w->y, i, exact));
+            const soa_part *part = &w->scenario->parts[p];
+            burden of = burden_of(w, about, &info, &loads[b], w->angle[w->v_of_q[i]]);
+            of.most += followers_inertia(w, b, loads);
+            of.least = inertia_of(w, w->y, i, exact);
+            derive_stop(w, part, &info, i, &of);
             const int first = !about->stops++;
             about->stop_stiffness[0] = first ? w->stop_k[i] : fmin(about->stop_stiffness[0], w->stop_k[i]);
             about->stop_stiffness[1] = fmax(about->stop_stiffness[1], w->stop_k[i]);
@@ -183,6 +274,8 @@ void soai_stops_open(soa_world *w) {
     memset(w->torque, 0, (size_t)w->nv * sizeof *w->torque);
     memset(w->qdd, 0, (size_t)w->nv * sizeof *w->qdd);
     look_outside(w, w->y, 1);
+    free(loads);
+    return SOA_OK;
 }
 
 /* --- what they do ------------------------------------------------------------------------------------------------- */

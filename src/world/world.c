@@ -111,7 +111,8 @@ static soa_status named_values(soa_world *w, const soa_part *part, const soa_nam
 /* A place or twist that is written down counts as given; the origin and rest, which need no writing, do not. */
 static void give_root(soa_world *w, const soa_part *part, const soa_body_info *info) {
     const soa_frame origin = soa_frame_identity();
-    const int placed = memcmp(part->place.R, origin.R, sizeof origin.R) || memcmp(part->place.p, origin.p, sizeof origin.p);
+    const int placed =
+        memcmp(part->place.R, origin.R, sizeof origin.R) || memcmp(part->place.p, origin.p, sizeof origin.p);
     int moves = 0;
     for (int k = 0; k < 6; ++k) moves = moves || part->twist[k] != 0;
     for (int k = 0; k < info->nv; ++k) {
@@ -212,8 +213,8 @@ static soa_status open_memory(soa_world *w) {
     w->v_of_q = w->body_frame + n, w->angle = w->actuated + nv;
     w->given = w->angle + nq;
     w->given_rate = w->given + nv;
-    double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower, &w->upper,
-                              &w->stop_k,      &w->stop_c,        &w->stop_soft, &w->effort,  &w->qdd,   &w->torque};
+    double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower, &w->upper, &w->stop_k,
+                              &w->stop_c,      &w->stop_soft,     &w->effort,  &w->qdd,   &w->torque};
     for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k) *lists[k] = at, at += nv;
     w->q = at, at += nq;
     w->wrench = at, at += 6 * n;
@@ -290,7 +291,7 @@ static soa_status start(soa_world *w, soa_report *report) {
     if (s) return s;
     if ((s = soai_loops_start(w, report))) return s;
     if ((s = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL)) || (s = soai_springs_start(w))) return s;
-    soai_stops_open(w);
+    if ((s = soai_stops_open(w))) return s;
     if ((s = soai_solids_settle(w, report))) return s;
     soai_stats *stats = &w->state->stats;
     double kinetic, potential, com[3], mass, inertia[6];

@@ -57,7 +57,7 @@ typedef struct soai_solid { /* a shape at its place */
     int part;         /* -1: the world */
     int source;       /* number of the scenario's shape, or of the part's <collision> */
     int replaced;     /* a <collision> on a body for which the scenario gives shapes */
-    soa_shape hull; /* what soa_hull_free releases */
+    soa_shape hull;   /* what soa_hull_free releases */
 } soai_solid;
 typedef struct soai_meeting { /* two shapes that may touch, and how */
     int a, b, law;
@@ -181,9 +181,8 @@ struct soa_world {
     unsigned char *given, *given_rate; /* nv: positions and rates that the scenario gives */
     char redundancy[256];        /* which constraints repeat others at the start; or empty */
     int nq, nv, bodies;
-    double *friction_up, *friction_down, *damping, *lower, *upper, *stop_k, *stop_c, *stop_soft,
-        *effort; /* nv each */
-    unsigned char *actuated, *angle;                                                          /* nv; nq: it turns */
+    double *friction_up, *friction_down, *damping, *lower, *upper, *stop_k, *stop_c, *stop_soft, *effort; /* nv each */
+    unsigned char *actuated, *angle; /* nv; nq: it turns */
     int *v_of_q;
     int *body_frame; /* bodies + 1 */
 
@@ -284,10 +283,9 @@ soa_status soai_solids_open(soa_world *w, soa_report *report); /* solids, laws a
 void soai_solids_close(soa_world *w);
 /* Poses known: pairs of <collision> shapes that overlap at the start are left out and said, or refused. */
 soa_status soai_solids_settle(soa_world *w, soa_report *report);
-void soai_solids_warn(soa_world *w); /* what is missing and what cannot touch */
 /* stops.c */
 int soai_part_of(const soa_world *w, const char *name); /* of "part" or "part.name"; -1: none */
-void soai_stops_open(soa_world *w);                     /* at the state of the start */
+soa_status soai_stops_open(soa_world *w);               /* at the state of the start */
 void soai_stops_look(soa_world *w);                     /* says which joints are outside their limits */
 double soai_stop_torque(const soa_world *w, int i, double q, double v);
 /* compose.c: the file or name of a part's model, as soa_model_open takes it; 0: too long for `path` */
