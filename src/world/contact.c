@@ -101,7 +101,8 @@ soa_status soai_contact_open(soa_world *w, soa_report *report) {
     for (int m = 0; m < w->meeting_count; ++m) points += w->laws[w->meetings[m].law].patch ? SOA_PATCH_MOST : 1;
     choose_recorded(w, w->solid_count);
     if (!w->recorded_count) choose_recorded(w, w->scenario->shape_count);
-    const size_t likely = 16 * (n + 4); /* a body rests on few others */
+    /* a body rests on few others; of a machine's many shapes few points touch at once */
+    const size_t given = (size_t)w->scenario->shape_count, likely = 16 * (given + 4) + 4 * (n - given);
     w->slot_count = (int)(points < likely ? points : likely);
     w->touch_most = w->slot_count;
     w->touch = malloc(((size_t)w->touch_most + 1) * sizeof *w->touch);
