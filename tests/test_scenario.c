@@ -59,6 +59,8 @@ static void test_parts(const soa_scenario *s) {
     near(p->mass, 0);
     near(p->friction_scale, 0);
     near(p->effort, 150);
+    assert_int_equal(p->limits, 1);
+    assert_int_equal(p->collisions, SOA_COLLISIONS_NONE);
     near(p->mass_scale, 1);
     near(p->inertia_scale, 1);
     near(p->damping_scale, 1);
@@ -138,7 +140,7 @@ static void test_shapes(const soa_scenario *s) {
     same(x[1].frame, "robot.left_hand");
     placed(x[1].place, 0, 0, 0, -0.05, 0, 0.1);
     near(x[1].shape.radius, 0.015);
-    marked(x[1].mark, 37, 5);
+    marked(x[1].mark, 39, 5);
     near(x[2].shape.radius, 0.015);
     assert_int_equal(x[3].shape.type, SOA_SHAPE_BOX);
     assert_null(x[3].group);
@@ -176,7 +178,7 @@ static void test_shapes(const soa_scenario *s) {
     near(c[0].tangential_stiffness, 5e4);
     near(c[0].tangential_damping, 100);
     assert_int_equal(c[0].patch, 1);
-    marked(c[0].mark, 46, 5);
+    marked(c[0].mark, 48, 5);
     assert_int_equal(c[1].law, SOA_CONTACT_PAPER);
     near(c[1].stiffness, 10);
     near(c[1].friction, 0);
@@ -208,7 +210,7 @@ static void test_constraints(const soa_scenario *s) {
     near(c[0].friction, 0.2);
     placed(c[0].place1, 0, 0, 0, 1, 0, 0);
     placed(c[0].place2, 0, 0, RADIANS(90), 0, 0, 0);
-    marked(s->constraint_marks[0], 52, 5);
+    marked(s->constraint_marks[0], 54, 5);
     assert_int_equal(c[1].kind, SOA_DISTANCE);
     assert_null(c[1].name);
     same(f[2], "probe");
@@ -250,7 +252,7 @@ static void test_constraints(const soa_scenario *s) {
     near(s->disturbances[0].duration, 0.1);
     all_near(s->disturbances[0].wrench, 6, 0, 0, 0, 1, 2, 3);
     all_near(s->disturbances[1].wrench, 6, 1, 2, 3, 4, 5, 6);
-    marked(s->disturbances[1].mark, 62, 5);
+    marked(s->disturbances[1].mark, 64, 5);
 }
 
 static void test_control(const soa_scenario *s) {
@@ -288,7 +290,7 @@ static void test_control(const soa_scenario *s) {
     near(a->max_force, 100);
     near(a->max_torque, 20);
     assert_null(a->part);
-    marked(a->mark, 72, 11);
+    marked(a->mark, 74, 11);
     a = &p[0].actions[1];
     assert_int_equal(a->kind, SOA_ACT_INVERSE_DYNAMICS);
     same(a->name, "inverse-dynamics");

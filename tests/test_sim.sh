@@ -324,4 +324,62 @@ expect "rates" 0
 "$soa" export rates.soalog -o - >rates.csv 2>err
 if [ "$(wc -l <rates.csv)" -eq 252 ]; then ok; else bad "300 Hz of 500: $(wc -l <rates.csv) lines, not 252"; fi
 
+# --- limits and collisions: stated in the summary, said where something is missing ------------------------------------------
+cat >leg.urdf <<'X'
+<robot name="leg"><link name="body"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision></link>
+<link name="shin"><inertial><mass value="0.2"/><inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><origin xyz="0 0 -0.2"/><geometry><sphere radius="0.03"/></geometry></collision>
+<collision name="skin"><geometry><mesh filename="package://nowhere/shin.stl"/></geometry></collision></link>
+<joint name="knee" type="revolute"><parent link="body"/><child link="shin"/><axis xyz="0 1 0"/><limit lower="0.1" upper="1" effort="5" velocity="5"/></joint></robot>
+X
+leg='{name: leg, model: leg.urdf, floating: true, place: [0, 0, 0.5]'
+cat >leg.yaml <<X
+name: leg
+duration: 1
+parts: [{name: g, fixed: true, body: {}}, $leg}]
+shapes: [{name: floor, on: g, plane: {}}]
+X
+run leg.yaml --summary leg.json
+expect "a leg" 0
+has "a leg" out "limits     leg: 1 stop, stiffness "
+has "a leg" out "collisions leg: 2 <collision> shapes, 2 can touch something here; 1 cannot be used"
+has "a leg" out "by default hunt-crossley: stiffness "
+has "a leg" out "[mesh-missing] leg.shin: "
+has "a leg" out "package://nowhere/shin.stl"
+has "a leg" out "[start-outside-limits] leg.knee: "
+json "a leg" leg.json "[w['code'] for w in d['warnings']] == ['start-outside-limits', 'mesh-missing']"
+json "a leg" leg.json "d['limits'][0]['part'] == 'leg' and d['limits'][0]['stops'] == 1 and d['limits'][0]['stiffness'][0] > 0"
+json "a leg" leg.json "d['collisions'][0]['in_use'] == 2 and d['collisions'][0]['friction'] == 0.6"
+json "a leg" leg.json "d['collisions'][0]['unusable'][0]['mesh'] == 'package://nowhere/shin.stl'"
+json "a leg" leg.json "d['cannot_touch'] == [] and d['touches'] > 0 and abs(d['energy_error_rel']) < 1e-6"
+json "a leg" leg.json "d['momentum_error_rel'] is None"
+run leg.yaml --strict
+expect "a leg, strictly" 1
+sed 's/floating: true/floating: true, collisions: false, limits: false/' leg.yaml >bare.yaml
+run bare.yaml --summary bare.json
+expect "without either" 0
+has "without either" out "limits     leg: 1 joint with limits that do not act"
+has "without either" out "cannot touch: leg"
+json "without either" bare.json "d['limits'][0]['stops'] == 0 and d['cannot_touch'] == ['leg'] and d['collisions'] == []"
+json "without either" bare.json "[w['code'] for w in d['warnings']] == ['cannot-touch']"
+refuse "a mesh that was asked for" "wrong.yaml:2:" "link 'shin' cannot be used" <<X
+name: leg
+parts: [{name: g, fixed: true, body: {}}, $leg, collisions: true}]
+shapes: [{name: floor, on: g, plane: {}}]
+X
+refuse "a leg in the floor" "overlap by" "collisions: false" <<X
+parts: [{name: g, fixed: true, body: {}}, {name: leg, model: leg.urdf, floating: true}]
+shapes: [{name: floor, on: g, plane: {}}]
+X
+mkfifo pipe.stl
+refuse "a mesh that is a pipe" "no regular file" <<X
+{parts: [{name: g, fixed: true, body: {}}], shapes: [{name: floor, on: g, mesh: pipe.stl}]}
+X
+sed 's/duration: 1/duration: 0.6/; s/floating: true/&, mass_scale: 1/' leg.yaml >swept.yaml
+echo 'sweep: {leg.mass_scale: [0.5, 2]}' >>swept.yaml
+"$soa" sweep swept.yaml --cases 3 -o swept.csv >out 2>err || bad "sweep of a leg: $(cat err)"
+if grep -q momentum out; then bad "sweep of a leg speaks of momentum: $(cat out)"; else ok; fi
+has "sweep of a leg" out "energy balance within"
+
 finish

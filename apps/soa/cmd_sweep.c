@@ -191,8 +191,8 @@ static int run(int argc, char **argv) {
             app_print("\nof those held the worst is off by %.3g mm and %.3g deg", 1e3 * r.position_error_m,
                       r.attitude_error_deg);
         app_print("\n");
-        app_print("momentum within %.1e, energy balance within %.1e in all cases\n", r.momentum_error_rel,
-                  r.energy_error_rel);
+        if (r.momentum_error_rel == r.momentum_error_rel) app_print("momentum within %.1e, ", r.momentum_error_rel);
+        app_print("energy balance within %.1e in all cases\n", r.energy_error_rel);
         if (r.stopped)
             app_print("stopped with %d of %d cases done; go on with --resume\n", r.done, r.cases);
         else

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ASSEMBLY_SHOWN = 12 }; /* coordinates listed on the terminal */
+enum { ASSEMBLY_SHOWN = 12, GAPS_SHOWN = 1 }; /* coordinates and missing meshes listed on the terminal */
 
 static volatile sig_atomic_t interrupted;
 static void on_signal(int number) {
@@ -114,6 +114,18 @@ static void put_count(app_out *out, const char *name, long long value) {
     out_format(out, "  \"%s\": %lld,\n", name, value);
 }
 
+static int count_gaps(const soa_world_summary *s, const char *part) {
+    int count = 0;
+    for (int i = 0; i < s->gap_count; ++i) count += strcmp(s->gaps[i].part, part) == 0;
+    return count;
+}
+/* A part that moves among shapes of others and has none that meets them. */
+static int cannot_touch(const soa_world_summary *s, int p) {
+    int others = 0;
+    for (int i = 0; i < s->part_count; ++i) others = others || (i != p && s->parts[i].shapes + s->parts[i].collisions);
+    return others && s->parts[p].moves && !s->parts[p].can_touch;
+}
+
 static void put_assembly(app_out *out, const soa_world_summary *s) {
     out_text(out, "  \"assembly\": [");
     for (int i = 0; i < s->assembly_count; ++i) {
@@ -142,6 +154,87 @@ static void put_warnings(app_out *out, const soa_world_summary *s) {
         out_text(out, "}");
     }
     out_text(out, s->warning_count ? "\n  ],\n" : "],\n");
+}
+
+static void put_pair(app_out *out, const char *name, const double x[2]) {
+    out_format(out, ", \"%s\": ", name);
+    out_vector(out, x, 2);
+}
+static void put_limits(app_out *out, const soa_world_summary *s) {
+    int count = 0;
+    out_text(out, "  \"limits\": [");
+    for (int i = 0; i < s->part_count; ++i) {
+        const soa_world_part *part = &s->parts[i];
+        if (!part->limits) continue;
+        out_text(out, count++ ? ",\n    {\"part\": " : "\n    {\"part\": ");
+        out_string(out, part->name);
+        out_format(out, ", \"limited\": %d, \"stops\": %d", part->limits, part->stops);
+        if (part->stops) put_pair(out, "stiffness", part->stop_stiffness);
+        if (part->stops) put_pair(out, "damping", part->stop_damping);
+        out_text(out, "}");
+    }
+    out_text(out, count ? "\n  ],\n" : "],\n");
+}
+static void put_gaps(app_out *out, const soa_world_summary *s, const char *part) {
+    int count = 0;
+    out_text(out, ", \"unusable\": [");
+    for (int i = 0; i < s->gap_count; ++i) {
+        const soa_world_gap *gap = &s->gaps[i];
+        if (strcmp(gap->part, part) != 0) continue;
+        out_text(out, count++ ? ", {\"link\": " : "{\"link\": ");
+        out_string(out, gap->link);
+        out_text(out, ", \"mesh\": ");
+        if (gap->mesh)
+            out_string(out, gap->mesh);
+        else
+            out_text(out, "null");
+        out_text(out, ", \"why\": ");
+        out_string(out, gap->fault);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+static void put_law(app_out *out, const soa_contact_pair *law) {
+    const struct {
+        const char *name;
+        double value;
+    } list[] = {{"margin", law->margin},
+                {"stiffness", law->stiffness},
+                {"exponent", law->exponent},
+                {"loss", law->loss},
+                {"friction", law->friction},
+                {"tangential_stiffness", law->tangential_stiffness},
+                {"tangential_damping", law->tangential_damping}};
+    out_text(out, ", \"law\": \"hunt-crossley\"");
+    for (size_t k = 0; k < sizeof list / sizeof *list; ++k) {
+        out_format(out, ", \"%s\": ", list[k].name);
+        out_number(out, list[k].value);
+    }
+}
+/* Of URDF parts: their <collision> shapes, those in use, the law where contacts say nothing, what cannot be used. */
+static void put_collisions(app_out *out, const soa_world_summary *s) {
+    int count = 0;
+    out_text(out, "  \"collisions\": [");
+    for (int i = 0; i < s->part_count; ++i) {
+        const soa_world_part *part = &s->parts[i];
+        const int gaps = count_gaps(s, part->name);
+        if (!part->collisions && !gaps) continue;
+        out_text(out, count++ ? ",\n    {\"part\": " : "\n    {\"part\": ");
+        out_string(out, part->name);
+        out_format(out, ", \"shapes\": %d, \"in_use\": %d", part->collisions, part->in_use);
+        put_law(out, &part->law);
+        put_gaps(out, s, part->name);
+        out_text(out, "}");
+    }
+    out_text(out, count ? "\n  ],\n" : "],\n");
+    count = 0;
+    out_text(out, "  \"cannot_touch\": [");
+    for (int i = 0; i < s->part_count; ++i) {
+        if (!cannot_touch(s, i)) continue;
+        if (count++) out_text(out, ", ");
+        out_string(out, s->parts[i].name);
+    }
+    out_text(out, "],\n");
 }
 
 int app_write_summary(const app_command *command, const char *path, const soa_scenario *scenario,
@@ -191,6 +284,8 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
     }
     put_assembly(&out, s);
     put_warnings(&out, s);
+    put_limits(&out, s);
+    put_collisions(&out, s);
     out_text(&out, "  \"phase\": ");
     out_string(&out, s->phase);
     out_text(&out, "\n}\n");
@@ -199,6 +294,78 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
     const int lost = app_target_close(&file, !bad);
     if (bad) return app_fail(command, "%s: %s", path, strerror(reason));
     return lost ? app_fail(command, "%s: %s", path, strerror(errno)) : APP_OK;
+}
+
+/* "1e+03", or "1e+03 to 2e+04". */
+static const char *range_text(const double x[2], char text[48]) {
+    snprintf(text, 48, x[0] == x[1] ? "%.3g" : "%.3g to %.3g", x[0], x[1]);
+    return text;
+}
+static void print_limits(const soa_world_summary *s) {
+    const char *label = "limits";
+    for (int i = 0; i < s->part_count; ++i) {
+        const soa_world_part *part = &s->parts[i];
+        char stiffness[48], damping[48];
+        if (!part->limits) continue;
+        if (part->stops)
+            app_print("%-11s%s: %d stop%s, stiffness %s, damping %s\n", label, part->name, part->stops,
+                      part->stops == 1 ? "" : "s", range_text(part->stop_stiffness, stiffness),
+                      range_text(part->stop_damping, damping));
+        else
+            app_print("%-11s%s: %d joint%s with limits that do not act (limits: false)\n", label, part->name,
+                      part->limits, part->limits == 1 ? "" : "s");
+        label = "";
+    }
+}
+/* Whether the warnings say which shapes of a part cannot be used. */
+static int has_gap_warning(const soa_world_summary *s, const char *part) {
+    const size_t n = strlen(part);
+    for (int i = 0; i < s->warning_count; ++i) {
+        const soa_world_warning *w = &s->warnings[i];
+        const int about = !strcmp(w->code, "mesh-missing") || !strcmp(w->code, "collision-unusable");
+        if (about && !strncmp(w->name, part, n) && (w->name[n] == '.' || !w->name[n])) return 1;
+    }
+    return 0;
+}
+static void print_collisions(const soa_world_summary *s) {
+    const char *label = "collisions";
+    for (int i = 0; i < s->part_count; ++i) {
+        const soa_world_part *part = &s->parts[i];
+        const soa_contact_pair *law = &part->law;
+        const int gaps = count_gaps(s, part->name);
+        if (!part->collisions && !gaps) continue;
+        app_print("%-11s%s: %d <collision> shape%s, %d can touch something here", label, part->name, part->collisions,
+                  part->collisions == 1 ? "" : "s", part->in_use);
+        if (gaps) app_print("; %d cannot be used", gaps);
+        app_print("\n");
+        if (part->in_use)
+            app_print(
+                "           by default hunt-crossley: stiffness %.3g N/m^%g, loss %g s/m, margin %g mm, friction %g\n",
+                law->stiffness, law->exponent, law->loss, 1e3 * law->margin, law->friction);
+        label = "";
+    }
+    int count = 0;
+    for (int i = 0; i < s->part_count; ++i) {
+        if (!cannot_touch(s, i)) continue;
+        if (!count++)
+            app_print("%-11scannot touch: %s", label, s->parts[i].name);
+        else
+            app_print(", %s", s->parts[i].name);
+    }
+    if (count) app_print("\n");
+    int shown = 0, left = 0;
+    for (int i = 0; i < s->gap_count; ++i) {
+        const soa_world_gap *gap = &s->gaps[i];
+        if (has_gap_warning(s, gap->part)) continue;
+        if (shown == GAPS_SHOWN) {
+            ++left;
+            continue;
+        }
+        ++shown;
+        app_print("           %s.%s cannot touch: %s%s%s%s\n", gap->part, gap->link, gap->mesh ? "mesh '" : "",
+                  gap->mesh ? gap->mesh : "", gap->mesh ? "': " : "", gap->fault);
+    }
+    if (left) app_print("           and %d more (--summary FILE lists all)\n", left);
 }
 
 void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s) {
@@ -224,6 +391,8 @@ void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s)
         app_print("loops      %d equations, %d of them independent; closed within %.1e\n", s->constraint_rows,
                   s->constraint_rank, s->closure_error);
     if (s->redundancy && s->redundancy[0]) app_print("           redundant: %s\n", s->redundancy);
+    print_limits(s);
+    print_collisions(s);
     if (s->touches)
         app_print("contacts   %lld touches, %lld releases, %lld slips\n", s->touches, s->releases, s->slips);
     if (s->saves)

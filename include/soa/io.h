@@ -98,6 +98,26 @@ SOA_API soa_status soa_urdf_shapes_parse(const char *text, size_t length, const 
                                          soa_urdf_shape_list *list, soa_report *report);
 SOA_API void soa_urdf_shape_list_free(soa_urdf_shape_list *list); /* what it holds, not the struct */
 
+/* What the links of a URDF touch with: its <collision> elements, in the order of the file.  A mesh is found but not read
+ * (soa_hull_from_mesh).  What cannot be used stays in the list, with the reason: a mesh that is missing or no regular file
+ * of a kind read here, a size that is wrong. */
+typedef struct soa_urdf_collision {
+    const char *link;
+    const char *name;  /* of the element, "": none */
+    soa_frame place;   /* in the link's frame */
+    soa_shape shape;   /* SPHERE, CAPSULE, BOX or CYLINDER; not set for a mesh */
+    const char *mesh;  /* its file; where that was not found, its name in the URDF; NULL: no mesh */
+    double scale[3];   /* of the mesh */
+    const char *fault; /* why it cannot be used; NULL: it can */
+} soa_urdf_collision;
+typedef struct soa_urdf_collision_list {
+    int count;
+    soa_urdf_collision *items;
+} soa_urdf_collision_list;
+/* Allocates.  Status: that of reading the file; a collision that cannot be used is no fault. */
+SOA_API soa_status soa_urdf_collisions(const char *path, soa_urdf_collision_list *list, soa_report *report);
+SOA_API void soa_urdf_collision_list_free(soa_urdf_collision_list *list); /* what it holds, not the struct */
+
 /* Whatever `spec` names: a shipped model, a saved model (.soam) or a URDF file, told by what they begin with.  URDF may
  * come through a pipe (/dev/stdin).  A saved model takes no options that are not 0 (SOA_E_ARGUMENT); SOA_E_VERSION,
  * SOA_E_CHECKSUM of one.  SOA_E_NAME: neither a file nor a shipped model.  Release with soa_model_free. */

@@ -39,6 +39,16 @@ typedef struct soa_part_frame {
     soa_mark mark;
 } soa_part_frame;
 
+/* What the <collision> shapes of a URDF part may touch. */
+typedef enum soa_collisions {
+    SOA_COLLISIONS_DEFAULT, /* as OTHERS; a mesh that is missing or a model without shapes is no fault         */
+    SOA_COLLISIONS_NONE,    /* nothing: they are not read                                                      */
+    SOA_COLLISIONS_OTHERS,  /* shapes of the scenario that sit elsewhere, and collision shapes of other parts  */
+    SOA_COLLISIONS_SELF     /* and other links of the same part, but neighbours                                */
+} soa_collisions;
+/* A stop's number that the machine decides; see docs/worlds.md, "Stops". */
+#define SOA_STOP_DERIVED (-1.0)
+
 /* One machine or object.  Either `model` (shipped name, URDF file or saved model; files relative to the scenario's) or a
  * single rigid body given here. */
 typedef struct soa_part {
@@ -57,7 +67,9 @@ typedef struct soa_part {
     int has_motors;  /* 0: every joint of the model has a motor; else only those that `motors` chooses */
     int motor_count; /* 0 with has_motors: no joint has one                                           */
     const soa_joint_choice *motors;
-    double stop_stiffness, stop_damping; /* of joints beyond their limits, N m/rad, N m s/rad; 0: limits do not act  */
+    int limits; /* nonzero (default): joints stop at the limits of their model                      */
+    double stop_stiffness, stop_damping; /* of joints beyond their limits, N m/rad, N m s/rad; SOA_STOP_DERIVED */
+    soa_collisions collisions; /* of a URDF's <collision> shapes                                              */
     int frame_count;
     const soa_part_frame *frames;
     soa_frame place; /* of the root in the world (floating: at the start)                             */
@@ -292,7 +304,7 @@ typedef struct soa_scenario {
     void *memory; /* what soa_scenario_free releases                                                                 */
 } soa_scenario;
 
-/* To start from in C.  A part: scales 1, place identity, no mass.  A contact: SAFE, margin 2 mm, least_distance 0.2 mm,
+/* To start from in C.  A part: scales 1, place identity, no mass, limits act, stops derived.  A contact: SAFE, margin 2 mm, least_distance 0.2 mm,
  * stiffness 40, damping 200, friction 0.5, tangential 5e4 and 100, exponent 1.5, loss 0.5, patches.  An action: relative to
  * the world, share 0.5, and gains by its kind.  A scenario: 10 s, seed 1, gravity 0 0 -9.81, control at 500 Hz, saturated,
  * estimates 1; EXPLICIT, order 5, 1e-8 and 1e-10, momentum kept; 200 samples/s, a checkpoint each 2 s; success within 5 mm

@@ -308,7 +308,8 @@ typedef struct soa_world_contact {
 /* Writes at most `most` of them (NULL with 0: none) and returns how many there are, which may be more. */
 SOA_API int soa_world_contacts(const soa_world *world, soa_world_contact *contacts, int most);
 
-/* The scenario's shapes, hulls made, each where it sits on its body; and which two may touch. */
+/* The scenario's shapes, then the <collision> shapes of its URDF parts that can touch something, named "part.link" ("part.link.NAME"
+ * or "part.link.2" where a link has several) in a group named as the part; hulls made, each where it sits on its body; and which two may touch. */
 typedef struct soa_world_shape {
     const char *name, *group;
     int body;        /* of the world's model, 0: the world */
@@ -356,6 +357,31 @@ typedef struct soa_world_move {
 } soa_world_move;
 SOA_API const soa_world_move *soa_world_assembly(const soa_world *world, int *count);
 
+/* What stops one part and what it touches with; by number of the part. */
+typedef struct soa_world_part {
+    const char *name;
+    int limits;               /* coordinates with limits; a follower's (mimic) count as those of the joint it follows */
+    int stops;                /* of them, with a stop: all, or none                                                   */
+    double stop_stiffness[2]; /* least and most of the stops, N m/rad or N/m                                          */
+    double stop_damping[2];   /* N m s/rad or N s/m                                                                   */
+    int shapes;               /* of the scenario that sit on it                                                       */
+    int collisions;           /* <collision> shapes of its URDF that can be used                                      */
+    int in_use;               /* of them, those that can touch something here                                         */
+    int moves, floats;        /* it has bodies that move; its root is free                                            */
+    double mass;              /* of what moves, kg                                                                    */
+    int can_touch;            /* one of its shapes can touch another part                                             */
+    soa_contact_pair law;     /* of its collision shapes, where contacts say nothing; of two machines, the lighter's  */
+} soa_world_part;
+SOA_API const soa_world_part *soa_world_parts(const soa_world *world, int *count);
+
+/* A <collision> that cannot be used, so that its link cannot touch there. */
+typedef struct soa_world_gap {
+    const char *part, *link;
+    const char *mesh;  /* the file, or its name in the URDF; NULL: no mesh */
+    const char *fault; /* why */
+} soa_world_gap;
+SOA_API const soa_world_gap *soa_world_gaps(const soa_world *world, int *count);
+
 typedef struct soa_world_summary {
     double t, wall_time, real_time_factor;
     long long ticks, steps, rejected, evaluations, touches, releases, slips;
@@ -383,6 +409,10 @@ typedef struct soa_world_summary {
     int assembly_count;
     int constraint_rows, constraint_rank; /* of the loops at the start; rank: rows that do not repeat others */
     const char *redundancy; /* which constraints repeat others at the start, in words; empty: none */
+    const soa_world_part *parts; /* as soa_world_parts returns them */
+    int part_count;
+    const soa_world_gap *gaps; /* as soa_world_gaps returns them */
+    int gap_count;
 } soa_world_summary;
 /* At any time; `judged` things are final only at the end. */
 SOA_API soa_status soa_world_summarise(soa_world *world, soa_world_summary *summary);
@@ -426,7 +456,7 @@ typedef struct soa_sweep_result {
     int held, faults;                            /* of all rows: held; ended by a fault */
     int stopped;                                 /* nonzero: ended before all were done */
     double position_error_m, attitude_error_deg; /* largest of the cases that held */
-    double momentum_error_rel, energy_error_rel; /* largest of all */
+    double momentum_error_rel, energy_error_rel; /* largest of all; momentum: NaN where no case is free */
 } soa_sweep_result;
 typedef struct soa_sweep_options {
     int cases;         /* default 100 */

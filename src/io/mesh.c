@@ -5,8 +5,14 @@
 #include <assimp/config.h>
 #include <assimp/postprocess.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 const struct aiScene *soai_mesh_open(const char *path, int triangles, soa_report *report) {
+    struct stat about;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) { /* a pipe or device may never end */
+        soai_report(report, SOA_E_FILE, -1, 0, "%.180s: no regular file", path);
+        return NULL;
+    }
     FILE *there = fopen(path, "rb");
     if (!there) {
         soai_report(report, SOA_E_FILE, -1, 0, "%.180s: cannot be read", path);

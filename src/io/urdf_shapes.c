@@ -133,6 +133,12 @@ static bool known_ending(const char *path) {
     return false;
 }
 
+/* A regular file that is read here: pipes and devices have no end. */
+static bool is_mesh_file(const char *path) {
+    struct stat about;
+    return known_ending(path) && stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= FILE_MOST;
+}
+
 /* One mesh of the file: vertices, then face starts and corners, in one block that begins with the vertices. */
 static void add_mesh(reader *r, const struct aiMesh *mesh, const struct aiMaterial *material, const double scale[3],
                      const soa_frame *place, const double *colour) {
@@ -208,7 +214,6 @@ static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place, co
     if (r->files.directory == NULL) return;
     soai_urdf_numbers(&r->u, node, "scale", scale, 3, false);
     char *path = NULL;
-    struct stat about;
     switch (soai_urdf_find_mesh(&r->files, file, soai_urdf_line(node), &path)) {
     case SOAI_MESH_FOUND: break;
     case SOAI_MESH_NO_MEMORY: r->no_memory = true; return;
@@ -223,7 +228,7 @@ static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place, co
     }
     const struct aiScene *scene = NULL;
     soa_report why = {.body = -1};
-    if (!known_ending(path) || stat(path, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size > FILE_MOST)
+    if (!is_mesh_file(path))
         note(r, "link '%.*s': mesh '%.120s' is no file of up to %d MiB that is read here (STL, OBJ, DAE, PLY, GLB)",
              SOAI_URDF_SHOWN, r->u.name, file, FILE_MOST >> 20);
     else if ((scene = soai_mesh_open(path, 1, &why)) == NULL)
@@ -246,17 +251,11 @@ static bool size_of(reader *r, const xmlNode *node, const char *name, double *ou
     return good;
 }
 
-static void read_shape(reader *r, const xmlNode *visual) {
-    const xmlNode *geometry = soai_urdf_child(visual, "geometry", NULL), *node;
-    const soa_frame place = soai_urdf_origin(&r->u, soai_urdf_child(visual, "origin", NULL));
-    double colour[4], x[3], length;
-    const bool coloured = colour_of(r, visual, colour);
+/* A box, sphere, cylinder or capsule; SOA_SHAPE_TYPE_COUNT, and a note: none of them. */
+static soa_shape read_primitive(reader *r, const xmlNode *geometry) {
+    const xmlNode *node;
+    double x[3], length;
     soa_shape shape = {.type = SOA_SHAPE_TYPE_COUNT};
-    if (geometry == NULL) return;
-    if ((node = soai_urdf_child(geometry, "mesh", NULL)) != NULL) {
-        read_mesh(r, node, &place, coloured ? colour : NULL);
-        return;
-    }
     if ((node = soai_urdf_child(geometry, "box", NULL)) != NULL) {
         if (size_of(r, node, "size", x, 3))
             shape = (soa_shape){.type = SOA_SHAPE_BOX, .half = {0.5 * x[0], 0.5 * x[1], 0.5 * x[2]}};
@@ -270,6 +269,20 @@ static void read_shape(reader *r, const xmlNode *visual) {
             shape = (soa_shape){.type = SOA_SHAPE_CAPSULE, .half = {0, 0, 0.5 * length}, .radius = x[0]};
     } else
         note(r, "link '%.*s': a shape is none of box, cylinder, sphere, capsule, mesh", SOAI_URDF_SHOWN, r->u.name);
+    return shape;
+}
+
+static void read_shape(reader *r, const xmlNode *visual) {
+    const xmlNode *geometry = soai_urdf_child(visual, "geometry", NULL), *node;
+    const soa_frame place = soai_urdf_origin(&r->u, soai_urdf_child(visual, "origin", NULL));
+    double colour[4];
+    const bool coloured = colour_of(r, visual, colour);
+    if (geometry == NULL) return;
+    if ((node = soai_urdf_child(geometry, "mesh", NULL)) != NULL) {
+        read_mesh(r, node, &place, coloured ? colour : NULL);
+        return;
+    }
+    const soa_shape shape = read_primitive(r, geometry);
     soa_urdf_shape *s = shape.type == SOA_SHAPE_TYPE_COUNT ? NULL : new_shape(r, &place, coloured ? colour : NULL);
     if (s != NULL) s->shape = shape;
 }
@@ -369,4 +382,157 @@ void soa_urdf_shape_list_free(soa_urdf_shape_list *list) {
     for (int i = 0; i < list->note_count; ++i) free(list->notes[i]);
     free(list->shapes), free(list->notes);
     *list = (soa_urdf_shape_list){0};
+}
+
+/* --- collisions --------------------------------------------------------------------------------------------------- */
+static char *copy_text(const char *text) {
+    char *copy = malloc(strlen(text) + 1);
+    if (copy != NULL) strcpy(copy, text);
+    return copy;
+}
+
+/* The last note of the reader becomes the reason why a collision cannot be used. */
+static void take_fault(reader *r, soa_urdf_collision *c) {
+    soa_urdf_shape_list *notes = r->list;
+    if (notes->note_count == 0) {
+        r->no_memory = true;
+        return;
+    }
+    c->fault = notes->notes[--notes->note_count];
+    while (notes->note_count > 0) free(notes->notes[--notes->note_count]);
+}
+
+static void find_collision_mesh(reader *r, const xmlNode *node, soa_urdf_collision *c) {
+    const char *file = soai_urdf_attribute(node, "filename");
+    char *path = NULL;
+    c->mesh = copy_text(file != NULL ? file : "");
+    if (c->mesh == NULL) {
+        r->no_memory = true;
+        return;
+    }
+    soai_urdf_numbers(&r->u, node, "scale", c->scale, 3, false);
+    if (file == NULL || *file == 0) {
+        note(r, "it names no file");
+        take_fault(r, c);
+        return;
+    }
+    if (!(c->scale[0] != 0 && c->scale[1] != 0 && c->scale[2] != 0)) {
+        note(r, "its scale is zero");
+        take_fault(r, c);
+        return;
+    }
+    const soai_mesh_found found = soai_urdf_find_mesh(&r->files, file, soai_urdf_line(node), &path);
+    if (found == SOAI_MESH_NO_MEMORY)
+        r->no_memory = true;
+    else if (found == SOAI_MESH_NO_PACKAGE)
+        note(r, "its package is not found beside the file or above");
+    else if (found == SOAI_MESH_SCHEME)
+        note(r, "its address is not looked for");
+    else if (found == SOAI_MESH_MISSING)
+        note(r, "the file does not exist");
+    else if (!is_mesh_file(path))
+        note(r, "it is no regular file of up to %d MiB that is read here (STL, OBJ, DAE, PLY, GLB)", FILE_MOST >> 20);
+    if (found == SOAI_MESH_FOUND && r->list->note_count == 0) {
+        free((void *)(uintptr_t)c->mesh);
+        c->mesh = copy_text(path);
+        if (c->mesh == NULL) r->no_memory = true;
+    } else if (!r->no_memory)
+        take_fault(r, c);
+    if (path != NULL) xmlFree(path);
+}
+
+static void read_collision(reader *r, const xmlNode *node, soa_urdf_collision *c) {
+    const xmlNode *geometry = soai_urdf_child(node, "geometry", NULL);
+    const char *name = soai_urdf_attribute(node, "name");
+    *c = (soa_urdf_collision){.link = copy_text(r->u.name),
+                              .name = copy_text(name != NULL ? name : ""),
+                              .place = soai_urdf_origin(&r->u, soai_urdf_child(node, "origin", NULL)),
+                              .shape.type = SOA_SHAPE_TYPE_COUNT,
+                              .scale = {1, 1, 1}};
+    if (c->link == NULL || c->name == NULL) {
+        r->no_memory = true;
+        return;
+    }
+    const xmlNode *mesh = geometry != NULL ? soai_urdf_child(geometry, "mesh", NULL) : NULL;
+    if (mesh != NULL) {
+        find_collision_mesh(r, mesh, c);
+        return;
+    }
+    if (geometry != NULL)
+        c->shape = read_primitive(r, geometry);
+    else
+        note(r, "link '%.*s': a collision has no geometry", SOAI_URDF_SHOWN, r->u.name);
+    if (c->shape.type == SOA_SHAPE_TYPE_COUNT && !r->no_memory) take_fault(r, c);
+}
+
+static void read_collisions(reader *r, soa_urdf_collision_list *list) {
+    size_t count = 0;
+    for (int i = 0; i < r->u.link_count; ++i)
+        for (const xmlNode *v = NULL; (v = soai_urdf_child(r->u.links[i].node, "collision", v)) != NULL;) ++count;
+    list->items = calloc(count + 1, sizeof *list->items);
+    if (list->items == NULL) {
+        r->no_memory = true;
+        return;
+    }
+    r->u.level = SOA_LINT_NOTE;
+    r->u.sink = NULL;
+    r->u.kind = "link";
+    for (int i = 0; i < r->u.link_count; ++i) {
+        r->u.name = r->u.links[i].name;
+        for (const xmlNode *v = NULL; (v = soai_urdf_child(r->u.links[i].node, "collision", v)) != NULL;) {
+            if (r->no_memory) return;
+            read_collision(r, v, &list->items[list->count++]);
+        }
+    }
+}
+
+soa_status soa_urdf_collisions(const char *path, soa_urdf_collision_list *list, soa_report *report) {
+    soa_report ignored;
+    if (report == NULL) report = &ignored;
+    *report = (soa_report){.status = SOA_OK, .body = -1};
+    if (path == NULL || list == NULL) {
+        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_collisions: no path or no list"};
+        return SOA_E_ARGUMENT;
+    }
+    *list = (soa_urdf_collision_list){0};
+    char *text = NULL;
+    size_t length = 0;
+    soai_urdf_locale saved;
+    soa_status status = soai_urdf_slurp(path, &text, &length, report);
+    if (status != SOA_OK) return status;
+    char *directory = realpath(path, NULL);
+    char *slash = directory != NULL ? strrchr(directory, '/') : NULL;
+    if (slash != NULL) *slash = 0;
+    soa_urdf_shape_list notes = {0};
+    reader r = {.files.directory = slash != NULL ? directory : ".", .list = &notes};
+    status = soai_urdf_enter(&saved);
+    if (status == SOA_OK) {
+        status = soai_urdf_open(&r.u, text, length, path);
+        *report = r.u.report;
+        if (status == SOA_OK) read_collisions(&r, list);
+        soai_urdf_close(&r.u);
+        soai_urdf_leave(&saved);
+    }
+    if (r.no_memory || r.files.no_memory) status = SOA_E_MEMORY;
+    if (status == SOA_E_MEMORY)
+        *report = (soa_report){.status = status, .body = -1, .text = "no memory left for the collision shapes"};
+    soai_urdf_files_end(&r.files);
+    soa_urdf_shape_list_free(&notes);
+    free(directory);
+    xmlFree(text);
+    if (status != SOA_OK) soa_urdf_collision_list_free(list);
+    return status;
+}
+
+void soa_urdf_collision_list_free(soa_urdf_collision_list *list) {
+    if (list == NULL) return;
+    for (int i = 0; i < list->count; ++i) {
+        const soa_urdf_collision *c = &list->items[i];
+        free((void *)(uintptr_t)c->link);
+        free((void *)(uintptr_t)c->name);
+        free((void *)(uintptr_t)c->mesh);
+        free((void *)(uintptr_t)c->fault);
+    }
+    free(list->items);
+    *list = (soa_urdf_collision_list){0};
 }

@@ -56,13 +56,17 @@ static soa_status check_part(const soa_scenario *sc, const soa_part *p, soa_repo
     if (!p->name || !p->name[0]) return soai_scenario_fault(sc, p->mark, SOA_E_NAME, report, "a part has no name");
     if (p->position_count < 0 || p->rate_count < 0 || p->frame_count < 0 || p->motor_count < 0)
         return soai_scenario_fault(sc, p->mark, SOA_E_ARGUMENT, report, "%s: a count is negative", of);
-    const double at_least_zero[] = {p->damping_scale, p->friction_scale, p->rotor_scale,
-                                    p->effort,        p->stop_stiffness, p->stop_damping};
-    static const char *const names[] = {"damping_scale", "friction_scale", "rotor_scale",
-                                        "effort",        "stop_stiffness", "stop_damping"};
+    const double at_least_zero[] = {p->damping_scale, p->friction_scale, p->rotor_scale, p->effort};
+    static const char *const names[] = {"damping_scale", "friction_scale", "rotor_scale", "effort"};
     soa_status s = check_number(sc, p->mark, of, "mass_scale", p->mass_scale, 1, report);
     if (!s) s = check_number(sc, p->mark, of, "inertia_scale", p->inertia_scale, 1, report);
-    for (int k = 0; !s && k < 6; ++k) s = check_number(sc, p->mark, of, names[k], at_least_zero[k], 0, report);
+    for (int k = 0; !s && k < 4; ++k) s = check_number(sc, p->mark, of, names[k], at_least_zero[k], 0, report);
+    if (!s && p->stop_stiffness != SOA_STOP_DERIVED)
+        s = check_number(sc, p->mark, of, "stop_stiffness", p->stop_stiffness, 1, report);
+    if (!s && p->stop_damping != SOA_STOP_DERIVED)
+        s = check_number(sc, p->mark, of, "stop_damping", p->stop_damping, 0, report);
+    if (!s && ((int)p->collisions < 0 || p->collisions > SOA_COLLISIONS_SELF))
+        s = soai_scenario_fault(sc, p->mark, SOA_E_ARGUMENT, report, "%s: there is no such choice of collisions", of);
     if (!s && !p->model && !p->fixed) s = check_number(sc, p->mark, of, "mass", p->mass, 1, report);
     double sum = 0; /* not finite if one of them is not */
     for (int k = 0; k < 9; ++k) sum += 0 * p->place.R[k];
@@ -217,10 +221,12 @@ uint64_t soai_fingerprint(const soa_world *w) {
     for (int p = 0; p < sc->part_count; ++p) {
         add_doubles(&h, sc->parts[p].twist, 6), add_doubles(&h, sc->parts[p].place.R, 9),
             add_doubles(&h, sc->parts[p].place.p, 3);
-        add_doubles(&h, &sc->parts[p].stop_stiffness, 1), add_doubles(&h, &sc->parts[p].stop_damping, 1);
         add_int(&h, sc->parts[p].has_motors);
         add_choices(&h, sc->parts[p].motors, sc->parts[p].motor_count);
+        add_int(&h, sc->parts[p].collisions);
     }
+    add_doubles(&h, w->lower, (size_t)w->nv), add_doubles(&h, w->upper, (size_t)w->nv);
+    add_doubles(&h, w->stop_k, (size_t)w->nv), add_doubles(&h, w->stop_c, (size_t)w->nv);
     for (int k = 0; k < w->solid_count; ++k) {
         const soai_solid *s = &w->solids[k];
         add_text(&h, s->name), add_text(&h, s->group), add_int(&h, s->frame), add_int(&h, s->shape.type);
@@ -228,8 +234,11 @@ uint64_t soai_fingerprint(const soa_world *w) {
         if (s->shape.type == SOA_SHAPE_POLYTOPE) add_doubles(&h, s->shape.vertices, 3 * (size_t)s->shape.vertex_count);
         add_doubles(&h, s->place.R, 9), add_doubles(&h, s->place.p, 3);
     }
-    for (int k = 0; k < sc->contact_count; ++k) {
-        const soa_contact_pair *c = &sc->contacts[k];
+    for (int k = 0; k < w->meeting_count; ++k) {
+        add_int(&h, w->meetings[k].a), add_int(&h, w->meetings[k].b), add_int(&h, w->meetings[k].law);
+    }
+    for (int k = 0; k < w->law_count; ++k) {
+        const soa_contact_pair *c = &w->laws[k];
         const double numbers[] = {
             c->margin,   c->least_distance,       c->stiffness,         c->damping, c->exponent, c->loss,
             c->friction, c->tangential_stiffness, c->tangential_damping};

@@ -74,10 +74,10 @@ static int new_frame(composer *c, const char *part, const char *name, int link, 
     c->frames[c->frame_count++] = (soa_frame_def){named, link, *place};
     return 1;
 }
+/* Mass and inertia about the centre of mass each have their own factor: neither changes the other. */
 static void scale_inertia(const composer *c, const soa_part *part, soa_body_def *body) {
-    const double mass = part->mass_scale * c->estimate->mass;
-    body->mass *= mass;
-    for (int k = 0; k < 6; ++k) body->inertia[k] *= part->inertia_scale * c->estimate->inertia * mass;
+    body->mass *= part->mass_scale * c->estimate->mass;
+    for (int k = 0; k < 6; ++k) body->inertia[k] *= part->inertia_scale * c->estimate->inertia;
 }
 
 /* A single rigid body. */
@@ -164,18 +164,24 @@ static soa_status list_loops(const composer *c, const soa_model *model, soa_cons
     return SOA_OK;
 }
 
+int soai_model_path(const soa_scenario *scenario, const soa_part *part, char *path, size_t size) {
+    const char *slash = scenario->file ? strrchr(scenario->file, '/') : NULL;
+    const int is_file = strchr(part->model, '.') != NULL && part->model[0] != '/';
+    const int folder = is_file && slash ? (int)(slash - scenario->file) + 1 : 0;
+    const int length = snprintf(path, size, "%.*s%s", folder, folder ? scenario->file : "", part->model);
+    return length >= 0 && (size_t)length < size;
+}
+
 static soa_status add_model(composer *c, const soa_part *part) {
     const soa_model *m = NULL;
     soa_constraint_list loops = {0, NULL};
     soa_report inner;
     const soa_read_options options = {.floating = part->floating};
     char path[1024];
-    const char *slash = c->scenario->file ? strrchr(c->scenario->file, '/') : NULL;
-    const int is_file = strchr(part->model, '.') != NULL && part->model[0] != '/';
-    if (is_file && slash)
-        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - c->scenario->file), c->scenario->file, part->model);
-    else
-        snprintf(path, sizeof path, "%s", part->model);
+    if (!soai_model_path(c->scenario, part, path, sizeof path))
+        return soai_scenario_fault(c->scenario, part->mark, SOA_E_NAME, c->report,
+                                   "part '%s': the path of its model is longer than %d bytes", part->name,
+                                   (int)sizeof path - 1);
     soa_status s = soa_model_open_closed(path, &options, &m, &loops, &inner);
     if (s) return soai_scenario_fault(c->scenario, part->mark, s, c->report, "part '%s': %s", part->name, inner.text);
     if ((s = soai_recut(c->scenario, part, &m, &loops, c->report))) {

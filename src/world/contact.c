@@ -20,7 +20,6 @@
  *             Friction against spinning about the normal is not modelled at a single point; patches resist it.
  * slots       touches that last keep their spring in a slot, known by the pair of shapes and the features that meet; where
  *             the features change, the spring goes to the nearest new point of the same pair                           */
-#include "soa/io.h"
 #include "world_internal.h"
 
 #include <math.h>
@@ -73,22 +72,11 @@ soa_status soai_contact_force(const soa_contact_pair *law, double d, double rate
 }
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
-static int in_group(const soai_solid *s, const char *name) {
-    return !strcmp(s->name, name) || !strcmp(s->group, name);
-}
-
-/* Files are named from where the scenario's own file is. */
-static const char *mesh_path(const soa_scenario *scenario, const char *mesh, char *path, size_t size) {
-    const char *slash = scenario->file ? strrchr(scenario->file, '/') : NULL;
-    if (mesh[0] == '/' || !slash) return mesh;
-    snprintf(path, size, "%.*s/%s", (int)(slash - scenario->file), scenario->file, mesh);
-    return path;
-}
-
-/* The shapes that take part in contacts, none if they are more than SOAI_RECORDED or two have one name. */
-static void choose_recorded(soa_world *w) {
+/* The shapes that take part in contacts, none if they are more than SOAI_RECORDED or two have one name; where all are too
+ * many, those that the scenario gives. */
+static void choose_recorded(soa_world *w, int among) {
     int count = 0;
-    for (int i = 0; i < w->solid_count; ++i) {
+    for (int i = 0; i < among; ++i) {
         int meets = 0;
         for (int k = 0; k < w->solid_count && !meets; ++k) meets = w->meeting_of[i * w->solid_count + k] >= 0;
         if (!meets) continue;
@@ -101,70 +89,20 @@ static void choose_recorded(soa_world *w) {
 }
 
 soa_status soai_contact_open(soa_world *w, soa_report *report) {
-    const soa_scenario *sc = w->scenario;
-    const size_t n = (size_t)sc->shape_count;
-    w->solids = calloc(n + 1, sizeof *w->solids);
-    w->meeting_of = malloc((n * n + 1) * sizeof *w->meeting_of);
-    w->meetings = malloc((n * n + 1) * sizeof *w->meetings);
+    const soa_status status = soai_solids_open(w, report);
+    if (status) return status;
+    const size_t n = (size_t)w->solid_count;
     w->order = malloc((n + 1) * sizeof *w->order);
     w->bounds = malloc((n + 1) * sizeof *w->bounds), w->pose = malloc((n + 1) * sizeof *w->pose);
     w->twist = malloc((n + 1) * 6 * sizeof *w->twist);
-    if (!w->solids || !w->meeting_of || !w->meetings || !w->order || !w->bounds || !w->pose || !w->twist)
-        return SOA_E_MEMORY;
-    for (int i = 0; i < sc->shape_count; ++i) {
-        const soa_scene_shape *from = &sc->shapes[i];
-        soai_solid *s = &w->solids[w->solid_count];
-        *s = (soai_solid){.shape = from->shape, .place = from->place, .name = from->name};
-        s->group = from->group ? from->group : from->name;
-        s->frame = strcmp(from->frame, "world") ? soa_find_frame(w->model, from->frame) : 0;
-        if (s->frame < 0)
-            return soai_scenario_fault(sc, from->mark, SOA_E_NAME, report, "shape '%s': there is no frame '%s'%s",
-                                       from->name, from->frame, soai_nearest_frame(w->model, from->frame));
-        soa_frame_info info;
-        soa_frame_get(w->model, s->frame, &info);
-        s->body = info.body;
-        ++w->solid_count;
-        soa_report inner;
-        soa_status status = SOA_OK;
-        char path[1024];
-        const double k = from->mesh_scale;
-        if (from->mesh)
-            status = soa_hull_from_mesh(mesh_path(sc, from->mesh, path, sizeof path), (double[3]){k, k, k}, &s->hull,
-                                        &inner);
-        else if (from->shape.type == SOA_SHAPE_POLYTOPE && !from->shape.neighbours)
-            status = soa_hull_from_points(from->shape.vertices, from->shape.vertex_count, &s->hull, &inner);
-        if (!status) {
-            if (s->hull.vertices) s->shape = s->hull;
-            s->shape.radius = from->shape.radius;
-            status = soa_shape_check(&s->shape, &inner);
-        }
-        if (status)
-            return soai_scenario_fault(sc, from->mark, status, report, "shape '%s': %s", from->name, inner.text);
-    }
-    for (int a = 0; a < w->solid_count; ++a) {
-        w->order[a] = a;
-        for (int b = 0; b < w->solid_count; ++b) w->meeting_of[a * w->solid_count + b] = -1;
-    }
+    if (!w->order || !w->bounds || !w->pose || !w->twist) return SOA_E_MEMORY;
     size_t points = 0;
-    for (int a = 0; a < w->solid_count; ++a)
-        for (int b = a + 1; b < w->solid_count; ++b) {
-            const soai_solid *A = &w->solids[a], *B = &w->solids[b];
-            if (A->body == B->body) continue;
-            int law = -1;
-            for (int k = 0; k < sc->contact_count; ++k) { /* the last that fits */
-                const soa_contact_pair *c = &sc->contacts[k];
-                if ((in_group(A, c->group1) && in_group(B, c->group2)) ||
-                    (in_group(B, c->group1) && in_group(A, c->group2)))
-                    law = k;
-            }
-            if (law < 0) continue;
-            if (A->shape.type == SOA_SHAPE_PLANE && B->shape.type == SOA_SHAPE_PLANE) continue;
-            w->meeting_of[a * w->solid_count + b] = w->meeting_of[b * w->solid_count + a] = w->meeting_count;
-            w->meetings[w->meeting_count++] = (soai_meeting){a, b, law};
-            points += sc->contacts[law].patch ? SOA_PATCH_MOST : 1;
-        }
-    choose_recorded(w);
-    const size_t likely = 16 * (n + 4); /* a body rests on few others */
+    for (int a = 0; a < w->solid_count; ++a) w->order[a] = a;
+    for (int m = 0; m < w->meeting_count; ++m) points += w->laws[w->meetings[m].law].patch ? SOA_PATCH_MOST : 1;
+    choose_recorded(w, w->solid_count);
+    if (!w->recorded_count) choose_recorded(w, w->scenario->shape_count);
+    /* a body rests on few others; of a machine's many shapes few points touch at once */
+    const size_t given = (size_t)w->scenario->shape_count, likely = 16 * (given + 4) + 4 * (n - given);
     w->slot_count = (int)(points < likely ? points : likely);
     w->touch_most = w->slot_count;
     w->touch = malloc(((size_t)w->touch_most + 1) * sizeof *w->touch);
@@ -179,8 +117,8 @@ soa_status soai_contact_open(soa_world *w, soa_report *report) {
 }
 
 void soai_contact_close(soa_world *w) {
-    for (int i = 0; i < w->solid_count; ++i) soa_hull_free(&w->solids[i].hull);
-    free(w->solids), free(w->meeting_of), free(w->meetings), free(w->order), free(w->bounds), free(w->pose);
+    soai_solids_close(w);
+    free(w->order), free(w->bounds), free(w->pose);
     free(w->twist), free(w->touch), free(w->pairs), free(w->first_slot), free(w->next_slot), free(w->met),
         free(w->reach);
 }
@@ -248,7 +186,7 @@ static void across_normal(const double spring[3], const double normal[3], double
 static soa_status place_touch(soa_world *w, int meeting, double time, const double normal[3], const soa_patch_point *p,
                               int slot) {
     const soai_meeting *m = &w->meetings[meeting];
-    const soa_contact_pair *law = &w->scenario->contacts[m->law];
+    const soa_contact_pair *law = &w->laws[m->law];
     if (w->touch_count >= w->touch_most) return SOA_E_MEMORY;
     soai_touch *t = &w->touch[w->touch_count++];
     *t = (soai_touch){.meeting = meeting, .id = p->id, .distance = p->distance, .slot = slot, .weight = 1};
@@ -316,7 +254,7 @@ static soa_status give_back(const soa_world *w, soai_touch *t, const soa_contact
 /* Its forces. */
 static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     const soai_meeting *m = &w->meetings[t->meeting];
-    const soa_contact_pair *law = &w->scenario->contacts[m->law];
+    const soa_contact_pair *law = &w->laws[m->law];
     double across[3];
     soa_contact_pair softer =
         *law; /* a point that did not come by its motion has its damper with its depth, not at once */
@@ -390,7 +328,7 @@ soa_status soai_contact_evaluate(soa_world *w, double time, const double *y) {
     w->touch_count = 0;
     if (!w->meeting_count) return SOA_OK;
     double margin = 0;
-    for (int k = 0; k < w->scenario->contact_count; ++k) margin = fmax(margin, w->scenario->contacts[k].margin);
+    for (int k = 0; k < w->law_count; ++k) margin = fmax(margin, w->laws[k].margin);
     for (int i = 0; !s && i < w->solid_count; ++i) {
         soa_frame at;
         s = soa_pose(w->model, w->work, w->solids[i].frame, &at);
@@ -409,7 +347,7 @@ soa_status soai_contact_evaluate(soa_world *w, double time, const double *y) {
     for (int p = 0; !s && p < count; ++p) {
         const int meeting = w->meeting_of[w->pairs[p][0] * w->solid_count + w->pairs[p][1]];
         const soai_meeting *m = &w->meetings[meeting];
-        const soa_contact_pair *law = &w->scenario->contacts[m->law];
+        const soa_contact_pair *law = &w->laws[m->law];
         const soa_shape *a = &w->solids[m->a].shape, *b = &w->solids[m->b].shape;
         soa_patch patch = {.count = 0};
         int slot[SOA_PATCH_MOST];
@@ -470,7 +408,7 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
     for (int i = 0; i < w->touch_count; ++i) {
         soai_touch *now = &w->touch[i];
         const soai_meeting *m = &w->meetings[now->meeting];
-        const soa_contact_pair *law = &w->scenario->contacts[m->law];
+        const soa_contact_pair *law = &w->laws[m->law];
         if (now->slot < 0) {
             while (free_slot < w->slot_count && w->slots[free_slot].meeting >= 0) ++free_slot;
             if (free_slot == w->slot_count) continue; /* touch_at refuses more points than slots */

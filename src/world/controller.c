@@ -94,10 +94,6 @@ int soai_controller_fits(const soa_world *w) {
 }
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
-static int is_of_group(const soai_solid *s, const char *name) {
-    return !strcmp(s->name, name) || !strcmp(s->group, name);
-}
-
 static soa_status find(soa_world *w, const char *name, soa_mark mark, const char *what, int *frame,
                        soa_report *report) {
     *frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(w->model, name);
@@ -393,7 +389,7 @@ static int parse_signal(soa_world *w, const char *text, signal *out) {
         snprintf(out->name, sizeof out->name, "%s", text);
         if (out->kind <= SLIP) {
             for (int i = 0; i < w->solid_count; ++i)
-                if (is_of_group(&w->solids[i], out->of)) return 1;
+                if (soai_in_group(&w->solids[i], out->of)) return 1;
             return 0;
         }
         return 1; /* actions differ from phase to phase: NaN where there is none */
@@ -806,7 +802,7 @@ static double signal_value(soa_world *w, const signal *s, int phase) {
                                 [SLIP] = SOAI_SEEN_SLIP};
     double total = 0, least = INFINITY, most = 0;
     for (int i = 0; i < w->solid_count; ++i) {
-        if (!is_of_group(&w->solids[i], s->of)) continue;
+        if (!soai_in_group(&w->solids[i], s->of)) continue;
         const double x = soai_seen_solid(w, i, which[s->kind]);
         total += x, least = fmin(least, x), most = fmax(most, x);
     }

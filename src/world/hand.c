@@ -145,6 +145,7 @@ static soa_status place(soa_world *w, const double *q, const double *v, soa_repo
     if (!s) s = soai_find_overlap(w, 1, "there", report);
     if (s) return s;
     soai_contact_keep(w, state->t, w->y);
+    soai_stops_look(w);
     if ((s = take_account(w, &after))) return s;
     state->stats.energy_start += after.energy - before.energy;
     for (int k = 0; k < 6; ++k) state->stats.momentum_start[k] += after.h[k] - before.h[k];

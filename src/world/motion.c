@@ -135,15 +135,9 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
             rate[w->at_joints + i] = v[i] * spring[i] > 0 ? v[i] * (1 - soai_slip_part(use)) : v[i];
         }
         if (w->stop_k[i] > 0) {
-            const double q = w->q[w->v_of_q[i]], over = q > w->upper[i]   ? q - w->upper[i]
-                                                        : q < w->lower[i] ? q - w->lower[i]
-                                                                          : 0;
-            if (over != 0) {
-                double stop = -w->stop_k[i] * over - w->stop_c[i] * v[i];
-                if (stop * over > 0) stop = 0; /* never pulling */
-                tau += stop;
-                ledger[SOAI_STOPPED] += stop * v[i];
-            }
+            const double stop = soai_stop_torque(w, i, w->q[w->v_of_q[i]], v[i]);
+            tau += stop;
+            ledger[SOAI_STOPPED] += stop * v[i];
         }
         w->torque[i] = tau;
     }
@@ -331,7 +325,7 @@ static double longest(soa_world *w, const double *y) {
     /* touches that are about to end: the law has a corner there */
     for (int i = 0; i < w->touch_count; ++i) {
         const soai_touch *t = &w->touch[i];
-        const double gap = w->scenario->contacts[w->meetings[t->meeting].law].margin - t->distance;
+        const double gap = w->laws[w->meetings[t->meeting].law].margin - t->distance;
         if (t->rate * h > gap) h = fmax(least_step, gap / t->rate);
     }
     /* pairs that can come together within a tick, which no step outlasts */
@@ -363,7 +357,7 @@ static double longest(soa_world *w, const double *y) {
             ra[k] = d.point_a[k] - w->pose[pair->a].p[k], rb[k] = d.point_b[k] - w->pose[pair->b].p[k];
         cross(Va, ra, ta), cross(Vb, rb, tb);
         for (int k = 0; k < 3; ++k) rate += d.normal[k] * (Va[3 + k] + ta[k] - Vb[3 + k] - tb[k]);
-        const double gap = d.distance - w->scenario->contacts[pair->law].margin;
+        const double gap = d.distance - w->laws[pair->law].margin;
         if (-rate * h > gap) h = fmax(least_step, -gap / rate);
     }
     for (int i = 0; i < w->touch_count; ++i) w->met[w->touch[i].meeting] = 0;
@@ -518,7 +512,7 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
     soa_body_info info;
     if (s == SOA_E_ARGUMENT)
         for (int m = 0; m < w->meeting_count; ++m)
-            if (w->scenario->contacts[w->meetings[m].law].law == SOA_CONTACT_PAPER)
+            if (w->laws[w->meetings[m].law].law == SOA_CONTACT_PAPER)
                 return soai_report(report, s, -1, 0,
                                    "stopped at t = %.9g s: shapes overlap, where the contact law of the "
                                    "paper has no value; take law: safe",

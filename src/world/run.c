@@ -175,8 +175,10 @@ static void walk(soa_world *w, put_fn *put, void *user) {
     const double *h0 = w->state->stats.momentum_start;
     double off[2] = {0};
     for (int k = 0; k < 6; ++k) off[k / 3] += pow(h[k] - h0[k] - ledger[SOAI_IMPULSE + k], 2);
-    put(user, "N m s", sqrt(off[0]), "momentum.%s%s", "angular_error", "");
-    put(user, "N s", sqrt(off[1]), "momentum.%s%s", "linear_error", "");
+    if (w->is_free) { /* where the world holds or pulls a part, momentum is not kept */
+        put(user, "N m s", sqrt(off[0]), "momentum.%s%s", "angular_error", "");
+        put(user, "N s", sqrt(off[1]), "momentum.%s%s", "linear_error", "");
+    }
     for (int i = 0; i < w->solid_count; ++i) {
         if (!is_first_of_group(w, i)) continue;
         double pressure = 0, rub = 0;

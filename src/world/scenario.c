@@ -12,6 +12,8 @@ soa_part soa_part_default(const char *name) {
     memset(&part, 0, sizeof part);
     part.name = name;
     part.mass_scale = part.inertia_scale = part.damping_scale = part.friction_scale = part.rotor_scale = 1;
+    part.limits = 1;
+    part.stop_stiffness = part.stop_damping = SOA_STOP_DERIVED;
     part.place = soa_frame_identity();
     return part;
 }

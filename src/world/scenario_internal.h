@@ -134,6 +134,7 @@ bool soai_text(soai_reader *r, const soai_node *node, const char *what, const ch
 bool soai_name(soai_reader *r, const soai_node *node, const char *what, const char **text);
 bool soai_word(soai_reader *r, const soai_node *node, const char *what, const char *const *words, int *index);
 bool soai_frame(soai_reader *r, const soai_node *node, const char *what, const char **frame);
+bool soai_is_machine(const soa_scenario *s, const char *name);
 bool soai_group(soai_reader *r, const soai_node *node, const char *what, const char **group);
 /* xyz, rpy or quaternion; offset (may be NULL): the key `offset` is allowed. */
 bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_frame *place, int *offset);

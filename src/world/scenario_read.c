@@ -179,8 +179,18 @@ static const soai_field part_fields[] = {
      .offset = AT(effort),
      .units = SOAI_TORQUE | SOAI_FORCE,
      .range = SOAI_NOT_NEGATIVE},
-    {.key = "stop_stiffness", .kind = SOAI_F_NUMBER, .offset = AT(stop_stiffness), .range = SOAI_NOT_NEGATIVE},
-    {.key = "stop_damping", .kind = SOAI_F_NUMBER, .offset = AT(stop_damping), .range = SOAI_NOT_NEGATIVE},
+    {.key = "limits", .kind = SOAI_F_FLAG, .offset = AT(limits), .only = OF_MODEL},
+    {.key = "stop_stiffness",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(stop_stiffness),
+     .range = SOAI_POSITIVE,
+     .only = OF_MODEL},
+    {.key = "stop_damping",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(stop_damping),
+     .range = SOAI_NOT_NEGATIVE,
+     .only = OF_MODEL},
+    OTHER_ONLY("collisions", OF_MODEL),
     {.key = "place", .kind = SOAI_F_PLACE, .offset = AT(place)},
     OTHER_ONLY("motors", OF_MODEL),
     OTHER("frames"),
@@ -276,6 +286,15 @@ static bool read_part_frame(soai_reader *r, const soai_node *node, void *one, in
     return true;
 }
 
+/* true, false or self. */
+static bool read_collisions(soai_reader *r, const soai_node *node, soa_collisions *collisions) {
+    static const char *const words[] = {"false", "true", "self", NULL};
+    int word = 0;
+    if (!soai_word(r, node, "collisions", words, &word)) return false;
+    *collisions = (soa_collisions)(SOA_COLLISIONS_NONE + word);
+    return true;
+}
+
 static bool read_part(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
     static const char *const reserved[] = {"world", "contact", "sensors", "control", NULL};
     static const char *const kinds[] = {"model", "body", NULL};
@@ -309,6 +328,10 @@ static bool read_part(soai_reader *r, const soai_node *node, void *one, int numb
     }
     const soai_node *motors = soai_get(node, "motors");
     if (motors && !read_motors(r, motors, part)) return false;
+    const soai_node *collisions = soai_get(node, "collisions"), *stiffness = soai_get(node, "stop_stiffness");
+    if (collisions && !read_collisions(r, collisions, &part->collisions)) return false;
+    if (!part->limits && stiffness)
+        return soai_say(r, SOA_E_FORMAT, stiffness->mark, "stop_stiffness: the part has limits: false, so no stops");
     const soai_node *positions = soai_get(node, "positions"), *rates = soai_get(node, "rates");
     const soai_node *frames = soai_get(node, "frames");
     if (frames && !(part->frames = read_list(r, frames, "frames", sizeof *part->frames, &part->frame_count,
@@ -941,6 +964,7 @@ static bool read_signal(soai_reader *r, const soai_node *node, const soa_phase *
             *units = strstr(name, "rate") ? SOAI_TURN | SOAI_SPEED : SOAI_ANGLE | SOAI_LENGTH;
         return true;
     }
+    if (!signals[k].of_action && soai_is_machine(r->scenario, dot + 1)) return true;
     for (int i = 0; i < count; ++i)
         soai_nearest_try(&search, signals[k].of_action ? phase->actions[i].name : r->groups[i]);
     return soai_say(r, SOA_E_NAME, node->mark, "signal: no %s is called '%.40s'%s",

@@ -356,12 +356,19 @@ static bool read_part(soai_reader *r, const soai_node *node, const char *what, c
     return soai_text(r, node, what, part);
 }
 
+/* A part, or "part.link", whose model may bring shapes; whether it does is known when the world is made. */
+bool soai_is_machine(const soa_scenario *s, const char *name) {
+    const int part = soai_find_part(s, name, strcspn(name, "."));
+    return part >= 0 && s->parts[part].model && s->parts[part].collisions != SOA_COLLISIONS_NONE;
+}
+
 bool soai_group(soai_reader *r, const soai_node *node, const char *what, const char **group) {
     if (!count_value(r, node)) return false;
     if (node->type != SOAI_SCALAR || soai_empty(node)) return wanted(r, node, what, "the name of a group or shape");
     char hint[SOAI_HINT], shown[SOAI_SHOWN];
     for (int i = 0; i < r->group_count; ++i)
         if (strcmp(r->groups[i], node->text) == 0) return soai_text(r, node, what, group);
+    if (soai_is_machine(r->scenario, node->text)) return soai_text(r, node, what, group);
     soai_nearest search = soai_nearest_to(node->text);
     for (int i = 0; i < r->group_count; ++i) soai_nearest_try(&search, r->groups[i]);
     return soai_say(r, SOA_E_NAME, node->mark, "%s: no group or shape is called %s%s", what, soai_found(node, shown),

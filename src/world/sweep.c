@@ -131,7 +131,8 @@ static soa_status take_row(sweep *w, const char *text, size_t length) {
 static void sum_up(sweep *w) {
     soa_sweep_result *r = w->result;
     r->done = r->held = r->faults = 0;
-    r->position_error_m = r->attitude_error_deg = r->momentum_error_rel = r->energy_error_rel = 0;
+    r->position_error_m = r->attitude_error_deg = r->energy_error_rel = 0;
+    r->momentum_error_rel = NAN;
     for (int k = 0; k < w->o->cases; ++k) {
         if (!w->rows[k]) continue;
         double f[FIGURES] = {0};
@@ -144,7 +145,7 @@ static void sum_up(sweep *w) {
         const size_t length = strlen(w->rows[k]);
         ++r->done;
         if (length < 3 || strcmp(w->rows[k] + length - 3, ",\"\"")) ++r->faults;
-        if (f[10] > r->momentum_error_rel) r->momentum_error_rel = f[10];
+        if (f[10] == f[10] && !(f[10] <= r->momentum_error_rel)) r->momentum_error_rel = f[10];
         if (f[11] > r->energy_error_rel) r->energy_error_rel = f[11];
         if (!(f[1] > 0)) continue;
         ++r->held;

@@ -63,12 +63,9 @@ static void read_joints(soa_world *w) {
         for (int k = 0; k < info.nv; ++k) {
             const int i = info.v_index + k;
             w->effort[i] = info.max_effort;
-            w->lower[i] = info.lower, w->upper[i] = info.upper;
             w->v_of_q[i] = info.q_index + k;
             /* objects given in the scenario and floating roots have no motors */
             w->actuated[i] = part && part->model && info.type != SOA_FREE;
-            if (part && part->model && info.nq == info.nv && (info.lower > -INFINITY || info.upper < INFINITY))
-                w->stop_k[i] = part->stop_stiffness, w->stop_c[i] = part->stop_damping;
         }
     }
     soai_losses(w->model, w->damping, w->friction_up, w->friction_down); /* those of mimic joints too */
@@ -115,7 +112,8 @@ static soa_status named_values(soa_world *w, const soa_part *part, const soa_nam
 /* A place or twist that is written down counts as given; the origin and rest, which need no writing, do not. */
 static void give_root(soa_world *w, const soa_part *part, const soa_body_info *info) {
     const soa_frame origin = soa_frame_identity();
-    const int placed = memcmp(part->place.R, origin.R, sizeof origin.R) || memcmp(part->place.p, origin.p, sizeof origin.p);
+    const int placed =
+        memcmp(part->place.R, origin.R, sizeof origin.R) || memcmp(part->place.p, origin.p, sizeof origin.p);
     int moves = 0;
     for (int k = 0; k < 6; ++k) moves = moves || part->twist[k] != 0;
     for (int k = 0; k < info->nv; ++k) {
@@ -203,7 +201,7 @@ static soa_status open_memory(soa_world *w) {
     w->at_cuts = w->at_joints + w->nv;
     w->y_count = w->at_cuts + w->cut_count;
     const size_t y = (size_t)w->y_count;
-    double *at = w->numbers = calloc(10 * nv + nq + 6 * y + 6 * n + 1, sizeof *at);
+    double *at = w->numbers = calloc(11 * nv + nq + 6 * y + 6 * n + 1, sizeof *at);
     w->wrenches = calloc(n + 1, sizeof *w->wrenches);
     w->body_frame = calloc(n + nv, sizeof *w->body_frame);
     w->actuated = calloc(3 * nv + nq + 1, 1);
@@ -216,8 +214,8 @@ static soa_status open_memory(soa_world *w) {
     w->v_of_q = w->body_frame + n, w->angle = w->actuated + nv;
     w->given = w->angle + nq;
     w->given_rate = w->given + nv;
-    double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower, &w->upper,
-                              &w->stop_k,      &w->stop_c,        &w->effort,  &w->qdd,   &w->torque};
+    double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower, &w->upper, &w->stop_k,
+                              &w->stop_c,      &w->stop_soft,     &w->effort,  &w->qdd,   &w->torque};
     for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k) *lists[k] = at, at += nv;
     w->q = at, at += nq;
     w->wrench = at, at += 6 * n;
@@ -251,7 +249,7 @@ soa_status soai_find_overlap(soa_world *w, double allowed, const char *when, soa
     int found = -1;
     for (int m = 0; m < w->meeting_count; ++m) {
         const int a = w->meetings[m].a, b = w->meetings[m].b;
-        const double bound = allowed * w->scenario->contacts[w->meetings[m].law].margin;
+        const double bound = allowed * w->laws[w->meetings[m].law].margin;
         soa_distance_cache cold = {0};
         soa_distance d;
         if (soa_shape_distance(&w->solids[a].shape, &w->pose[a], &w->solids[b].shape, &w->pose[b], &cold, &d)) continue;
@@ -259,7 +257,9 @@ soa_status soai_find_overlap(soa_world *w, double allowed, const char *when, soa
     }
     if (found < 0) return SOA_OK;
     const soai_meeting *m = &w->meetings[found];
-    return soai_scenario_fault(w->scenario, w->scenario->shapes[m->a].mark, SOA_E_ARGUMENT, report,
+    const soa_mark none = {0}; /* shapes of the scenario come first, so b is one of a URDF if a is */
+    const soa_mark mark = w->solids[m->a].link ? none : w->scenario->shapes[m->a].mark;
+    return soai_scenario_fault(w->scenario, mark, SOA_E_ARGUMENT, report,
                                "shapes '%s' and '%s' overlap by %.3g m %s; move them apart", w->solids[m->a].name,
                                w->solids[m->b].name, -worst, when);
 }
@@ -292,6 +292,8 @@ static soa_status start(soa_world *w, soa_report *report) {
     if (s) return s;
     if ((s = soai_loops_start(w, report))) return s;
     if ((s = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL)) || (s = soai_springs_start(w))) return s;
+    if ((s = soai_stops_open(w))) return s;
+    if ((s = soai_solids_settle(w, report))) return s;
     soai_stats *stats = &w->state->stats;
     double kinetic, potential, com[3], mass, inertia[6];
     if ((s = soai_energy(w, w->y, w->y + w->at_v, &kinetic, &potential)) ||
@@ -481,9 +483,9 @@ void soai_object_figures(soa_world *w, double figures[3]) {
 /* Whether a shape is a finger that the success is about. */
 static int is_finger(const soa_world *w, const soai_solid *s) {
     const soa_success *ask = &w->scenario->success;
-    if (!ask->finger_groups) return ask->fingers && (!strcmp(s->group, ask->fingers) || !strcmp(s->name, ask->fingers));
+    if (!ask->finger_groups) return ask->fingers && soai_in_group(s, ask->fingers);
     for (int k = 0; k < ask->finger_count; ++k)
-        if (!strcmp(s->group, ask->finger_groups[k]) || !strcmp(s->name, ask->finger_groups[k])) return 1;
+        if (soai_in_group(s, ask->finger_groups[k])) return 1;
     return 0;
 }
 
@@ -674,7 +676,7 @@ int soa_world_pair_count(const soa_world *w) {
 soa_status soa_world_pair_get(const soa_world *w, int index, soa_world_pair *out) {
     if (!w || !out || index < 0 || index >= w->meeting_count) return SOA_E_ARGUMENT;
     const soai_meeting *m = &w->meetings[index];
-    *out = (soa_world_pair){m->a, m->b, w->scenario->contacts[m->law].margin};
+    *out = (soa_world_pair){m->a, m->b, w->laws[m->law].margin};
     return SOA_OK;
 }
 soa_status soa_world_diagram(const soa_world *w, char *text, size_t size, size_t *length) {
@@ -774,6 +776,8 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
     out->constraint_rows = w->closed_rows;
     out->constraint_rank = w->closed_rank;
     out->redundancy = w->redundancy;
+    out->parts = soa_world_parts(w, &out->part_count);
+    out->gaps = soa_world_gaps(w, &out->gap_count);
     const soa_success *ask = &w->scenario->success;
     out->judged = ask->object != NULL;
     if (out->judged) {

@@ -1,6 +1,8 @@
 /* world_internal.h  the world as its parts see it.
  *
  * compose.c    parts of a scenario as one soa_model
+ * stops.c      joints at their limits
+ * solids.c     shapes of the scenario and of URDF parts, which of them meet, and by which law
  * contact.c    shapes that touch: forces, friction, stiction
  * motion.c     accelerations of everything, and steps of time; stability.c: whether fixed ones are short enough
  * sensors.c    what is measured, with noise and delay
@@ -51,7 +53,11 @@ typedef struct soai_solid { /* a shape at its place */
     soa_frame place;
     int frame, body;
     const char *name, *group;
-    soa_shape hull; /* what soa_hull_free releases */
+    const char *link; /* "part.link" of a URDF's <collision>; NULL: a shape of the scenario */
+    int part;         /* -1: the world */
+    int source;       /* number of the scenario's shape, or of the part's <collision> */
+    int replaced;     /* a <collision> on a body for which the scenario gives shapes */
+    soa_shape hull;   /* what soa_hull_free releases */
 } soai_solid;
 typedef struct soai_meeting { /* two shapes that may touch, and how */
     int a, b, law;
@@ -81,6 +87,8 @@ typedef struct soai_slot {
     double point[3], t;     /* where and when it was last seen */
     double depth, offset, weight;
 } soai_slot;
+/* Whether a solid has that name or is of that group or link. */
+int soai_in_group(const soai_solid *solid, const char *name);
 soa_status soai_contact_force(const soa_contact_pair *law, double distance, double rate, double *force, double *stored,
                               int *saved);
 
@@ -173,13 +181,21 @@ struct soa_world {
     unsigned char *given, *given_rate; /* nv: positions and rates that the scenario gives */
     char redundancy[256];        /* which constraints repeat others at the start; or empty */
     int nq, nv, bodies;
-    double *friction_up, *friction_down, *damping, *lower, *upper, *stop_k, *stop_c, *effort; /* nv each */
-    unsigned char *actuated, *angle;                                                          /* nv; nq: it turns */
+    double *friction_up, *friction_down, *damping, *lower, *upper, *stop_k, *stop_c, *stop_soft, *effort; /* nv each */
+    unsigned char *actuated, *angle; /* nv; nq: it turns */
     int *v_of_q;
     int *body_frame; /* bodies + 1 */
 
     soai_solid *solids;
     int solid_count;
+    soa_contact_pair *laws; /* those of the scenario, then one for each part */
+    int law_count;
+    soa_urdf_collision_list *collisions; /* of each part */
+    soa_world_part *parts;
+    soa_world_gap *gaps;
+    int gap_count;
+    char **texts; /* names of solids */
+    int text_count;
     soai_meeting *meetings;
     int meeting_count, *meeting_of;              /* solids x solids, -1: none */
     int recorded_count, recorded[SOAI_RECORDED]; /* solids that meet others, if they are few: forces in the record */
@@ -270,6 +286,18 @@ void soai_push(soa_world *w, int body, const double point[3], const double force
 /* hand.c: kinematics must be up to date for the first */
 soa_status soai_hand_pulls(soa_world *w, double *ledger);
 void soai_hand_holds(soa_world *w, const double *v, double *ledger); /* into w->torque */
+/* solids.c */
+soa_status soai_solids_open(soa_world *w, soa_report *report); /* solids, laws and meetings */
+void soai_solids_close(soa_world *w);
+/* Poses known: pairs of <collision> shapes that overlap at the start are left out and said, or refused. */
+soa_status soai_solids_settle(soa_world *w, soa_report *report);
+/* stops.c */
+int soai_part_of(const soa_world *w, const char *name); /* of "part" or "part.name"; -1: none */
+soa_status soai_stops_open(soa_world *w);               /* at the state of the start */
+void soai_stops_look(soa_world *w);                     /* says which joints are outside their limits */
+double soai_stop_torque(const soa_world *w, int i, double q, double v);
+/* compose.c: the file or name of a part's model, as soa_model_open takes it; 0: too long for `path` */
+int soai_model_path(const soa_scenario *scenario, const soa_part *part, char *path, size_t size);
 /* contact.c */
 soa_status soai_contact_open(soa_world *w, soa_report *report);
 soa_status soai_contact_evaluate(soa_world *w, double t, const double *y);
