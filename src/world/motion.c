@@ -321,6 +321,7 @@ static double longest(soa_world *w, const double *y) {
     if (o->max_joint_step > 0)
         for (int i = 0; i < w->nv; ++i)
             if (fabs(y[w->at_v + i]) * h > o->max_joint_step) h = o->max_joint_step / fabs(y[w->at_v + i]);
+    h = fmin(h, fmax(least_step, soai_stops_longest(w, y)));
     if (!w->meeting_count) return h;
     /* touches that are about to end: the law has a corner there */
     for (int i = 0; i < w->touch_count; ++i) {
@@ -450,7 +451,7 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
             /* the state at the end of a tick is read off the interpolant: one that is exact there and asks for no forces */
             ARKStepSetInterpolantType(w->ark, ARK_INTERP_LAGRANGE) || ARKStepSetInterpolantDegree(w->ark, 1) ||
             ARKStepSetMaxErrTestFails(w->ark, SOAI_MOST_TRIES) || ARKStepSetMaxConvFails(w->ark, SOAI_MOST_TRIES);
-        if (!bad && (w->meeting_count || o->max_joint_step > 0)) bad = ARKStepSetStabilityFn(w->ark, bound_step, w);
+        if (!bad) bad = ARKStepSetStabilityFn(w->ark, bound_step, w);
         if (!bad && implicit)
             bad = attach_newton(w) || ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) ||
                   soai_use_implicit(w->ark, o->order);

@@ -2,8 +2,9 @@
  *
  * where   the limits of the model; those of a joint that follows another (mimic) are carried over to the joint it follows.
  *         A joint that starts beyond a limit has its stop where it starts: a stop pushes back, it does not throw
- * law     beyond the limit by x, moving outwards at x':  f = k x + c s(x / soft) x', never pulling.  s rises smoothly from
- *         0 to 1, so that the force does not jump where a joint arrives: error control means something there too
+ * law     beyond the limit by x, moving outwards at x':  f = k x + c min(x / soft, 1) x', never pulling.  The damper begins
+ *         in proportion to the depth, so that the force does not jump where a joint arrives: error control means something
+ *         there too; and a joint that leaves faster than its stop follows feels nothing more on the last of the way
  * k, c    where the scenario says nothing: k = J w^2, J being the most inertia that the joint can have to stop, all that it
  *         carries stretched out.  A joint that arrives at its largest speed v goes v / (e w) beyond the limit if it is
  *         critically damped; w makes that the `give` of the joint, 1 % of its range, and k lets a motor at its largest
@@ -264,6 +265,7 @@ soa_status soai_stops_open(soa_world *w) {
             of.most += followers_inertia(w, b, loads);
             of.least = inertia_of(w, w->y, i, exact);
             derive_stop(w, part, &info, i, &of);
+            ++w->stop_count;
             const int first = !about->stops++;
             about->stop_stiffness[0] = first ? w->stop_k[i] : fmin(about->stop_stiffness[0], w->stop_k[i]);
             about->stop_stiffness[1] = fmax(about->stop_stiffness[1], w->stop_k[i]);
@@ -284,8 +286,22 @@ double soai_stop_torque(const soa_world *w, int i, double q, double v) {
     if (!(w->stop_k[i] > 0) || (q <= w->upper[i] && q >= w->lower[i])) return 0;
     const double side = q > w->upper[i] ? 1 : -1;
     const double depth = side > 0 ? q - w->upper[i] : w->lower[i] - q;
-    const double x = fmin(depth / w->stop_soft[i], 1);
-    const double part = x * x * (3 - 2 * x);
+    const double part = fmin(depth / w->stop_soft[i], 1);
     const double force = w->stop_k[i] * depth + part * w->stop_c[i] * side * v;
     return force > 0 ? -side * force : 0;
+}
+
+/* Until a joint is at its limit, or leaves its stop, at the rate that it has now.  A step that goes farther may pass over a
+ * stop that is touched lightly, and none of its stages would see it. */
+double soai_stops_longest(const soa_world *w, const double *y) {
+    double h = INFINITY;
+    for (int i = 0; w->stop_count && i < w->nv; ++i) {
+        if (!(w->stop_k[i] > 0)) continue;
+        const double q = y[w->v_of_q[i]];
+        const double v = y[w->at_v + i];
+        const double gap[2] = {w->lower[i] - q, w->upper[i] - q};
+        for (int side = 0; side < 2; ++side)
+            if (gap[side] * v > 0) h = fmin(h, gap[side] / v);
+    }
+    return h;
 }

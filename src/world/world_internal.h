@@ -173,6 +173,7 @@ struct soa_world {
     soa_constraint_list own_loops; /* that models bring */
     soai_loop *loops;
     soai_cut *cuts;
+    int stop_count; /* coordinates that have stops */
     int loop_count, cut_count, closed_rows, closed_rank;
     int fresh, feeling;          /* the next evaluation is at an accepted state; multipliers are wanted */
     double *lambda, *turns;      /* rows; 6 for each constraint, in the block: coordinates of cut joints */
@@ -295,6 +296,7 @@ soa_status soai_solids_settle(soa_world *w, soa_report *report);
 int soai_part_of(const soa_world *w, const char *name); /* of "part" or "part.name"; -1: none */
 soa_status soai_stops_open(soa_world *w);               /* at the state of the start */
 void soai_stops_look(soa_world *w);                     /* says which joints are outside their limits */
+double soai_stops_longest(const soa_world *w, const double *y); /* s: steps end at the limits */
 double soai_stop_torque(const soa_world *w, int i, double q, double v);
 /* compose.c: the file or name of a part's model, as soa_model_open takes it; 0: too long for `path` */
 int soai_model_path(const soa_scenario *scenario, const soa_part *part, char *path, size_t size);
