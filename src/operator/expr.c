@@ -346,6 +346,7 @@ static void print(const soa_expr *e, int level, writer *w) {
     }
 }
 size_t soa_expr_print(const soa_expr *expr, char *text, size_t room) {
+    if (!text) room = 0;
     writer w = {text, room, 0};
     if (expr) print(expr, 0, &w);
     if (room) text[w.length < room ? w.length : room - 1] = 0;

@@ -195,6 +195,7 @@ static int mark(soa_graph *g) {
 }
 soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const soa_graph_options *options,
                             soa_graph **graph, char *message, size_t room) {
+    if (!message) room = 0;
     if (room) message[0] = 0;
     if (!machine || !expr || !graph) return SOA_E_ARGUMENT;
     soa_graph_options o = options ? *options : (soa_graph_options){.axes = SOA_AXES_BODY};

@@ -209,7 +209,10 @@ static int too_long(const char *text, char *message, size_t room) {
 
 soa_status soa_expr_parse(const char *text, const soa_variable *variables, int variable_count, const soa_expr **expr,
                           char *message, size_t room) {
-    if (!text || !expr) return SOA_E_ARGUMENT;
+    if (!text || !expr || variable_count < 0 || (variable_count && !variables)) return SOA_E_ARGUMENT;
+    for (int i = 0; i < variable_count; ++i)
+        if (!variables[i].name) return SOA_E_ARGUMENT;
+    if (!message) room = 0;
     if (too_long(text, message, room)) return SOA_E_FORMAT;
     const soa_expr *e = side(text, text + strlen(text), variables, variable_count, message, room);
     if (!e) return SOA_E_FORMAT;
@@ -229,6 +232,7 @@ soa_status soa_expr_parse(const char *text, const soa_variable *variables, int v
 soa_status soa_equation_parse(const char *text, const soa_expr **left, const soa_expr **right, char *message,
                               size_t room) {
     if (!text || !left || !right) return SOA_E_ARGUMENT;
+    if (!message) room = 0;
     if (too_long(text, message, room)) return SOA_E_FORMAT;
     const char *equals = strchr(text, '=');
     if (!equals) {

@@ -273,6 +273,7 @@ static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan
     return s;
 }
 soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message, size_t room) {
+    if (!message) room = 0;
     if (room) message[0] = 0;
     if (!m || !expr || !plan) return SOA_E_ARGUMENT;
     if (expr->from != SOA_SPACE_ONE) {
@@ -565,6 +566,7 @@ static void explain_step(void *user, const soa_plan_step *t) {
     SAY("    %-8s = %s\n", t->left, t->right);
 }
 size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
+    if (!text) room = 0;
     explaining all = {text, 0, room, 0}, *w = &all;
     if (room) text[0] = 0;
     if (!p) return 0;
