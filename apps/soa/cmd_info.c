@@ -153,10 +153,15 @@ typedef struct table {
     int width[CELLS];
 } table;
 
+static int short_of_memory; /* a text could not be made */
+
 static char *join(const char *a, const char *b, const char *c) {
     size_t room = strlen(a) + strlen(b) + strlen(c) + 1;
     char *text = malloc(room);
-    if (text) snprintf(text, room, "%s%s%s", a, b, c);
+    if (text)
+        snprintf(text, room, "%s%s%s", a, b, c);
+    else
+        short_of_memory = 1;
     return text;
 }
 
@@ -348,7 +353,7 @@ static int print_people(app_out *out, const soa_model *model) {
     if (!failed) {
         add_row(&t, "", "world");
         add_children(&t, model, &k, 0, "", 0);
-        failed = t.failed;
+        failed = t.failed || short_of_memory;
     }
     if (!failed) print_tree(out, model, &t);
     for (int i = 0; i < t.count; ++i)

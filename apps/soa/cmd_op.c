@@ -88,9 +88,10 @@ static int prepare(op *o) {
         if (!o->error[0]) say(o, "out of memory");
         return -1;
     }
-    if (!o->dense && !o->as_written && soa_expr_from(e) == SOA_SPACE_ONE &&
-        soa_expr_improve(e, 0, NULL, NULL, &better) == SOA_OK) {
+    if (!o->dense && !o->as_written && soa_expr_from(e) == SOA_SPACE_ONE) {
+        const soa_status s = soa_expr_improve(e, 0, NULL, NULL, &better);
         soa_expr_free(e);
+        if (s != SOA_OK) return say(o, "%s", soa_status_text(s));
         e = better;
     }
     o->expr = e;
@@ -375,7 +376,7 @@ static int explain(op *o, const app_args *args, app_out *out) {
     }
     if (args->value[EXPLAIN] && !args->value[HTML]) {
         if (prepare(o) || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
-            return app_fail_lines(&app_op, o->error);
+            return app_fail_lines(&app_op, o->error[0] ? o->error : "out of memory");
         char *text = malloc(1 << 20);
         if (!text) return app_fail(&app_op, "out of memory");
         soa_expr_print(o->expr, text, 1 << 20);
