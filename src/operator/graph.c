@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { MOST_BODIES = 1000 }; /* as for generated code; by the mass matrix the nodes grow with the cube */
+
 static unsigned place(int op, int a, int b, double number) {
     unsigned h = (unsigned)op * 31u + (unsigned)a * 2654435761u + (unsigned)b * 40503u;
     uint64_t bits;
@@ -200,6 +202,12 @@ soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const so
     if (!machine || !expr || !graph) return SOA_E_ARGUMENT;
     soa_graph_options o = options ? *options : (soa_graph_options){.axes = SOA_AXES_BODY};
     if (o.axes != SOA_AXES_BODY && o.axes != SOA_AXES_WORLD) return SOA_E_ARGUMENT;
+    if (machine->model->nb > MOST_BODIES) {
+        if (room)
+            snprintf(message, room, "%d bodies: scalar operations are counted and printed for at most %d",
+                     machine->model->nb, MOST_BODIES);
+        return SOA_E_ARGUMENT;
+    }
     const unsigned before = soai_refusals();
     const soa_expr *x = o.by_matrix ? solved_for(expr) : soai_hold(expr);
     if (!x && soai_refusals() != before) return SOA_E_MEMORY;
