@@ -76,6 +76,7 @@ soon "60,000 packages" 0 "0 errors" check packages.urdf
 soon "a mesh that is a pipe, checked" 0 "a pipe or a device" check pipe.urdf
 soon "chain:100000 shown" 0 "link100000" info chain:100000
 soon "as a tree" 0 "link100000" info chain:100000 --tree
+soon "viewed" 2 "a record holds at most 65536" view chain:100000
 soon "its operations counted" 2 "at most 1000" op chain:100000 FD3 --count
 in=state soon "its mass matrix" 2 "ask for less" compute chain:100000 --fn mass
 in=state soon "a dense matrix 6,000 wide" 2 "fewer bodies" op chain:1000 phi --dense
