@@ -236,6 +236,7 @@ static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place, co
     }
     const struct aiScene *scene = NULL;
     soa_report why = {.body = -1};
+    struct stat about;
     if (r->bytes > BYTES_MOST) { /* said when it happened */
         xmlFree(path);
         return;

@@ -302,10 +302,11 @@ enum { PAIRS_MOST = 200000 };
 static soa_status refuse_pairs(const soa_world *w, soa_report *report, const char *what) {
     const soa_scenario *sc = w->scenario;
     const soa_mark mark = sc->contact_count ? sc->contacts[0].mark : (soa_mark){0, 0};
-    return soai_scenario_fault(sc, mark, SOA_E_ARGUMENT, report,
-                               "%d contacts among %d shapes: %s; put shapes into groups and name fewer of them, or leave "
-                               "those of a model out (collisions: false)",
-                               sc->contact_count, w->solid_count, what);
+    return soai_scenario_fault(
+        sc, mark, SOA_E_ARGUMENT, report,
+        "%d contacts among %d shapes: %s; put shapes into groups and name fewer of them, or leave "
+        "those of a model out (collisions: false)",
+        sc->contact_count, w->solid_count, what);
 }
 
 /* Leaves out each <collision> that meets nothing or cannot be used. */
