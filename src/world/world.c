@@ -620,7 +620,7 @@ const soa_model *soa_world_model(const soa_world *w) {
     return w ? w->model : NULL;
 }
 const soa_constraints *soa_world_constraints(const soa_world *w) {
-    return w->constraints;
+    return w ? w->constraints : NULL;
 }
 double soa_world_time(const soa_world *w) {
     return w ? w->state->t : 0;
