@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo view test bench counts gjk-campaign kill-campaign io-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check setup clean help
+.PHONY: all demo view test bench counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^-- /{/^-- /!p}' build/configure.log; }
@@ -76,6 +76,12 @@ oscillator-campaign: ## oscillators of 1 Hz to 1 MHz by every method, order and 
 	@$(call configure)
 	@$(build) --target test_oscillators >build/oscillators.log || { cat build/oscillators.log; exit 1; }
 	@SOA_OSCILLATORS=all build/test_oscillators
+
+alloc-fault-campaign: ## fail every allocation up to the 2,000th and 1,000 later ones, in every command: no crash, no false success
+	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
+	@$(call configure)
+	@$(build) --target soa_program >build/alloc-fault-campaign.log || { cat build/alloc-fault-campaign.log; exit 1; }
+	@scripts/alloc-fault-campaign.py build/soa --every $(or $(EVERY),1)
 
 playground: ## libsoa in a page, for a browser: build/web/playground.html
 	@scripts/setup.sh build playground

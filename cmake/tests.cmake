@@ -91,6 +91,19 @@ foreach(source ${programs})
   if(words MATCHES "hdf5.h")
     list(APPEND extra_libraries PkgConfig::HDF5)
   endif()
+  if(words MATCHES "null_calls.h") # calls of all public functions, made of the headers
+    if(SOA_PYTHON)
+      file(GLOB headers CONFIGURE_DEPENDS include/soa/*.h)
+      add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/null_calls/null_calls.h
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/null_calls
+        COMMAND ${SOA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/null_calls.py ${CMAKE_CURRENT_SOURCE_DIR}/include
+                ${CMAKE_CURRENT_BINARY_DIR}/null_calls/null_calls.h
+        DEPENDS ${headers} tests/null_calls.py VERBATIM)
+      set(extra_sources ${CMAKE_CURRENT_BINARY_DIR}/null_calls/null_calls.h)
+    else()
+      set(missing python3)
+    endif()
+  endif()
   if(missing)
     soa_skipped_test(${name} "${missing} is not installed")
     continue()
@@ -98,7 +111,7 @@ foreach(source ${programs})
   add_executable(${program} ${source} ${extra_sources})
   set_target_properties(${program} PROPERTIES C_VISIBILITY_PRESET default) # an allocator of a test's own is for libc too
   target_compile_definitions(${program} PRIVATE _POSIX_C_SOURCE=200809L)
-  target_include_directories(${program} PRIVATE src tests bench)
+  target_include_directories(${program} PRIVATE src tests bench ${CMAKE_CURRENT_BINARY_DIR}/null_calls)
   target_link_libraries(${program} PRIVATE soa_warnings $<TARGET_NAME_IF_EXISTS:soa_test_shared> ${extra_libraries} soa_app
                         PkgConfig::XML2 PkgConfig::CMOCKA m pthread)
   soa_test(${name} ${program})

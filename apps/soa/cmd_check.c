@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "app.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,9 @@ static void check_loaded(remarks *all, const soa_model *model) {
         soa_neutral(model, q);
         status = soa_aba(model, work, q, NULL, NULL, NULL, 0, q + nq);
     }
-    if (status != SOA_OK) {
+    if (status == SOA_E_MEMORY) {
+        all->failed = 1; /* not looked at */
+    } else if (status != SOA_OK) {
         int body = work ? soa_work_body(work) : -1;
         if (body > 0 && soa_body(model, body, &info) == SOA_OK)
             snprintf(text, sizeof text, "link '%s' (joint '%s'): %s", info.link, info.joint, soa_status_text(status));
@@ -106,7 +109,9 @@ static void check_closed(remarks *all, const soa_model *model, const soa_constra
     } else {
         if (status == SOA_OK)
             status = soa_closed_fd(constraints, work, NULL, q, NULL, NULL, NULL, 0, 0, q + nq, NULL, &closed);
-        if (status != SOA_OK) {
+        if (status == SOA_E_MEMORY) {
+            all->failed = 1;
+        } else if (status != SOA_OK) {
             snprintf(text, sizeof text, "forward dynamics with its loops closed: %.400s",
                      report.text[0] ? report.text : soa_status_text(status));
             add(all, SOA_LINT_ERROR, 0, "dynamics", text);
@@ -143,8 +148,20 @@ static void print_remarks(app_out *out, const char *name, remarks *all) {
     }
 }
 
-/* The text of a URDF, a file or whatever comes through a pipe; NULL: something else, for the model opener to explain. */
-static char *read_urdf(const char *path, size_t *length) {
+/* The last line: how many of each, and what the model is (NULL: it could not be loaded). */
+static void print_counts(app_out *out, const char *name, const int count[3], const soa_model *model, int constraints) {
+    out_print(out, "%s: %d error%s, %d warning%s, %d note%s", name, count[2], count[2] == 1 ? "" : "s", count[1],
+              count[1] == 1 ? "" : "s", count[0], count[0] == 1 ? "" : "s");
+    if (model)
+        out_format(out, "; nq %d, nv %d, %d moving bod%s, %.6g kg", soa_nq(model), soa_nv(model), soa_body_count(model),
+                   soa_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model));
+    if (constraints) out_format(out, ", %d constraint%s", constraints, constraints == 1 ? "" : "s");
+    out_char(out, '\n');
+}
+
+/* The text of a URDF, a file or whatever comes through a pipe; NULL: something else, for the model opener to explain, or
+ * out of memory. */
+static char *read_urdf(const char *path, size_t *length, int *short_of_memory) {
     const size_t most = (size_t)65 << 20; /* more than the reader takes, so that it says so */
     struct stat about;
     FILE *file = stat(path, &about) == 0 && !S_ISDIR(about.st_mode) ? fopen(path, "rb") : NULL;
@@ -152,9 +169,14 @@ static char *read_urdf(const char *path, size_t *length) {
     size_t room = 0, got = 1;
     for (*length = 0; file && got > 0 && *length < most; *length += got) {
         if (*length == room) {
-            char *more = realloc(text, room = room ? 2 * room : 65536);
-            if (!more) break;
+            const size_t want = room ? 2 * room : 65536;
+            char *more = realloc(text, want);
+            if (!more) {
+                *short_of_memory = 1;
+                break;
+            }
             text = more;
+            room = want;
         }
         got = fread(text + *length, 1, room - *length, file);
     }
@@ -180,7 +202,9 @@ static int run(int argc, char **argv) {
     const char *name = args.word[0];
     if (app_refuse_others(&app_check, name, APP_MODEL) != APP_OK) return APP_FAILED;
     size_t length = 0;
-    char *text = app_is_stock_model(name) ? NULL : read_urdf(name, &length);
+    int short_of_memory = 0;
+    char *text = app_is_stock_model(name) ? NULL : read_urdf(name, &length, &short_of_memory);
+    if (short_of_memory) return app_fail(&app_check, "out of memory");
     if (text && length >= 8 && memcmp(text, "soamodel", 8) == 0) {
         free(text);
         return app_fail(&app_check, "%s: a saved model is read from a file, not through a pipe", name);
@@ -197,6 +221,7 @@ static int run(int argc, char **argv) {
     if (text) {
         char *directory = realpath(name, NULL), *slash = directory ? strrchr(directory, '/') : NULL;
         if (slash) *slash = 0;
+        if (!directory && errno == ENOMEM) all.failed = 1; /* meshes could not be looked for */
         soa_status status = soa_urdf_lint_parse(text, length, name, directory, collect, &all, NULL, NULL, &report);
         free(directory);
         if (status != SOA_OK) return app_fail(&app_check, "%s", report.text[0] ? report.text : soa_status_text(status));
@@ -209,21 +234,20 @@ static int run(int argc, char **argv) {
     for (int i = 0; i < all.count; ++i) ++count[all.list[i].level];
     if (text && count[SOA_LINT_ERROR] == 0) { /* the reader has the last word */
         soa_status status = soa_urdf_parse_closed(text, length, name, NULL, &model, &constraints, &report);
-        if (status != SOA_OK) {
+        if (status == SOA_E_MEMORY) {
+            all.failed = 1;
+        } else if (status != SOA_OK) {
             add(&all, SOA_LINT_ERROR, report.line, "load", without_place(&report));
             ++count[SOA_LINT_ERROR];
         }
     }
-    print_remarks(&out, name, &all);
-    out_print(&out, "%s: %d error%s, %d warning%s, %d note%s", name, count[2], count[2] == 1 ? "" : "s", count[1],
-              count[1] == 1 ? "" : "s", count[0], count[0] == 1 ? "" : "s");
-    if (model)
-        out_format(&out, "; nq %d, nv %d, %d moving bod%s, %.6g kg", soa_nq(model), soa_nv(model),
-                   soa_body_count(model), soa_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model));
-    if (constraints.count) out_format(&out, ", %d constraint%s", constraints.count, constraints.count == 1 ? "" : "s");
-    out_char(&out, '\n');
-    if (code == APP_OK && count[SOA_LINT_ERROR] > 0) code = APP_SOME_BAD;
-    if (all.failed) code = app_fail(&app_check, "out of memory");
+    if (all.failed) { /* what was not looked at may be wrong: no counts */
+        code = app_fail(&app_check, "%s: out of memory, so it could not be checked", name);
+    } else {
+        print_remarks(&out, name, &all);
+        print_counts(&out, name, count, model, constraints.count);
+        if (count[SOA_LINT_ERROR] > 0) code = APP_SOME_BAD;
+    }
     for (int i = 0; i < all.count; ++i) {
         free(all.list[i].rule);
         free(all.list[i].text);

@@ -30,9 +30,11 @@ enum { WHY = 1000 };
 #define ROUNDING 1e-14
 
 typedef struct trial {
-    int done;         /* both sides were formed; else why says why not */
-    double apart;     /* |left - right| / max(|left|, |right|, 1e-3)    */
-    double condition; /* the largest of the inverses on both sides      */
+    soa_status status; /* SOA_E_MEMORY: nothing can be said                */
+    int done;          /* both sides were formed; else why says why not */
+    int bodies;        /* of the machine                                 */
+    double apart;      /* |left - right| / max(|left|, |right|, 1e-3)    */
+    double condition;  /* the largest of the inverses on both sides      */
     char why[WHY];
 } trial;
 
@@ -44,7 +46,7 @@ static void form_sides(soa_machine *m, const soa_model *model, int seed, const s
                  columns = (size_t)soa_machine_size(m, soa_expr_from(left)), n = rows * columns;
     double *room = calloc(nq + 3 * nv + 2 * n + 1, sizeof *room), f[12];
     if (!room) {
-        snprintf(t->why, sizeof t->why, "out of memory");
+        t->status = SOA_E_MEMORY;
         return;
     }
     double *q = room, *v = q + nq, *a = v + nv, *tau = a + nv, *side[2] = {tau + nv, tau + nv + n};
@@ -64,6 +66,7 @@ static void form_sides(soa_machine *m, const soa_model *model, int seed, const s
         t->condition = fmax(t->condition, soa_machine_condition(m));
     }
     const char *why = soa_machine_why(m);
+    t->status = s;
     if (s != SOA_OK) {
         snprintf(t->why, sizeof t->why, "%s", why[0] ? why : soa_status_text(s));
     } else if (!(t->condition <= MOST_CONDITION)) {
@@ -87,17 +90,20 @@ static trial try_machine(const char *name, int seed, const soa_expr *left, const
     trial t = {0};
     soa_report report = {SOA_OK, -1, 0, ""};
     const soa_status opened = soa_stock_model(name, &ideal, &model, &report);
+    t.status = opened;
     if (opened != SOA_OK) {
         snprintf(t.why, sizeof t.why, "%s", report.text[0] ? report.text : soa_status_text(opened));
         return t;
     }
     const int last = soa_body_count(model);
+    t.bodies = last;
     soa_body_info one, two;
     soa_body(model, last, &one), soa_body(model, 1 + last / 2, &two);
     const int tips[2] = {one.frame, two.frame};
-    for (int count = one.frame == two.frame ? 1 : 2; count > 0 && !t.done; --count) {
+    for (int count = one.frame == two.frame ? 1 : 2; count > 0 && !t.done && t.status != SOA_E_MEMORY; --count) {
         soa_machine *m = NULL;
         const soa_status made = soa_machine_create(model, tips, count, &m, &report);
+        t.status = made;
         if (made == SOA_OK)
             form_sides(m, model, seed, left, right, &t);
         else
@@ -108,9 +114,21 @@ static trial try_machine(const char *name, int seed, const soa_expr *left, const
     return t;
 }
 
+static double nodes_of(const soa_expr *e) {
+    soa_expr_info info;
+    double n = soa_expr_look(e, &info) == SOA_OK && info.definition ? 8 : 1; /* the longest has eight */
+    for (int i = 0; soa_expr_part(e, i); ++i) n += nodes_of(soa_expr_part(e, i));
+    return n;
+}
+/* Multiplications of dense matrices after which no further machine is tried: some two seconds.  Only expressions of
+ * hundreds of operators come that far. */
+#define MOST_EFFORT 1e10
+
 /* What came out of all trials. */
 typedef struct verdict {
     int tried, skipped, where;
+    int cut_short;           /* the expression is too long for more           */
+    int short_of_memory;     /* the trials ended before their time            */
     double worst;            /* |left - right| of its size                    */
     double excess;           /* the same as a multiple of what may be left    */
     char bad[48], first[48]; /* the machine of excess; the first one left out */
@@ -119,14 +137,23 @@ typedef struct verdict {
 static verdict try_all(long trials, double allowed, const soa_expr *left, const soa_expr *right) {
     static const char *const fixed[] = {"planar-chain:3", "chain:5", "arm7", "satellite"};
     const int fixed_count = sizeof fixed / sizeof *fixed;
+    const double nodes = nodes_of(left) + nodes_of(right);
+    double effort = 0;
     verdict all = {0};
     for (int i = 0; i < trials && all.excess <= 1; ++i) {
+        all.cut_short = effort > MOST_EFFORT;
+        if (all.cut_short) break;
         char name[48];
         if (i < fixed_count)
             snprintf(name, sizeof name, "%s", fixed[i]);
         else
             snprintf(name, sizeof name, "random-ideal:%d", i);
         const trial t = try_machine(name, i + 1, left, right);
+        effort += nodes * pow(6 * t.bodies, 3);
+        if (t.status == SOA_E_MEMORY) {
+            all.short_of_memory = 1;
+            break;
+        }
         if (!t.done) {
             if (!all.skipped++) {
                 snprintf(all.first, sizeof all.first, "%s", name);
@@ -162,8 +189,14 @@ static int run(int argc, char **argv) {
     }
     app_out out;
     out_start(&out, 1);
-    const int proved = soa_expr_prove(left, right, args.value[SHOW] ? show_step : NULL, &out) == SOA_OK;
-    const verdict all = try_all(trials, proved ? 1e-7 : 1e-9, left, right);
+    const soa_status proof = soa_expr_prove(left, right, args.value[SHOW] ? show_step : NULL, &out);
+    const int proved = proof == SOA_OK;
+    verdict all = {.short_of_memory = 1};
+    if (proof != SOA_E_MEMORY) all = try_all(trials, proved ? 1e-7 : 1e-9, left, right);
+    if (all.short_of_memory) {
+        soa_expr_free(left), soa_expr_free(right);
+        return app_finish(&app_identity, &out, app_fail(&app_identity, "out of memory"));
+    }
     const int settled = all.tried > 0, holds = settled && all.excess <= 1;
     if (args.value[JSON]) {
         const char *how = proved ? "proved" : "tested";
@@ -180,6 +213,7 @@ static int run(int argc, char **argv) {
             out_text(&out, ", \"why_skipped\": ");
             out_string(&out, all.why);
         }
+        if (all.cut_short) out_print(&out, ", \"trials_wanted\": %ld", trials);
         out_text(&out, "}\n");
     } else if (!settled) {
         out_print(&out, "not settled: %s, and no machine on which both sides exist\n",
@@ -192,6 +226,8 @@ static int run(int argc, char **argv) {
                   proved ? "proved by rewriting" : "not proved, but tested", all.worst, all.tried,
                   all.tried == 1 ? "" : "s");
     }
+    if (all.cut_short && !args.value[JSON])
+        out_print(&out, "the expression is long: %d machines tried instead of %ld\n", all.tried + all.skipped, trials);
     if (all.skipped && !args.value[JSON])
         out_print(&out, "skipped: %d of %d machines, where a side is undefined; first %s: %s\n", all.skipped,
                   all.skipped + all.tried, all.first, all.why);
@@ -212,7 +248,8 @@ const app_command app_identity = {
         "trees with every joint type and floating bases, all without rotors; one that differs is the counter-example.\n"
         "Where an inverse does not exist, or nearly so, there is nothing to compare: such machines are skipped, and "
         "how\n"
-        "many is said.  With --json: \"true\" is null and \"how\" \"not settled\" where all of them were.\n"
+        "many is said; long expressions are tried on fewer.  With --json: \"true\" is null and \"how\" \"not settled\" "
+        "where all of them were.\n"
         "Exit status: 0 true, 1 false, 2 not understood, or not settled because every machine was skipped.\n",
     .options = options,
     .examples = "  soa identity 'inv(I + H phi K) = I - H psi K' --proof\n"

@@ -153,10 +153,15 @@ typedef struct table {
     int width[CELLS];
 } table;
 
+static int short_of_memory; /* a text could not be made */
+
 static char *join(const char *a, const char *b, const char *c) {
     size_t room = strlen(a) + strlen(b) + strlen(c) + 1;
     char *text = malloc(room);
-    if (text) snprintf(text, room, "%s%s%s", a, b, c);
+    if (text)
+        snprintf(text, room, "%s%s%s", a, b, c);
+    else
+        short_of_memory = 1;
     return text;
 }
 
@@ -272,34 +277,63 @@ static void free_kin(kin *k) {
     free(k->next_frame);
 }
 
-/* Rows of all that hangs on a body; `lines` is the drawing to the left of them. */
-static void add_children(table *t, const soa_model *model, const kin *k, int body, const char *lines, int depth) {
+/* The drawing to the left of the rows of a body's children. */
+typedef struct drawing {
+    char *branch, *last, *under, *under_last;
+    int next; /* child to be drawn, 0: none left */
+} drawing;
+
+static void free_drawing(drawing *d) {
+    free(d->branch);
+    free(d->last);
+    free(d->under);
+    free(d->under_last);
+}
+
+/* The rows of a body's frames, and the drawing of its children, which follow. */
+static drawing add_frames(table *t, const soa_model *model, const kin *k, int body, const char *lines, int depth) {
     soa_frame_info frame;
-    soa_body_info info;
     int deep = depth >= DEPTH_SHOWN; /* long chains would walk off the page: they go straight down, with a count */
     char level[24] = "";
     if (deep) snprintf(level, sizeof level, "(+%d) ", depth - DEPTH_SHOWN + 1);
-    char *branch = join(lines, "|- ", level), *last = join(lines, "`- ", level),
-         *under = join(lines, deep ? "" : "|  ", ""), *under_last = join(lines, deep ? "" : "   ", "");
-    if (!branch || !last || !under || !under_last) {
-        t->failed = 1;
-    } else {
-        for (int f = k->frame[body]; f >= 0; f = k->next_frame[f]) {
-            if (soa_frame_get(model, f, &frame) != SOA_OK) continue;
-            int more = k->next_frame[f] >= 0 || k->child[body] > 0;
-            set_cell(add_row(t, more ? branch : last, frame.name), 2, frame.is_link ? "fixed" : "frame");
-        }
-        for (int b = k->child[body]; b > 0; b = k->sibling[b]) {
-            if (soa_body(model, b, &info) != SOA_OK) continue;
-            int more = k->sibling[b] > 0;
-            describe_body(add_row(t, more ? branch : last, info.link), model, &info);
-            add_children(t, model, k, b, more ? under : under_last, depth + 1);
-        }
+    drawing d = {join(lines, "|- ", level), join(lines, "`- ", level), join(lines, deep ? "" : "|  ", ""),
+                 join(lines, deep ? "" : "   ", ""), 0};
+    if (short_of_memory) return d;
+    d.next = k->child[body];
+    for (int f = k->frame[body]; f >= 0; f = k->next_frame[f]) {
+        if (soa_frame_get(model, f, &frame) != SOA_OK) continue;
+        int more = k->next_frame[f] >= 0 || k->child[body] > 0;
+        set_cell(add_row(t, more ? d.branch : d.last, frame.name), 2, frame.is_link ? "fixed" : "frame");
     }
-    free(branch);
-    free(last);
-    free(under);
-    free(under_last);
+    return d;
+}
+
+/* Rows of all that hangs on the world.  A stack of drawings instead of recursion: chains may have 100,000 bodies. */
+static void add_children(table *t, const soa_model *model, const kin *k) {
+    soa_body_info info;
+    drawing *stack = malloc(((size_t)soa_body_count(model) + 2) * sizeof *stack);
+    int depth = 0;
+    if (!stack) {
+        t->failed = 1;
+        return;
+    }
+    stack[depth++] = add_frames(t, model, k, 0, "", 0);
+    while (depth > 0) {
+        drawing *d = &stack[depth - 1];
+        const int b = d->next;
+        if (b <= 0 || t->failed || short_of_memory) {
+            free_drawing(d);
+            --depth;
+            continue;
+        }
+        d->next = k->sibling[b];
+        if (soa_body(model, b, &info) != SOA_OK) continue;
+        int more = k->sibling[b] > 0;
+        describe_body(add_row(t, more ? d->branch : d->last, info.link), model, &info);
+        stack[depth] = add_frames(t, model, k, b, more ? d->under : d->under_last, depth);
+        ++depth;
+    }
+    free(stack);
 }
 
 static void print_cells(app_out *out, const table *t, const char *const *cell) {
@@ -347,8 +381,8 @@ static int print_people(app_out *out, const soa_model *model) {
     int failed = make_kin(model, &k);
     if (!failed) {
         add_row(&t, "", "world");
-        add_children(&t, model, &k, 0, "", 0);
-        failed = t.failed;
+        add_children(&t, model, &k);
+        failed = t.failed || short_of_memory;
     }
     if (!failed) print_tree(out, model, &t);
     for (int i = 0; i < t.count; ++i)

@@ -88,9 +88,10 @@ static int prepare(op *o) {
         if (!o->error[0]) say(o, "out of memory");
         return -1;
     }
-    if (!o->dense && !o->as_written && soa_expr_from(e) == SOA_SPACE_ONE &&
-        soa_expr_improve(e, 0, NULL, NULL, &better) == SOA_OK) {
+    if (!o->dense && !o->as_written && soa_expr_from(e) == SOA_SPACE_ONE) {
+        const soa_status s = soa_expr_improve(e, 0, NULL, NULL, &better);
         soa_expr_free(e);
+        if (s != SOA_OK) return say(o, "%s", soa_status_text(s));
         e = better;
     }
     o->expr = e;
@@ -103,10 +104,29 @@ static int prepare(op *o) {
     return 0;
 }
 
+/* Operators in e; those with a definition count as what they are made of. */
+static double nodes_of(const soa_expr *e) {
+    soa_expr_info info;
+    double n = soa_expr_look(e, &info) == SOA_OK && info.definition ? 8 : 1; /* the longest has eight */
+    for (int i = 0; soa_expr_part(e, i); ++i) n += nodes_of(soa_expr_part(e, i));
+    return n;
+}
+/* Matrices are formed by dense arithmetic, O(n^3) for each operator; nonzero: that would take minutes. */
+static int refuse_dense(op *o) {
+    const double most = 2e10, forming = 4; /* multiplications, some five seconds; products that form one leaf */
+    const double n = soa_machine_size(o->machine, SOA_SPACE_LINK);
+    if (!o->dense || (nodes_of(o->expr) + forming) * n * n * n <= most) return 0;
+    return say(o,
+               "--dense: %d bodies make matrices %.0f wide, and this expression needs too many products of them; take "
+               "fewer bodies (100, say), fewer operators, or leave --dense out",
+               soa_body_count(o->model), n);
+}
+
 /* What is wrong whatever the states say: syntax, spaces, an operator without a vector.  A name that is unknown so far may be
  * among their vars. */
 static int check_expression(op *o) {
     if (prepare(o)) return strstr(o->error, "nor a vector") ? 0 : -1;
+    if (refuse_dense(o)) return -1;
     if (o->dense || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) == SOA_OK) return 0;
     return o->error[0] ? -1 : say(o, "out of memory");
 }
@@ -375,7 +395,7 @@ static int explain(op *o, const app_args *args, app_out *out) {
     }
     if (args->value[EXPLAIN] && !args->value[HTML]) {
         if (prepare(o) || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
-            return app_fail_lines(&app_op, o->error);
+            return app_fail_lines(&app_op, o->error[0] ? o->error : "out of memory");
         char *text = malloc(1 << 20);
         if (!text) return app_fail(&app_op, "out of memory");
         soa_expr_print(o->expr, text, 1 << 20);

@@ -333,6 +333,17 @@ compute *compute_create(const soa_model *model, const soa_constraint_list *const
         compute_free(c);
         return NULL;
     }
+    enum { NUMBERS_MOST = 16000000 }; /* in matrices nv x nv of one state: 300 MB of text, five seconds */
+    const int *w = c->wanted;
+    const double squares = !!w[MASS] + !!w[MASS_INV] + !!w[DABA_DQ] + !!w[DABA_DV] + !!w[DRNEA_DQ] + !!w[DRNEA_DV];
+    if (squares * (double)c->nv * (double)c->nv > NUMBERS_MOST) {
+        snprintf(message, COMPUTE_MESSAGE,
+                 "%.0f matrices of %zu x %zu numbers: at most %d numbers are written for a state (one matrix of 4000 "
+                 "degrees of freedom); ask for less",
+                 squares, c->nv, c->nv, NUMBERS_MOST);
+        compute_free(c);
+        return NULL;
+    }
     soa_status status = soa_work_create(model, &c->work);
     if (status != SOA_OK || allocate(c) != 0) {
         snprintf(message, COMPUTE_MESSAGE, "%s", soa_status_text(status != SOA_OK ? status : SOA_E_MEMORY));

@@ -6,6 +6,7 @@
  * pattern, not off the name. */
 #include "op_page.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,6 +187,7 @@ void op_matrix_put(app_out *out, const op_page *p, const soa_expr *e, const char
     out_text(out, "</span></figcaption>\n");
     pattern m;
     const soa_status s = look(&m, p, e);
+    if (s == SOA_E_MEMORY) out->error = ENOMEM; /* the page is not written */
     if (s == SOA_OK) {
         picture(out, &m, text, to, from);
         int filled = 0;

@@ -129,6 +129,10 @@ static void put_form(void *user, const char *rule, const char *result) {
     out_text(w->out, "</li>\n");
     free(form);
 }
+/* A page that would say less because memory was short is not written. */
+static void need_memory(writing *w, soa_status s) {
+    if (s == SOA_E_MEMORY) w->out->error = ENOMEM;
+}
 static void put_derivation(writing *w) {
     out_text(w->out, "<h2>As rewritten</h2>\n");
     if (w->page->as_written) {
@@ -137,7 +141,12 @@ static void put_derivation(writing *w) {
     }
     out_text(w->out, "<ol class=\"forms\">\n");
     const soa_expr *better = NULL;
-    if (soa_expr_improve(w->vector, 0, put_form, w, &better) == SOA_OK) soa_expr_free(w->better), w->better = better;
+    const soa_status s = soa_expr_improve(w->vector, 0, put_form, w, &better);
+    need_memory(w, s);
+    if (s == SOA_OK) {
+        soa_expr_free(w->better);
+        w->better = better;
+    }
     out_text(w->out, "</ol>\n");
     if (w->forms > MOST_FORMS)
         out_format(w->out, "<p class=\"note\">%d more forms on the way: soa op --derive.</p>\n", w->forms - MOST_FORMS);
@@ -300,6 +309,7 @@ static void put_count(writing *w) {
     if (many) snprintf(why, sizeof why, "the model has more than %d bodies (soa op --count does it)", MOST_COUNTED);
     const soa_status s =
         many ? SOA_E_ARGUMENT : soa_graph_create(w->page->machine, w->better, NULL, &graph, why, sizeof why);
+    need_memory(w, s);
     if (s == SOA_OK && soa_graph_count(graph, 0, -1, &c) == SOA_OK) {
         put_fact(out, c.additions, "additions"), put_fact(out, c.multiplications, "multiplications");
         put_fact(out, c.divisions, "divisions"), put_fact(out, c.sines, "sines, cosines");
@@ -351,7 +361,11 @@ static int put_result(writing *w) {
     double *x = calloc(rows * columns + 1, sizeof *x), *y = calloc(rows * columns + 1, sizeof *y);
     const soa_status s = !x || !y ? SOA_E_MEMORY : w->applied ? soa_dense(p->machine, e, x) : soa_plan_run(w->plan, x);
     double apart = 0, most = 0;
-    const int checked = s == SOA_OK && !w->applied && small && soa_dense(p->machine, w->vector, y) == SOA_OK;
+    const int comparing = s == SOA_OK && !w->applied && small;
+    const soa_status dense = comparing ? soa_dense(p->machine, w->vector, y) : SOA_E_ARGUMENT;
+    const int checked = dense == SOA_OK;
+    need_memory(w, s);
+    need_memory(w, dense);
     for (size_t i = 0; i < rows * columns && checked; ++i) {
         if (!(fabs(x[i] - y[i]) <= apart)) apart = fabs(x[i] - y[i]);
         if (!(fabs(y[i]) <= most)) most = fabs(y[i]);
@@ -393,6 +407,7 @@ static void keep_factor(writing *w, const soa_expr *e) {
         if (!strcmp(w->text, w->factor_text[i])) return;
     char *name = w->factor_count < MOST_FACTORS ? malloc(strlen(w->text) + 1) : NULL;
     if (!name) {
+        if (w->factor_count < MOST_FACTORS) need_memory(w, SOA_E_MEMORY);
         ++w->factors_left;
         return;
     }
@@ -463,9 +478,13 @@ static const char *forward_dynamics(writing *w) {
     if (soa_expr_print(w->vector, w->text, MOST_TEXT) < MOST_PROOF)
         for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
             const soa_expr *form = NULL;
-            if (soa_expr_parse(forms[i], NULL, 0, &form, NULL, 0) != SOA_OK) continue;
-            const int same =
-                soa_expr_to(form) == soa_expr_to(w->vector) && soa_expr_prove(w->vector, form, NULL, NULL) == SOA_OK;
+            soa_status s = soa_expr_parse(forms[i], NULL, 0, &form, NULL, 0);
+            need_memory(w, s);
+            if (s != SOA_OK) continue;
+            s = soa_expr_to(form) == soa_expr_to(w->vector) ? soa_expr_prove(w->vector, form, NULL, NULL)
+                                                            : SOA_E_ARGUMENT;
+            need_memory(w, s);
+            const int same = s == SOA_OK;
             soa_expr_free(form);
             if (same) return names[i];
         }

@@ -223,15 +223,15 @@ static void put_way(app_out *out, const picture *p, int item) {
     }
 }
 
-/* Rank and mobility where the loops close from q = 0. */
-static void print_mobility(app_out *out, const soa_model *model, const soa_constraint_list *list) {
+/* Rank and mobility where the loops close from q = 0; nonzero: out of memory. */
+static int print_mobility(app_out *out, const soa_model *model, const soa_constraint_list *list) {
     enum { MOST = 600 };
     soa_constraints *all = NULL;
     soa_work *work = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_closed_report closed = {.rank = 0};
     size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model);
-    if (list->count == 0 || nv == 0 || nv + 6 * (size_t)list->count > MOST) return;
+    if (list->count == 0 || nv == 0 || nv + 6 * (size_t)list->count > MOST) return 0;
     double *q = calloc(nq + nv, sizeof *q);
     soa_status status = q ? soa_constraint_list_create(list, model, 1, &all, &report) : SOA_E_MEMORY;
     if (status == SOA_OK) status = soa_work_create(model, &work);
@@ -250,6 +250,7 @@ static void print_mobility(app_out *out, const soa_model *model, const soa_const
     soa_work_free(work);
     soa_constraints_free(all);
     free(q);
+    return status == SOA_E_MEMORY;
 }
 
 int app_print_tree(app_out *out, const soa_model *model, const soa_constraint_list *list) {
@@ -282,7 +283,9 @@ int app_print_tree(app_out *out, const soa_model *model, const soa_constraint_li
     }
     if (!failed) {
         app_print_constraints(out, model, list);
-        print_mobility(out, model, list);
+        failed = print_mobility(out, model, list);
+    }
+    if (!failed) {
         out_text(out, "\nbinary tree (WD89): o successor, x terminating, * connector links\n");
         memset(nodes, 0, (size_t)count * sizeof *nodes);
         p.items = items;

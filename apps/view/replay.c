@@ -23,6 +23,11 @@ soa_status view_replay_open(const char *path, view_replay *r, soa_report *report
     soa_status cannot = soa_scenario_of_log(r->log, path, &r->scenario, &inner);
     r->has_scenario = !cannot;
     if (!cannot) cannot = soa_world_create(&r->scenario, &r->world, &inner);
+    if (cannot == SOA_E_MEMORY) { /* that says nothing of the scenario */
+        if (report) *report = inner;
+        view_replay_close(r);
+        return cannot;
+    }
     if (cannot)
         snprintf(r->why, sizeof r->why, "The machine cannot be shown: %s",
                  inner.text[0] ? inner.text : soa_status_text(cannot));

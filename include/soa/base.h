@@ -1,7 +1,13 @@
 /* soa/base.h  status codes and the text that goes with them.
  *
  * Every libsoa call that can fail returns a soa_status; results leave through pointers and are written only on SOA_OK.
- * No call prints, exits, locks or (after the work space exists) allocates.                                         */
+ * No call prints, exits, locks or (after the work space exists) allocates.
+ *
+ * NULL never crashes.  A pointer that a call needs and does not get is SOA_E_ARGUMENT (SOA_E_MEMORY for a missing work
+ * space or model memory).  A call without a status returns a neutral value: 0 for a count, size or number, -1 for the
+ * number of something that is searched for, NULL for an object or array, "" for a name, the identity for a frame; one
+ * that returns nothing does nothing, or writes zeros where only its input is missing.  Exceptions are documented with
+ * the function.  tests/test_null.c calls every public function with NULL.                                            */
 #ifndef SOA_BASE_H
 #define SOA_BASE_H
 

@@ -68,7 +68,8 @@ SOA_API soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int 
 /* Rows that a constraint of this definition has; -1: no such kind or joint. */
 SOA_API int soa_constraint_def_rows(const soa_constraint_def *def);
 /* A cut joint of a graph as a constraint, with its damping, friction, spring and rotor.  Frame 1 is on link 1, but
- * for a spherical joint that rubs: its friction is counted in the axes of link 2, so there frame 1 is on link 2. */
+ * for a spherical joint that rubs: its friction is counted in the axes of link 2, so there frame 1 is on link 2.  NULL: soa_constraint_default of a
+ * loop from the world to itself, which soa_constraint_add refuses. */
 SOA_API soa_constraint_def soa_constraint_loop(const soa_loop_def *loop);
 /* Coordinates and rates of a cut joint (of WD89's terminating link), as it would have them in a tree: nq, nv and nv
  * numbers of its type.  Needs kinematics with v (SOA_E_ORDER without any).  v and a with their rates may be NULL; a

@@ -169,7 +169,7 @@ SOA_API soa_status soa_control_frame_error(soa_control *control, const double *q
 /* The motion of a frame in another (acceleration zero): where a path starts when a phase begins. */
 SOA_API soa_status soa_control_relative_motion(soa_control *control, const double *q, const double *v, int frame,
                                                int relative_to, soa_motion *motion);
-/* Rotation vector of R (length at most pi), and back. */
+/* Rotation vector of R (length at most pi), and back; NULL counts as no rotation. */
 SOA_API void soa_rotation_vector(const double R[9], double rho[3]);
 SOA_API void soa_rotation_from_vector(const double rho[3], double R[9]);
 
@@ -305,6 +305,7 @@ SOA_API soa_profile soa_profile_quintic(double time);
 /* Fastest profile of that kind with |s'| <= speed, |s''| <= acceleration (> 0; one may be infinite, but not the
  * acceleration of a trapezoid). */
 SOA_API soa_status soa_profile_fastest(soa_profile_kind kind, double speed, double acceleration, soa_profile *profile);
+/* profile NULL: zeros. */
 SOA_API void soa_profile_at(const soa_profile *profile, double t, double s[3]);
 
 /* Joints: q = q0 + s (q1 - q0) on the configuration manifold; a may be NULL. */

@@ -153,7 +153,7 @@ SOA_API soa_status soa_model_with_gravity(const soa_model *model, const double g
 typedef enum soa_losses { SOA_FRICTION = 1, SOA_SPRINGS = 2 } soa_losses;
 SOA_API soa_status soa_model_without(const soa_model *model, unsigned losses, const soa_model **copy);
 
-/* What is in a model, which must not be NULL for those without a status.  Bodies: 1 .. soa_body_count, one for each
+/* What is in a model (NULL: nothing).  Bodies: 1 .. soa_body_count, one for each
  * joint that moves, parents first.  Frames: 0 (the world) .. soa_frame_count - 1. */
 SOA_API const char *soa_model_name(const soa_model *model);
 SOA_API int soa_nq(const soa_model *model);

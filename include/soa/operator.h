@@ -6,7 +6,7 @@
  * when it is built.  Names, definitions and equation numbers: docs/operators.md.  Expressions are immutable and share their
  * parts, which are counted without locks: one thread at a time.  Building, planning and rewriting allocate, running a
  * plan does not.
- * message, room: where a sentence for people goes on a failure, cut to room bytes; NULL with room 0: not wanted.  Empty
+ * message, room: where a sentence for people goes on a failure, cut to room bytes; NULL or room 0: not wanted.  Empty
  * on success and where the status says all.
  * Machines: trees and forests with any joints, fixed or floating.  Rotor inertia in the reflected form is part of D and
  * Mass; exact rotors and mimic joints are refused (open the model ideal).                                            */

@@ -2,7 +2,8 @@
  *
  * A spatial vector is angular part first: V = [w; v], f = [n; f].  Rotations are 3 x 3, row by row.
  * A frame holds the pose of a child frame in its parent: x_parent = R x_child + p.
- * Conventions are stated once, in docs/notation.md.  Nothing here is checked: no pointer may be NULL.              */
+ * Conventions are stated once, in docs/notation.md.  Nothing here is checked; a missing frame (NULL) counts as the
+ * identity, a missing vector as zero, and without a place for the result nothing is done.                           */
 #ifndef SOA_SPATIAL_H
 #define SOA_SPATIAL_H
 
@@ -25,7 +26,8 @@ SOA_API soa_frame soa_frame_compose(const soa_frame *a, const soa_frame *b);
 SOA_API soa_frame soa_frame_inverse(const soa_frame *a);
 /* URDF's roll, pitch, yaw (fixed axes x, y, z) and position. */
 SOA_API soa_frame soa_frame_rpy(double roll, double pitch, double yaw, double x, double y, double z);
-/* Rotation by angle (rad) about the axis, whose length does not matter but must not be 0; p is needed. */
+/* Rotation by angle (rad) about the axis, whose length does not matter but must not be 0 (NULL: no
+ * rotation); p NULL: zero. */
 SOA_API soa_frame soa_frame_axis_angle(const double axis[3], double angle, const double p[3]);
 
 /* Motion vector of the parent seen in the child, phi* V: [R'w; R'(v + w x p)]. In and out may be the same. */

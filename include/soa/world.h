@@ -305,7 +305,7 @@ typedef struct soa_world_contact {
     double tangential[3];       /* N, on a */
     int sliding;
 } soa_world_contact;
-/* Writes at most `most` of them (NULL with 0: none) and returns how many there are, which may be more. */
+/* Writes at most `most` of them (NULL: none) and returns how many there are, which may be more. */
 SOA_API int soa_world_contacts(const soa_world *world, soa_world_contact *contacts, int most);
 
 /* The scenario's shapes, then the <collision> shapes of its URDF parts that can touch something, named "part.link" ("part.link.NAME"

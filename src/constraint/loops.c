@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 soa_constraint_def soa_constraint_loop(const soa_loop_def *loop) {
+    if (!loop) return soa_constraint_default(SOA_LOOP, 0, 0);
     soa_constraint_def d = soa_constraint_default(SOA_LOOP, loop->link1, loop->link2);
     d.name = loop->name;
     d.place1 = loop->place1, d.place2 = loop->place2;

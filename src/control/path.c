@@ -15,8 +15,10 @@ soa_profile soa_profile_quintic(double time) {
     return (soa_profile){.kind = SOA_PROFILE_QUINTIC, .time = time};
 }
 void soa_profile_at(const soa_profile *p, double t, double s[3]) {
-    const double T = p->time;
+    if (!s) return;
     s[0] = s[1] = s[2] = 0;
+    if (!p) return;
+    const double T = p->time;
     if (!(T > 0) || t >= T) {
         s[0] = T > 0 || t >= 0;
         return;

@@ -3,6 +3,11 @@
 #include <math.h>
 
 void soa_rotation_vector(const double R[9], double rho[3]) {
+    if (!rho) return;
+    if (!R) {
+        rho[0] = rho[1] = rho[2] = 0;
+        return;
+    }
     /* the largest of w, x, y, z first: no root of a difference (Shepperd) */
     const double t = R[0] + R[4] + R[8];
     double w, u[3];
@@ -22,6 +27,9 @@ void soa_rotation_vector(const double R[9], double rho[3]) {
 }
 
 void soa_rotation_from_vector(const double rho[3], double R[9]) {
+    static const double none[3];
+    if (!R) return;
+    if (!rho) rho = none;
     const double angle = sqrt(rho[0] * rho[0] + rho[1] * rho[1] + rho[2] * rho[2]);
     /* unit quaternion; sin(x / 2) / x by its series where x is small */
     const double w = cos(angle / 2), k = angle > 1e-4 ? sin(angle / 2) / angle : 0.5 - angle * angle / 48;

@@ -34,6 +34,7 @@ static int looks_like_file(const char *spec) {
 
 int soa_begins_as_xml(const char *text, size_t length) {
     static const char *const white = " \t\r\n";
+    if (text == NULL) return 0;
     if (length >= 4 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) { /* UTF-16 */
         size_t low = (unsigned char)text[0] == 0xfe, at = 2; /* which byte of two says it */
         while (at + 1 < length && text[at + 1 - low] == '\0' && text[at + low] != '\0' && strchr(white, text[at + low]))

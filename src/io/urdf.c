@@ -29,6 +29,8 @@
 
 #define MAX_BYTES ((size_t)64 << 20) /* PR2, a large robot, has 130 kB */
 #define SHOWN SOAI_URDF_SHOWN
+#define MAX_ATTRIBUTES 64  /* of one element: libxml2 compares each with all others; URDF has ten at most */
+#define MAX_LINKS 100000   /* and as many joints: checking more takes longer than anybody waits */
 #define MAX_COMPARED 20000 /* names looked at for hints: a file of mistakes only must not take minutes */
 
 /* --- reports --------------------------------------------------------------------------------------------------- */
@@ -140,9 +142,53 @@ static void on_element(void *user, const xmlChar *name, const xmlChar *prefix, c
     ctxt->node->_private = (void *)(intptr_t)(*s == '<' ? line - back : line);
 }
 
+/* The line of an element with more than MAX_ATTRIBUTES attributes, 0: none.  Before libxml2 sees the text, because it
+ * needs time in the square of their number.  Zero bytes are passed over, so that UTF-16 is read too. */
+static int crowded_line(const char *text, size_t length) {
+    enum { OUTSIDE, OPENED, COMMENT, OTHER, TAG } place = OUTSIDE;
+    int line = 1, tag_line = 0, attributes = 0, dashes = 0;
+    char quote = 0, before = 0;
+    for (size_t i = 0; i < length; ++i) {
+        const char c = text[i];
+        if (c == 0) continue;
+        line += c == '\n';
+        if (place == OUTSIDE) {
+            if (c == '<') place = OPENED;
+        } else if (place == OPENED) { /* the first character of the tag */
+            place = c == '!' || c == '?' ? OTHER : TAG;
+            tag_line = line;
+            attributes = dashes = 0;
+            quote = 0;
+        } else if (place == OTHER) { /* <!--, <![CDATA[, <?xml */
+            dashes = c == '-' && (before == '!' || dashes) ? dashes + 1 : 0;
+            if (dashes == 2) place = COMMENT;
+            if (c == '>') place = OUTSIDE;
+        } else if (place == COMMENT) {
+            if (c == '>' && dashes >= 2) place = OUTSIDE;
+            dashes = c == '-' ? dashes + 1 : 0;
+        } else if (quote) {
+            if (c == quote) quote = 0;
+        } else if (c == '"' || c == '\'') {
+            quote = c;
+            if (++attributes > MAX_ATTRIBUTES) return tag_line;
+        } else if (c == '>') {
+            place = OUTSIDE;
+        }
+        before = c;
+    }
+    return 0;
+}
+
 static xmlDoc *read_xml(soai_urdf *u, const char *text, size_t length) {
     if (length > MAX_BYTES) {
         soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_FORMAT, 0, "too-large", SOAI_URDF_TOO_LARGE);
+        return NULL;
+    }
+    const int crowded = crowded_line(text, length);
+    if (crowded > 0) {
+        soai_urdf_say(u, SOA_LINT_ERROR, SOA_E_FORMAT, crowded, "attributes",
+                      "an element with more than %d attributes; no element of URDF has so many, remove them",
+                      MAX_ATTRIBUTES);
         return NULL;
     }
     /* This thread's handler hears everything, also what belongs to no parser (encodings, the tree) and would be
@@ -1018,6 +1064,14 @@ soa_status soai_urdf_open(soai_urdf *u, const char *text, size_t length, const c
     }
     int links = count_children(robot, "link"), joints = count_children(robot, "joint"), count = 0;
     int constraints = count_children(robot, "loop_joint") + count_children(robot, "constraint");
+    if (links > MAX_LINKS || joints > MAX_LINKS || constraints > MAX_LINKS) {
+        soai_urdf_say(
+            u, SOA_LINT_ERROR, SOA_E_FORMAT, 0, "too-large",
+            "%d links, %d joints and %d constraints: a URDF may have %d of each; larger machines are built in "
+            "C (soa_model_create) and saved",
+            links, joints, constraints, MAX_LINKS);
+        return u->status;
+    }
     int *path = soai_urdf_memory((size_t)joints, sizeof *path);
     u->links = soai_urdf_memory((size_t)links, sizeof *u->links);
     u->joints = soai_urdf_memory((size_t)joints, sizeof *u->joints);

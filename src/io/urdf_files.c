@@ -1,5 +1,6 @@
 /* urdf_files.c  where a URDF's meshes are: package://, file://, absolute and relative names. */
 #include "urdf_internal.h"
+#include "../base/base_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,10 @@ char *soai_urdf_copy(const char *text, size_t length) {
     return to;
 }
 
+/* A folder, or a regular file: reading a pipe or a device named in a file could go on for ever. */
 static bool exists(const char *path, bool directory) {
     struct stat info;
-    return stat(path, &info) == 0 && (S_ISDIR(info.st_mode) != 0) == directory;
+    return stat(path, &info) == 0 && (directory ? S_ISDIR(info.st_mode) : S_ISREG(info.st_mode));
 }
 
 /* directory/name, or directory alone; NULL without memory. */
@@ -94,8 +96,8 @@ static char *find_package(soai_urdf_files *f, const char *name) {
 }
 
 static soai_urdf_package *package_of(soai_urdf_files *f, const char *name, size_t length, int line) {
-    soai_urdf_package *p = f->packages;
-    while (p != NULL && (strncmp(p->name, name, length) != 0 || p->name[length] != 0)) p = p->next;
+    soai_urdf_package **bucket = &f->bucket[soai_checksum(name, length) % SOAI_PACKAGE_BUCKETS], *p = *bucket;
+    while (p != NULL && (strncmp(p->name, name, length) != 0 || p->name[length] != 0)) p = p->in_bucket;
     if (p != NULL) {
         ++p->uses;
         return p;
@@ -107,8 +109,14 @@ static soai_urdf_package *package_of(soai_urdf_files *f, const char *name, size_
         f->no_memory = true;
         return NULL;
     }
-    *p = (soai_urdf_package){.next = f->packages, .name = kept, .root = find_package(f, kept), .line = line, .uses = 1};
+    *p = (soai_urdf_package){.next = f->packages,
+                             .in_bucket = *bucket,
+                             .name = kept,
+                             .root = find_package(f, kept),
+                             .line = line,
+                             .uses = 1};
     f->packages = p;
+    *bucket = p;
     return p;
 }
 
@@ -133,7 +141,9 @@ soai_mesh_found soai_urdf_find_mesh(soai_urdf_files *f, const char *file, int li
     }
     *path = join(folder, strlen(folder), file, strlen(file));
     if (*path == NULL) return SOAI_MESH_NO_MEMORY;
-    return exists(*path, false) ? SOAI_MESH_FOUND : SOAI_MESH_MISSING;
+    if (exists(*path, false)) return SOAI_MESH_FOUND;
+    struct stat info;
+    return stat(*path, &info) == 0 ? SOAI_MESH_NO_FILE : SOAI_MESH_MISSING;
 }
 
 void soai_urdf_files_end(soai_urdf_files *f) {
@@ -144,4 +154,5 @@ void soai_urdf_files_end(soai_urdf_files *f) {
         xmlFree(p);
     }
     f->packages = NULL;
+    memset(f->bucket, 0, sizeof f->bucket);
 }

@@ -176,18 +176,22 @@ soa_status soai_urdf_parse(const char *text, size_t length, const char *name, co
 /* --- urdf_files.c: where meshes are ------------------------------------------------------------------------------ */
 /* A package:// name and where it was found. */
 typedef struct soai_urdf_package {
-    struct soai_urdf_package *next;
-    char *name, *root; /* root NULL: not found */
+    struct soai_urdf_package *next;      /* of all, the last one first */
+    struct soai_urdf_package *in_bucket; /* the next of those with the same hash */
+    char *name, *root;                   /* root NULL: not found */
     int line, uses;
 } soai_urdf_package;
+enum { SOAI_PACKAGE_BUCKETS = 4096 };
 typedef struct soai_urdf_files {
     const char *directory; /* of the URDF, absolute */
     soai_urdf_package *packages;
+    soai_urdf_package *bucket[SOAI_PACKAGE_BUCKETS];
     bool no_memory;
 } soai_urdf_files;
 typedef enum soai_mesh_found {
     SOAI_MESH_FOUND,
     SOAI_MESH_MISSING,
+    SOAI_MESH_NO_FILE, /* a folder, a pipe or a device */
     SOAI_MESH_NO_PACKAGE,
     SOAI_MESH_SCHEME, /* http:// and the like: never looked for */
     SOAI_MESH_NO_MEMORY

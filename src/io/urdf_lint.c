@@ -774,6 +774,10 @@ static void check_mesh(lint *l, const xmlNode *mesh) {
              "link '%.*s': mesh '%.*s' is not looked for; use package://, file:// or a relative path", SHOWN, l->u.name,
              SHOWN, file);
         break;
+    case SOAI_MESH_NO_FILE:
+        WARN(line, "mesh-missing", "link '%.*s': mesh '%.*s' is a folder, a pipe or a device; name a file", SHOWN,
+             l->u.name, SHOWN, file);
+        break;
     case SOAI_MESH_MISSING: {
         size_t length = strlen(path);
         WARN(line, "mesh-missing", "link '%.*s': mesh file '%s%s' does not exist; put it there or correct the name",

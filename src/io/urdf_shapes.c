@@ -2,7 +2,8 @@
  *
  * The document is opened as by the reader (entities off, no network, sizes bounded); then the shapes are taken from it.
  * What is wrong with a shape leaves that shape out and is told in a note.  Bounds: SHAPES_MOST shapes, mesh files of
- * FILE_MOST bytes that are regular files of the endings named below, TRIANGLES_MOST triangles in all.                   */
+ * FILE_MOST bytes that are regular files of the endings named below, BYTES_MOST bytes and TRIANGLES_MOST triangles in
+ * all.                                                                                                               */
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include <math.h>
@@ -18,11 +19,13 @@
 
 #include <assimp/material.h>
 
-enum { SHAPES_MOST = 20000, NOTES_MOST = 50, FILE_MOST = 256 << 20, TRIANGLES_MOST = 4000000 };
+enum { SHAPES_MOST = 20000, NOTES_MOST = 50, FILE_MOST = SOAI_MESH_MOST, TRIANGLES_MOST = 4000000 };
+#define BYTES_MOST (256LL << 20) /* what assimp reads in some five seconds */
 
 typedef struct reader {
     soai_urdf u;
     soai_urdf_files files;
+    long long bytes; /* of meshes read so far */
     soa_urdf_shape_list *list;
     int room;
     long triangles;
@@ -221,6 +224,11 @@ static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place, co
     case SOAI_MESH_SCHEME:
         note(r, "link '%.*s': mesh '%.120s' is not looked for", SOAI_URDF_SHOWN, r->u.name, file);
         return;
+    case SOAI_MESH_NO_FILE:
+        note(r, "link '%.*s': mesh '%.120s' is a folder, a pipe or a device, not a file", SOAI_URDF_SHOWN, r->u.name,
+             file);
+        xmlFree(path);
+        return;
     case SOAI_MESH_MISSING:
         if (r->missing++ == 0) snprintf(r->first_missing, sizeof r->first_missing, "%s", file);
         xmlFree(path);
@@ -228,9 +236,16 @@ static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place, co
     }
     const struct aiScene *scene = NULL;
     soa_report why = {.body = -1};
-    if (!is_mesh_file(path))
+    struct stat about;
+    if (r->bytes > BYTES_MOST) { /* said when it happened */
+        xmlFree(path);
+        return;
+    }
+    if (!is_mesh_file(path) || stat(path, &about) != 0)
         note(r, "link '%.*s': mesh '%.120s' is no file of up to %d MiB that is read here (STL, OBJ, DAE, PLY, GLB)",
              SOAI_URDF_SHOWN, r->u.name, file, FILE_MOST >> 20);
+    else if ((r->bytes += about.st_size) > BYTES_MOST)
+        note(r, "meshes of more than %lld MiB in all: the rest is left out", BYTES_MOST >> 20);
     else if ((scene = soai_mesh_open(path, 1, &why)) == NULL)
         note(r, "link '%.*s': mesh %.200s", SOAI_URDF_SHOWN, r->u.name, why.text);
     for (unsigned m = 0; scene != NULL && m < scene->mNumMeshes && !r->no_memory; ++m) {
@@ -430,6 +445,8 @@ static void find_collision_mesh(reader *r, const xmlNode *node, soa_urdf_collisi
         note(r, "its address is not looked for");
     else if (found == SOAI_MESH_MISSING)
         note(r, "the file does not exist");
+    else if (found == SOAI_MESH_NO_FILE)
+        note(r, "it is no regular file but a folder, a pipe or a device");
     else if (!is_mesh_file(path))
         note(r, "it is no regular file of up to %d MiB that is read here (STL, OBJ, DAE, PLY, GLB)", FILE_MOST >> 20);
     if (found == SOAI_MESH_FOUND && r->list->note_count == 0) {

@@ -29,17 +29,20 @@ soa_model_def soa_model_default(const char *name, const soa_body_def *bodies, in
     return (soa_model_def){.name = name, .gravity = {0, 0, -9.81}, .bodies = bodies, .body_count = body_count};
 }
 void soa_body_box(soa_body_def *b, double mass, double x, double y, double z) {
+    if (!b) return;
     const double I[6] = {mass / 12 * (y * y + z * z), mass / 12 * (x * x + z * z), mass / 12 * (x * x + y * y)};
     b->mass = mass;
     memcpy(b->inertia, I, sizeof I);
 }
 void soa_body_cylinder_z(soa_body_def *b, double mass, double radius, double length) {
+    if (!b) return;
     const double side = mass / 12 * (3 * radius * radius + length * length);
     const double I[6] = {side, side, mass / 2 * radius * radius};
     b->mass = mass;
     memcpy(b->inertia, I, sizeof I);
 }
 void soa_body_sphere(soa_body_def *b, double mass, double radius) {
+    if (!b) return;
     const double i = 0.4 * mass * radius * radius, I[6] = {i, i, i};
     b->mass = mass;
     memcpy(b->inertia, I, sizeof I);

@@ -58,6 +58,7 @@ static soa_status check(const soa_model *m, const double *q, const double *v) {
 }
 
 void soa_neutral(const soa_model *m, double *q) {
+    if (!m || !q) return;
     memset(q, 0, (size_t)m->nq * sizeof *q);
     for (int i = 1; i <= m->nb; ++i) {
         const int at = soai_quaternion_at(soai_bodies(m)[i].type, soai_metas(m)[i].user_q);

@@ -75,28 +75,29 @@ soai_view_float soai_model_view_float(const soa_model *m) {
 }
 
 size_t soa_model_bytes(const soa_model *model) {
-    return (size_t)model->size;
+    return model ? (size_t)model->size : 0;
 }
 const char *soa_model_name(const soa_model *m) {
-    return SOAI_AT(m, char, text) + m->name_text;
+    return m ? SOAI_AT(m, char, text) + m->name_text : "";
 }
 int soa_nq(const soa_model *m) {
-    return m->nq;
+    return m ? m->nq : 0;
 }
 int soa_nv(const soa_model *m) {
-    return m->nv;
+    return m ? m->nv : 0;
 }
 int soa_body_count(const soa_model *m) {
-    return m->nb;
+    return m ? m->nb : 0;
 }
 int soa_frame_count(const soa_model *m) {
-    return m->frames;
+    return m ? m->frames : 0;
 }
 double soa_model_mass(const soa_model *m) {
-    return m->mass;
+    return m ? m->mass : 0;
 }
 void soa_model_gravity(const soa_model *m, double gravity[3]) {
-    memcpy(gravity, m->gravity, sizeof m->gravity);
+    static const double none[3];
+    if (gravity) memcpy(gravity, m ? m->gravity : none, sizeof none);
 }
 void soa_model_free(const soa_model *model) {
     free((void *)(uintptr_t)model);

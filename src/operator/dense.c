@@ -11,7 +11,7 @@ typedef struct matrix {
     double *x;
 } matrix;
 static matrix make(int rows, int columns) {
-    return (matrix){rows, columns, calloc((size_t)rows * (size_t)columns + 1, sizeof(double))};
+    return (matrix){rows, columns, soai_zeroed((size_t)rows * (size_t)columns + 1, sizeof(double))};
 }
 #define AT(m, r, c) ((m).x[(size_t)(r) * (size_t)(m).columns + (size_t)(c)])
 static matrix identity(int n) {
@@ -203,12 +203,13 @@ static matrix articulated(oracle *o) {
         const soai_body_double *b = k->body + i;
         if (!b->parent) continue;
         matrix p = make(6, 6), h = make(b->nv, 6), x = make(6, 6), r = make(b->nv, b->nv);
-        for (int c = 0; c < 6; ++c) {
+        const int made = p.x && h.x && x.x && r.x;
+        for (int c = 0; made && c < 6; ++c) {
             for (int j = 0; j < 6; ++j)
                 AT(p, j, c) = AT(P, 6 * i - 6 + j, 6 * i - 6 + c), AT(x, j, c) = AT(X, 6 * i - 6 + j, 6 * i - 6 + c);
             for (int j = 0; j < b->nv; ++j) AT(h, j, c) = AT(H, b->iv + j, 6 * i - 6 + c);
         }
-        for (int j = 0; j < b->nv; ++j) AT(r, j, j) = AT(Jr, b->iv + j, b->iv + j);
+        for (int j = 0; made && j < b->nv; ++j) AT(r, j, j) = AT(Jr, b->iv + j, b->iv + j);
         matrix ph = times(copy(p), turn(copy(h))), d = plus(1, times(copy(h), copy(ph)), 1, copy(r)),
                hp = turn(copy(ph)), xt = turn(copy(x)), inverse = invert_hinge(o, i, d, p, h, r);
         matrix after = plus(1, p, -1, times(times(ph, inverse), hp));
@@ -400,14 +401,18 @@ soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *out) {
     soai_run_begins(machine);
     soai_pose(machine);
     oracle o = {.m = machine, .condition = 1};
+    const unsigned before = soai_refusals();
     matrix result = eval(&o, expr);
+    const int short_of_memory = soai_refusals() != before;
     machine->condition = o.condition;
-    if (result.x) memcpy(out, result.x, (size_t)result.rows * (size_t)result.columns * sizeof *out);
+    if (result.x && !short_of_memory) memcpy(out, result.x, (size_t)result.rows * (size_t)result.columns * sizeof *out);
     const int made = result.x != NULL;
     free(result.x);
     for (int i = 0; i < LEAF_COUNT; ++i) free(o.leaf[i].x);
-    soa_status s = made ? SOA_OK : SOA_E_MEMORY;
-    if (!made && o.unset)
+    soa_status s = made && !short_of_memory ? SOA_OK : SOA_E_MEMORY;
+    if (short_of_memory)
+        s = SOA_E_MEMORY;
+    else if (!made && o.unset)
         s = SOA_E_NAME;
     else if (!made && o.bad)
         s = soai_run_singular(machine, o.bad, o.bad_condition);

@@ -19,8 +19,24 @@ const char *soa_leaf_name(int index, const char **what) {
     return soai_leaves[index].name;
 }
 
+static unsigned refusals;
+
+unsigned soai_refusals(void) {
+    return __atomic_load_n(&refusals, __ATOMIC_RELAXED);
+}
+static void *counted(void *memory) {
+    if (!memory) __atomic_add_fetch(&refusals, 1, __ATOMIC_RELAXED);
+    return memory;
+}
+void *soai_zeroed(size_t count, size_t size) {
+    return counted(calloc(count ? count : 1, size));
+}
+void *soai_resized(void *old, size_t bytes) {
+    return counted(realloc(old, bytes));
+}
+
 static soa_expr *node(expr_kind kind, int count) {
-    soa_expr *e = calloc(1, sizeof *e + (size_t)count * sizeof e->arg[0]);
+    soa_expr *e = soai_zeroed(1, sizeof *e + (size_t)count * sizeof e->arg[0]);
     if (e) e->refs = 1, e->kind = kind, e->count = count;
     return e;
 }
@@ -149,7 +165,7 @@ const soa_expr *soai_settle(const soa_expr *e, int from, int to) {
         return soai_leaf_new(LEAF_ID, to != ANY ? to : from);
     }
     if (e->kind == EXPR_SUM || e->kind == EXPR_PRODUCT) {
-        const soa_expr **args = calloc((size_t)e->count, sizeof *args);
+        const soa_expr **args = soai_zeroed((size_t)e->count, sizeof *args);
         if (!args) {
             soa_expr_free(e);
             return NULL;
@@ -191,7 +207,7 @@ const soa_expr *soai_expand(const soa_expr *e) {
     }
     if (e->count == 1 && e->kind != EXPR_SUM && e->kind != EXPR_PRODUCT)
         return soai_unary(e->kind, e->factor, soai_expand(e->arg[0]));
-    const soa_expr **args = calloc((size_t)e->count, sizeof *args);
+    const soa_expr **args = soai_zeroed((size_t)e->count, sizeof *args);
     if (!args) return NULL;
     for (int i = 0; i < e->count; ++i) args[i] = soai_expand(e->arg[i]);
     const soa_expr *out = soai_nary(e->kind, args, e->count);
@@ -346,6 +362,7 @@ static void print(const soa_expr *e, int level, writer *w) {
     }
 }
 size_t soa_expr_print(const soa_expr *expr, char *text, size_t room) {
+    if (!text) room = 0;
     writer w = {text, room, 0};
     if (expr) print(expr, 0, &w);
     if (room) text[w.length < room ? w.length : room - 1] = 0;

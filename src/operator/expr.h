@@ -73,6 +73,13 @@ struct soa_expr {
     const soa_expr *arg[];
 };
 
+/* Memory of this room: calloc and realloc that count what they could not get.  Below the public calls NULL means "spaces do
+ * not match" as well as "no memory"; a public call compares the count before and after, and says SOA_E_MEMORY where it
+ * has grown.  (Another thread's failure may be seen too: memory is then short for both.) */
+void *soai_zeroed(size_t count, size_t size);
+void *soai_resized(void *old, size_t bytes);
+unsigned soai_refusals(void);
+
 const soa_expr *soai_hold(const soa_expr *e);
 /* All take over their arguments (also on failure); NULL arguments give NULL.  Sums, products are flattened, double
  * adjoints and scales of scales removed.                                                                            */

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { MOST_BODIES = 1000 }; /* as for generated code; by the mass matrix the nodes grow with the cube */
+
 static unsigned place(int op, int a, int b, double number) {
     unsigned h = (unsigned)op * 31u + (unsigned)a * 2654435761u + (unsigned)b * 40503u;
     uint64_t bits;
@@ -27,7 +29,7 @@ node soai_make(soa_graph *g, int op, int a, int b, double number) {
     const node known = find(g, op, a, b, number);
     if (known >= 0) return known;
     if (g->count == g->room) {
-        graph_row *more = g->room < MOST_NODES ? realloc(g->r, (size_t)(2 * g->room + 1024) * sizeof *more) : NULL;
+        graph_row *more = g->room < MOST_NODES ? soai_resized(g->r, (size_t)(2 * g->room + 1024) * sizeof *more) : NULL;
         if (!more) {
             g->failed = 1;
             return 0;
@@ -175,7 +177,7 @@ static const soa_expr *solved_for(const soa_expr *e) {
     if (e->kind != EXPR_PRODUCT || e->arg[0]->kind != EXPR_INVERSE) return NULL;
     const soa_expr *mass = e->arg[0]->arg[0];
     if (mass->kind != EXPR_LEAF || mass->leaf != LEAF_MASS) return NULL;
-    const soa_expr **rest = calloc((size_t)e->count, sizeof *rest);
+    const soa_expr **rest = soai_zeroed((size_t)e->count, sizeof *rest);
     for (int i = 1; rest && i < e->count; ++i) rest[i - 1] = soai_hold(e->arg[i]);
     const soa_expr *x = rest ? soai_nary(EXPR_PRODUCT, rest, e->count - 1) : NULL;
     free(rest);
@@ -183,7 +185,7 @@ static const soa_expr *solved_for(const soa_expr *e) {
 }
 /* Marks what the result needs. */
 static int mark(soa_graph *g) {
-    g->needed = calloc((size_t)g->count + 1, 1);
+    g->needed = soai_zeroed((size_t)g->count + 1, 1);
     if (!g->needed) return 0;
     for (int i = 0; i < g->out_count; ++i) g->needed[g->out[i]] = 1;
     for (int i = g->count - 1; i >= 0; --i)
@@ -195,22 +197,31 @@ static int mark(soa_graph *g) {
 }
 soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const soa_graph_options *options,
                             soa_graph **graph, char *message, size_t room) {
+    if (!message) room = 0;
     if (room) message[0] = 0;
     if (!machine || !expr || !graph) return SOA_E_ARGUMENT;
     soa_graph_options o = options ? *options : (soa_graph_options){.axes = SOA_AXES_BODY};
     if (o.axes != SOA_AXES_BODY && o.axes != SOA_AXES_WORLD) return SOA_E_ARGUMENT;
+    if (machine->model->nb > MOST_BODIES) {
+        if (room)
+            snprintf(message, room, "%d bodies: scalar operations are counted and printed for at most %d",
+                     machine->model->nb, MOST_BODIES);
+        return SOA_E_ARGUMENT;
+    }
+    const unsigned before = soai_refusals();
     const soa_expr *x = o.by_matrix ? solved_for(expr) : soai_hold(expr);
+    if (!x && soai_refusals() != before) return SOA_E_MEMORY;
     if (!x) return refuse(message, room, "by the mass matrix: the expression must be inv(Mass) times a vector");
     soa_plan *plan = NULL;
     soa_status s = soa_plan_create(machine, x, &plan, message, room);
     soa_expr_free(x);
     if (s) return s;
-    soa_graph *g = calloc(1, sizeof *g);
+    soa_graph *g = soai_zeroed(1, sizeof *g);
     if (g) {
         *g = (soa_graph){.m = machine, .options = o, .out_count = machine->size[plan->values->v[plan->last].space]};
         g->bucket = malloc(BUCKETS * sizeof *g->bucket);
-        g->body_of = calloc((size_t)machine->model->nb + 1, sizeof *g->body_of);
-        g->out = calloc((size_t)g->out_count + 1, sizeof *g->out);
+        g->body_of = soai_zeroed((size_t)machine->model->nb + 1, sizeof *g->body_of);
+        g->out = soai_zeroed((size_t)g->out_count + 1, sizeof *g->out);
     }
     if (!g || !g->bucket || !g->body_of || !g->out) {
         s = SOA_E_MEMORY;
@@ -225,6 +236,10 @@ soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const so
             s = SOA_E_MEMORY;
     }
     soa_plan_free(plan);
+    if (soai_refusals() != before) {
+        if (room) message[0] = 0;
+        s = SOA_E_MEMORY;
+    }
     if (s)
         soa_graph_free(g);
     else

@@ -137,8 +137,8 @@ static void compose_all(soa_graph *g) {
 static int mass_solve(soa_graph *g, node *x) {
     const soai_view_double *view = &g->m->work->view;
     const int n = view->nv;
-    node *M = calloc((size_t)n * (size_t)n + 1, sizeof *M);
-    int *owner = calloc((size_t)n + 1, sizeof *owner);
+    node *M = soai_zeroed((size_t)n * (size_t)n + 1, sizeof *M);
+    int *owner = soai_zeroed((size_t)n + 1, sizeof *owner);
     if (!M || !owner) {
         free(M), free(owner);
         return 0;
@@ -436,7 +436,7 @@ static int run(soa_graph *g, const soa_plan *plan, const char *wanted, node **sl
     const int nb = g->m->work->view.nb;
     for (int v = 0; v < bl->count; ++v) {
         const size_t n = soai_slot_size(g->m, bl->v[v].space);
-        slot[v] = calloc(n + 1, sizeof **slot);
+        slot[v] = soai_zeroed(n + 1, sizeof **slot);
         if (!slot[v] || (bl->v[v].code == OP_INPUT && !data(g, bl->v + v, slot[v], n))) return 0;
         if (wanted[v] && bl->v[v].code == OP_SUM && bl->v[v].space == SOA_SPACE_BASE) return 0;
     }
@@ -455,8 +455,8 @@ int soai_graph_fill(soa_graph *g, const soa_plan *plan, int by_matrix, node *out
     const builder *bl = plan->values;
     const soai_view_double *view = &g->m->work->view;
     const int space = bl->v[plan->last].space, links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
-    node **slot = calloc((size_t)bl->count + 1, sizeof *slot);
-    char *wanted = calloc((size_t)bl->count + 1, 1);
+    node **slot = soai_zeroed((size_t)bl->count + 1, sizeof *slot);
+    char *wanted = soai_zeroed((size_t)bl->count + 1, 1);
     int fine = slot && wanted && !plan->solve_count && (!by_matrix || space == SOA_SPACE_JOINT);
     if (fine) {
         want(bl, plan->last, wanted);

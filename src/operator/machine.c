@@ -34,19 +34,20 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
     if (model->nm)
         return soai_report(report, SOA_E_MIMIC, -1, 0,
                            "mimic joints are no spatial operators; open the model ideal (they become independent)");
-    soa_machine *m = calloc(1, sizeof *m);
+    soa_machine *m = soai_zeroed(1, sizeof *m);
     if (!m) return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
     m->model = model;
     const size_t nq = (size_t)model->nq + 1, nv = (size_t)model->nv + 1, nb = (size_t)model->nb + 1,
                  nt = (size_t)tip_count + 1;
     soa_status s = soa_work_create(model, &m->work);
-    m->q = calloc(nq, sizeof(double)), m->thd = calloc(nv, sizeof(double)), m->thdd = calloc(nv, sizeof(double));
-    m->torque = calloc(nv, sizeof(double)), m->f0 = calloc(6 * nt, sizeof(double)),
-    m->fext = calloc(6 * nb, sizeof(double)), m->composite = calloc(10 * nb, sizeof(double));
+    m->q = soai_zeroed(nq, sizeof(double)), m->thd = soai_zeroed(nv, sizeof(double)),
+    m->thdd = soai_zeroed(nv, sizeof(double));
+    m->torque = soai_zeroed(nv, sizeof(double)), m->f0 = soai_zeroed(6 * nt, sizeof(double)),
+    m->fext = soai_zeroed(6 * nb, sizeof(double)), m->composite = soai_zeroed(10 * nb, sizeof(double));
     m->tips = (soai_tips){.count = tip_count,
-                          .body = calloc(nt, sizeof(int)),
-                          .R = calloc(9 * nt, sizeof(double)),
-                          .p = calloc(3 * nt, sizeof(double))};
+                          .body = soai_zeroed(nt, sizeof(int)),
+                          .R = soai_zeroed(9 * nt, sizeof(double)),
+                          .p = soai_zeroed(3 * nt, sizeof(double))};
     if (s || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 || !m->fext || !m->composite || !m->tips.body ||
         !m->tips.R || !m->tips.p) {
         soa_machine_free(m);
@@ -133,7 +134,7 @@ static machine_variable *place_of(soa_machine *m, const char *name, soa_space fr
     while (i < m->variable_count && (strcmp(v[i].name, name) || v[i].space != (int)space || v[i].from != (int)from))
         ++i;
     if (i == m->variable_count) {
-        double *numbers = i < MOST_VARIABLES ? calloc(room + 1, sizeof *numbers) : NULL;
+        double *numbers = i < MOST_VARIABLES ? soai_zeroed(room + 1, sizeof *numbers) : NULL;
         if (!numbers) return NULL;
         strcpy(v[i].name, name);
         v[i].space = (int)space, v[i].from = (int)from, v[i].value = numbers;

@@ -200,6 +200,10 @@ static const soa_expr *open_space(const soa_expr *e, const char *text, char *mes
     soa_expr_free(e);
     return fail(&p, text, "the space of I is not fixed by anything beside it");
 }
+static soa_status no_memory(char *message, size_t room) {
+    if (room) snprintf(message, room, "out of memory");
+    return SOA_E_MEMORY;
+}
 static int too_long(const char *text, char *message, size_t room) {
     if (room) message[0] = 0;
     if (strlen(text) <= MOST_TEXT) return 0;
@@ -209,15 +213,16 @@ static int too_long(const char *text, char *message, size_t room) {
 
 soa_status soa_expr_parse(const char *text, const soa_variable *variables, int variable_count, const soa_expr **expr,
                           char *message, size_t room) {
-    if (!text || !expr) return SOA_E_ARGUMENT;
+    if (!text || !expr || variable_count < 0 || (variable_count && !variables)) return SOA_E_ARGUMENT;
+    for (int i = 0; i < variable_count; ++i)
+        if (!variables[i].name) return SOA_E_ARGUMENT;
+    if (!message) room = 0;
     if (too_long(text, message, room)) return SOA_E_FORMAT;
+    const unsigned before = soai_refusals();
     const soa_expr *e = side(text, text + strlen(text), variables, variable_count, message, room);
-    if (!e) return SOA_E_FORMAT;
+    if (!e) return soai_refusals() != before ? no_memory(message, room) : SOA_E_FORMAT;
     e = soai_settle(e, ANY, ANY);
-    if (!e) {
-        if (room) snprintf(message, room, "out of memory");
-        return SOA_E_MEMORY;
-    }
+    if (!e) return no_memory(message, room);
     if (e->from == ANY || e->to == ANY) {
         open_space(e, text, message, room);
         return SOA_E_FORMAT;
@@ -229,7 +234,9 @@ soa_status soa_expr_parse(const char *text, const soa_variable *variables, int v
 soa_status soa_equation_parse(const char *text, const soa_expr **left, const soa_expr **right, char *message,
                               size_t room) {
     if (!text || !left || !right) return SOA_E_ARGUMENT;
+    if (!message) room = 0;
     if (too_long(text, message, room)) return SOA_E_FORMAT;
+    const unsigned before = soai_refusals();
     const char *equals = strchr(text, '=');
     if (!equals) {
         if (room) snprintf(message, room, "an identity has two sides: LEFT = RIGHT");
@@ -239,7 +246,7 @@ soa_status soa_equation_parse(const char *text, const soa_expr **left, const soa
     const soa_expr *b = a ? side(equals + 1, text + strlen(text), NULL, 0, message, room) : NULL;
     if (!b) {
         soa_expr_free(a);
-        return SOA_E_FORMAT;
+        return soai_refusals() != before ? no_memory(message, room) : SOA_E_FORMAT;
     }
     const int from = a->from == ANY ? b->from : a->from, to = a->to == ANY ? b->to : a->to;
     if ((b->from != ANY && b->from != from) || (b->to != ANY && b->to != to)) {
@@ -250,8 +257,14 @@ soa_status soa_equation_parse(const char *text, const soa_expr **left, const soa
         soa_expr_free(a), soa_expr_free(b);
         return SOA_E_FORMAT;
     }
-    a = soai_settle(a, from, to), b = soai_settle(b, from, to);
-    if (!a || !b || a->from == ANY || b->from == ANY) {
+    a = soai_settle(a, from, to);
+    b = soai_settle(b, from, to);
+    if (!a || !b) {
+        soa_expr_free(a);
+        soa_expr_free(b);
+        return no_memory(message, room);
+    }
+    if (a->from == ANY || b->from == ANY) {
         soa_expr_free(b);
         open_space(a, text, message, room);
         return SOA_E_FORMAT;

@@ -178,7 +178,7 @@ static int sweeps_of(builder *b, int *first) {
     return level_all(b, *first);
 }
 static builder *values_of(const soa_expr *e, int *last) {
-    builder *b = calloc(1, sizeof *b);
+    builder *b = soai_zeroed(1, sizeof *b);
     const soa_expr *wide = b ? soai_expand(e) : NULL;
     if (!wide) {
         free(b);
@@ -250,11 +250,11 @@ static int fused_form(const soa_machine *m, const soa_expr *e) {
     return found;
 }
 static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message, size_t room) {
-    soa_plan *p = calloc(1, sizeof *p);
+    soa_plan *p = soai_zeroed(1, sizeof *p);
     if (!p) return SOA_E_MEMORY;
     p->machine = m;
     p->fused = fused_form(m, expr);
-    p->forces = calloc(6 * ((size_t)m->model->nb + 1), sizeof(double));
+    p->forces = soai_zeroed(6 * ((size_t)m->model->nb + 1), sizeof(double));
     p->values = p->forces ? values_of(expr, &p->last) : NULL;
     soa_status s = !p->values ? SOA_E_MEMORY : SOA_OK;
     if (!s && p->last < 0) {
@@ -273,6 +273,7 @@ static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan
     return s;
 }
 soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message, size_t room) {
+    if (!message) room = 0;
     if (room) message[0] = 0;
     if (!m || !expr || !plan) return SOA_E_ARGUMENT;
     if (expr->from != SOA_SPACE_ONE) {
@@ -282,7 +283,17 @@ soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan
                      soa_space_name((soa_space)expr->from), soa_space_name((soa_space)expr->to));
         return SOA_E_ARGUMENT;
     }
-    return plan_any(m, expr, plan, message, room);
+    const unsigned before = soai_refusals();
+    soa_plan *made = NULL;
+    soa_status s = plan_any(m, expr, &made, message, room);
+    if (soai_refusals() != before) { /* a plan may be there, but not the one that memory would have given */
+        soa_plan_free(made);
+        made = NULL;
+        if (room) message[0] = 0;
+        s = SOA_E_MEMORY;
+    }
+    if (!s) *plan = made;
+    return s;
 }
 
 static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t room) {
@@ -306,11 +317,11 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
         p->articulates |= uses_P(v->code);
         solves += dense_op(v->code);
     }
-    p->memory = calloc(total + 1, sizeof(double));
-    p->slot = calloc((size_t)b->count + 1, sizeof *p->slot);
-    p->ops = calloc((size_t)b->count + 1, sizeof *p->ops);
-    p->start = calloc((size_t)p->sweeps + 2, sizeof *p->start);
-    p->solves = calloc((size_t)solves + 1, sizeof *p->solves);
+    p->memory = soai_zeroed(total + 1, sizeof(double));
+    p->slot = soai_zeroed((size_t)b->count + 1, sizeof *p->slot);
+    p->ops = soai_zeroed((size_t)b->count + 1, sizeof *p->ops);
+    p->start = soai_zeroed((size_t)p->sweeps + 2, sizeof *p->start);
+    p->solves = soai_zeroed((size_t)solves + 1, sizeof *p->solves);
     if (!p->memory || !p->slot || !p->ops || !p->start || !p->solves) return SOA_E_MEMORY;
     double *at = p->memory;
     for (int i = 0; i < b->count; ++i) {
@@ -339,8 +350,8 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
                 }
                 const soa_expr *written = as_written(expr, v->leaf);
                 s->written = soai_hold(written ? written : v->leaf);
-                s->matrix = calloc((size_t)s->rows * (size_t)s->columns + 1, sizeof(double));
-                s->room = calloc(2 * (size_t)s->rows + 1, sizeof(double));
+                s->matrix = soai_zeroed((size_t)s->rows * (size_t)s->columns + 1, sizeof(double));
+                s->room = soai_zeroed(2 * (size_t)s->rows + 1, sizeof(double));
                 const soa_status st =
                     s->matrix && s->room ? plan_any(m, v->leaf, &s->plan, message, room) : SOA_E_MEMORY;
                 if (st) return st;
@@ -565,6 +576,7 @@ static void explain_step(void *user, const soa_plan_step *t) {
     SAY("    %-8s = %s\n", t->left, t->right);
 }
 size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
+    if (!text) room = 0;
     explaining all = {text, 0, room, 0}, *w = &all;
     if (room) text[0] = 0;
     if (!p) return 0;

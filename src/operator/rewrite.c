@@ -25,6 +25,9 @@ static const struct {
     {"inv(D) D", "I", "inv(D) D = I"},
 };
 enum { RULES = sizeof rules / sizeof *rules, MOST_SIZE = 200 };
+/* The search ends after so many nodes of forms built, though forms may be left to try: about two seconds.  The papers'
+ * algorithms need a hundredth of it. */
+#define MOST_EFFORT 20000000
 
 typedef struct form {
     const soa_expr *e;
@@ -32,10 +35,12 @@ typedef struct form {
     char rule[64];
     soai_cost cost;
     int planned;
+    uint64_t hash;
 } form;
 typedef struct search {
     form *f;
     int count, room;
+    long effort; /* nodes built so far */
     const soa_expr *left[RULES], *right[RULES];
 } search;
 
@@ -49,6 +54,16 @@ static int inverses_in(const soa_expr *e) {
     for (int i = 0; i < e->count; ++i) n += inverses_in(e->arg[i]);
     return n;
 }
+/* Equal for equal expressions. */
+static uint64_t hash_of(const soa_expr *e) {
+    uint64_t h = (uint64_t)e->kind * 31 + (uint64_t)(unsigned)e->leaf * 1009 + (uint64_t)(unsigned)e->count;
+    for (int i = 0; i < e->count; ++i) h = (h ^ hash_of(e->arg[i])) * 1099511628211u + 17;
+    return h;
+}
+static int exhausted(search *s, long nodes) {
+    s->effort += nodes;
+    return s->effort > MOST_EFFORT || s->count == s->room;
+}
 static int cheaper(const soai_cost *a, const soai_cost *b) {
     if (a->sweeps != b->sweeps) return a->sweeps < b->sweeps;
     if (a->recursions != b->recursions) return a->recursions < b->recursions;
@@ -56,14 +71,15 @@ static int cheaper(const soai_cost *a, const soai_cost *b) {
 }
 static void found(search *s, const soa_expr *e, int from, const char *rule) {
     if (!e) return;
-    int fresh = s->count < s->room && size_of(e) <= MOST_SIZE;
-    for (int i = 0; fresh && i < s->count; ++i) fresh = !soai_same(s->f[i].e, e);
+    int fresh = s->count < s->room && (from < 0 || size_of(e) <= MOST_SIZE); /* what was given is always there */
+    const uint64_t hash = hash_of(e);
+    for (int i = 0; fresh && i < s->count; ++i) fresh = s->f[i].hash != hash || !soai_same(s->f[i].e, e);
     if (!fresh) {
         soa_expr_free(e);
         return;
     }
     form *f = s->f + s->count++;
-    *f = (form){.e = e, .from = from};
+    *f = (form){.e = e, .from = from, .hash = hash};
     snprintf(f->rule, sizeof f->rule, "%s", rule);
     f->planned = soai_plan_cost(e, &f->cost);
     f->cost.steps += inverses_in(e); /* at equal cost the form that shows what is done */
@@ -73,7 +89,7 @@ static void found(search *s, const soa_expr *e, int from, const char *rule) {
 static const soa_expr *with(const soa_expr *e, int i, const soa_expr *arg) {
     if (!arg) return NULL;
     if (e->kind != EXPR_SUM && e->kind != EXPR_PRODUCT) return soai_unary(e->kind, e->factor, arg);
-    const soa_expr **args = calloc((size_t)e->count, sizeof *args);
+    const soa_expr **args = soai_zeroed((size_t)e->count, sizeof *args);
     if (!args) {
         soa_expr_free(arg);
         return NULL;
@@ -85,7 +101,7 @@ static const soa_expr *with(const soa_expr *e, int i, const soa_expr *arg) {
 }
 /* product e with factors first ... first + n - 1 replaced by `middle` (taken over) */
 static const soa_expr *splice(const soa_expr *e, int first, int n, const soa_expr *middle) {
-    const soa_expr **args = calloc((size_t)e->count + 1, sizeof *args);
+    const soa_expr **args = soai_zeroed((size_t)e->count + 1, sizeof *args);
     if (!args || !middle) {
         soa_expr_free(middle);
         free(args);
@@ -138,8 +154,9 @@ static void collect(search *s, int from, const soa_expr *e, wrap_fn *wrap, void 
             int same = 0;
             while (fi && fj && same + 1 < ni && same + 1 < nj && soai_same(fi[same], fj[same])) ++same;
             if (!same) continue;
+            if (exhausted(s, MOST_SIZE)) return;
             const soa_expr *rest[2] = {NULL, NULL},
-                           **args = calloc((size_t)(ni > nj ? ni : nj) + (size_t)e->count, sizeof *args);
+                           **args = soai_zeroed((size_t)(ni > nj ? ni : nj) + (size_t)e->count, sizeof *args);
             if (!args) return;
             for (int side = 0; side < 2; ++side) {
                 const soa_expr *const *f = side ? fj : fi;
@@ -162,6 +179,7 @@ static void collect(search *s, int from, const soa_expr *e, wrap_fn *wrap, void 
 
 static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, void *c) {
     char name[64];
+    if (exhausted(s, MOST_SIZE)) return;
     if (e->kind == EXPR_LEAF && (e->leaf == LEAF_JACOB || e->leaf == LEAF_VELOCITY || e->leaf == LEAF_ALPHA)) {
         const soa_expr *d = NULL;
         snprintf(name, sizeof name, "definition of %s", soai_leaves[e->leaf].name);
@@ -178,7 +196,7 @@ static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, vo
     if (e->kind == EXPR_ADJOINT) {
         const soa_expr *x = e->arg[0];
         if (x->kind == EXPR_PRODUCT) { /* (A B)' = B' A' */
-            const soa_expr **args = calloc((size_t)x->count, sizeof *args);
+            const soa_expr **args = soai_zeroed((size_t)x->count, sizeof *args);
             for (int j = 0; args && j < x->count; ++j)
                 args[j] = soai_unary(EXPR_ADJOINT, 1, soai_hold(x->arg[x->count - 1 - j]));
             if (args) found(s, wrap(c, soai_nary(EXPR_PRODUCT, args, x->count)), from, "(A B)' = B' A'");
@@ -203,7 +221,7 @@ static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, vo
         for (int i = 0; i + 1 < e->count; ++i) { /* A (B + C) = A B + A C, where it helps: A beside a sum of vectors */
             const soa_expr *x = e->arg[i + 1];
             if (x->kind != EXPR_SUM || x->from != SOA_SPACE_ONE) continue;
-            const soa_expr **terms = calloc((size_t)x->count, sizeof *terms);
+            const soa_expr **terms = soai_zeroed((size_t)x->count, sizeof *terms);
             for (int j = 0; terms && j < x->count; ++j) {
                 const soa_expr *t = x->arg[j];
                 const double f = t->kind == EXPR_SCALE ? t->factor : 1;
@@ -218,7 +236,7 @@ static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, vo
     if (e->kind == EXPR_PRODUCT && e->count == 2 && e->arg[0]->kind == EXPR_SUM &&
         e->from == SOA_SPACE_ONE) { /* (A + B) x = A x + B x */
         const soa_expr *x = e->arg[0];
-        const soa_expr **terms = calloc((size_t)x->count, sizeof *terms);
+        const soa_expr **terms = soai_zeroed((size_t)x->count, sizeof *terms);
         for (int j = 0; terms && j < x->count; ++j) {
             const soa_expr *t = x->arg[j];
             const int scaled = t->kind == EXPR_SCALE, unit = t->kind == EXPR_LEAF && t->leaf == LEAF_ID;
@@ -247,8 +265,9 @@ static void tell(const search *s, int i, soa_derivation_fn *fn, void *user) {
 soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *fn, void *user,
                             const soa_expr **better) {
     if (!expr || !better) return SOA_E_ARGUMENT;
+    const unsigned before = soai_refusals();
     search s = {.room = bound > 0 ? bound : 2000};
-    s.f = calloc((size_t)s.room, sizeof *s.f);
+    s.f = soai_zeroed((size_t)s.room, sizeof *s.f);
     if (!s.f) return SOA_E_MEMORY;
     for (int r = 0; r < RULES; ++r) {
         if (soa_expr_parse(rules[r].left, NULL, 0, &s.left[r], NULL, 0) != SOA_OK) s.left[r] = NULL;
@@ -261,13 +280,13 @@ soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *
     int best = 0;
     for (int i = 0; i < s.count; ++i) {
         if (s.f[i].planned && (!s.f[best].planned || cheaper(&s.f[i].cost, &s.f[best].cost))) best = i;
-        neighbours(&s, i, s.f[i].e, wrap_none, NULL);
+        if (size_of(s.f[i].e) <= MOST_SIZE) neighbours(&s, i, s.f[i].e, wrap_none, NULL);
     }
-    if (s.count) {
+    const soa_status status = s.count && soai_refusals() == before ? SOA_OK : SOA_E_MEMORY;
+    if (!status) {
         if (fn) tell(&s, best, fn, user);
         *better = soai_hold(s.f[best].e);
     }
-    const soa_status status = s.count ? SOA_OK : SOA_E_MEMORY;
     for (int i = 0; i < s.count; ++i) soa_expr_free(s.f[i].e);
     for (int r = 0; r < RULES; ++r) soa_expr_free(s.left[r]), soa_expr_free(s.right[r]);
     free(s.f);

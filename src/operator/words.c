@@ -10,6 +10,9 @@
 #include <stdlib.h>
 
 enum { MOST_LETTERS = 48, MOST_TERMS = 3000, MOST_RULES = 400, MOST_OVERLAP = 9, MOST_STEPS = 20000 };
+/* Comparisons of a word with a rule after which a proof is given up: about three seconds; the papers' identities need a
+ * thousandth of it. */
+#define MOST_EFFORT 300000000
 
 typedef struct term {
     double c;
@@ -65,12 +68,14 @@ static void poly_add(poly *p, const term *t) {
             lo = mid + 1;
     }
     if (p->count == p->room) {
-        term *more = p->room < MOST_TERMS ? realloc(p->t, (size_t)(p->room = 2 * p->room + 8) * sizeof *more) : NULL;
+        const int room = 2 * p->room + 8;
+        term *more = p->room < MOST_TERMS ? soai_resized(p->t, (size_t)room * sizeof *more) : NULL;
         if (!more) {
             p->broken = 1;
             return;
         }
         p->t = more;
+        p->room = room;
     }
     memmove(p->t + lo + 1, p->t + lo, (size_t)(p->count - lo) * sizeof *p->t);
     p->t[lo] = *t;
@@ -203,9 +208,14 @@ static int find_in(const term *t, const term *left) {
         if (!memcmp(t->w + i, left->w, (size_t)left->n)) return i;
     return -1;
 }
-/* One rewriting of the greatest word that can be; 0 when nothing applies. */
-static int rewrite_once(const rule_set *s, poly *p, int *used, int skip) {
-    for (int i = 0; i < p->count; ++i)
+/* One rewriting of the greatest word that can be; 0 when nothing applies, or too much was tried. */
+static int rewrite_once(const rule_set *s, poly *p, int *used, int skip, long *effort) {
+    for (int i = 0; i < p->count; ++i) {
+        *effort += s->count;
+        if (*effort > MOST_EFFORT) {
+            p->broken = 1;
+            return 0;
+        }
         for (int r = 0; r < s->count; ++r) {
             if (r == skip) continue;
             const int at = find_in(p->t + i, &s->r[r].left);
@@ -217,11 +227,13 @@ static int rewrite_once(const rule_set *s, poly *p, int *used, int skip) {
             if (used) *used = r;
             return 1;
         }
+    }
     return 0;
 }
 static void reduce(const rule_set *s, poly *p, int skip) {
     int steps = 0;
-    while (!p->broken && rewrite_once(s, p, NULL, skip))
+    long effort = 0;
+    while (!p->broken && rewrite_once(s, p, NULL, skip, &effort))
         if (++steps > MOST_STEPS) p->broken = 1;
 }
 /* The papers' numbers of consequences that have one. */
@@ -282,6 +294,10 @@ static void overlaps(rule_set *s, int a, int b) {
 }
 
 static rule_set *rules; /* made on first use, never changed after */
+static void rules_free(rule_set *s) {
+    for (int i = 0; s && i < s->count; ++i) poly_free(&s->r[i].right);
+    free(s);
+}
 static void drop_rule(rule_set *s, int i) {
     poly_free(&s->r[i].right);
     memmove(s->r + i, s->r + i + 1, (size_t)(--s->count - i) * sizeof *s->r);
@@ -302,7 +318,8 @@ static const rule_set *rule_book(void) {
         {"inv(D) D - I", "inv(D) D = I"}};
     rule_set *ready = __atomic_load_n(&rules, __ATOMIC_ACQUIRE);
     if (ready) return ready;
-    rule_set *s = calloc(1, sizeof *s);
+    const unsigned before = soai_refusals();
+    rule_set *s = soai_zeroed(1, sizeof *s);
     if (!s) return NULL;
     for (size_t i = 0; i < sizeof first / sizeof *first; ++i) {
         poly p = of_text(first[i].zero, 1), q = poly_adjoint(&p);
@@ -323,10 +340,13 @@ static const rule_set *rule_book(void) {
                 drop_rule(s, i);
                 break;
             }
+    if (soai_refusals() != before) { /* rules may be missing */
+        rules_free(s);
+        return NULL;
+    }
     rule_set *expected = NULL; /* whoever came first wins: all copies are alike */
     if (!__atomic_compare_exchange_n(&rules, &expected, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        for (int i = 0; i < s->count; ++i) poly_free(&s->r[i].right);
-        free(s);
+        rules_free(s);
         s = expected;
     }
     return s;
@@ -365,6 +385,7 @@ static int inverses_hold(const rule_set *s, const soa_expr *e, soa_derivation_fn
 
 soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right, soa_derivation_fn *fn, void *user) {
     if (!left || !right || left->from != right->from || left->to != right->to) return SOA_E_ARGUMENT;
+    const unsigned before = soai_refusals();
     const rule_set *s = rule_book();
     const soa_expr *x = soai_two(EXPR_SUM, soai_hold(left), soai_unary(EXPR_SCALE, -1, soai_hold(right)));
     const soa_expr *wide = x ? soai_expand(x) : NULL;
@@ -382,7 +403,8 @@ soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right, soa_deriv
         fn(user, "left - right, definitions put in", text);
     }
     int used = 0, steps = 0;
-    while (!p.broken && p.count && rewrite_once(s, &p, &used, -1)) {
+    long effort = 0;
+    while (!p.broken && p.count && rewrite_once(s, &p, &used, -1, &effort)) {
         if (++steps > MOST_STEPS) p.broken = 1;
         if (fn && steps <= 200) {
             print_poly(&p, text, sizeof text);
@@ -391,6 +413,7 @@ soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right, soa_deriv
     }
     const int proved = !p.broken && !p.count;
     poly_free(&p);
+    if (!proved && soai_refusals() != before) return SOA_E_MEMORY;
     return proved ? SOA_OK : SOA_E_NO_CONVERGENCE;
 }
 
@@ -405,40 +428,73 @@ static const soa_expr *from_text(const char *text) {
     const soa_expr *e = NULL;
     return soa_expr_parse(text, NULL, 0, &e, NULL, 0) == SOA_OK ? e : NULL;
 }
+/* Maps with a known inverse, and those of their adjoints. */
+static const struct {
+    const char *map, *inverse;
+} pairs[] = {{"I + H phi K", "I - H psi K"},
+             {"I - H psi K", "I + H phi K"},
+             {"phi", "I - E_phi"},
+             {"psi", "I - E_psi"},
+             {"I - E_phi", "phi"},
+             {"I - E_psi", "psi"},
+             {"I + phi K H", "I - psi K H"},
+             {"I - psi K H", "I + phi K H"},
+             {"I + K H phi", "I - K H psi"},
+             {"I - K H psi", "I + K H phi"},
+             {"D", "inv(D)"},
+             {"Mass", "(I - H psi K)' inv(D) (I - H psi K)"}};
+enum { PAIRS = sizeof pairs / sizeof *pairs };
+typedef struct pair_words {
+    poly map[PAIRS], adjoint[PAIRS];
+} pair_words;
+static pair_words *known_maps; /* made on first use, never changed after */
+
+static void pair_words_free(pair_words *w) {
+    for (int i = 0; w && i < PAIRS; ++i) {
+        poly_free(&w->map[i]);
+        poly_free(&w->adjoint[i]);
+    }
+    free(w);
+}
+static const pair_words *pair_book(void) {
+    pair_words *ready = __atomic_load_n(&known_maps, __ATOMIC_ACQUIRE);
+    if (ready) return ready;
+    const unsigned before = soai_refusals();
+    pair_words *w = soai_zeroed(1, sizeof *w);
+    for (int i = 0; w && i < PAIRS; ++i) {
+        w->map[i] = of_text(pairs[i].map, 0);
+        w->adjoint[i] = poly_adjoint(&w->map[i]);
+    }
+    if (soai_refusals() != before) {
+        pair_words_free(w);
+        return NULL;
+    }
+    pair_words *expected = NULL; /* whoever came first wins: all copies are alike */
+    if (!__atomic_compare_exchange_n(&known_maps, &expected, w, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        pair_words_free(w);
+        w = expected;
+    }
+    return w;
+}
 const soa_expr *soai_inverse_of(const soa_expr *e) {
-    static const struct {
-        const char *map, *inverse;
-    } pairs[] = {{"I + H phi K", "I - H psi K"},
-                 {"I - H psi K", "I + H phi K"},
-                 {"phi", "I - E_phi"},
-                 {"psi", "I - E_psi"},
-                 {"I - E_phi", "phi"},
-                 {"I - E_psi", "psi"},
-                 {"I + phi K H", "I - psi K H"},
-                 {"I - psi K H", "I + phi K H"},
-                 {"I + K H phi", "I - K H psi"},
-                 {"I - K H psi", "I + K H phi"},
-                 {"D", "inv(D)"},
-                 {"Mass", "(I - H psi K)' inv(D) (I - H psi K)"}};
     if (e->kind == EXPR_ADJOINT) return soai_unary(EXPR_ADJOINT, 1, soai_inverse_of(e->arg[0]));
     if (e->kind == EXPR_INVERSE) return soai_hold(e->arg[0]);
     if (e->kind == EXPR_SCALE && e->factor != 0)
         return soai_unary(EXPR_SCALE, 1 / e->factor, soai_inverse_of(e->arg[0]));
-    const soa_expr *wide = soai_expand(e), *found = NULL;
+    const pair_words *book = pair_book();
+    const soa_expr *wide = book ? soai_expand(e) : NULL, *found = NULL;
     if (!wide) return NULL;
     poly p = words_of(wide, 0);
-    for (size_t i = 0; !found && i < sizeof pairs / sizeof *pairs; ++i) {
-        poly q = of_text(pairs[i].map, 0), r = poly_adjoint(&q);
-        if (same_poly(&p, &q))
+    for (int i = 0; !found && i < PAIRS; ++i) {
+        if (same_poly(&p, &book->map[i]))
             found = from_text(pairs[i].inverse);
-        else if (same_poly(&p, &r))
+        else if (same_poly(&p, &book->adjoint[i]))
             found = soai_unary(EXPR_ADJOINT, 1, from_text(pairs[i].inverse));
-        poly_free(&q), poly_free(&r);
     }
     poly_free(&p);
     soa_expr_free(wide);
     if (!found && e->kind == EXPR_PRODUCT) { /* inv(A B) = inv(B) inv(A), if every factor has one */
-        const soa_expr **args = calloc((size_t)e->count, sizeof *args);
+        const soa_expr **args = soai_zeroed((size_t)e->count, sizeof *args);
         for (int i = 0; args && i < e->count; ++i) args[i] = soai_inverse_of(e->arg[e->count - 1 - i]);
         found = args ? soai_nary(EXPR_PRODUCT, args, e->count) : NULL;
         free(args);

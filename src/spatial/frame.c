@@ -7,6 +7,9 @@ soa_frame soa_frame_identity(void) {
 }
 
 soa_frame soa_frame_compose(const soa_frame *a, const soa_frame *b) {
+    if (!a && !b) return soa_frame_identity();
+    if (!a) return *b;
+    if (!b) return *a;
     soa_frame out;
     rot_rot(a->R, b->R, out.R);
     rot_mul(a->R, b->p, out.p);
@@ -15,6 +18,7 @@ soa_frame soa_frame_compose(const soa_frame *a, const soa_frame *b) {
 }
 
 soa_frame soa_frame_inverse(const soa_frame *a) {
+    if (!a) return soa_frame_identity();
     soa_frame out;
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) out.R[3 * i + j] = a->R[3 * j + i];
@@ -31,6 +35,9 @@ soa_frame soa_frame_rpy(double roll, double pitch, double yaw, double x, double 
 }
 
 soa_frame soa_frame_axis_angle(const double axis[3], double angle, const double p[3]) {
+    static const double origin[3];
+    if (!p) p = origin;
+    if (!axis) return soa_frame_rpy(0, 0, 0, p[0], p[1], p[2]);
     const double n = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
     const double u = axis[0] / n, v = axis[1] / n, w = axis[2] / n, c = cos(angle), s = sin(angle), t = 1 - c;
     return (soa_frame){{c + t * u * u, t * u * v - s * w, t * u * w + s * v, t * u * v + s * w, c + t * v * v,
@@ -38,17 +45,32 @@ soa_frame soa_frame_axis_angle(const double axis[3], double angle, const double 
                        {p[0], p[1], p[2]}};
 }
 
+/* What a missing vector counts as. */
+static const double zero[6];
+
 void soa_motion_to_child(const soa_frame *X, const double V[6], double out[6]) {
+    if (!out) return;
+    if (!V) V = zero;
+    if (!X) {
+        memmove(out, V, sizeof zero);
+        return;
+    }
     motion_out(X->R, X->p, V, out);
 }
 void soa_force_to_parent(const soa_frame *X, const double f[6], double out[6]) {
+    if (!out) return;
+    if (!f) f = zero;
+    if (!X) {
+        memmove(out, f, sizeof zero);
+        return;
+    }
     double t[6] = {0};
     force_in_add(X->R, X->p, f, t);
     memcpy(out, t, sizeof t);
 }
 void soa_cross_motion(const double V[6], const double A[6], double out[6]) {
-    cross_motion(V, A, out);
+    if (out) cross_motion(V ? V : zero, A ? A : zero, out);
 }
 void soa_cross_force(const double V[6], const double f[6], double out[6]) {
-    cross_force(V, f, out);
+    if (out) cross_force(V ? V : zero, f ? f : zero, out);
 }

@@ -6,6 +6,7 @@
 #include "soa/io.h"
 #include "world_internal.h"
 
+#include <sys/stat.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -182,6 +183,11 @@ static soa_status add_model(composer *c, const soa_part *part) {
         return soai_scenario_fault(c->scenario, part->mark, SOA_E_NAME, c->report,
                                    "part '%s': the path of its model is longer than %d bytes", part->name,
                                    (int)sizeof path - 1);
+    struct stat about;
+    if (!stat(path, &about) && !S_ISREG(about.st_mode) &&
+        !S_ISDIR(about.st_mode)) /* it could keep us waiting for ever */
+        return soai_scenario_fault(c->scenario, part->mark, SOA_E_FILE, c->report,
+                                   "part '%s': model %.200s is a pipe or a device; name a file", part->name, path);
     soa_status s = soa_model_open_closed(path, &options, &m, &loops, &inner);
     if (s) return soai_scenario_fault(c->scenario, part->mark, s, c->report, "part '%s': %s", part->name, inner.text);
     if ((s = soai_recut(c->scenario, part, &m, &loops, c->report))) {

@@ -353,8 +353,12 @@ static uint8_t *make_header(const soa_journal *j, const char *scenario, size_t s
 
 soa_status soa_journal_create(const char *path, const char *scenario, size_t scenario_size, const soa_signal *signals,
                               int signal_count, soa_journal **journal, soa_report *report) {
+    if (signal_count > SOA_JOURNAL_MAX_SIGNALS)
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "%d signals: a record holds at most %d; the machine has too many joints to be recorded",
+                           signal_count, SOA_JOURNAL_MAX_SIGNALS);
     if (!path || !journal || (!scenario && scenario_size) || (!signals && signal_count) || signal_count < 0 ||
-        signal_count > SOA_JOURNAL_MAX_SIGNALS || scenario_size > SOA_JOURNAL_MAX_BLOB)
+        scenario_size > SOA_JOURNAL_MAX_BLOB)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "journal: an argument is missing or out of range");
     soa_status s = check_signals(signals, signal_count, report);
     if (s != SOA_OK) return s;

@@ -12,6 +12,7 @@ int soa_openmp_threads(void) {
 #endif
 }
 void soa_openmp_parallel_for(void *user, int count, soa_parallel_task *task, void *data) {
+    if (!task) return;
 #ifdef _OPENMP
     int threads = user ? *(const int *)user : soa_openmp_threads();
     if (threads > count) threads = count;

@@ -253,10 +253,10 @@ soa_status soai_signals_open(soa_world *w) {
     return SOA_OK;
 }
 int soa_world_signal_count(const soa_world *w) {
-    return w->signal_count;
+    return w ? w->signal_count : 0;
 }
 const char *soa_world_signal(const soa_world *w, int index, const char **unit) {
-    if (index < 0 || index >= w->signal_count) return NULL;
+    if (!w || index < 0 || index >= w->signal_count) return NULL;
     if (unit) *unit = w->signal_unit[index];
     return w->signal_name[index];
 }

@@ -295,9 +295,25 @@ static soa_status make_hull(soa_world *w, soai_solid *s, int *usable, soa_report
     return add_gap(w, s->part, c, fault);
 }
 
+/* Pairs of shapes that may touch, and comparisons of their names with contacts to find them: what takes a few seconds. */
+enum { PAIRS_MOST = 200000 };
+#define COMPARED_MOST 3e8
+
+static soa_status refuse_pairs(const soa_world *w, soa_report *report, const char *what) {
+    const soa_scenario *sc = w->scenario;
+    const soa_mark mark = sc->contact_count ? sc->contacts[0].mark : (soa_mark){0, 0};
+    return soai_scenario_fault(
+        sc, mark, SOA_E_ARGUMENT, report,
+        "%d contacts among %d shapes: %s; put shapes into groups and name fewer of them, or leave "
+        "those of a model out (collisions: false)",
+        sc->contact_count, w->solid_count, what);
+}
+
 /* Leaves out each <collision> that meets nothing or cannot be used. */
 static soa_status keep_useful(soa_world *w, const tree *t, soa_report *report) {
     const int all = w->solid_count;
+    if ((double)all * all / 2 * (w->scenario->contact_count + 1) > COMPARED_MOST)
+        return refuse_pairs(w, report, "too many to go through");
     unsigned char *useful = calloc((size_t)all + 1, 1);
     if (!useful) return SOA_E_MEMORY;
     for (int a = 0; a < all; ++a)
@@ -323,7 +339,7 @@ static soa_status keep_useful(soa_world *w, const tree *t, soa_report *report) {
     return s;
 }
 
-static soa_status make_meetings(soa_world *w, const tree *t) {
+static soa_status make_meetings(soa_world *w, const tree *t, soa_report *report) {
     const size_t n = (size_t)w->solid_count;
     w->meeting_of = malloc((n * n + 1) * sizeof *w->meeting_of);
     if (!w->meeting_of) return SOA_E_MEMORY;
@@ -336,6 +352,7 @@ static soa_status make_meetings(soa_world *w, const tree *t) {
             count += law >= 0;
         }
     }
+    if (count > PAIRS_MOST) return refuse_pairs(w, report, "more than 200000 pairs of shapes may touch");
     w->meetings = malloc(((size_t)count + 1) * sizeof *w->meetings);
     if (!w->meetings) return SOA_E_MEMORY;
     for (int a = 0; a < w->solid_count; ++a)
@@ -391,7 +408,7 @@ soa_status soai_solids_open(soa_world *w, soa_report *report) {
     if (!s) s = check_names(w, report);
     if (!s) s = keep_useful(w, &t, report);
     if (!s) s = check_names(w, report);
-    if (!s) s = make_meetings(w, &t);
+    if (!s) s = make_meetings(w, &t, report);
     close_tree(&t);
     return s;
 }

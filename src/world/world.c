@@ -617,34 +617,36 @@ soa_status soa_world_set_torque(soa_world *w, soa_world_torque_fn *torque, void 
 
 /* --- what is there ------------------------------------------------------------------------------------------------ */
 const soa_model *soa_world_model(const soa_world *w) {
-    return w->model;
+    return w ? w->model : NULL;
 }
 const soa_constraints *soa_world_constraints(const soa_world *w) {
-    return w->constraints;
+    return w ? w->constraints : NULL;
 }
 double soa_world_time(const soa_world *w) {
-    return w->state->t;
+    return w ? w->state->t : 0;
 }
 double soa_world_tick_length(const soa_world *w) {
-    return w->tick_length;
+    return w ? w->tick_length : 0;
 }
 const double *soa_world_q(const soa_world *w) {
-    return w->y;
+    return w ? w->y : NULL;
 }
 const double *soa_world_v(const soa_world *w) {
-    return w->y + w->at_v;
+    return w ? w->y + w->at_v : NULL;
 }
 const double *soa_world_tau(const soa_world *w) {
-    return w->tau;
+    return w ? w->tau : NULL;
 }
 const char *soa_world_phase(const soa_world *w) {
-    return w->controller ? w->scenario->control.phases[soai_controller_phase(w)].name : "";
+    return w && w->controller ? w->scenario->control.phases[soai_controller_phase(w)].name : "";
 }
 const soa_world_event *soa_world_events(const soa_world *w, int *count) {
-    *count = w->event_count;
-    return w->events;
+    if (count) *count = w ? w->event_count : 0;
+    return w ? w->events : NULL;
 }
 int soa_world_contacts(const soa_world *w, soa_world_contact *out, int most) {
+    if (!w) return 0;
+    if (!out) most = 0;
     for (int i = 0; i < w->touch_count && i < most; ++i) {
         const soai_touch *t = &w->touch[i];
         const soai_meeting *m = &w->meetings[t->meeting];
@@ -659,7 +661,7 @@ int soa_world_contacts(const soa_world *w, soa_world_contact *out, int most) {
     return w->touch_count;
 }
 int soa_world_shape_count(const soa_world *w) {
-    return w->solid_count;
+    return w ? w->solid_count : 0;
 }
 soa_status soa_world_shape_get(const soa_world *w, int index, soa_world_shape *out) {
     if (!w || !out || index < 0 || index >= w->solid_count) return SOA_E_ARGUMENT;
@@ -671,7 +673,7 @@ soa_status soa_world_shape_get(const soa_world *w, int index, soa_world_shape *o
     return SOA_OK;
 }
 int soa_world_pair_count(const soa_world *w) {
-    return w->meeting_count;
+    return w ? w->meeting_count : 0;
 }
 soa_status soa_world_pair_get(const soa_world *w, int index, soa_world_pair *out) {
     if (!w || !out || index < 0 || index >= w->meeting_count) return SOA_E_ARGUMENT;
@@ -686,13 +688,14 @@ soa_status soa_world_diagram(const soa_world *w, char *text, size_t size, size_t
 
 /* --- states kept -------------------------------------------------------------------------------------------------- */
 size_t soa_world_state_size(const soa_world *w) {
-    return w->state_size;
+    return w ? w->state_size : 0;
 }
 uint64_t soai_state_checksum(const void *memory, size_t size) {
     const size_t skip = offsetof(soai_state, checksum) + sizeof(uint64_t);
     return size > skip ? soai_checksum((const char *)memory + skip, size - skip) : 0;
 }
 void soa_world_save(const soa_world *w, void *memory) {
+    if (!w || !memory) return;
     memcpy(memory, w->block, w->state_size);
     const uint64_t sum = soai_state_checksum(memory, w->state_size);
     memcpy((char *)memory + offsetof(soai_state, checksum), &sum, sizeof sum);
