@@ -93,12 +93,12 @@ foreach(source ${programs})
   endif()
   if(words MATCHES "null_calls.h") # calls of all public functions, made of the headers
     if(SOA_PYTHON)
-      file(GLOB headers CONFIGURE_DEPENDS include/soa/*.h)
+      file(GLOB public_headers CONFIGURE_DEPENDS include/soa/*.h)
       add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/null_calls/null_calls.h
         COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/null_calls
         COMMAND ${SOA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/null_calls.py ${CMAKE_CURRENT_SOURCE_DIR}/include
                 ${CMAKE_CURRENT_BINARY_DIR}/null_calls/null_calls.h
-        DEPENDS ${headers} tests/null_calls.py VERBATIM)
+        DEPENDS ${public_headers} tests/null_calls.py VERBATIM)
       set(extra_sources ${CMAKE_CURRENT_BINARY_DIR}/null_calls/null_calls.h)
     else()
       set(missing python3)

@@ -63,9 +63,10 @@ static void shapes_and_colours(void **unused) {
     if (soa_urdf_shapes(path, &list, &report)) fail_msg("%s", report.text);
     for (int i = 0; i < list.note_count; ++i) printf("  %s\n", list.notes[i]);
     assert_int_equal(list.count, 6);
-    assert_int_equal(list.note_count, 9); /* meshes that are not there share one */
-    assert_non_null(strstr(list.notes[7], "1 mesh of package 'nowhere' is not found"));
-    assert_non_null(strstr(list.notes[8], "2 meshes do not exist, the first is 'missing.stl'"));
+    assert_int_equal(list.note_count, 10); /* meshes that are not there share one */
+    assert_non_null(strstr(list.notes[4], "mesh '.' is a folder, a pipe or a device, not a file"));
+    assert_non_null(strstr(list.notes[8], "1 mesh of package 'nowhere' is not found"));
+    assert_non_null(strstr(list.notes[9], "mesh 'missing.stl' does not exist"));
     const soa_urdf_shape *s = list.shapes;
     assert_true(s[0].shape.type == SOA_SHAPE_BOX && !strcmp(s[0].link, "base"));
     near("half", s[0].shape.half[2], 1.5, 1e-15);
