@@ -33,6 +33,7 @@ libcairo2-dev   header:cairo/cairo.h
 test='
 g++             command:g++
 clang           command:clang
+libomp-dev      package
 libcmocka-dev   header:cmocka.h
 liblapacke-dev  header:lapacke.h
 libmujoco-dev   header:mujoco/mujoco.h

@@ -86,7 +86,7 @@ stage_release() {
 stage_asan() {
     build asan "gcc, address and undefined behaviour" || return 0
     SOA_TREES=50 UBSAN_OPTIONS=print_stacktrace=1 run asan "everything, fewer random trees" build-asan \
-        -E '^(generated|emit|counts|estimation|headers|install|accuracy|andrews|bricard|fourbar|grasp_momentum|divide|classical|invariance|inertia_updates|operators|diagonalised|mujoco|control_motion|control_grapple|integrators|contact|friction|world_joints|sweep|page|served|playground|wasm|op_page|cli|resume|.*_portable)$'
+        -E '^(generated|emit|counts|estimation|headers|install|accuracy|andrews|bricard|fourbar|grasp_momentum|divide|classical|invariance|inertia_updates|operators|diagonalised|mujoco|control_motion|control_grapple|integrators|oscillators|contact|friction|world_joints|sweep|page|served|playground|wasm|op_page|cli|resume|.*_portable)$'
 }
 stage_tsan() {
     build tsan "gcc, threads" test_threads || return 0

@@ -205,7 +205,7 @@ soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const so
     if (machine->model->nb > MOST_BODIES) {
         if (room)
             snprintf(message, room, "%d bodies: scalar operations are counted and printed for at most %d",
-                     machine->model->nb, MOST_BODIES);
+                     (int)machine->model->nb, (int)MOST_BODIES);
         return SOA_E_ARGUMENT;
     }
     const unsigned before = soai_refusals();
