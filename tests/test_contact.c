@@ -293,7 +293,7 @@ static void free_crowds(void **state) {
 }
 static void crowds_on_ground(void **state) {
     (void)state;
-    crowds(1, 0, 20, "on the ground, one point", 1e-5);
+    crowds(1, 0, 20, "on the ground, one point", 1e-6);
     crowds(1, 1, 12, "on the ground, patches", 1e-6);
 }
 

@@ -648,7 +648,7 @@ static char *chapter_of(const char *docs, const char *section) {
         if (strcmp(chapters[k][0], section) != 0) continue;
         const char *start = strstr(docs, chapters[k][1]);
         if (!start) fail_msg("docs/scenarios.md has no chapter '%s'", chapters[k][1]);
-        const char *end = strstr(start + 3, "\n## ");
+        const char *end = start ? strstr(start + 3, "\n## ") : NULL;
         return strndup(start, end ? (size_t)(end - start) : strlen(start));
     }
     fail_msg("section '%s' has no chapter in this table", section);

@@ -179,8 +179,8 @@ static void gravity_is_compensated_once(void **state) {
         "{law: inverse-dynamics, part: a}, {law: inverse-dynamics, name: b, part: a, joints: joint2}",
         "{law: operational, frame: a.link7}, {law: joint-pd, part: a}",
         "{law: operational, frame: a.link7}, {law: passivity, part: a}, {law: decoupled, part: a}",
-        "{law: inverse-dynamics, part: a, joints: [joint1, joint2, joint3, joint4]}, "
-        "{law: joint-pd, part: a, joints: [joint5, joint6, joint7]}",
+        ("{law: inverse-dynamics, part: a, joints: [joint1, joint2, joint3, joint4]}, "
+         "{law: joint-pd, part: a, joints: [joint5, joint6, joint7]}"),
         "{law: hybrid, frame: a.link7, force_rows: [fz]}, {law: joint-pd, part: a}",
     };
     stage s = made(STILL);

@@ -74,7 +74,12 @@ static int run_world(const app_args *args, const soa_scenario *scenario, soa_wor
     soa_world_summary summary;
     soa_world_summarise(world, &summary);
     int code = s ? APP_FAILED : interrupted || (summary.judged && !summary.held) ? APP_SOME_BAD : APP_OK;
-    if (code == APP_OK && args->value[STRICT] && summary.warning_count > 0) code = APP_SOME_BAD;
+    if (code == APP_OK && args->value[STRICT] && summary.warning_count > 0) {
+        code = APP_SOME_BAD;
+        for (int i = 0; quiet && i < summary.warning_count; ++i)
+            app_fail(&app_sim, "warning [%s] %s: %s", summary.warnings[i].code, summary.warnings[i].name,
+                     summary.warnings[i].remedy);
+    }
     if (s) app_fail(&app_sim, "%s", report.text);
     if (journal) {
         soa_report closing = {.body = -1};

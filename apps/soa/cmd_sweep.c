@@ -15,13 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CASES, OUT, JOBS, RESUME, SEED, QUIET };
+enum { CASES, OUT, JOBS, RESUME, SEED, STRICT, QUIET };
 static const app_option options[] = {
     {"--cases", "-n", "N", "how many cases, numbered from 0 (default 100)"},
     {"--out", "-o", "TABLE", "the table, CSV (default: the scenario's name with -sweep.csv)"},
     {"--jobs", "-j", "N", "threads (default: all cores; under mpirun one per rank)"},
     {"--resume", NULL, NULL, "go on with a sweep that was stopped or killed: its finished cases are kept"},
     {"--seed", NULL, "N", "another seed than the scenario's: other draws, other noise"},
+    {"--strict", NULL, NULL, "exit with 1 if a case ends with a warning"},
     {"--quiet", "-q", NULL, "no progress and no summary on the terminal"},
     APP_OPTION_END,
 };
@@ -40,7 +41,7 @@ const app_command app_sweep = {
             "Finished cases are kept in TABLE.cases until the table is whole: Ctrl-C stops, a kill loses at most the "
             "cases that\n"
             "were running, --resume goes on.  One case again: soa sim SCENARIO --case N.\n"
-            "Exit status: 0 all cases ran, 1 some ended in a fault or the sweep was stopped, 2 could not run.\n",
+            "Exit status: 0 all cases ran, 1 some ended in a fault or (with --strict) with a warning, or the sweep was stopped, 2 could not run.\n",
     .options = options,
     .examples = "  soa sweep grapple --cases 100 -o grapple.csv\n"
                 "  soa sweep grapple --cases 100 -o grapple.csv --resume\n"
@@ -178,7 +179,7 @@ static int run(int argc, char **argv) {
         app_fail(&app_sweep, "%s", report.text);
         goto done;
     }
-    code = r.stopped || r.faults ? APP_SOME_BAD : APP_OK;
+    code = r.stopped || r.faults || (args.value[STRICT] && r.warned) ? APP_SOME_BAD : APP_OK;
     if (!b.quiet) {
         app_print("%s: ", scenario.name ? scenario.name : "scenario");
         if (b.asked)
@@ -186,6 +187,7 @@ static int run(int argc, char **argv) {
         else
             app_print("%d cases", r.done);
         if (r.faults) app_print(", %d ended in a fault", r.faults);
+        if (r.warned) app_print(", %d with warnings (column warnings; soa sim SCENARIO --case N says which)", r.warned);
         if (r.kept) app_print("; %d were kept from before", r.kept);
         if (b.asked)
             app_print("\nof those held the worst is off by %.3g mm and %.3g deg", 1e3 * r.position_error_m,

@@ -375,6 +375,7 @@ void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s)
     app_print("energy     kinetic %.6g J, potential %.6g J, in contacts %.3g J\n", s->kinetic, s->potential, s->stored);
     app_print("           motors %+.6g J, viscous friction %+.6g J, Coulomb %+.3g J, stops %+.3g J, contacts %+.6g J\n",
               s->supplied, 0 - s->viscous, s->rubbed, s->stopped, s->contact);
+    if (s->disturbed != 0) app_print("           disturbances %+.6g J\n", s->disturbed);
     app_print("           balance within %.1e of the largest; contacts created %.1e J\n", s->energy_error_rel,
               s->contact_created);
     if (s->is_free) app_print("momentum   kept within %.1e of the sum over bodies\n", s->momentum_error_rel);

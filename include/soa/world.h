@@ -453,7 +453,7 @@ typedef struct soa_sweep_result {
     int cases, done;                             /* asked for; rows there are */
     int kept;                                    /* of them, from the sweep before */
     int mine, ran;                               /* cases of this rank; run so far */
-    int held, faults;                            /* of all rows: held; ended by a fault */
+    int held, faults, warned;                    /* of all rows: held; ended by a fault; ended with warnings */
     int stopped;                                 /* nonzero: ended before all were done */
     double position_error_m, attitude_error_deg; /* largest of the cases that held */
     double momentum_error_rel, energy_error_rel; /* largest of all; momentum: NaN where no case is free */

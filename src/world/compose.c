@@ -173,6 +173,17 @@ int soai_model_path(const soa_scenario *scenario, const soa_part *part, char *pa
     return length >= 0 && (size_t)length < size;
 }
 
+/* The frame that has the part's own name: its root link's, of a machine that floats, else where the part is placed. */
+static int add_part_frame(composer *c, const soa_part *part, const soa_model *m, int first) {
+    const soa_frame origin = soa_frame_identity();
+    for (int b = 1; b <= soa_body_count(m); ++b) {
+        soa_body_info info;
+        soa_body(m, b, &info);
+        if (!info.parent && info.type == SOA_FREE) return new_frame(c, part->name, "", first + b, &origin);
+    }
+    return new_frame(c, part->name, "", 0, &part->place);
+}
+
 static soa_status add_model(composer *c, const soa_part *part) {
     const soa_model *m = NULL;
     soa_constraint_list loops = {0, NULL};
@@ -235,6 +246,7 @@ static soa_status add_model(composer *c, const soa_part *part) {
         const soa_frame at = frame.body ? frame.placement : soa_frame_compose(&part->place, &frame.placement);
         if (!new_frame(c, part->name, frame.name, frame.body ? first + frame.body : 0, &at)) s = SOA_E_MEMORY;
     }
+    if (!s && !add_part_frame(c, part, m, first)) s = SOA_E_MEMORY;
     const int first_loop = c->loop_count;
     for (int i = 0; !s && i < loops.count; ++i) s = add_loop(c, part, m, &loops.defs[i], first_loop);
     soa_constraint_list_free(&loops);

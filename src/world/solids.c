@@ -516,6 +516,9 @@ static int is_constrained(const soa_world *w, int p) {
     const soa_scenario *sc = w->scenario;
     for (int i = 0; sc->constraint_frames && i < 2 * sc->constraint_count; ++i)
         if (sc->constraint_frames[i] && soai_part_of(w, sc->constraint_frames[i]) == p) return 1;
+    for (int i = 0; i < sc->spring_count; ++i)
+        for (int side = 0; side < 2; ++side)
+            if (soai_part_of(w, sc->springs[i].frame[side]) == p) return 1;
     return 0;
 }
 

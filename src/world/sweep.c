@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIGURES = 14, RANKS_MOST = 4096 };
+enum { FIGURES = 15, RANKS_MOST = 4096 };
 static const char *const figure_names[FIGURES] = {"case",
                                                   "held",
                                                   "position_error_m",
@@ -38,7 +38,8 @@ static const char *const figure_names[FIGURES] = {"case",
                                                   "momentum_error_rel",
                                                   "energy_error_rel",
                                                   "touches",
-                                                  "simulated_s"};
+                                                  "simulated_s",
+                                                  "warnings"};
 
 typedef struct sweep {
     const soa_scenario *scenario;
@@ -81,14 +82,17 @@ static char *row_of(const soa_scenario *scenario, int number, const soa_world_su
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out) return NULL;
-    fprintf(out, "%d,%d", number, s->held && !fault[0]);
-    put_number(out, s->position_error_m), put_number(out, s->attitude_error_deg);
-    fprintf(out, ",%d,%d", s->fingers_lost, s->fingers_slipped);
-    put_number(out, s->slip_worst_m), put_number(out, s->internal_force_N);
-    put_number(out, s->internal_force_least), put_number(out, s->internal_force_most);
-    put_number(out, s->is_free ? s->momentum_error_rel : NAN), put_number(out, s->energy_error_rel);
+    const int began = !fault[0] || s->t > 0;
+    const double judged[] = {s->held && !fault[0] ? 1 : 0, s->position_error_m,      s->attitude_error_deg,
+                             s->fingers_lost,              s->fingers_slipped,       s->slip_worst_m,
+                             s->internal_force_N,          s->internal_force_least, s->internal_force_most};
+    fprintf(out, "%d", number);
+    for (size_t i = 0; i < sizeof judged / sizeof *judged; ++i) put_number(out, s->judged && began ? judged[i] : NAN);
+    put_number(out, s->is_free && began ? s->momentum_error_rel : NAN);
+    put_number(out, began ? s->energy_error_rel : NAN);
     fprintf(out, ",%lld", s->touches);
     put_number(out, s->t);
+    fprintf(out, ",%d", s->warning_count + s->more_warnings);
     for (int i = 0; i < scenario->variation_count; ++i) put_number(out, values[i]);
     put_text(out, s->phase ? s->phase : ""), put_text(out, fault);
     const int bad = ferror(out);
@@ -130,7 +134,7 @@ static soa_status take_row(sweep *w, const char *text, size_t length) {
 /* Counts and worst figures of all rows. */
 static void sum_up(sweep *w) {
     soa_sweep_result *r = w->result;
-    r->done = r->held = r->faults = 0;
+    r->done = r->held = r->faults = r->warned = 0;
     r->position_error_m = r->attitude_error_deg = r->energy_error_rel = 0;
     r->momentum_error_rel = NAN;
     for (int k = 0; k < w->o->cases; ++k) {
@@ -146,6 +150,7 @@ static void sum_up(sweep *w) {
         ++r->done;
         if (length < 3 || strcmp(w->rows[k] + length - 3, ",\"\"")) ++r->faults;
         if (f[10] == f[10] && !(f[10] <= r->momentum_error_rel)) r->momentum_error_rel = f[10];
+        r->warned += f[14] > 0;
         if (f[11] > r->energy_error_rel) r->energy_error_rel = f[11];
         if (!(f[1] > 0)) continue;
         ++r->held;

@@ -316,7 +316,7 @@ static void watch_missed(soa_world *w) {
         if (a->max_force > 0 || a->max_torque > 0 || a->force_rows) continue; /* weak on purpose */
         double push = 0;
         for (int j = 0; j < 6; ++j) push += fabs(a->force[j]);
-        if (push > 0) continue;
+        if (push > 0 || (a->stiffness[0] == 0 && (of_joints || a->stiffness[1] == 0))) continue; /* pursues no goal */
         const double far = soai_controller_error(w, k, 0), angle = soai_controller_error(w, k, 1);
         const int by_place = far > (of_joints ? missed_angle : missed_position);
         const double error = by_place ? far : angle;

@@ -319,6 +319,34 @@ static soa_status start(soa_world *w, soa_report *report) {
     return SOA_OK;
 }
 
+/* Things that the scenario says and that come to nothing, or come out otherwise. */
+static void warn_of_idle_keys(soa_world *w) {
+    const soa_scenario *sc = w->scenario;
+    for (int p = 0; p < sc->part_count; ++p) {
+        const soa_part *part = &sc->parts[p];
+        int used = 0;
+        for (int i = 0; i < w->nv && part->effort > 0; ++i)
+            used += w->effort[i] == part->effort && soai_part_of(w, soai_coordinate_name(w, i)) == p;
+        if (part->effort > 0 && !used)
+            soai_warn(w, "effort-unused", part->name, part->effort,
+                      "all joints of this part have limits of effort in their model, so `effort` changes nothing; change "
+                      "the model");
+    }
+    for (int i = 0; i < sc->disturbance_count; ++i)
+        if (sc->disturbances[i].start >= sc->duration)
+            soai_warn(w, "disturbance-late", sc->disturbances[i].frame, sc->disturbances[i].start,
+                      "a disturbance begins after the end of the run (%g s) and does nothing; make it begin earlier",
+                      sc->duration);
+    const double step = sc->integration.step;
+    if (sc->integration.method != SOA_INTEGRATE_FIXED || !(step > 0)) return;
+    const double taken = w->tick_length / ceil(w->tick_length / step - 1e-9);
+    if (!(fabs(taken - step) > 1e-6 * step)) return;
+    soai_warn(w, "step-cut", "integration", taken,
+              "ticks of %.6g s do not hold a whole number of steps of %.6g s, so steps are %.6g s; give a step that fits, or "
+              "another control.rate or recording.rate",
+              w->tick_length, step, taken);
+}
+
 soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa_report *report) {
     soa_report inner;
     if (!scenario || !world) return SOA_E_ARGUMENT;
@@ -355,6 +383,7 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
     if (!s) s = soai_controller_open(w, report);
     if (!s) s = soai_solver_open(w, report);
     if (!s) s = start(w, report);
+    if (!s) warn_of_idle_keys(w);
     if (!s) s = soai_signals_open(w);
     if (!s) w->state->scenario = soai_fingerprint(w);
     if (s) {
