@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 enum { ACTIONS = 8, SIGNALS = 64 };
+static const double no_couples = 1e-4; /* m, couple length of grasps that turn: hands are asked for forces, not moments */
 static const double near_singular = 1e-3; /* reciprocal condition below which a hand's torques grow out of proportion */
 
 typedef struct action_memory {
@@ -44,6 +45,7 @@ typedef struct law {
     const soa_action *action;
     soa_control *control;
     soa_constraints *loops; /* of the machine that it drives; NULL: it has none */
+    int turning_grasp;      /* a hand holds the object by a joint that turns */
     unsigned char *drive;
     unsigned char *yields; /* nv: another law of the phase compensates gravity at this joint; NULL: none does */
     int frame, relative_to, hands[SOA_HANDS];
@@ -102,17 +104,65 @@ static soa_status find(soa_world *w, const char *name, soa_mark mark, const char
                                soai_nearest_frame(w->model, name));
 }
 
-/* The driven joints between a frame and its root. */
-static void drive_path(const soa_world *w, int frame, unsigned char *drive) {
-    soa_frame_info at;
-    soa_frame_get(w->model, frame, &at);
-    for (int b = at.body; b > 0;) {
+/* Marks a body and those that carry it, up to the body `top`. */
+static void mark_up(const soa_world *w, int body, int top, unsigned char *marked) {
+    for (int b = body; b > 0 && b != top;) {
         soa_body_info info;
         soa_body(w->model, b, &info);
-        for (int k = 0; k < info.nv; ++k)
-            if (w->actuated[info.v_index + k]) drive[info.v_index + k] = SOA_DRIVE_OWN;
+        marked[b] = 1;
         b = info.parent;
     }
+}
+/* The nearest body that carries both; 0: the world. */
+static int common_carrier(const soa_world *w, int a, int b) {
+    while (a != b) { /* parents have smaller numbers */
+        soa_body_info info;
+        soa_body(w->model, a > b ? a : b, &info);
+        if (a > b)
+            a = info.parent;
+        else
+            b = info.parent;
+    }
+    return a;
+}
+/* Whether a loop within a part runs through a marked body; it is marked as a whole then, with all that carries it. */
+static int mark_loop(const soa_world *w, const soai_loop *loop, unsigned char *marked) {
+    if (loop->kind == SOA_RATIO || loop->part[0] != loop->part[1]) return 0;
+    const int top = common_carrier(w, loop->body[0], loop->body[1]);
+    int touched = 0;
+    int whole = 1;
+    for (int side = 0; side < 2; ++side)
+        for (int b = loop->body[side]; b > 0 && b != top;) {
+            soa_body_info info;
+            soa_body(w->model, b, &info);
+            touched = touched || marked[b];
+            whole = whole && marked[b];
+            b = info.parent;
+        }
+    if (!touched || whole) return 0;
+    mark_up(w, loop->body[0], 0, marked);
+    mark_up(w, loop->body[1], 0, marked);
+    return 1;
+}
+/* The driven joints that move a frame: those between it and its root, and those of loops of its part that these are in. */
+static soa_status drive_path(const soa_world *w, int frame, unsigned char *drive) {
+    soa_frame_info at;
+    unsigned char *marked = calloc((size_t)w->bodies + 1, 1);
+    if (!marked) return SOA_E_MEMORY;
+    soa_frame_get(w->model, frame, &at);
+    mark_up(w, at.body, 0, marked);
+    for (int more = 1; more;) {
+        more = 0;
+        for (int i = 0; i < w->loop_count; ++i) more = more || mark_loop(w, &w->loops[i], marked);
+    }
+    for (int b = 1; b <= w->bodies; ++b) {
+        soa_body_info info;
+        soa_body(w->model, b, &info);
+        for (int k = 0; marked[b] && k < info.nv; ++k)
+            if (w->actuated[info.v_index + k]) drive[info.v_index + k] = SOA_DRIVE_OWN;
+    }
+    free(marked);
+    return SOA_OK;
 }
 
 /* Whether a joint law has a goal for the coordinate. */
@@ -183,7 +233,9 @@ static int keep_tied(const soa_world *w, law *l, int *tree) {
     for (int i = 0; i < w->loop_count; ++i) {
         soa_constraint_def def;
         soa_constraint_get(l->loops, i, &def);
-        if (is_grasp(w, l, &def)) soa_constraint_switch(l->loops, i, 0);
+        if (!is_grasp(w, l, &def)) continue;
+        soa_constraint_switch(l->loops, i, 0);
+        if (def.kind != SOA_LOOP || (def.joint != SOA_FIXED && def.joint != SOA_PRISMATIC)) l->turning_grasp = 1;
     }
     tie_trees(w, l, tree);
     for (int i = 0; i < w->loop_count; ++i) {
@@ -304,12 +356,12 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
                                            "action '%s' needs 2 to %d hands", what, SOA_HANDS);
             for (int k = 0; k < a->hand_count; ++k) {
                 if ((s = find(w, a->hands[k], a->mark, what, &l->hands[k], report))) return s;
-                drive_path(w, l->hands[k], l->drive);
+                if ((s = drive_path(w, l->hands[k], l->drive))) return s;
             }
         } else if (a->kind == SOA_ACT_BASE_HOLD) {
             soai_motors_of(w, a->part ? a->part : "", l->drive);
-        } else
-            drive_path(w, l->frame, l->drive);
+        } else if ((s = drive_path(w, l->frame, l->drive)))
+            return s;
         char part[64];
         snprintf(part, sizeof part, "%.*s", (int)strcspn(a->frame ? a->frame : "", "."), a->frame ? a->frame : "");
         if ((s = open_drive(w, a, a->part ? a->part : part, what, l->drive, report))) return s;
@@ -679,23 +731,39 @@ static soa_status wrist_wrench(soa_world *w, int frame, double out[6]) {
     return s;
 }
 
-static soa_status coordination_action(soa_world *w, int index, const law *l, soa_frame_error *error) {
-    soai_controller *c = w->controller;
+/* What the law asks of soa_control_coordination. */
+static soa_coordination coordination_of(const law *l, const action_memory *m) {
     const soa_action *a = l->action;
-    action_memory *m = &memory_of(w)->action[index];
     soa_coordination ask = soa_coordination_default(l->frame, l->relative_to);
     ask.form = a->passive ? SOA_COORDINATE_PASSIVE : SOA_COORDINATE_LINEARISING;
     ask.hands = a->hand_count;
     for (int k = 0; k < a->hand_count; ++k) {
-        ask.hand[k] = l->hands[k], ask.grasp[k] = m->grasp[k];
+        ask.hand[k] = l->hands[k];
+        ask.grasp[k] = m->grasp[k];
         ask.share[k] = k ? (1 - a->share) / (a->hand_count - 1) : a->share;
     }
     ask.has_grasp = 1;
-    for (int k = 0; k < 6; ++k) ask.stiffness[k] = a->stiffness[k / 3], ask.damping[k] = a->damping[k / 3];
-    for (int k = 0; k < 2; ++k)
-        ask.follow_stiffness[k] = a->follow_stiffness[k], ask.follow_damping[k] = a->follow_damping[k];
-    ask.squeeze = a->squeeze, ask.squeeze_gain[0] = a->force_gain[0], ask.squeeze_gain[1] = a->force_gain[1];
-    ask.max_force = a->max_force, ask.max_torque = a->max_torque;
+    if (l->turning_grasp) ask.couple_length = no_couples;
+    for (int k = 0; k < 6; ++k) {
+        ask.stiffness[k] = a->stiffness[k / 3];
+        ask.damping[k] = a->damping[k / 3];
+    }
+    for (int k = 0; k < 2; ++k) {
+        ask.follow_stiffness[k] = a->follow_stiffness[k];
+        ask.follow_damping[k] = a->follow_damping[k];
+        ask.squeeze_gain[k] = a->force_gain[k];
+    }
+    ask.squeeze = a->squeeze;
+    ask.max_force = a->max_force;
+    ask.max_torque = a->max_torque;
+    return ask;
+}
+
+static soa_status coordination_action(soa_world *w, int index, const law *l, soa_frame_error *error) {
+    soai_controller *c = w->controller;
+    const soa_action *a = l->action;
+    action_memory *m = &memory_of(w)->action[index];
+    const soa_coordination ask = coordination_of(l, m);
     double wrenches[6 * SOA_HANDS], measured = 0;
     soa_status s = soa_kinematics(c->model, soa_control_work(c->sight), c->q, c->v, NULL);
     for (int k = 0; !s && k < a->hand_count; ++k) s = wrist_wrench(w, l->hands[k], wrenches + 6 * k);
@@ -883,6 +951,24 @@ soa_status soai_control(soa_world *w, soa_report *report) {
 
 int soai_controller_phase(const soa_world *w) {
     return w->controller ? memory_of(w)->supervisor.phase : -1;
+}
+int soai_controller_squeeze(soa_world *w, int object, double *force) {
+    if (!w->controller || !memory_of(w)->started) return 0;
+    const int phase = memory_of(w)->supervisor.phase;
+    const soa_phase *def = &w->scenario->control.phases[phase];
+    for (int i = 0; i < def->action_count; ++i) {
+        const law *l = &w->controller->laws[phase][i];
+        double wrenches[6 * SOA_HANDS];
+        soa_status s = SOA_OK;
+        if (l->action->kind != SOA_ACT_COORDINATION || l->frame != object) continue;
+        for (int k = 0; !s && k < l->action->hand_count; ++k) {
+            soa_frame at;
+            s = soai_feel_wrist(w, l->hands[k], &at, wrenches + 6 * k);
+        }
+        const soa_coordination ask = coordination_of(l, &memory_of(w)->action[i]);
+        return !s && !soa_control_internal_force(l->control, w->y, &ask, wrenches, force);
+    }
+    return 0;
 }
 int soai_controller_counting(const soa_world *w) {
     return !w->controller || memory_of(w)->counting;

@@ -19,6 +19,11 @@ static const double joint_calm = 2e-3;    /* s: damping over stiffness of that s
 static const double moved_least = 1e-9;   /* relative: smaller moves of the assembly are its own rounding */
 static const double stage_disagree = 1e-2; /* relative: what redundant rows may differ by within a step */
 
+static const double lean_least = 0.02;     /* rad: discs that lean less lie flat */
+static const double jump_most = 0.05;      /* rad or m, of a joint that follows, in one of these steps ... */
+static const double jump_ratio = 20;       /* ... and times what the leading ones move */
+enum { LEADING_STEPS = 100 };              /* from the neutral position to the one that is given */
+
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 static soa_status find_frame(const soa_scenario *sc, const soa_model *model, const char *what, const char *name,
                              soa_mark mark, int *frame, soa_report *report) {
@@ -212,11 +217,91 @@ static soa_status note_rates(soa_world *w, const double *before) {
     return SOA_OK;
 }
 
+/* A small step of those that lead moves the others by a small step too; else the machine has jumped to another branch. */
+static soa_status stays_near(soa_world *w, const double *from, const double *to, const double *way) {
+    double *moved = w->torque;
+    double led = 0;
+    const soa_status s = soa_difference(w->model, from, to, moved);
+    for (int i = 0; i < w->nv; ++i) led = fmax(led, fabs(way[i]) / LEADING_STEPS);
+    for (int i = 0; !s && i < w->nv; ++i)
+        if (!(fabs(moved[i]) <= jump_most + jump_ratio * led)) return SOA_E_NO_CONVERGENCE;
+    return s;
+}
+/* Given joints are led from the neutral position, where the loops are closed first, to where they are wanted, the others
+ * following on the way: so the machine stays on its branch.  A part's place is given from the beginning.  Nothing changes
+ * where this does not lead to the end. */
+static soa_status lead_positions(soa_world *w, int *led) {
+    const size_t size = (size_t)w->nq * sizeof *w->y;
+    double *at = w->y_scratch[2];
+    double *way = w->qdd;
+    soa_neutral(w->model, at);
+    *led = 0;
+    for (int b = 1; b <= w->bodies; ++b) {
+        soa_body_info info;
+        soa_body(w->model, b, &info);
+        if (info.type == SOA_FREE)
+            memcpy(at + info.q_index, w->y + info.q_index, (size_t)info.nq * sizeof *at);
+        for (int k = 0; k < info.nv && info.type != SOA_FREE; ++k) *led += w->given[info.v_index + k];
+    }
+    double *next = w->y_scratch[1];
+    soa_status s = *led ? SOA_OK : SOA_E_NO_CONVERGENCE;
+    if (!s) s = soa_closed_assemble(w->constraints, w->work, 0, at, NULL);
+    if (!s) s = soa_difference(w->model, at, w->y, way); /* from the closed position */
+    for (int i = 0; !s && i < w->nv; ++i)
+        if (!w->given[i]) way[i] = 0;
+    for (int k = 0; !s && k < LEADING_STEPS; ++k) {
+        s = soa_integrate(w->model, at, way, 1.0 / LEADING_STEPS, next);
+        if (!s) s = soa_closed_assemble_held(w->constraints, w->work, 0, w->given, next, NULL);
+        if (!s) s = stays_near(w, at, next, way);
+        if (!s) memcpy(at, next, size);
+    }
+    if (!s) memcpy(w->y, at, size);
+    return s;
+}
+
+/* Positions that contradict each other a little, as written digits do: one of those given gives way, the one that has to
+ * move least.  Nothing changes where none does within the bound. */
+static soa_status release_one(soa_world *w, const double *before) {
+    const size_t size = (size_t)w->nq * sizeof *w->y;
+    double *best = w->y_scratch[3];
+    const double bound = w->scenario->assembly_bound;
+    double least = bound > 0 ? bound : INFINITY;
+    int found = 0;
+    for (int i = 0; i < w->nv; ++i) {
+        int led;
+        double move = INFINITY;
+        if (!w->given[i]) continue;
+        w->given[i] = 0;
+        if (!lead_positions(w, &led) && !soa_difference(w->model, before, w->y, w->qdd)) move = fabs(w->qdd[i]);
+        w->given[i] = 1;
+        if (move <= least) {
+            least = move;
+            found = 1;
+            memcpy(best, w->y, size);
+        }
+        memcpy(w->y, before, size);
+    }
+    if (found) memcpy(w->y, best, size);
+    return found ? SOA_OK : SOA_E_NO_CONVERGENCE;
+}
+
+static void warn_of_branch(soa_world *w) {
+    soai_warn(w, "assembly-branch", w->loops[0].name, NAN,
+              "the loops close with the positions that are given, but not by a way from the neutral position; if the machine "
+              "is on the wrong branch, give the position of one more of its joints");
+}
+
 static soa_status close_positions(soa_world *w, soa_report *report) {
     soa_report inner = {.body = -1};
     double *before = w->y_scratch[0];
     memcpy(before, w->y, (size_t)w->nq * sizeof *before);
-    soa_status s = soa_closed_assemble_held(w->constraints, w->work, 0, w->given, w->y, &inner);
+    int led = 0;
+    soa_status s = lead_positions(w, &led);
+    if (s) {
+        s = soa_closed_assemble_held(w->constraints, w->work, 0, w->given, w->y, &inner);
+        if (!s && led) warn_of_branch(w);
+    }
+    if (s == SOA_E_NO_CONVERGENCE) s = release_one(w, before);
     if (s == SOA_E_NO_CONVERGENCE) {
         s = soa_closed_assemble(w->constraints, w->work, 0, w->y, &inner);
         double *move = w->qdd;
@@ -255,9 +340,31 @@ static soa_status count_turns(soa_world *w) {
     return s ? s : soai_loops_recount(w);
 }
 
+/* A disc that lies flat has no lowest point to roll on. */
+static soa_status refuse_flat_discs(soa_world *w, soa_report *report) {
+    soa_status s = soa_kinematics(w->model, w->work, w->y, NULL, NULL);
+    for (int i = 0; !s && i < w->loop_count; ++i) {
+        const soai_loop *loop = &w->loops[i];
+        soa_frame at[2];
+        if (loop->kind != SOA_DISC) continue;
+        for (int side = 0; !s && side < 2; ++side) {
+            s = soa_pose(w->model, w->work, loop->frame[side], &at[side]);
+            at[side] = soa_frame_compose(&at[side], &loop->place[side]);
+        }
+        double up = 0;
+        for (int k = 0; k < 3; ++k) up += at[0].R[3 * k + 2] * at[1].R[3 * k + 2];
+        if (!s && !(fabs(up) < cos(lean_least)))
+            return soai_scenario_fault(w->scenario, loop->mark, SOA_E_SINGULAR, report,
+                                       "disc '%.60s' lies flat on its plane at the start; it rolls on its rim, so let it "
+                                       "lean by %g rad or more", loop->name, lean_least);
+    }
+    return s;
+}
+
 soa_status soai_loops_start(soa_world *w, soa_report *report) {
     if (!w->constraints) return SOA_OK;
     soa_status s = close_positions(w, report);
+    if (!s) s = refuse_flat_discs(w, report);
     if (!s) s = close_rates(w, report);
     if (!s) s = count_turns(w);
     if (s) return s;

@@ -211,29 +211,42 @@ static void add_loops(const soa_world *w, int body, const double point[3], doubl
     }
 }
 
-static soa_status read_wrist(soa_world *w, int index, double out[6]) {
-    const soa_sensor_set *sigma = &w->scenario->control.sensors;
-    const int frame = w->sensors->wrist_frame[index];
+/* [n; f] of a frame's body on its surroundings at the frame's origin, world axes.  Forces of loops are felt already. */
+soa_status soai_feel_wrist(soa_world *w, int frame, soa_frame *at, double sum[6]) {
     soa_frame_info info;
-    soa_frame at;
-    double sum[6] = {0};
+    memset(sum, 0, 6 * sizeof *sum);
     soa_status status = soa_frame_get(w->model, frame, &info);
-    if (!status) status = soa_pose(w->model, w->work, frame, &at);
+    if (!status) status = soa_pose(w->model, w->work, frame, at);
     if (status) return status;
     for (int i = 0; i < w->touch_count; ++i) {
         const soai_touch *t = &w->touch[i];
         const soai_meeting *m = &w->meetings[t->meeting];
-        double sign = 0, f[3], r[3];
+        double sign = 0;
+        double f[3];
+        double r[3];
         if (w->solids[m->a].body == info.body) sign = -1; /* on a: pressure * normal */
         if (w->solids[m->b].body == info.body) sign = 1;
         if (sign == 0) continue;
-        for (int k = 0; k < 3; ++k)
-            f[k] = sign * (t->pressure * t->normal[k] + t->tangential[k]), r[k] = t->point[k] - at.p[k];
-        sum[0] += r[1] * f[2] - r[2] * f[1], sum[1] += r[2] * f[0] - r[0] * f[2], sum[2] += r[0] * f[1] - r[1] * f[0];
+        for (int k = 0; k < 3; ++k) {
+            f[k] = sign * (t->pressure * t->normal[k] + t->tangential[k]);
+            r[k] = t->point[k] - at->p[k];
+        }
+        sum[0] += r[1] * f[2] - r[2] * f[1];
+        sum[1] += r[2] * f[0] - r[0] * f[2];
+        sum[2] += r[0] * f[1] - r[1] * f[0];
         for (int k = 0; k < 3; ++k) sum[3 + k] += f[k];
     }
-    add_loops(w, info.body, at.p, sum);
-    turn_back(at.R, sum, out), turn_back(at.R, sum + 3, out + 3);
+    add_loops(w, info.body, at->p, sum);
+    return SOA_OK;
+}
+static soa_status read_wrist(soa_world *w, int index, double out[6]) {
+    const soa_sensor_set *sigma = &w->scenario->control.sensors;
+    soa_frame at;
+    double sum[6];
+    const soa_status status = soai_feel_wrist(w, w->sensors->wrist_frame[index], &at, sum);
+    if (status) return status;
+    turn_back(at.R, sum, out);
+    turn_back(at.R, sum + 3, out + 3);
     for (int k = 0; k < 6; ++k)
         out[k] += noise(w, k < 3 ? sigma->torque_noise : sigma->force_noise, OF_WRISTS + 6 * index + k);
     return SOA_OK;

@@ -456,10 +456,12 @@ static void find_hands(const soa_world *w, int object, hands *h) {
         add_hand(h, loop->body[!side], loop->wrench[side] + 3, point, 1);
     }
 }
-/* Internal force between the hands: half of what presses along the line between the two hands' centres, for two; the mean
+/* Internal force between the hands.  As a coordination law that moves the object counts it; without one, half of what presses along the line between the two hands' centres, for two; the mean
  * pressure towards the middle for more. */
-static double squeeze(const soa_world *w, int object) {
+static double squeeze(soa_world *w, int object) {
     soa_frame_info info;
+    double counted;
+    if (soai_controller_squeeze(w, object, &counted)) return counted;
     hands h;
     double middle[3] = {0};
     soa_frame_get(w->model, object, &info);

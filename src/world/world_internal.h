@@ -323,6 +323,7 @@ enum { SOAI_SEEN_TOUCHING, SOAI_SEEN_FORCE, SOAI_SEEN_DISTANCE, SOAI_SEEN_SLIP, 
 double soai_seen_solid(const soa_world *w, int solid, int which);
 /* [n; f] of the hand's body on its surroundings at the frame's origin, in the frame's axes; NULL: no such wrist. */
 const double *soai_seen_wrist(const soa_world *w, int frame);
+soa_status soai_feel_wrist(soa_world *w, int frame, soa_frame *at, double wrench[6]);
 int soai_wrist_count(const soa_world *w);
 const double *soai_wrist(const soa_world *w, int index, const char **name);
 int soai_imu_count(const soa_world *w);
@@ -347,6 +348,9 @@ const soa_action *soai_controller_driver(const soa_world *w, int coordinate);
 int soai_controller_frame(const soa_world *w, int action);
 int soai_controller_relative(const soa_world *w, int action);
 const soa_frame *soai_controller_target(const soa_world *w, int action);
+/* Internal force on the object as its coordination law counts it (load and shares taken off), without noise; 0: no such law
+ * is at work. */
+int soai_controller_squeeze(soa_world *w, int object, double *force);
 const soa_supervisor *soai_controller_supervisor(const soa_world *w);
 /* joint_choice.c */
 /* Leaves motors only at the joints that each part's `motors` chooses. */
