@@ -43,7 +43,8 @@ static const struct mistake {
     {"name: \"\n", SOA_E_FORMAT, 1, 8, "not YAML: double-quoted scalar without closing quote"},
     {"part: []\n", SOA_E_NAME, 1, 1, "scenario: unknown key 'part'; did you mean 'parts'?"},
     {"zzz: 1\n", SOA_E_NAME, 1, 1,
-     "scenario: unknown key 'zzz'; expected one of name, text, duration, seed, gravity, assembly_bound, parts, shapes, contacts, "
+     "scenario: unknown key 'zzz'; expected one of name, text, duration, seed, gravity, assembly_bound, parts, shapes, "
+     "contacts, "
      "constraints, springs, disturbances, control, integration, recording, success, sweep"},
     {"name: x\n", SOA_E_FORMAT, 1, 1, "scenario: key 'parts' is missing"},
     {"parts:\n", SOA_E_FORMAT, 1, 1, "parts: expected at least one part"},

@@ -104,8 +104,8 @@ static void rows_by_differences(void **state) {
                 assert_int_equal(first, r);
                 double w[3], p[3];
                 soa_frame X;
-                const int poses = s->def[k].kind == SOA_VELOCITY || s->def[k].kind == SOA_ROLLING ||
-                                  s->def[k].kind == SOA_DISC;
+                const int poses =
+                    s->def[k].kind == SOA_VELOCITY || s->def[k].kind == SOA_ROLLING || s->def[k].kind == SOA_DISC;
                 if (poses) relative_rates(s, s->def + k, v, h, &X, w, p);
                 for (int i = 0; i < n; ++i, ++r) {
                     for (int j = 0; j < 4; ++j) f[j] = dt[j][r];
@@ -140,7 +140,8 @@ static void rows_by_differences(void **state) {
         }
         close_closed(s);
     }
-    printf("  loops %d, distances %d, ratios %d, rolling %d, velocities %d, planes %d, discs %d; driven %d; mimic joints %d, "
+    printf("  loops %d, distances %d, ratios %d, rolling %d, velocities %d, planes %d, discs %d; driven %d; mimic "
+           "joints %d, "
            "free bases %d\n",
            kinds[0], kinds[1], kinds[2], kinds[3], kinds[4], kinds[5], kinds[6], drives, mimics, floating);
     for (int j = 0; j < SOA_JOINT_TYPE_COUNT; ++j)

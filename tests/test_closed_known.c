@@ -319,7 +319,8 @@ static void massless(void **state) {
     moved[0] += 1e-3, moved[4] += 1e-3;
     OK(soa_closed_project(s->c, s->w, 0, moved, moved + 3, NULL)); /* all coordinates weigh alike: M has no inverse */
     OK(soa_closed_project(whole->c, whole->w, 0, moved, moved + 3, lambda));
-    if (!(soa_closed_drift(whole->c) < 1e-13)) fail_msg("projected, the loop is open by %g", soa_closed_drift(whole->c));
+    if (!(soa_closed_drift(whole->c) < 1e-13))
+        fail_msg("projected, the loop is open by %g", soa_closed_drift(whole->c));
     OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, &report));
     assert_int_equal(report.method, SOA_CLOSED_KKT);
     assert_int_equal(report.rank, 2);

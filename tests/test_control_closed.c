@@ -193,8 +193,7 @@ static void operational(void **state) {
         roll_many(&s->d, -2, 2, 6, task.goal.acceleration);
         double rcond = 0;
         soa_status status = SOA_E_SINGULAR;
-        if (is_sound(s))
-            status = soa_control_operational(control, s->q, s->v, &task, 1, NULL, tau, out, NULL, &rcond);
+        if (is_sound(s)) status = soa_control_operational(control, s->q, s->v, &task, 1, NULL, tau, out, NULL, &rcond);
         if (!status && rcond > 1e-6 && size_of(tau, s->nv) < 1e6) {
             ++used;
             OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, tau, NULL, 0, s->t, s->qdd, NULL, NULL));
@@ -234,7 +233,8 @@ static void refusals(void **state) {
         double *room = calloc(6 * (size_t)s->nv, 8);
         const soa_joint_reference reference = {s->q, s->v, NULL};
         const soa_joint_gains gains = {NULL, NULL};
-        REFUSED(SOA_E_ARGUMENT, soa_control_passivity(control, SOA_SLOTINE_LI, s->q, s->v, &reference, &gains, room, NULL));
+        REFUSED(SOA_E_ARGUMENT,
+                soa_control_passivity(control, SOA_SLOTINE_LI, s->q, s->v, &reference, &gains, room, NULL));
         REFUSED(SOA_E_ARGUMENT, soa_control_decoupled(control, s->q, s->v, &reference, room, room, s->tau, NULL));
         REFUSED(SOA_E_ARGUMENT, soa_control_generalized_jacobian(control, s->q, 1, SOA_AXES_WORLD, room));
         REFUSED(SOA_E_ARGUMENT, soa_control_compensation(control, s->q, s->v, s->v, NULL, 0, room));

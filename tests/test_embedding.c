@@ -330,7 +330,8 @@ static void random_systems(void **unused) {
         const int nv = s->nv, nq = s->nq;
         int nonholonomic = 0, secondary[64], m = 0, with_quaternion = 0;
         for (int k = 0; k < s->count; ++k)
-            nonholonomic |= s->def[k].kind == SOA_ROLLING || s->def[k].kind == SOA_DISC || s->def[k].kind == SOA_VELOCITY;
+            nonholonomic |=
+                s->def[k].kind == SOA_ROLLING || s->def[k].kind == SOA_DISC || s->def[k].kind == SOA_VELOCITY;
         answer a = make_answer(s);
         solve_dense(s, s->tau, &a);
         if (nonholonomic || !(a.condition < 1e4 && a.gap < 1e-26) || a.rank != s->rows || a.rank > 60) {

@@ -4,11 +4,12 @@
 
 /* The last state of an arm after 0.5 s, and evaluations per step. */
 static double run(int order, double step, const char *more, double *q, int *nq) {
-    stage s = made("name: arm\nduration: 0.5\ngravity: [0, 0, -9.81]\n"
-                   "parts:\n  - {name: arm, model: arm7, limits: false, damping_scale: 0, friction_scale: 0, rotor_scale: 0,\n"
-                   "     positions: {joint2: 2.8, joint3: 0.1, joint4: -0.3, joint5: 0.1, joint6: 0.3}}\n"
-                   "integration: {method: fixed, order: %d, step: %.17g}\nrecording: {rate: 2}\n%s",
-                   order, step, more);
+    stage s = made(
+        "name: arm\nduration: 0.5\ngravity: [0, 0, -9.81]\n"
+        "parts:\n  - {name: arm, model: arm7, limits: false, damping_scale: 0, friction_scale: 0, rotor_scale: 0,\n"
+        "     positions: {joint2: 2.8, joint3: 0.1, joint4: -0.3, joint5: 0.1, joint6: 0.3}}\n"
+        "integration: {method: fixed, order: %d, step: %.17g}\nrecording: {rate: 2}\n%s",
+        order, step, more);
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_world_summary sum;
     OK(soa_world_tick(s.world, &report));

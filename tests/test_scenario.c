@@ -623,27 +623,17 @@ static char *text_of(const char *path, size_t *size) {
 }
 /* The chapter of docs/scenarios.md that explains a section. */
 static char *chapter_of(const char *docs, const char *section) {
-    static const char *const chapters[][2] = {{"scenario", "## Top level"},
-                                              {"place", "## How things are written"},
-                                              {"parts", "## `parts`"},
-                                              {"body", "## `parts`"},
-                                              {"frames", "## `parts`"},
-                                              {"twist", "## `parts`"},
-                                              {"size", "## `shapes`"},
-                                              {"shapes", "## `shapes`"},
-                                              {"contacts", "## `contacts`"},
-                                              {"constraints", "## `constraints`"},
-                                              {"springs", "## `springs`"}, {"disturbances", "## `disturbances`"},
-                                              {"control", "## `control`"},
-                                              {"estimate", "## `control`"},
-                                              {"sensors", "## `control`"},
-                                              {"phases", "## `control`"},
-                                              {"actions", "## `control`"},
-                                              {"next", "## `control`"},
-                                              {"when", "## `control`"},
-                                              {"integration", "## `integration`"},
-                                              {"recording", "## `integration`"},
-                                              {"success", "## `success`"}};
+    static const char *const chapters[][2] = {{"scenario", "## Top level"},      {"place", "## How things are written"},
+                                              {"parts", "## `parts`"},           {"body", "## `parts`"},
+                                              {"frames", "## `parts`"},          {"twist", "## `parts`"},
+                                              {"size", "## `shapes`"},           {"shapes", "## `shapes`"},
+                                              {"contacts", "## `contacts`"},     {"constraints", "## `constraints`"},
+                                              {"springs", "## `springs`"},       {"disturbances", "## `disturbances`"},
+                                              {"control", "## `control`"},       {"estimate", "## `control`"},
+                                              {"sensors", "## `control`"},       {"phases", "## `control`"},
+                                              {"actions", "## `control`"},       {"next", "## `control`"},
+                                              {"when", "## `control`"},          {"integration", "## `integration`"},
+                                              {"recording", "## `integration`"}, {"success", "## `success`"}};
     for (size_t k = 0; k < sizeof chapters / sizeof *chapters; ++k) {
         if (strcmp(chapters[k][0], section) != 0) continue;
         const char *start = strstr(docs, chapters[k][1]);

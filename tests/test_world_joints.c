@@ -127,7 +127,8 @@ static int keep_path(void *user, const soa_sim_sample *sample) {
 static void puma_drops_alike(void **state) {
     (void)state;
     for (int rub = 0; rub < 2; ++rub) {
-        stage s = made("name: drop\nduration: 1\nparts:\n  - {name: p, model: puma560, limits: false, friction_scale: %d}\nrecording: "
+        stage s = made("name: drop\nduration: 1\nparts:\n  - {name: p, model: puma560, limits: false, friction_scale: "
+                       "%d}\nrecording: "
                        "{rate: 100}\n",
                        rub);
         soa_read_options none = {0};

@@ -86,12 +86,13 @@ static void crank_with_each_joint_cut(void **state) {
     double path[4][SAMPLES];
     worst_case goal = {0}, same = {0}, closure = {0};
     for (int cut = 0; cut < 4; ++cut) {
-        stage s = made("duration: 3\n"
-                       "parts: [{name: m, model: %s}]\n"
-                       "integration: {relative_tolerance: 1e-11, absolute_tolerance: 1e-13}\n"
-                       "control: {rate: 1000, phases: [{name: go, actions: [{law: inverse-dynamics, part: m, joints: A, "
-                       "goal: {A: 1.0}, time: 1.5, stiffness: 100, damping: 20}]}]}\n",
-                       urdf[cut]);
+        stage s =
+            made("duration: 3\n"
+                 "parts: [{name: m, model: %s}]\n"
+                 "integration: {relative_tolerance: 1e-11, absolute_tolerance: 1e-13}\n"
+                 "control: {rate: 1000, phases: [{name: go, actions: [{law: inverse-dynamics, part: m, joints: A, "
+                 "goal: {A: 1.0}, time: 1.5, stiffness: 100, damping: 20}]}]}\n",
+                 urdf[cut]);
         for (int i = 0; i < SAMPLES; ++i) {
             run_to(&s, 0.1 * i);
             path[cut][i] = q_of(&s, "m.A")[0];
@@ -134,9 +135,9 @@ static void laws_on_a_closed_machine(void **state) {
 /* A machine with loops held by an impedance and by an operational law at a frame of the coupler. */
 static void frame_laws_on_a_closed_machine(void **state) {
     (void)state;
-    static const char *const laws[] = {
-        "{law: impedance, frame: m.coupler, stiffness: [0, 400], damping: [0, 60], goal: {xyz: [0.02, 0, 0.02], offset: true}, time: 1}",
-        "{law: operational, frame: m.coupler, stiffness: 100, damping: 20, time: 1}"};
+    static const char *const laws[] = {"{law: impedance, frame: m.coupler, stiffness: [0, 400], damping: [0, 60], "
+                                       "goal: {xyz: [0.02, 0, 0.02], offset: true}, time: 1}",
+                                       "{law: operational, frame: m.coupler, stiffness: 100, damping: 20, time: 1}"};
     for (size_t k = 0; k < sizeof laws / sizeof *laws; ++k)
         for (int cut = 2; cut < 4; ++cut) { /* the coupler hangs on crank */
             stage s = made("duration: 3\nparts: [{name: m, model: %s}]\n"
@@ -235,26 +236,30 @@ static void branches(void **state) {
 /* A tip that two chains carry is moved by the motors of both. */
 static void both_chains(void **state) {
     (void)state;
-    static const char five_bar[] =
-        "<robot name='five'><link name='base'/>\n"
-        "%s</robot>\n";
+    static const char five_bar[] = "<robot name='five'><link name='base'/>\n"
+                                   "%s</robot>\n";
     static const char chain[] =
-        "<link name='u%d'><inertial><origin xyz='0 0 0.1'/><mass value='0.5'/><inertia ixx='0.002' iyy='0.002' izz='0.001' "
+        "<link name='u%d'><inertial><origin xyz='0 0 0.1'/><mass value='0.5'/><inertia ixx='0.002' iyy='0.002' "
+        "izz='0.001' "
         "ixy='0' ixz='0' iyz='0'/></inertial></link>\n"
         "<joint name='m%d' type='continuous'><parent link='base'/><child link='u%d'/><origin xyz='%g 0 0' rpy='0 %g "
         "0'/><axis xyz='0 1 0'/></joint>\n"
-        "<link name='l%d'><inertial><origin xyz='0 0 0.15'/><mass value='0.4'/><inertia ixx='0.003' iyy='0.003' izz='0.001' "
+        "<link name='l%d'><inertial><origin xyz='0 0 0.15'/><mass value='0.4'/><inertia ixx='0.003' iyy='0.003' "
+        "izz='0.001' "
         "ixy='0' ixz='0' iyz='0'/></inertial></link>\n"
-        "<joint name='p%d' type='continuous'><parent link='u%d'/><child link='l%d'/><origin xyz='0 0 0.2' rpy='0 %g 0'/><axis "
+        "<joint name='p%d' type='continuous'><parent link='u%d'/><child link='l%d'/><origin xyz='0 0 0.2' rpy='0 %g "
+        "0'/><axis "
         "xyz='0 1 0'/></joint>\n";
     char text[4000], path[] = "/tmp/soa-five-XXXXXX";
     size_t at = 0;
     for (int k = 1; k <= 2; ++k) {
         const double side = k == 1 ? -1 : 1;
-        at += (size_t)snprintf(text + at, sizeof text - at, chain, k, k, k, 0.1 * side, 0.6 * side, k, k, k, k, -1.2 * side);
+        at += (size_t)snprintf(text + at, sizeof text - at, chain, k, k, k, 0.1 * side, 0.6 * side, k, k, k, k,
+                               -1.2 * side);
     }
     snprintf(text + at, sizeof text - at,
-             "<loop_joint name='tip' type='revolute'><link1 link='l1' xyz='0 0 0.3'/><link2 link='l2' xyz='0 0 0.3'/><axis xyz='0 "
+             "<loop_joint name='tip' type='revolute'><link1 link='l1' xyz='0 0 0.3'/><link2 link='l2' xyz='0 0 "
+             "0.3'/><axis xyz='0 "
              "1 0'/></loop_joint>");
     const int handle = mkstemp(path);
     assert_true(handle >= 0);
@@ -263,10 +268,11 @@ static void both_chains(void **state) {
     fclose(f);
     static const char *const joints[] = {"", ", joints: [m1, m2]"};
     for (int k = 0; k < 2; ++k) {
-        stage s = made("duration: 4\nparts: [{name: f, model: %s, motors: [m1, m2], frames: [{name: tip, on: l1, at: [0, 0, "
-                       "0.3]}]}]\ncontrol: {rate: 1000, phases: [{name: go, actions: [{law: impedance, frame: f.tip, stiffness: "
-                       "[0, 800], damping: [0, 80], goal: {xyz: [0.04, 0, 0.02], offset: true}, time: 1%s}]}]}\n",
-                       path, joints[k]);
+        stage s = made(
+            "duration: 4\nparts: [{name: f, model: %s, motors: [m1, m2], frames: [{name: tip, on: l1, at: [0, 0, "
+            "0.3]}]}]\ncontrol: {rate: 1000, phases: [{name: go, actions: [{law: impedance, frame: f.tip, stiffness: "
+            "[0, 800], damping: [0, 80], goal: {xyz: [0.04, 0, 0.02], offset: true}, time: 1%s}]}]}\n",
+            path, joints[k]);
         soa_frame start, end;
         const soa_model *model = soa_world_model(s.world);
         soa_work *work;
@@ -293,7 +299,8 @@ static void closed_twice(void **state) {
         char again[400] = "";
         if (twice)
             snprintf(again, sizeof again,
-                     "constraints: [{kind: loop, name: again, frames: [m.coupler, m.rocker], joint: revolute, axis: [0, 1, 0], "
+                     "constraints: [{kind: loop, name: again, frames: [m.coupler, m.rocker], joint: revolute, axis: "
+                     "[0, 1, 0], "
                      "place1: [%.17g, 0, %.17g], place2: [%.17g, 0, %.17g]}]\n",
                      point[2][0] - point[1][0], point[2][1] - point[1][1], point[2][0] - point[3][0],
                      point[2][1] - point[3][1]);
@@ -331,7 +338,8 @@ static void recorded_forces(void **state) {
     near("nothing sideways", signal_of(&s, "loop.rope.fx"), 0, 1e-9);
     closed(&s);
     s = made("duration: 1\nparts: [{name: b, body: {mass: 2, box: [0.2, 0.2, 0.2]}}]\n"
-             "constraints: [{kind: loop, name: bolt, frames: [world, b], joint: fixed, place2: [0.3, 0, 0], place1: [0.3, 0, 0]}]\n"
+             "constraints: [{kind: loop, name: bolt, frames: [world, b], joint: fixed, place2: [0.3, 0, 0], place1: "
+             "[0.3, 0, 0]}]\n"
              "disturbances: [{frame: b, duration: 1, force: [0, 5, 0]}]\n");
     run_to(&s, 0.5);
     near("on the world, fz", signal_of(&s, "loop.bolt.fz"), -2 * 9.81, 1e-8);
@@ -343,12 +351,13 @@ static void recorded_forces(void **state) {
 /* A wrist feels what a loop ties its hand to. */
 static void wrists_feel_loops(void **state) {
     (void)state;
-    stage s = made("duration: 2\n"
-                   "parts:\n  - {name: r, model: arm7, friction_scale: 0, positions: {joint2: 0.6, joint4: -1.2, joint6: 0.5}}\n"
-                   "  - {name: b, body: {mass: 3, sphere: 0.1}}\n"
-                   "constraints: [{kind: loop, name: grip, frames: [r.flange, b], joint: fixed}]\n"
-                   "control: {rate: 1000, phases: [{name: hold, actions: [{law: operational, frame: r.flange, stiffness: 100, "
-                   "damping: 20}]}]}\n");
+    stage s = made(
+        "duration: 2\n"
+        "parts:\n  - {name: r, model: arm7, friction_scale: 0, positions: {joint2: 0.6, joint4: -1.2, joint6: 0.5}}\n"
+        "  - {name: b, body: {mass: 3, sphere: 0.1}}\n"
+        "constraints: [{kind: loop, name: grip, frames: [r.flange, b], joint: fixed}]\n"
+        "control: {rate: 1000, phases: [{name: hold, actions: [{law: operational, frame: r.flange, stiffness: 100, "
+        "damping: 20}]}]}\n");
     run_to(&s, 2);
     double f = 0;
     static const char *const axes[3] = {"fx", "fy", "fz"};
@@ -364,23 +373,28 @@ static void wrists_feel_loops(void **state) {
 static void internal_force(void **state) {
     (void)state;
     for (int passive = 0; passive < 2; ++passive) {
-        stage s = made(
-            "duration: 3\ngravity: [0, 0, 0]\n"
-            "parts:\n"
-            "  - name: robot\n    model: two-puma\n    friction_scale: 0\n"
-            "    positions: {left_joint1: -0.1109, left_joint2: 0.9847, left_joint3: -2.8869, left_joint4: 1.5346, left_joint5: "
-            "1.4660, left_joint6: 0.3334, right_joint1: 0.2766, right_joint2: 1.0679, right_joint3: -3.0169, right_joint4: "
-            "1.6752, right_joint5: -1.3142, right_joint6: -3.5333}\n"
-            "    frames: [{name: lh, on: left_link6, at: [0, 0, 0.14]}, {name: rh, on: right_link6, at: [0, 0, 0.14]}]\n"
-            "  - {name: box, body: {mass: 30, box: [0.7, 0.24, 0.6]}, place: [0.62, -0.1, 0.2]}\n"
-            "constraints:\n"
-            "  - {kind: loop, name: lg, frames: [robot.lh, box], joint: fixed, place2: {xyz: [0, 0.24, 0], rpy: [90 deg, 0, 0]}}\n"
-            "  - {kind: loop, name: rg, frames: [robot.rh, box], joint: fixed, place2: {xyz: [0, -0.24, 0], rpy: [-90 deg, 0, "
-            "0]}}\n"
-            "control: {rate: 500, phases: [{name: hold, actions: [{law: coordination, object: box, hands: [robot.lh, robot.rh], "
-            "passive: %s, stiffness: %s, damping: %s, squeeze: 25}]}]}\n"
-            "success: {object: box, hold: 0.5}\n",
-            passive ? "true" : "false", passive ? "[80, 600]" : "30", passive ? "[60, 500]" : "11");
+        stage s = made("duration: 3\ngravity: [0, 0, 0]\n"
+                       "parts:\n"
+                       "  - name: robot\n    model: two-puma\n    friction_scale: 0\n"
+                       "    positions: {left_joint1: -0.1109, left_joint2: 0.9847, left_joint3: -2.8869, left_joint4: "
+                       "1.5346, left_joint5: "
+                       "1.4660, left_joint6: 0.3334, right_joint1: 0.2766, right_joint2: 1.0679, right_joint3: "
+                       "-3.0169, right_joint4: "
+                       "1.6752, right_joint5: -1.3142, right_joint6: -3.5333}\n"
+                       "    frames: [{name: lh, on: left_link6, at: [0, 0, 0.14]}, {name: rh, on: right_link6, at: [0, "
+                       "0, 0.14]}]\n"
+                       "  - {name: box, body: {mass: 30, box: [0.7, 0.24, 0.6]}, place: [0.62, -0.1, 0.2]}\n"
+                       "constraints:\n"
+                       "  - {kind: loop, name: lg, frames: [robot.lh, box], joint: fixed, place2: {xyz: [0, 0.24, 0], "
+                       "rpy: [90 deg, 0, 0]}}\n"
+                       "  - {kind: loop, name: rg, frames: [robot.rh, box], joint: fixed, place2: {xyz: [0, -0.24, 0], "
+                       "rpy: [-90 deg, 0, "
+                       "0]}}\n"
+                       "control: {rate: 500, phases: [{name: hold, actions: [{law: coordination, object: box, hands: "
+                       "[robot.lh, robot.rh], "
+                       "passive: %s, stiffness: %s, damping: %s, squeeze: 25}]}]}\n"
+                       "success: {object: box, hold: 0.5}\n",
+                       passive ? "true" : "false", passive ? "[80, 600]" : "30", passive ? "[60, 500]" : "11");
         run_to(&s, 3);
         const soa_world_summary sum = summary_of(&s);
         printf("  internal force %.6g N, off by %.2g mm\n", sum.internal_force_N, 1e3 * sum.position_error_m);
@@ -392,11 +406,12 @@ static void internal_force(void **state) {
 /* A floating machine whose parts are tied by loops keeps its momentum, and says so. */
 static void momentum_of_loops(void **state) {
     (void)state;
-    stage s = made("duration: 2\ngravity: [0, 0, 0]\n"
-                   "parts:\n  - {name: a, body: {mass: 1, box: [0.2, 0.1, 0.1]}, twist: [0, 0, 3, 0.1, 0, 0]}\n"
-                   "  - {name: b, body: {mass: 2, box: [0.1, 0.3, 0.1]}, place: [0.4, 0, 0], twist: [0, 1, 0, 0.1, 1.2, 0]}\n"
-                   "constraints: [{kind: loop, name: ball, frames: [a, b], joint: spherical, place1: [0.2, 0, 0], place2: [-0.2, "
-                   "0, 0]}]\nassembly_bound: 1\n");
+    stage s = made(
+        "duration: 2\ngravity: [0, 0, 0]\n"
+        "parts:\n  - {name: a, body: {mass: 1, box: [0.2, 0.1, 0.1]}, twist: [0, 0, 3, 0.1, 0, 0]}\n"
+        "  - {name: b, body: {mass: 2, box: [0.1, 0.3, 0.1]}, place: [0.4, 0, 0], twist: [0, 1, 0, 0.1, 1.2, 0]}\n"
+        "constraints: [{kind: loop, name: ball, frames: [a, b], joint: spherical, place1: [0.2, 0, 0], place2: [-0.2, "
+        "0, 0]}]\nassembly_bound: 1\n");
     run_to(&s, 2);
     const soa_world_summary sum = summary_of(&s);
     assert_true(sum.is_free);

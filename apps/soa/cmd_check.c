@@ -98,7 +98,9 @@ static void check_closed(remarks *all, const soa_model *model, const soa_constra
     size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model);
     if (list->count == 0) return;
     double *q = calloc(nq + nv + 1, sizeof *q);
-    soa_status status = q ? soa_constraint_list_create(list, model, nv + 6 * (size_t)list->count <= DENSE_MOST, &constraints, &report) : SOA_E_MEMORY;
+    soa_status status =
+        q ? soa_constraint_list_create(list, model, nv + 6 * (size_t)list->count <= DENSE_MOST, &constraints, &report)
+          : SOA_E_MEMORY;
     if (status == SOA_OK) status = soa_work_create(model, &work);
     if (status == SOA_OK) {
         soa_neutral(model, q);

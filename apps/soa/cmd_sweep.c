@@ -41,7 +41,8 @@ const app_command app_sweep = {
             "Finished cases are kept in TABLE.cases until the table is whole: Ctrl-C stops, a kill loses at most the "
             "cases that\n"
             "were running, --resume goes on.  One case again: soa sim SCENARIO --case N.\n"
-            "Exit status: 0 all cases ran, 1 some ended in a fault or (with --strict) with a warning, or the sweep was stopped, 2 could not run.\n",
+            "Exit status: 0 all cases ran, 1 some ended in a fault or (with --strict) with a warning, or the sweep was "
+            "stopped, 2 could not run.\n",
     .options = options,
     .examples = "  soa sweep grapple --cases 100 -o grapple.csv\n"
                 "  soa sweep grapple --cases 100 -o grapple.csv --resume\n"

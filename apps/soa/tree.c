@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
-static const char *const kinds[] = {"loop",    "distance", "gear",
-                                    "rolling", "velocity", "plane", "disc"}; /* soa_constraint_kind */
+static const char *const kinds[] = {"loop",     "distance", "gear", "rolling",
+                                    "velocity", "plane",    "disc"}; /* soa_constraint_kind */
 
 static const char *frame_name(const soa_model *model, int frame) {
     soa_frame_info info;
@@ -53,7 +53,8 @@ void app_print_constraints(app_out *out, const soa_model *model, const soa_const
             continue;
         }
         out_print(out, "%-*s - %s", width[2], frame_name(model, d->frame1), frame_name(model, d->frame2));
-        if (d->kind == SOA_DISTANCE || d->kind == SOA_ROLLING || d->kind == SOA_DISC) out_print(out, "  %.6g m", d->value);
+        if (d->kind == SOA_DISTANCE || d->kind == SOA_ROLLING || d->kind == SOA_DISC)
+            out_print(out, "  %.6g m", d->value);
         if (d->kind == SOA_LOOP && has_axis(d->joint))
             out_print(out, "  axis %.4g %.4g %.4g", d->axis[0], d->axis[1], d->axis[2]);
         out_char(out, '\n');

@@ -29,7 +29,7 @@ typedef enum soa_constraint_kind {
                      2 on the velocity (nonholonomic)                                                                 */
     SOA_VELOCITY, /* rows[i] . [w; v] = 0 for the velocity of frame 2 relative to frame 1: nonholonomic               */
     SOA_PLANE, /* the origin of frame 2 stays in the plane z = `value` of frame 1: 1 row                              */
-    SOA_DISC  /* a thin disc of radius `value` about the z axis of frame 2 rolls on its rim on the plane z = 0 of frame 1,
+    SOA_DISC /* a thin disc of radius `value` about the z axis of frame 2 rolls on its rim on the plane z = 0 of frame 1,
                  without slipping: 1 row on the position, 2 on the velocity (nonholonomic).  It may lean, but not lie
                  flat (SOA_E_SINGULAR)                                                                               */
 } soa_constraint_kind;
@@ -39,7 +39,8 @@ typedef void soa_drive_fn(void *user, double t, double out[3]);
 
 enum { SOA_RATIO_TERMS = 4 };
 typedef struct soa_constraint_def {
-    const char *name; /* at most 127 letters; NULL: "constraint N"                                                     */
+    const char
+        *name; /* at most 127 letters; NULL: "constraint N"                                                     */
     soa_constraint_kind kind;
     int frame1, frame2;       /* frames of the model; 0 is the world                                                  */
     soa_frame place1, place2; /* where the constraint sits in those frames; default identity                          */

@@ -49,9 +49,11 @@ typedef struct soa_control_def {
     const unsigned char *drive; /* nv numbers as above, copied; NULL: all SOA_DRIVE_OWN */
     unsigned compensate;        /* default SOA_COMPENSATE_DEFAULT */
     double coulomb_rate;        /* rad/s or m/s, > 0; default 1e-3 */
-    soa_constraints *constraints; /* over `model`: a machine with loops.  Used by this control alone, none of them driven in
+    soa_constraints
+        *constraints; /* over `model`: a machine with loops.  Used by this control alone, none of them driven in
                                      time; it must outlive the control.  NULL: a tree */
-    const unsigned char *primary; /* nv flags, copied: own coordinates that stay independent as long as the loops allow it
+    const unsigned char
+        *primary; /* nv flags, copied: own coordinates that stay independent as long as the loops allow it
                                      (WD89's primary joints); NULL: no preference.  Read with constraints alone */
 } soa_control_def;
 SOA_API soa_control_def soa_control_default(const unsigned char *drive);

@@ -114,8 +114,8 @@ typedef struct soa_contact_pair {
 /* A spring and damper between two points: draws them together with stiffness (L - length) + damping L'. */
 typedef struct soa_scene_spring {
     const char *name;
-    const char *frame[2]; /* "part.frame", "world"                                                            */
-    double place[2][3];   /* the points in those frames                                                       */
+    const char *frame[2];      /* "part.frame", "world"                                                            */
+    double place[2][3];        /* the points in those frames                                                       */
     double stiffness, damping; /* N/m, N s/m, >= 0                                                            */
     double length;             /* m, at which it is slack; < 0: as long as it is at the start                 */
     soa_mark mark;

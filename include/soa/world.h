@@ -408,8 +408,8 @@ typedef struct soa_world_summary {
     const soa_world_move *assembly;    /* as soa_world_assembly returns them */
     int assembly_count;
     int constraint_rows, constraint_rank; /* of the loops at the start; rank: rows that do not repeat others */
-    const char *redundancy; /* which constraints repeat others at the start, in words; empty: none */
-    const soa_world_part *parts; /* as soa_world_parts returns them */
+    const char *redundancy;               /* which constraints repeat others at the start, in words; empty: none */
+    const soa_world_part *parts;          /* as soa_world_parts returns them */
     int part_count;
     const soa_world_gap *gaps; /* as soa_world_gaps returns them */
     int gap_count;

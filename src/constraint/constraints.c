@@ -181,7 +181,8 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
     constraint k;
     memset(&k, 0, sizeof k);
     k.def = *def;
-    if (def->name && strlen(def->name) >= NAME_ROOM) FAIL(SOA_E_NAME, "\"%.40s\" is longer than %d letters", def->name, NAME_ROOM - 1);
+    if (def->name && strlen(def->name) >= NAME_ROOM)
+        FAIL(SOA_E_NAME, "\"%.40s\" is longer than %d letters", def->name, NAME_ROOM - 1);
     if (def->name)
         strcpy(k.name, def->name);
     else

@@ -102,8 +102,7 @@ static size_t layout(const soa_model *m, const soa_control_def *def, char *memor
     }
     if (memory) {
         c->closed = loops;
-        for (size_t j = 0; def->constraints && j < nv; ++j)
-            loops.primary[j] = def->primary ? def->primary[j] != 0 : 0;
+        for (size_t j = 0; def->constraints && j < nv; ++j) loops.primary[j] = def->primary ? def->primary[j] != 0 : 0;
         c->model = m, c->nq = m->nq, c->nv = m->nv;
         c->compensate = def->compensate, c->coulomb_rate = def->coulomb_rate;
         c->free = list_free(m, def, c->passive, &c->passives);

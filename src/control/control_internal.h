@@ -15,16 +15,16 @@ enum { SOAI_COULOMB_SIGN = 1 << 8 };
 
 /* A machine with loops, closed_machine.c. */
 typedef struct soai_closed {
-    soa_constraints *constraints; /* NULL: a tree, nothing below is there */
-    unsigned char *primary;       /* nv: stay independent as long as the loops allow it              */
-    unsigned char *dependent;     /* nv: follow the others                                           */
-    int rank, *which;             /* how many depend, and which                                      */
-    double *G, *row_size;         /* rows x nv, G_d^-1 G after the split; rows                       */
-    int most, chosen, own;        /* candidates; of them those chosen, of these the law's own        */
-    int *choice;                  /* nv                                                              */
-    double *b, *r, *A;            /* nv; candidates x nv; candidates^2, factored                     */
-    double *x, *force, *spare;    /* nv each                                                         */
-    double *task;                 /* SOAI_TASK_ROWS x nv: J_g                                        */
+    soa_constraints *constraints;       /* NULL: a tree, nothing below is there */
+    unsigned char *primary;             /* nv: stay independent as long as the loops allow it              */
+    unsigned char *dependent;           /* nv: follow the others                                           */
+    int rank, *which;                   /* how many depend, and which                                      */
+    double *G, *row_size;               /* rows x nv, G_d^-1 G after the split; rows                       */
+    int most, chosen, own;              /* candidates; of them those chosen, of these the law's own        */
+    int *choice;                        /* nv                                                              */
+    double *b, *r, *A;                  /* nv; candidates x nv; candidates^2, factored                     */
+    double *x, *force, *spare;          /* nv each                                                         */
+    double *task;                       /* SOAI_TASK_ROWS x nv: J_g                                        */
     double *inertia, *factor, *inverse; /* nv^2 each: M_r */
 } soai_closed;
 
@@ -80,8 +80,7 @@ void soai_passive_cancel(soa_control *c, const double *torque, double *a);
 soa_status soai_closed_split(soa_control *c, const double *q);
 void soai_closed_reduce(const soa_control *c, double *x);
 soa_status soai_closed_add_cut(soa_control *c, const double *q, const double *v, double *torque);
-soa_status soai_closed_prepare(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
-                               int count);
+soa_status soai_closed_prepare(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches, int count);
 /* a: wanted of driven coordinates on entry, all on return.  torque: own ones. */
 soa_status soai_closed_inverse(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches, int count,
                                double *a, double *torque);

@@ -26,7 +26,7 @@
 #define DENSITY_OSMIUM 22590. /* the densest there is on Earth */
 #define TRIANGLE_SLACK 1e-4   /* of I3: files carry five digits or so */
 #define FAR_ORIGIN 20.        /* m from link to link */
-#define DENSE_MOST 1500       /* coordinates and rows of a closed machine that is looked at as a whole: 18 MB a matrix */
+#define DENSE_MOST 1500 /* coordinates and rows of a closed machine that is looked at as a whole: 18 MB a matrix */
 
 /* --- remarks --------------------------------------------------------------------------------------------------- */
 
@@ -640,8 +640,9 @@ static double open_by(const soa_constraints *all, const double *g, int constrain
 
 /* Joints that move no inertia in the tree, in a machine whose loops hold what they move: the closed machine has an answer. */
 static void forgive_tips(lint *l) {
-    static const char held[] = "; the loops hold it, and the closed machine has an answer, but calls for the tree alone "
-                               "(aba, minv ...) have none";
+    static const char held[] =
+        "; the loops hold it, and the closed machine has an answer, but calls for the tree alone "
+        "(aba, minv ...) have none";
     for (int i = 0; i < l->count; ++i) {
         remark *r = &l->remarks[i];
         const int tip = strcmp(r->rule, "massless-tip") == 0 || strcmp(r->rule, "point-tip") == 0;

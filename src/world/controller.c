@@ -12,7 +12,8 @@
 #include <stdlib.h>
 
 enum { ACTIONS = 8, SIGNALS = 64 };
-static const double no_couples = 1e-4; /* m, couple length of grasps that turn: hands are asked for forces, not moments */
+static const double no_couples =
+    1e-4; /* m, couple length of grasps that turn: hands are asked for forces, not moments */
 static const double near_singular = 1e-3; /* reciprocal condition below which a hand's torques grow out of proportion */
 
 typedef struct action_memory {
@@ -583,9 +584,10 @@ static void warn_of_followers(soa_world *w, const law *l) {
     }
     for (int i = 0; i < w->nv; ++i)
         if (follows[i] && has_goal(w, l, i))
-            soai_warn(w, "goal-follows", soai_coordinate_name(w, i), l->goal_q[w->v_of_q[i]],
-                      "the loops let this joint follow the other joints that have goals, so its own goal is not pursued; "
-                      "leave it out");
+            soai_warn(
+                w, "goal-follows", soai_coordinate_name(w, i), l->goal_q[w->v_of_q[i]],
+                "the loops let this joint follow the other joints that have goals, so its own goal is not pursued; "
+                "leave it out");
     free(follows);
 }
 

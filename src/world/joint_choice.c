@@ -153,8 +153,7 @@ soa_status soai_choose_own(const soa_world *w, const soa_action *action, const c
             s = no_motor(w, part, entry, label, &found, report);
         else if (!found.own)
             s = soai_scenario_fault(w->scenario, entry->mark, SOA_E_NAME, report,
-                                    "%s: '%s' means no joint that moves the frame; leave it out", label,
-                                    entry->name);
+                                    "%s: '%s' means no joint that moves the frame; leave it out", label, entry->name);
     }
     for (int i = 0; !s && i < w->nv; ++i) own[i] = own[i] && chosen[i];
     free(chosen);

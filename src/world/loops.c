@@ -14,15 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double joint_give = 1e-4;    /* rad or m that a sticking cut joint gives at its full friction */
-static const double joint_calm = 2e-3;    /* s: damping over stiffness of that spring */
-static const double moved_least = 1e-9;   /* relative: smaller moves of the assembly are its own rounding */
+static const double joint_give = 1e-4;     /* rad or m that a sticking cut joint gives at its full friction */
+static const double joint_calm = 2e-3;     /* s: damping over stiffness of that spring */
+static const double moved_least = 1e-9;    /* relative: smaller moves of the assembly are its own rounding */
 static const double stage_disagree = 1e-2; /* relative: what redundant rows may differ by within a step */
 
-static const double lean_least = 0.02;     /* rad: discs that lean less lie flat */
-static const double jump_most = 0.05;      /* rad or m, of a joint that follows, in one of these steps ... */
-static const double jump_ratio = 20;       /* ... and times what the leading ones move */
-enum { LEADING_STEPS = 100 };              /* from the neutral position to the one that is given */
+static const double lean_least = 0.02; /* rad: discs that lean less lie flat */
+static const double jump_most = 0.05;  /* rad or m, of a joint that follows, in one of these steps ... */
+static const double jump_ratio = 20;   /* ... and times what the leading ones move */
+enum { LEADING_STEPS = 100 };          /* from the neutral position to the one that is given */
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 static soa_status find_frame(const soa_scenario *sc, const soa_model *model, const char *what, const char *name,
@@ -102,8 +102,7 @@ static int part_of(const soa_world *w, int body) {
 /* Friction that the definition of constraint `number` had. */
 static double friction_of(const soa_world *w, int number) {
     const soa_constraint_list *own = &w->own_loops;
-    return number < own->count ? own->defs[number].friction
-                               : w->scenario->constraints[number - own->count].friction;
+    return number < own->count ? own->defs[number].friction : w->scenario->constraints[number - own->count].friction;
 }
 
 soa_status soai_loops_open(soa_world *w, soa_report *report) {
@@ -181,8 +180,8 @@ static soa_status refuse_move(soa_world *w, const double *before, int coordinate
     const soai_loop *loop = &w->loops[worst];
     return soai_scenario_fault(w->scenario, loop->mark, SOA_E_NO_CONVERGENCE, report,
                                "loop '%.60s' is open by %.3g (m or rad) at the start; closing it would move '%.60s' by "
-                               "%.3g, beyond assembly_bound %g", loop->name, off, soai_coordinate_name(w, coordinate),
-                               move, w->scenario->assembly_bound);
+                               "%.3g, beyond assembly_bound %g",
+                               loop->name, off, soai_coordinate_name(w, coordinate), move, w->scenario->assembly_bound);
 }
 
 /* Lists the coordinates that the assembly moved by more than rounding. */
@@ -239,8 +238,7 @@ static soa_status lead_positions(soa_world *w, int *led) {
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
         soa_body(w->model, b, &info);
-        if (info.type == SOA_FREE)
-            memcpy(at + info.q_index, w->y + info.q_index, (size_t)info.nq * sizeof *at);
+        if (info.type == SOA_FREE) memcpy(at + info.q_index, w->y + info.q_index, (size_t)info.nq * sizeof *at);
         for (int k = 0; k < info.nv && info.type != SOA_FREE; ++k) *led += w->given[info.v_index + k];
     }
     double *next = w->y_scratch[1];
@@ -286,9 +284,10 @@ static soa_status release_one(soa_world *w, const double *before) {
 }
 
 static void warn_of_branch(soa_world *w) {
-    soai_warn(w, "assembly-branch", w->loops[0].name, NAN,
-              "the loops close with the positions that are given, but not by a way from the neutral position; if the machine "
-              "is on the wrong branch, give the position of one more of its joints");
+    soai_warn(
+        w, "assembly-branch", w->loops[0].name, NAN,
+        "the loops close with the positions that are given, but not by a way from the neutral position; if the machine "
+        "is on the wrong branch, give the position of one more of its joints");
 }
 
 static soa_status close_positions(soa_world *w, soa_report *report) {
@@ -354,9 +353,11 @@ static soa_status refuse_flat_discs(soa_world *w, soa_report *report) {
         double up = 0;
         for (int k = 0; k < 3; ++k) up += at[0].R[3 * k + 2] * at[1].R[3 * k + 2];
         if (!s && !(fabs(up) < cos(lean_least)))
-            return soai_scenario_fault(w->scenario, loop->mark, SOA_E_SINGULAR, report,
-                                       "disc '%.60s' lies flat on its plane at the start; it rolls on its rim, so let it "
-                                       "lean by %g rad or more", loop->name, lean_least);
+            return soai_scenario_fault(
+                w->scenario, loop->mark, SOA_E_SINGULAR, report,
+                "disc '%.60s' lies flat on its plane at the start; it rolls on its rim, so let it "
+                "lean by %g rad or more",
+                loop->name, lean_least);
     }
     return s;
 }

@@ -33,8 +33,7 @@ static soa_status point_of(const soa_world *w, int frame, const double place[3],
 static soa_status reach_of(const soa_world *w, const soai_spring *spring, reach *r) {
     double rate[2][3];
     for (int side = 0; side < 2; ++side) {
-        const soa_status s =
-            point_of(w, spring->frame[side], spring->def->place[side], r->point[side], rate[side]);
+        const soa_status s = point_of(w, spring->frame[side], spring->def->place[side], r->point[side], rate[side]);
         if (s) return s;
     }
     r->length = 0;

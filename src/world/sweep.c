@@ -83,9 +83,10 @@ static char *row_of(const soa_scenario *scenario, int number, const soa_world_su
     FILE *out = open_memstream(&text, &size);
     if (!out) return NULL;
     const int began = !fault[0] || s->t > 0;
-    const double judged[] = {s->held && !fault[0] ? 1 : 0, s->position_error_m,      s->attitude_error_deg,
-                             s->fingers_lost,              s->fingers_slipped,       s->slip_worst_m,
-                             s->internal_force_N,          s->internal_force_least, s->internal_force_most};
+    const double judged[] = {
+        s->held && !fault[0] ? 1 : 0, s->position_error_m, s->attitude_error_deg, s->fingers_lost,
+        s->fingers_slipped,           s->slip_worst_m,     s->internal_force_N,   s->internal_force_least,
+        s->internal_force_most};
     fprintf(out, "%d", number);
     for (size_t i = 0; i < sizeof judged / sizeof *judged; ++i) put_number(out, s->judged && began ? judged[i] : NAN);
     put_number(out, s->is_free && began ? s->momentum_error_rel : NAN);

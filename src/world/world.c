@@ -328,9 +328,10 @@ static void warn_of_idle_keys(soa_world *w) {
         for (int i = 0; i < w->nv && part->effort > 0; ++i)
             used += w->effort[i] == part->effort && soai_part_of(w, soai_coordinate_name(w, i)) == p;
         if (part->effort > 0 && !used)
-            soai_warn(w, "effort-unused", part->name, part->effort,
-                      "all joints of this part have limits of effort in their model, so `effort` changes nothing; change "
-                      "the model");
+            soai_warn(
+                w, "effort-unused", part->name, part->effort,
+                "all joints of this part have limits of effort in their model, so `effort` changes nothing; change "
+                "the model");
     }
     for (int i = 0; i < sc->disturbance_count; ++i)
         if (sc->disturbances[i].start >= sc->duration)
@@ -341,10 +342,11 @@ static void warn_of_idle_keys(soa_world *w) {
     if (sc->integration.method != SOA_INTEGRATE_FIXED || !(step > 0)) return;
     const double taken = w->tick_length / ceil(w->tick_length / step - 1e-9);
     if (!(fabs(taken - step) > 1e-6 * step)) return;
-    soai_warn(w, "step-cut", "integration", taken,
-              "ticks of %.6g s do not hold a whole number of steps of %.6g s, so steps are %.6g s; give a step that fits, or "
-              "another control.rate or recording.rate",
-              w->tick_length, step, taken);
+    soai_warn(
+        w, "step-cut", "integration", taken,
+        "ticks of %.6g s do not hold a whole number of steps of %.6g s, so steps are %.6g s; give a step that fits, or "
+        "another control.rate or recording.rate",
+        w->tick_length, step, taken);
 }
 
 soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa_report *report) {

@@ -175,12 +175,12 @@ struct soa_world {
     soai_cut *cuts;
     int stop_count; /* coordinates that have stops */
     int loop_count, cut_count, closed_rows, closed_rank;
-    int fresh, feeling;          /* the next evaluation is at an accepted state; multipliers are wanted */
-    double *lambda, *turns;      /* rows; 6 for each constraint, in the block: coordinates of cut joints */
+    int fresh, feeling;     /* the next evaluation is at an accepted state; multipliers are wanted */
+    double *lambda, *turns; /* rows; 6 for each constraint, in the block: coordinates of cut joints */
     soai_spring *springs;
     int spring_count;
     unsigned char *given, *given_rate; /* nv: positions and rates that the scenario gives */
-    char redundancy[256];        /* which constraints repeat others at the start; or empty */
+    char redundancy[256];              /* which constraints repeat others at the start; or empty */
     int nq, nv, bodies;
     double *friction_up, *friction_down, *damping, *lower, *upper, *stop_k, *stop_c, *stop_soft, *effort; /* nv each */
     unsigned char *actuated, *angle; /* nv; nq: it turns */
@@ -293,9 +293,9 @@ void soai_solids_close(soa_world *w);
 /* Poses known: pairs of <collision> shapes that overlap at the start are left out and said, or refused. */
 soa_status soai_solids_settle(soa_world *w, soa_report *report);
 /* stops.c */
-int soai_part_of(const soa_world *w, const char *name); /* of "part" or "part.name"; -1: none */
-soa_status soai_stops_open(soa_world *w);               /* at the state of the start */
-void soai_stops_look(soa_world *w);                     /* says which joints are outside their limits */
+int soai_part_of(const soa_world *w, const char *name);         /* of "part" or "part.name"; -1: none */
+soa_status soai_stops_open(soa_world *w);                       /* at the state of the start */
+void soai_stops_look(soa_world *w);                             /* says which joints are outside their limits */
 double soai_stops_longest(const soa_world *w, const double *y); /* s: steps end at the limits */
 double soai_stop_torque(const soa_world *w, int i, double q, double v);
 /* compose.c: the file or name of a part's model, as soa_model_open takes it; 0: too long for `path` */
