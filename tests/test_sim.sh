@@ -382,4 +382,57 @@ echo 'sweep: {leg.mass_scale: [0.5, 2]}' >>swept.yaml
 if grep -q momentum out; then bad "sweep of a leg speaks of momentum: $(cat out)"; else ok; fi
 has "sweep of a leg" out "energy balance within"
 
+"$soa" sweep swept.yaml --cases 2 -o strict.csv --strict >out 2>err
+code=$?
+expect "a sweep with warnings, strictly" 1
+has "a sweep with warnings" out "2 with warnings"
+check "column of warnings" test "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "warnings") n = i } NR == 2 { print ($n > 0) }' strict.csv)" = 1
+
+# --- keys that come to nothing ------------------------------------------------------------------------------------
+cat >idle.yaml <<X
+name: idle
+duration: 0.1
+gravity: [0, 0, 0]
+parts: [{name: a, model: arm7, effort: 5}, {name: b, body: {mass: 1, sphere: 0.1}, place: [3, 0, 0]}]
+springs: [{name: s, frames: [a, b], stiffness: 10}]
+disturbances: [{frame: b, start: 5, duration: 1, force: [1, 0, 0]}]
+integration: {method: fixed, order: 4, step: 3 ms}
+recording: {rate: 100}
+X
+run idle.yaml --summary idle.json
+expect "keys that come to nothing" 0
+json "keys that come to nothing" idle.json "{'effort-unused', 'disturbance-late', 'step-cut'} <= set(w['code'] for w in d['warnings'])"
+json "the step that is taken" idle.json "[abs(w['value'] - 2.5e-3) < 1e-12 for w in d['warnings'] if w['code'] == 'step-cut'] == [True]"
+run idle.yaml -q --strict
+expect "quiet and strict" 1
+has "quiet and strict" err "warning [effort-unused]"
+
+# --- links without mass that a loop holds ---------------------------------------------------------------------------
+{
+    echo "<robot name='r'><link name='base'/>"
+    for n in a b; do
+        echo "<link name='$n'><inertial><origin xyz='0.5 0 0'/><mass value='1'/><inertia ixx='0.01' iyy='0.1' izz='0.1' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+    done
+    echo "<joint name='ja' type='continuous'><parent link='base'/><child link='a'/><axis xyz='0 1 0'/></joint>"
+    echo "<joint name='jb' type='continuous'><parent link='base'/><child link='b'/><origin xyz='0 0 1'/><axis xyz='0 1 0'/></joint>"
+    echo "<link name='rod'/><joint name='jr' type='continuous'><parent link='a'/><child link='rod'/><origin xyz='1 0 0'/><axis xyz='0 1 0'/></joint>"
+} >open.urdf
+{
+    cat open.urdf
+    echo "<loop_joint name='pin' type='revolute'><link1 link='rod' xyz='0 0 1'/><link2 link='b' xyz='1 0 0'/><axis xyz='0 1 0'/></loop_joint></robot>"
+} >held.urdf
+echo "</robot>" >>open.urdf
+verb=
+run check held.urdf
+expect "a massless rod that a loop holds" 0
+has "a massless rod that a loop holds" out "held.urdf: 0 errors"
+has "a massless rod that a loop holds" out "the loops hold it"
+run check open.urdf
+expect "a massless rod that nothing holds" 1
+verb=sim
+echo "{name: held, duration: 0.2, parts: [{name: m, model: held.urdf}]}" >held.yaml
+run held.yaml --summary held.json
+expect "a massless rod that a loop holds" 0
+json "a massless rod that a loop holds" held.json "d['closure_error'] < 1e-12 and d['energy_error_rel'] < 1e-6 and d['constraint_rank'] == 2"
+
 finish

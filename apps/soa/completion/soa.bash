@@ -70,7 +70,7 @@ _soa() {
     save) options=(--floating --ideal --no-friction --no-springs --gravity:other -o:file --out:file) argument=model ;;
     models) options=(--names --scenarios --print:scenario --keys) argument=nothing ;;
     sim) options=(-o:file --out:file --summary:file --resume:file --until:other --seed:other --case:other --diagram:file --strict -q --quiet) argument=scenario ;;
-    sweep) options=(-n:other --cases:other -o:file --out:file -j:other --jobs:other --resume --seed:other -q --quiet) argument=scenario ;;
+    sweep) options=(-n:other --cases:other -o:file --out:file -j:other --jobs:other --resume --seed:other --strict -q --quiet) argument=scenario ;;
     export) options=(-o:file --out:file --from:other --to:other --signals:other --events --list) argument=file ;;
     view) options=(--open -o:file --record:file --until:other --speed:other --paused --seed:other --case:other --floating --history:other --port:other --listen:other --token-file:file --once) argument=shown ;;
     report) options=(-o:file --out:file -q --quiet) argument=file ;;

@@ -149,6 +149,7 @@ complete -c soa -n '__fish_seen_subcommand_from sweep' -l out -s o -r -F -d 'the
 complete -c soa -n '__fish_seen_subcommand_from sweep' -l jobs -s j -x -d 'threads (default: all cores; under mpirun one per rank)'
 complete -c soa -n '__fish_seen_subcommand_from sweep' -l resume -d 'go on with a sweep that was stopped or killed: its finished cases are kept'
 complete -c soa -n '__fish_seen_subcommand_from sweep' -l seed -x -d 'another seed than the scenario\'s: other draws, other noise'
+complete -c soa -n '__fish_seen_subcommand_from sweep' -l strict -d 'exit with 1 if a case ends with a warning'
 complete -c soa -n '__fish_seen_subcommand_from sweep' -l quiet -s q -d 'no progress and no summary on the terminal'
 complete -c soa -n '__fish_seen_subcommand_from sweep' -F -a '(__soa_scenarios)'
 complete -c soa -n '__fish_seen_subcommand_from export' -l out -s o -r -F -d 'FILE.h5 or FILE.csv, or - for CSV on standard output (default: LOG\'s name with .h5)'
