@@ -460,7 +460,7 @@ static constraint_row *velocity_rows(const constraint *c, const relative *s, con
 }
 
 /* A disc about a = R z rolls on the plane z = 0.  With m = z . a, h = z - m a and s = |h|, the lowest point of its rim is at
- * p + c, c = -radius h / s.  Its material stands still: p' + w x c = 0, whose part along z is the rate of p_z - radius s.
+ * p + c, c = -radius h / s.  Its material does not move: p' + w x c = 0, whose part along z is the rate of p_z - radius s.
  * c' = -radius (h'/s - h s'/s^2), h' = -m'a - m a', a' = w x a, m' = z . a', s' = -m m'/s. */
 static soa_status disc_rows(const relative *x, double radius, int moves, constraint_row **rows) {
     static const double e[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};

@@ -8,7 +8,7 @@
  *     x+ = [1 - a/2  1 - d/2; -a  1 - d] x,    stable for    a/2 < d < 2.
  * Of measurements n ticks late the first bound becomes d < 2 sin(pi / (2 (2n + 1))) (a damper alone) and the second
  * a (1/2 + n) < d.  I is 1 / (M^-1)_ii, the inertia felt by joint i with the others free: the bound is then necessary for a
- * law with one gain for all its joints, so a warning is never wrong.                                                */
+ * law with one gain for all its joints, so such a law is unstable beyond it; with other laws on its neighbours it is an estimate.                                                */
 #include "world_internal.h"
 
 #include <math.h>
