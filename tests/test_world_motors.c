@@ -142,7 +142,7 @@ static void mistakes_are_refused(void **state) {
             4, "goal of joint 'm.joint2'", "'joints' do not choose");
     REFUSED(
         "duration: 1\nparts:\n  - {name: m, model: planar-chain:2}\n" LAW("impedance, frame: m.link1, joints: joint2"),
-        4, "'joint2' means no joint between the frame and its root");
+        4, "'joint2' means no joint that moves the frame");
     REFUSED("duration: 1\nparts:\n  - {name: m, model: planar-chain:2, motors: none}\n" LAW("joint-pd, part: m"), 4,
             "part 'm' has no joint with a motor");
     REFUSED(
