@@ -89,16 +89,6 @@ soa_status soai_loops_create(const soa_scenario *sc, const soa_model *model, con
     return s;
 }
 
-/* The part that a body belongs to; -1: the world. */
-static int part_of(const soa_world *w, int body) {
-    soa_body_info info;
-    if (!body || soa_body(w->model, body, &info)) return -1;
-    for (int p = 0; p < w->scenario->part_count; ++p) {
-        const size_t n = strlen(w->scenario->parts[p].name);
-        if (!strncmp(info.joint, w->scenario->parts[p].name, n) && info.joint[n] == '.') return p;
-    }
-    return -1;
-}
 /* Friction that the definition of constraint `number` had. */
 static double friction_of(const soa_world *w, int number) {
     const soa_constraint_list *own = &w->own_loops;
@@ -129,7 +119,9 @@ soa_status soai_loops_open(soa_world *w, soa_report *report) {
             loop->place[side] = side ? def.place2 : def.place1;
             soa_frame_get(w->model, loop->frame[side], &info);
             loop->body[side] = info.body;
-            loop->part[side] = part_of(w, info.body);
+            soa_body_info body;
+            const int on_body = info.body && !soa_body(w->model, info.body, &body);
+            loop->part[side] = on_body ? soai_part_of(w, body.joint) : -1; /* -1: the world */
         }
         const double friction = friction_of(w, i);
         for (int k = 0; friction > 0 && k < loop->free; ++k) w->cuts[w->cut_count++] = (soai_cut){i, k, friction};
