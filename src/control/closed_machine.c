@@ -23,7 +23,7 @@
 static const double row_least = 1e-12; /* of a row's largest entry: smaller pivots are redundant rows */
 static const double pivot_least =
     1e-6; /* of the row's largest entry: a better class gives way to the next below this */
-static const double choice_least = 1e-9; /* of its own compliance: what is left of a coordinate that follows others */
+static const double choice_least = 1e-9; /* relative to its compliance: what is left of a coordinate that follows others */
 
 /* Who may depend: 0 first, 3 last. */
 static int class_of(const soa_control *c, int j) {

@@ -344,7 +344,7 @@ static const rule_set *rule_book(void) {
         rules_free(s);
         return NULL;
     }
-    rule_set *expected = NULL; /* whoever came first wins: all copies are alike */
+    rule_set *expected = NULL; /* the first one to finish is kept: all copies are equal */
     if (!__atomic_compare_exchange_n(&rules, &expected, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         rules_free(s);
         s = expected;

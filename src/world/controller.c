@@ -463,7 +463,9 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
     double *at = c->numbers;
     c->path_q = at, at += w->nq;
     c->tau = at, c->part = at + w->nv, c->path_v = at + 2 * w->nv, c->path_a = at + 3 * w->nv;
-    c->gain_k = at + 4 * w->nv, c->gain_d = at + 5 * w->nv, c->rest = at + 6 * w->nv;
+    c->gain_k = at + 4 * w->nv;
+    c->gain_d = at + 5 * w->nv;
+    c->rest = at + 6 * w->nv;
     c->command = at + 7 * w->nv;
     soa_control_def all = soa_control_default(NULL);
     if ((s = soa_control_create(c->model, &all, &c->sight))) return s;

@@ -617,8 +617,12 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
     soa_status s = SOA_OK;
     double t = 0, longest_taken = 0;
     int taken = 0;
-    w->origin = state->t, w->end = end, w->span = end - state->t;
-    w->status = SOA_OK, w->body = -1, w->message[0] = 0;
+    w->origin = state->t;
+    w->end = end;
+    w->span = end - state->t;
+    w->status = SOA_OK;
+    w->body = -1;
+    w->message[0] = 0;
     w->fresh = 1;
     int flag = start_stretch(w);
     while (flag >= 0 && !s && t < w->span) {

@@ -72,7 +72,11 @@ static double complex fastest(soa_world *w, int *at) {
     for (int i = 0; i < w->y_count; ++i) { /* velocities and positions of one size */
         const double by = i < w->at_v ? 1 : 1 / pace;
         const double x = u[i] * by, y = a[i] * by / pace, z = b[i] * by / (pace * pace);
-        uu += x * x, au += x * y, aa += y * y, ub += x * z, ab += y * z;
+        uu += x * x;
+        au += x * y;
+        aa += y * y;
+        ub += x * z;
+        ab += y * z;
     }
     *at = 0;
     for (int i = 1; i < w->nv; ++i)

@@ -41,7 +41,7 @@ typedef struct soai_newton {
 } soai_newton;
 soai_newton *soai_newton_open(N_Vector like, SUNContext context); /* NULL: no memory */
 void soai_newton_close(soai_newton *newton);
-/* After the integrator took the solver, which sets a test of its own: 0, or the solver's flag. */
+/* After the integrator took the solver, which sets a separate test: 0, or the solver's flag. */
 int soai_newton_judge(soai_newton *newton);
 
 typedef struct soai_stepper {

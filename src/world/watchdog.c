@@ -101,7 +101,7 @@ static void watch_limit(soa_world *w, int i, watched *x, int last) {
     }
 }
 
-/* Whether the jumps of a torque are those of a law that fights itself.  Noise makes torques jump too: it is told apart by
+/* Whether the jumps of a torque are those of a law that fights itself.  Noise makes torques jump too: it is distinguished by
  * the motor's limit, so without one noisy sensors excuse them. */
 static int jumps(const soa_world *w, int i, const watched *x) {
     const soa_sensor_set *noise = &w->scenario->control.sensors;
