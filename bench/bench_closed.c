@@ -4,7 +4,7 @@
  * evaluations   accelerations with constraints at 16 states of the motion, all anew each time
  * motions       10 s from the same start; closure and energy of everybody's states by libsoa, the largest and the last */
 #define _POSIX_C_SOURCE 200809L
-#include "../models/closed.h"
+#include "stock/closed.h"
 #include "closed_peer.h"
 #include "soa/soa.h"
 #include "soa/world.h"

@@ -11,11 +11,11 @@ find_package(SUNDIALS REQUIRED COMPONENTS arkode cvode nvecserial)
 find_package(OpenMP QUIET COMPONENTS C) # without it the executor of soa/world.h runs on one core
 
 # The kernels' own text, as strings, for `soa gen`.
-set(SOA_KERNEL_TEXT src/spatial/real.h src/spatial/algebra.h src/dynamics/view.h src/dynamics/views.h
-    src/dynamics/kernel.h src/dynamics/joint_types.h src/dynamics/joint.h src/dynamics/steps.h src/dynamics/rnea.h
-    src/dynamics/aba.h src/dynamics/crba.h src/dynamics/kinematics.h src/dynamics/lanes.h)
+set(SOA_KERNEL_TEXT src/spatial/real.h src/spatial/algebra.h src/table/table_fields.h src/table/tables.h
+    src/sweep/work_space.h src/table/joint_types.h src/sweep/joint.h src/sweep/steps.h src/sweep/rnea.h
+    src/sweep/aba.h src/sweep/crba.h src/sweep/kinematics.h src/sweep/lanes.h)
 list(TRANSFORM SOA_KERNEL_TEXT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE kernel_files)
-file(GLOB generated_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/io/generated/*.h)
+file(GLOB generated_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/gen/templates/*.h)
 
 # soa_embed(LIST HEADER FILES...): the files as strings in LIST, which HEADER declares; the variable LIST is the source.
 function(soa_embed list header)
@@ -26,12 +26,12 @@ function(soa_embed list header)
   set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
   set(${list} ${out} PARENT_SCOPE)
 endfunction()
-soa_embed(soai_kernel_text src/io/kernel_text.h ${kernel_files})
-soa_embed(soai_generated_text src/io/kernel_text.h ${generated_files})
+soa_embed(soai_kernel_text src/gen/kernel_text.h ${kernel_files})
+soa_embed(soai_generated_text src/gen/kernel_text.h ${generated_files})
 
 # The shipped scenarios, as strings, for `soa sim NAME` and `soa demo`.
 file(GLOB scenario_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/scenarios/*.yaml)
-soa_embed(soai_scenario_text src/world/scenario_text.h ${scenario_files})
+soa_embed(soai_scenario_text src/scenario/scenario_text.h ${scenario_files})
 
 # A library of its own objects, compiled once for both kinds; the rest of the arguments is what it links to.
 function(soa_upper_library name output exported sources)
@@ -46,8 +46,8 @@ function(soa_upper_library name output exported sources)
     target_link_libraries(${name} PUBLIC soa PRIVATE ${ARGN} m)
   endif()
 endfunction()
-file(GLOB SOA_IO CONFIGURE_DEPENDS src/io/*.c models/*.c)
-file(GLOB SOA_WORLD CONFIGURE_DEPENDS src/world/*.c)
+file(GLOB SOA_IO CONFIGURE_DEPENDS src/io/*.c src/gen/*.c src/stock/*.c)
+file(GLOB SOA_WORLD CONFIGURE_DEPENDS src/scenario/*.c src/record/*.c src/world/*.c)
 soa_upper_library(soa_io soa-io io "${SOA_IO};${soai_kernel_text};${soai_generated_text}" PkgConfig::XML2 PkgConfig::QHULL PkgConfig::ASSIMP)
 set(SOA_OPENMP)
 set(SOA_OPENMP_LIBS)
@@ -67,7 +67,7 @@ include(cmake/wasm.cmake)
 include(cmake/web.cmake)
 
 # The program: main.c and a library of the rest, which the fuzzers use too.
-file(GLOB SOA_APP CONFIGURE_DEPENDS apps/soa/*.c apps/view/*.c)
+file(GLOB SOA_APP CONFIGURE_DEPENDS apps/soa/*.c apps/soa/*/*.c apps/output/*.c apps/view/*.c)
 list(FILTER SOA_APP EXCLUDE REGEX "/(main|out_of_memory).c$") # for programs: it replaces malloc
 find_package(Threads REQUIRED)
 pkg_check_modules(WEBSOCKETS IMPORTED_TARGET libwebsockets)
@@ -76,7 +76,7 @@ if(NOT WEBSOCKETS_FOUND)
   list(FILTER SOA_APP EXCLUDE REGEX "/view/server\\.c$")
 endif()
 add_library(soa_app STATIC ${SOA_APP})
-target_include_directories(soa_app PUBLIC apps/soa apps/view)
+target_include_directories(soa_app PUBLIC apps/soa apps/soa/draw apps/soa/operator_page apps/output apps/view)
 target_compile_definitions(soa_app PRIVATE _POSIX_C_SOURCE=200809L $<$<BOOL:${SOA_BATCH}>:SOA_HAVE_BATCH>)
 target_link_libraries(soa_app PRIVATE soa_warnings PUBLIC soa_io_static soa_sim_static PkgConfig::JANSSON PkgConfig::CAIRO Threads::Threads m)
 if(WEBSOCKETS_FOUND)

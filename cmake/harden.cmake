@@ -1,7 +1,7 @@
 # Hardening of what is shipped: stack protector, checked libc calls, addresses chosen at random, tables read-only after
-# loading.  The kernels (src/dynamics/kernels.c, objects soa_kernels_*) are left out of the compile options: they call no
+# loading.  The kernels (src/dynamics/compiled_sweeps.c, objects soa_kernels_*) are left out of the compile options: they call no
 # libc function that could be checked, get sizes that the public calls have checked, and are where the time goes.
-# tests/test_elf.sh reads the result from the files.
+# tests/program/test_elf.sh reads the result from the files.
 set(SOA_HARDEN_DEFAULT OFF)
 if(CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT SOA_SANITIZE AND NOT SOA_FUZZ AND NOT SOA_SMALL) # sanitizers check the same calls
   set(SOA_HARDEN_DEFAULT ON)

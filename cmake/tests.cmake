@@ -1,5 +1,5 @@
-# Every tests/test_NAME.c is one program and one CTest test NAME; tests/test_NAME.sh and tests/test_NAME.py likewise.
-# Scripts share tests/lib.sh.  A script gets the soa program as $1 (test_headers.sh and test_install.sh what they say) and finds in the environment
+# Every tests/ROOM/test_NAME.c is one program and one CTest test NAME; test_NAME.sh and test_NAME.py likewise.
+# Scripts share tests/support/lib.sh.  A script gets the soa program as $1 (test_headers.sh and test_install.sh what they say) and finds in the environment
 #   SOA_SOURCE_DIR SOA_BUILD_DIR   this tree and its build directory
 #   SOA_SANITIZE                   the sanitizers of this build, or nothing
 #   CC CXX CMAKE_COMMAND           what this build uses (CXX may be nothing)
@@ -26,8 +26,8 @@ if(SOA_ORACLES AND EXISTS ${SOA_ORACLES})
   target_include_directories(soa_oracles INTERFACE include src)
   target_link_libraries(soa_oracles INTERFACE quadmath m)
 else()
-  add_library(soa_oracles STATIC tests/oracle_complex.c tests/oracle_quad.c)
-  target_include_directories(soa_oracles PUBLIC include src PRIVATE src/dynamics)
+  add_library(soa_oracles STATIC tests/oracle/oracle_complex.c tests/oracle/oracle_quad.c)
+  target_include_directories(soa_oracles PUBLIC include src PRIVATE src/dynamics src/sweep)
   target_compile_options(soa_oracles PRIVATE -O1 -Wno-psabi)
   target_compile_definitions(soa_oracles PRIVATE SOAI_QUICK)
   if(SOA_SANITIZE)
@@ -44,11 +44,11 @@ if(CMAKE_C_COMPILER_ID MATCHES Clang) # quadmath.h is among gcc's own headers
 endif()
 
 # What tests share: the C files that are neither tests nor oracles.
-file(GLOB shared CONFIGURE_DEPENDS tests/*.c)
+file(GLOB shared CONFIGURE_DEPENDS tests/oracle/*.c tests/support/*.c)
 list(FILTER shared EXCLUDE REGEX "/(test|oracle)_[^/]*$")
 if(shared)
   add_library(soa_test_shared STATIC ${shared})
-  target_include_directories(soa_test_shared PRIVATE include src tests)
+  target_include_directories(soa_test_shared PRIVATE include src tests/support tests/oracle)
   target_compile_definitions(soa_test_shared PRIVATE _POSIX_C_SOURCE=200809L)
   target_link_libraries(soa_test_shared PRIVATE soa_warnings PkgConfig::CMOCKA)
 endif()
@@ -63,7 +63,7 @@ function(soa_skipped_test name why)
   soa_test(${name} sh -c "echo 'SKIPPED: ${why}'; exit 77")
 endfunction()
 
-file(GLOB programs CONFIGURE_DEPENDS tests/test_*.c)
+file(GLOB programs CONFIGURE_DEPENDS tests/*/test_*.c)
 foreach(source ${programs})
   get_filename_component(program ${source} NAME_WE)
   string(REGEX REPLACE "^test_" "" name ${program})
@@ -96,9 +96,9 @@ foreach(source ${programs})
       file(GLOB public_headers CONFIGURE_DEPENDS include/soa/*.h)
       add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/null_calls/null_calls.h
         COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/null_calls
-        COMMAND ${SOA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/null_calls.py ${CMAKE_CURRENT_SOURCE_DIR}/include
+        COMMAND ${SOA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/support/null_calls.py ${CMAKE_CURRENT_SOURCE_DIR}/include
                 ${CMAKE_CURRENT_BINARY_DIR}/null_calls/null_calls.h
-        DEPENDS ${public_headers} tests/null_calls.py VERBATIM)
+        DEPENDS ${public_headers} tests/support/null_calls.py VERBATIM)
       set(extra_sources ${CMAKE_CURRENT_BINARY_DIR}/null_calls/null_calls.h)
     else()
       set(missing python3)
@@ -111,7 +111,7 @@ foreach(source ${programs})
   add_executable(${program} ${source} ${extra_sources})
   set_target_properties(${program} PROPERTIES C_VISIBILITY_PRESET default) # an allocator of a test's own is for libc too
   target_compile_definitions(${program} PRIVATE _POSIX_C_SOURCE=200809L)
-  target_include_directories(${program} PRIVATE src tests bench ${CMAKE_CURRENT_BINARY_DIR}/null_calls)
+  target_include_directories(${program} PRIVATE src tests/support tests/oracle bench ${CMAKE_CURRENT_BINARY_DIR}/null_calls)
   target_link_libraries(${program} PRIVATE soa_warnings $<TARGET_NAME_IF_EXISTS:soa_test_shared> ${extra_libraries} soa_app
                         PkgConfig::XML2 PkgConfig::CMOCKA m pthread)
   soa_test(${name} ${program})
@@ -128,7 +128,7 @@ if(SOA_AVX2)
   endforeach()
 endif()
 
-file(GLOB scripts CONFIGURE_DEPENDS tests/test_*.sh tests/test_*.py)
+file(GLOB scripts CONFIGURE_DEPENDS tests/*/test_*.sh tests/*/test_*.py)
 foreach(script ${scripts})
   get_filename_component(name ${script} NAME_WE)
   string(REGEX REPLACE "^test_" "" name ${name})

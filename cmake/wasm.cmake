@@ -16,14 +16,14 @@ endif()
 set(SOA_WASM_DIR ${CMAKE_CURRENT_BINARY_DIR}/wasm)
 set(SOA_WASM_MODULE ${SOA_WASM_DIR}/playground.js)
 file(GLOB_RECURSE wasm_sources CONFIGURE_DEPENDS include/soa/*.h src/base/*.[ch] src/spatial/*.[ch] src/model/*.[ch]
-     src/dynamics/*.[ch] src/operator/*.[ch] src/forms/*.h apps/playground/*.[ch])
+     src/table/*.[ch] src/sweep/*.h src/dynamics/*.[ch] src/operator/*.[ch] apps/playground/*.[ch])
 list(FILTER wasm_sources EXCLUDE REGEX "playground/models.c$")
 add_custom_command(OUTPUT ${SOA_WASM_MODULE}
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/scripts/wasm.sh ${SOA_WASM_DIR} ${CMAKE_GENERATOR}
-  DEPENDS ${wasm_sources} apps/soa/out.c apps/soa/number.c cmake/wasm_module.cmake scripts/wasm.sh
+  DEPENDS ${wasm_sources} apps/output/out.c apps/output/number.c cmake/wasm_module.cmake scripts/wasm.sh
   COMMENT "Compiling libsoa to WebAssembly" VERBATIM)
 
-add_executable(soa_playground_models apps/playground/models.c apps/soa/out.c apps/soa/number.c)
+add_executable(soa_playground_models apps/playground/models.c apps/output/out.c apps/output/number.c)
 target_compile_definitions(soa_playground_models PRIVATE _POSIX_C_SOURCE=200809L)
 target_link_libraries(soa_playground_models PRIVATE soa_warnings soa_io_static m)
 set(SOA_WASM_MODELS ${SOA_WASM_DIR}/models.json)

@@ -3,7 +3,7 @@
 # Linked at -O1: -O2 takes 13 s more and makes it 6 % smaller.
 file(GLOB playground CONFIGURE_DEPENDS apps/playground/*.c)
 list(FILTER playground EXCLUDE REGEX "/models.c$")
-add_executable(soa_playground ${playground} apps/soa/out.c apps/soa/number.c)
+add_executable(soa_playground ${playground} apps/output/out.c apps/output/number.c)
 set_target_properties(soa_playground PROPERTIES OUTPUT_NAME playground SUFFIX .js)
 target_link_libraries(soa_playground PRIVATE soa_warnings soa_static)
 target_link_options(soa_playground PRIVATE -O1 --no-entry -sSINGLE_FILE=1 -sMODULARIZE=1 -sEXPORT_NAME=soaPlayground

@@ -6,7 +6,7 @@
 #   tsan       thread sanitizer: the threads test
 #   clang      the other compiler, warnings as errors: one or two tests of each room
 #   embedded   libsoa alone, for small targets: builds, links and runs with nothing but libc and libm;
-#              for Cortex-M4F and M7 too, where it runs under QEMU (tests/embedded.sh)
+#              for Cortex-M4F and M7 too, where it runs under QEMU (tests/program/embedded.sh)
 #
 # Each build has its own directory (build, build-asan, ...), so that a second run compiles only what changed.
 # SOA_STAGES="release clang" runs some of them; SOA_JOBS=n uses n cores.
@@ -117,7 +117,7 @@ stage_embedded() {
     start embedded "test, Cortex-M4F and M7 under QEMU"
     log=$logs/embedded-cortex-m.log
     local code=0
-    SOA_JOBS=$jobs tests/embedded.sh >"$log" 2>&1 || code=$?
+    SOA_JOBS=$jobs tests/program/embedded.sh >"$log" 2>&1 || code=$?
     case $code in
     0)
         passed=$((passed + 1))

@@ -1,7 +1,7 @@
 /* main.c  soa-mpi: the sweep of soa whose ranks share the cases.  `soa sweep` started under mpirun runs it by itself. */
-#include "app.h"
-#include "ranks.h"
-#include "target.h"
+#include "../soa/app.h"
+#include "../soa/ranks.h"
+#include "../soa/target.h"
 
 #include <mpi.h>
 

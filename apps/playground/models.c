@@ -3,7 +3,7 @@
  *   soa_playground_models FILE
  * All are ideal (no friction, springs or rotors), so that operator expressions tell the whole truth about them; those on
  * the ground have the gravity of the earth, downwards.                                                               */
-#include "../soa/out.h"
+#include "../output/out.h"
 #include "soa/io.h"
 
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #ifndef SOA_PLAYGROUND_H
 #define SOA_PLAYGROUND_H
 
-#include "../soa/out.h"
+#include "../output/out.h"
 #include "soa/operator.h"
 
 #if defined(__GNUC__)

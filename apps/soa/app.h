@@ -6,7 +6,7 @@
 #define SOA_APP_H
 
 #include "nearest.h"
-#include "out.h"
+#include "../output/out.h"
 #include "soa/io.h"
 #include "soa/soa.h"
 

@@ -2,7 +2,7 @@
 #ifndef SOA_COMPUTE_H
 #define SOA_COMPUTE_H
 
-#include "out.h"
+#include "../output/out.h"
 #include "soa/io.h"
 
 /* The quantities: name (NULL past the end), and what may follow a colon. */

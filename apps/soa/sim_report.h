@@ -31,6 +31,6 @@ void app_print_summary(const soa_scenario *scenario, const soa_world_summary *su
 /* fault NULL: the run went to its end.  Returns an exit code; mistakes are explained in the name of `command`. */
 int app_write_summary(const app_command *command, const char *path, const soa_scenario *scenario,
                       const soa_world_summary *summary, const char *fault);
-/* The report of a log (cmd_report.c), said in the name of `command`. */
+/* The report of a log (report.c), said in the name of `command`. */
 int app_write_report(const app_command *command, const char *log, const char *path, int quiet);
 #endif

@@ -7,8 +7,8 @@
 #ifndef VIEW_SCENE_H
 #define VIEW_SCENE_H
 
-#include "damage.h"
-#include "out.h"
+#include "../output/damage.h"
+#include "../output/out.h"
 #include "soa/io.h"
 #include "soa/world.h"
 

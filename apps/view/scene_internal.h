@@ -1,7 +1,7 @@
 /* scene_internal.h  the scene as scene.c and frame.c see it. */
 #ifndef VIEW_SCENE_INTERNAL_H
 #define VIEW_SCENE_INTERNAL_H
-#include "damage.h"
+#include "../output/damage.h"
 #include "scene.h"
 
 enum { VIEW_LINES = 64, VIEW_TRIED = 256, VIEW_CONTACTS = 512, VIEW_RECORDED = 64 };

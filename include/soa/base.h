@@ -7,7 +7,7 @@
  * space or model memory).  A call without a status returns a neutral value: 0 for a count, size or number, -1 for the
  * number of something that is searched for, NULL for an object or array, "" for a name, the identity for a frame; one
  * that returns nothing does nothing, or writes zeros where only its input is missing.  Exceptions are documented with
- * the function.  tests/test_null.c calls every public function with NULL.                                            */
+ * the function.  tests/model/test_null.c calls every public function with NULL.                                            */
 #ifndef SOA_BASE_H
 #define SOA_BASE_H
 

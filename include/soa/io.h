@@ -7,16 +7,11 @@
 #define SOA_IO_H
 
 #include "soa/collision.h"
-#include "soa/constraint.h"
+#include "soa/stock.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct soa_read_options {
-    int floating; /* put a free joint named "root" under the root link */
-    int ideal;    /* no friction, springs or rotors; mimic joints independent */
-} soa_read_options;
 
 /* One remark of the linter. */
 typedef enum soa_lint_level { SOA_LINT_NOTE, SOA_LINT_WARNING, SOA_LINT_ERROR } soa_lint_level;
@@ -47,33 +42,13 @@ SOA_API soa_status soa_urdf_lint_parse(const char *text, size_t length, const ch
 /* 1 if the text begins as XML does: a byte order mark or none, white space, '<'. */
 SOA_API int soa_begins_as_xml(const char *text, size_t length);
 
-/* The constraints that a URDF file (<loop_joint>, <constraint>) or a shipped model brings along, as definitions over the
- * frames and bodies of its model.  The calls above read the tree alone.  A saved model holds no constraints. */
-typedef struct soa_constraint_list {
-    int count;
-    soa_constraint_def *defs; /* the caller may change what they hold; names belong to the list */
-} soa_constraint_list;
+/* The trees with the constraints of <loop_joint> and <constraint>.  */
 /* constraints NULL: the tree alone. */
 SOA_API soa_status soa_urdf_read_closed(const char *path, const soa_read_options *options, const soa_model **model,
                                         soa_constraint_list *constraints, soa_report *report);
 SOA_API soa_status soa_urdf_parse_closed(const char *text, size_t length, const char *name,
                                          const soa_read_options *options, const soa_model **model,
                                          soa_constraint_list *constraints, soa_report *report);
-SOA_API void soa_constraint_list_free(soa_constraint_list *list); /* what it holds, not the struct */
-/* All of them in a soa_constraints of just that size.  dense: as in soa_constraint_capacity.  Names are copied: the list
- * may go, the model must stay.  Release with soa_constraints_free. */
-SOA_API soa_status soa_constraint_list_create(const soa_constraint_list *list, const soa_model *model, int dense,
-                                              soa_constraints **constraints, soa_report *report);
-
-/* Shipped models: names and what they are by number (NULL past the end), build by name; docs/models.md.  Listed as "chain:N"
- * or "random:SEED" they take a number there: N from 1 to 100,000 (planar-chain, chain, dh-arm, dh-arm-90), SEED from 0 to
- * 2,147,483,647 (random, random-ideal, random-square).  SOA_E_NAME: no such name, or a number that is missing, out of
- * range or not taken; SOA_E_ARGUMENT: options->floating of one that cannot float. */
-SOA_API const char *soa_stock_name(int index);
-SOA_API const char *soa_stock_text(int index);
-SOA_API soa_status soa_stock_model(const char *name, const soa_read_options *options, const soa_model **model,
-                                   soa_report *report);
-
 /* How the links of a URDF look, for drawing: its <visual> elements; those of <collision> where the file has no <visual>.
  * A mesh is STL, OBJ, DAE, PLY or GLB, one shape for each of its materials: type POLYTOPE with its triangles as faces, not
  * convex, so for drawing alone.  What cannot be shown (a mesh that is missing, damaged or too large) is left out and told

@@ -10,6 +10,7 @@
 #include "soa/forms.h"
 #include "soa/grasp.h"
 #include "soa/journal.h"
+#include "soa/plot.h"
 #include "soa/scenario.h"
 
 #ifdef __cplusplus
@@ -475,36 +476,6 @@ SOA_API soa_sweep_options soa_sweep_default(void);
  * SOA_E_FILE: the table, or another rank, failed; or what soa_world_create finds in the scenario.  Allocates. */
 SOA_API soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *options, soa_sweep_result *result,
                              soa_report *report);
-
-/* --- pictures ---------------------------------------------------------------------------------------------------- */
-/* Curves over a common x axis, in one panel or several stacked ones, as an SVG file. */
-typedef struct soa_plot_curve {
-    const char *name; /* in the legend */
-    const double *y;  /* as many numbers as the plot's x; not finite: a gap */
-    const double *x;  /* its own x, or NULL: the plot's */
-    long count;       /* points of its own x */
-    int markers;      /* nonzero: a dot at every point */
-} soa_plot_curve;
-
-typedef struct soa_plot_panel {
-    const char *y_label; /* with unit, e.g. "angle (deg)" */
-    int y_log;
-    const soa_plot_curve *curves;
-    int curve_count;
-} soa_plot_panel;
-
-typedef struct soa_plot {
-    const char *title, *subtitle; /* NULL: none */
-    const char *x_label;
-    int x_log;
-    const double *x; /* count numbers */
-    long count;
-    const soa_plot_panel *panels;
-    int panel_count;
-} soa_plot;
-
-/* Replaces the file.  SOA_E_ARGUMENT: no panel or no path; SOA_E_FILE. */
-SOA_API soa_status soa_plot_svg(const soa_plot *plot, const char *path, soa_report *report);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,7 @@
  * argued away, so none can go wrong.  Supports are taken in double: that errs by an ulp of the size, no more.
  * Cost: some 10 us a step.                                                                                           */
 #include "collision_internal.h"
-#include "twice.h"
+#include "../spatial/double_double.h"
 
 enum { STEPS_MOST = 200 };
 

@@ -10,7 +10,7 @@
  * another part of the same plane, they are the nearest ones after A is moved out along n.
  * Memory: some 50 kB of stack.  Where it is full, the least h(n) met is given.  Cost: some 2 to 100 us.             */
 #include "collision_internal.h"
-#include "twice.h"
+#include "../spatial/double_double.h"
 
 enum { POINTS_MOST = 256, FACES_MOST = 2 * POINTS_MOST };
 

@@ -1,6 +1,6 @@
 /* batch.c  many states of one model: states are packed into SIMD lanes, swept, and unpacked.
  *
- * The sweeps run on tables in which bodies have frames of our choice (level.c); wrenches are brought into them.
+ * The sweeps run on tables in which bodies have frames of our choice (aligned_frames.c); wrenches are brought into them.
  * A group is `lanes` consecutive states; the last one is filled up by repeating its last state, so every state runs
  * through the same instructions whatever the batch's size.  One text (GROUPS) serves double and float.               */
 #include "work.h"

@@ -8,7 +8,7 @@
  *     N'     = 1 - J' jbar'
  * All of it is about the equations of motion in the caller's coordinates; mimic joints are mapped on the way.        */
 #include "coordinates.h"
-#include "task_frames.h"
+#include "../sweep/task_frames.h"
 #include "../spatial/algebra.h"
 #include <math.h>
 

@@ -2,12 +2,12 @@
 #ifndef SOAI_WORK_H
 #define SOAI_WORK_H
 #include "../model/model_internal.h"
-#include "kernels.h"
+#include "../sweep/compiled_sweeps.h"
 #include "soa/dynamics.h"
 
-/* The arrays of a double kernel, as kernels.c lays them out. */
+/* The arrays of a double kernel, as compiled_sweeps.c lays them out. */
 #define SOAI_NUMBER SOAI_DOUBLE
-#include "kernel.h"
+#include "../sweep/work_space.h"
 
 /* What stands in the arrays for readers: one thing at a time, nothing once a call has begun to write there. */
 typedef enum soai_readable {
@@ -22,7 +22,7 @@ struct soa_work {
     const soa_model *model;
     const soai_kernels *k, *kf; /* double, float */
     soai_view_double view;
-    soai_view_double level; /* for crba: bodies in frames of our choice (level.c) */
+    soai_view_double level; /* for crba: bodies in frames of our choice (aligned_frames.c) */
     soai_view_float view_f;
     kernel_work w;
     void *w_f; /* struct of pointers of the float kernel */
@@ -57,7 +57,7 @@ static inline soa_status soai_work_keep(soa_work *w, unsigned before, soa_status
     return status;
 }
 
-/* The tables for crba again, after the model's were changed (src/forms/tips.c changes those of its own model). */
+/* The tables for crba again, after the model's were changed (src/kinematics/jacobian_products.c changes those of its own model). */
 void soai_work_level(soa_work *w);
 
 static inline int soai_is_axes(soa_axes axes) {

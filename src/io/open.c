@@ -1,5 +1,5 @@
 /* open.c  whatever the user names: a shipped model, a saved model or a URDF file. */
-#include "../../models/stock.h"
+#include "../stock/stock.h"
 #include "../model/model_internal.h"
 #include "urdf_internal.h"
 

@@ -380,7 +380,7 @@ static double moved_by(const soai_body_double *b, const double *M) {
 static double within(double guard) {
     return fmin(fmax(guard, 1e-30), 1e10);
 }
-/* Guards of followers and leaders (view.h): the tree with its followers set free may have no forward dynamics, or one with
+/* Guards of followers and leaders (table_fields.h): the tree with its followers set free may have no forward dynamics, or one with
  * accelerations so large that digits are lost when the followers are brought back (light links beside heavy ones, large
  * ratios).  They are of the size of what the joints move: larger ones lose digits when they are taken off, smaller ones
  * where the tree needs them.  Writes the rows of leaders after those of followers; returns their number. */

@@ -1,6 +1,6 @@
 /* joint_map.c  a joint by itself: turned round, and its coordinates from where its child stands and how it moves.
  *
- * With X(q) = (R, p) the child in the joint's frame and V = H* v its motion, in the child's axes (src/dynamics/joint.h):
+ * With X(q) = (R, p) the child in the joint's frame and V = H* v its motion, in the child's axes (src/sweep/joint.h):
  *     revolute, prismatic, helical, cylindrical      X(q)^-1 has the axis -a and the same q
  *     universal   R = R(a, q0) R(b, q1)              R' = R(-b, q1) R(-a, q0): axes -b, -a, coordinates exchanged
  *     planar      p = q0 e1 + q1 e2, R(a, q2)        axis -a; the displacements become those of the other frame

@@ -1,13 +1,13 @@
 /* model_internal.h  the layout of a soa_model: one buffer, offsets from its start, no pointers.
  *
  *   header | body (double) | dof (double) | mimic (double) | the same in float | meta | coordinate maps | frames | text
- * Sections start on 64-byte boundaries.  Tables: src/dynamics/view.h.                                                */
+ * Sections start on 64-byte boundaries.  Tables: src/table/table_fields.h.                                                */
 #ifndef SOAI_MODEL_INTERNAL_H
 #define SOAI_MODEL_INTERNAL_H
 #include "../base/base_internal.h"
 #include "soa/model.h"
 
-#include "../dynamics/views.h"
+#include "../table/table.h"
 
 #define SOAI_MODEL_MAGIC "soamodel"
 #define SOAI_MODEL_VERSION 4u
@@ -48,7 +48,7 @@ struct soa_model {
     uint64_t size, checksum; /* of everything, this field taken as zero */
     int32_t nb, nq, nv;      /* bodies; the caller's coordinates       */
     int32_t tq, tv, nd, nm;  /* tree coordinates, D entries, mimic joints */
-    int32_t held;            /* rows of mimic after the nm: leaders that are held, see view.h */
+    int32_t held;            /* rows of mimic after the nm: leaders that are held, see table_fields.h */
     int32_t stuck_free;      /* as meta[0].stuck, of the tree whose mimic joints are set free without guards */
     int32_t losses, frames, name_text;
     double gravity[3], mass;
@@ -57,14 +57,6 @@ struct soa_model {
 
 #define SOAI_AT(model, type, offset) ((const type *)((const char *)(model) + (model)->offset))
 
-/* How body i starts its parent's sums (view.h). */
-static inline int soai_starts(const soai_body_double *body, int i) {
-    return i && body[body[i].parent].child == i ? SOAI_STARTS_WITH : 0;
-}
-/* One past the last v of body i and those beyond it, where bodies are numbered branch by branch. */
-static inline int soai_end(const soai_body_double *body, int i) {
-    return body[i].child ? body[body[i].child].end : body[i].iv + body[i].nv;
-}
 static inline const soai_meta *soai_metas(const soa_model *m) {
     return SOAI_AT(m, soai_meta, meta);
 }
@@ -77,24 +69,6 @@ soai_view_float soai_model_view_float(const soa_model *model);
 
 /* Kind and sizes that follow from a joint type. */
 int soai_kind_of(soa_joint_type type, const double axis[3], int has_rotor);
-/* A rigid inertia in the layout of articulated ones in packs (src/spatial/algebra.h). */
-void soai_inertia_packs(const double M[10], double P[24]);
-/* The float tables of the double ones. */
-void soai_round_tables(int bodies, const soai_body_double *body, int dofs, const soai_dof_double *dof,
-                       soai_body_float *body_f, soai_dof_float *dof_f);
-/* Tables of the same machine in other body frames, level.c: nb + 1 rows, nv rows, nb + 1 frames: axes chosen for each
- * body, as columns in its own, and the origin chosen, from its own, in the chosen axes. */
-typedef struct soai_frame {
-    double axes[9], origin[3];
-} soai_frame;
-SOA_API void soai_level(const soai_view_double *view, soai_body_double *body, soai_dof_double *dof, soai_frame *frame);
-/* In such tables, moves inward what of a level body's inertia its joint cannot tell from the parent's: m, h along the axis,
- * and as much about both axes across it as one of them has.  Three of ten numbers become zero and all joint numbers stay. */
-SOA_API void soai_regroup(int bodies, soai_body_double *body);
-/* Are bodies numbered branch by branch, each one's parent the body before it or one of that one's ancestors? */
-SOA_API int soai_branch_by_branch(int bodies, const soai_body_double *body);
-/* And with so few ancestors each that mass_columns takes less work than crba? */
-SOA_API int soai_by_columns(int bodies, const soai_body_double *body);
 int soai_nq_of(soa_joint_type type);
 int soai_nv_of(soa_joint_type type);
 /* A right-handed rotation and a finite shift. */

@@ -1,7 +1,7 @@
 /* dense.c  the oracle: every operator as a matrix, from its definition, by dense arithmetic alone.
  *
  * No sweep is used: phi and psi are inverses of I - E_phi and I - E_psi, P follows RJK91 (8) in 6 x 6 blocks.       */
-#include "../dynamics/crba.h"
+#include "../sweep/crba.h"
 #include "machine.h"
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define SOAI_MACHINE_H
 #include "../dynamics/work.h"
 #include "expr.h"
-#include "program.h"
+#include "../sweep/operator_program.h"
 
 enum { MOST_VARIABLES = 32 };
 typedef struct machine_variable {

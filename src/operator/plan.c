@@ -5,7 +5,7 @@
  * the inward loop comes there; so operations that run the same way follow each other within one loop, memoryless ones go
  * along, and only a change of direction starts the next sweep.  P, D and G come from one inward recursion of their own. */
 #include "plan.h"
-#include "words.h"
+#include "prover.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * A rule says: these neighbouring factors equal that.  Besides, definitions may be put in, inverses replaced, and a
  * product multiplied out over a sum.  Cost: sweeps, then recursions, then steps of the plan.                          */
 #include "expr.h"
-#include "words.h"
+#include "prover.h"
 #include <stdio.h>
 #include <stdlib.h>
 

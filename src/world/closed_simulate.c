@@ -11,13 +11,13 @@
  *          again, a quarter of the step
  * stages   are off the constraints by the error of the step, so rows that repeat others hardly do there: the rank
  *          is that of the states accepted so far, and consistency is asked of accepted states only
- * friction Coulomb friction sticks and slips (rubbing.h): ARKODE's root finder sees the event, the step is taken again
+ * friction Coulomb friction sticks and slips (closed_friction.h): ARKODE's root finder sees the event, the step is taken again
  *          up to it, and for stops the time refined by Newton's method
- * passages of singular configurations: passage.h                                                                  */
+ * passages of singular configurations: singular_step.h                                                                  */
 #include "../base/base_internal.h"
-#include "losses.h"
-#include "passage.h"
-#include "rubbing.h"
+#include "joint_friction.h"
+#include "singular_step.h"
+#include "closed_friction.h"
 #include "stepper.h"
 
 #include <math.h>

@@ -11,7 +11,7 @@
  * after    the joints at rest divide anew into stuck and sliding: box_lcp.h                                          */
 #include "../base/base_internal.h"
 #include "box_lcp.h"
-#include "losses.h"
+#include "joint_friction.h"
 #include "stepper.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
  *          it on its interpolant, the step is taken again to end there, and the time refined by secants of the margin
  * changes  end a step: a contact that closes changes v by the impulse of soa_grasp_close                             */
 #include "../base/base_internal.h"
-#include "losses.h"
+#include "joint_friction.h"
 #include "stepper.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  * was never interrupted.  The journal's text is the scenario's, followed by comment lines that say where the file was
  * (models and meshes are found relative to it), the seed, and the case of a sweep.                                    */
 #define _XOPEN_SOURCE 700 /* realpath */
-#include "scenario_internal.h"
+#include "../scenario/scenario_internal.h"
 #include "world_internal.h"
 
 #include <math.h>

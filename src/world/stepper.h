@@ -16,7 +16,7 @@
 /* The Runge-Kutta pairs of each order offered.  Each was chosen for an error estimate that is honest in two cases:
  *     an oscillator   after 20 periods its error is a fixed multiple of the tolerance, at most 50, at any tolerance
  *     a jump          of the rates anywhere within the step is seen: what it leaves is at most 170 times the estimate
- * Both follow from the tables (tests/test_oscillators.c).  Fehlberg's pair of orders 7 and 8, for one, sees no jump at all:
+ * Both follow from the tables (tests/world/test_oscillators.c).  Fehlberg's pair of orders 7 and 8, for one, sees no jump at all:
  * its estimate compares stages at the ends of the step alone; methods without a stage at its start miss those just after it.
  * These return ARKODE's flags; ARK_ILL_INPUT: no such order. */
 int soai_has_explicit(int order);

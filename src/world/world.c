@@ -1,6 +1,6 @@
 /* world.c  a scenario that moves: made, ticked, saved, summed up. */
 #include "../base/nearest.h"
-#include "losses.h"
+#include "joint_friction.h"
 #include "soa/io.h"
 #include "stepper.h"
 #include "world_internal.h"

@@ -11,7 +11,7 @@
  * recut.c      another spanning tree where a scenario names joints that are cut
  * loops.c      constraints: of models and of the scenario; their forces
  * springs.c    spring-dampers between two points
- * hand.c       states set and pulls made from outside
+ * pulls.c       states set and pulls made from outside
  * warnings.c   what a run wants its user to know; what the assembly of loops moved
  * watchdog.c   laws that saturate or chatter, goals out of reach, parts that fall for ever
  * verdict.c    whether the object is held, and why
@@ -284,7 +284,7 @@ void soai_event(soa_world *w, double t, const char *kind, const char *format, ..
     __attribute__((format(printf, 4, 5)));
 /* Adds a force at a world point to the wrench of a body. */
 void soai_push(soa_world *w, int body, const double point[3], const double force[3], double sign);
-/* hand.c: kinematics must be up to date for the first */
+/* pulls.c: kinematics must be up to date for the first */
 soa_status soai_hand_pulls(soa_world *w, double *ledger);
 void soai_hand_holds(soa_world *w, const double *v, double *ledger); /* into w->torque */
 /* solids.c */

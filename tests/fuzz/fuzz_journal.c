@@ -3,7 +3,7 @@
  *
  * Whatever the file says: no crash, no allocation larger than the file allows; what is handed out is within its bounds,
  * times are finite and events are texts.                                                                             */
-#include "world/journal_format.h"
+#include "record/journal_format.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,0 +1,259 @@
+/* identity.c  soa identity: is LEFT = RIGHT for every machine?  By proof, else by trial on random ones. */
+#include "../app.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JSON, TRIALS, SHOW };
+static const app_option options[] = {
+    {"--json", NULL, NULL, "the answer as a JSON object"},
+    {"--trials", NULL, "N", "random machines to try (default 20)"},
+    {"--proof", NULL, NULL, "print the proof, step by step"},
+    APP_OPTION_END,
+};
+
+static unsigned long long state;
+static double random_number(void) { /* xorshift, -1 ... 1 */
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (double)(state >> 11) / 4503599627370496.0 - 1;
+}
+static void show_step(void *out, const char *rule, const char *result) {
+    out_print(out, "  %-28s %s\n", rule, result);
+}
+
+enum { WHY = 1000 };
+/* Inverses up to this condition are formed with five digits and more; beyond it a difference shows nothing. */
+#define MOST_CONDITION 1e9
+/* What rounding may leave of a difference, as a multiple of the condition. */
+#define ROUNDING 1e-14
+
+typedef struct trial {
+    soa_status status; /* SOA_E_MEMORY: nothing can be said                */
+    int done;          /* both sides were formed; else why says why not */
+    int bodies;        /* of the machine                                 */
+    double apart;      /* |left - right| / max(|left|, |right|, 1e-3)    */
+    double condition;  /* the largest of the inverses on both sides      */
+    char why[WHY];
+} trial;
+
+/* Both sides at a random state of a machine with these tips. */
+static void form_sides(soa_machine *m, const soa_model *model, int seed, const soa_expr *left, const soa_expr *right,
+                       trial *t) {
+    const size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model),
+                 rows = (size_t)soa_machine_size(m, soa_expr_to(left)),
+                 columns = (size_t)soa_machine_size(m, soa_expr_from(left)), n = rows * columns;
+    double *room = calloc(nq + 3 * nv + 2 * n + 1, sizeof *room), f[12];
+    if (!room) {
+        t->status = SOA_E_MEMORY;
+        return;
+    }
+    double *q = room, *v = q + nq, *a = v + nv, *tau = a + nv, *side[2] = {tau + nv, tau + nv + n};
+    state = 88172645463325252ull + (unsigned long long)seed * 7919;
+    for (size_t i = 0; i < nv; ++i) {
+        a[i] = random_number();
+        v[i] = random_number();
+        tau[i] = random_number();
+    }
+    for (int i = 0; i < 12; ++i) f[i] = random_number();
+    soa_neutral(model, q);
+    soa_integrate(model, q, a, 1, q);
+    soa_status s = soa_machine_state(m, q, v, a, tau, f, NULL, 0);
+    t->condition = 1;
+    for (int i = 0; i < 2 && s == SOA_OK; ++i) {
+        s = soa_dense(m, i ? right : left, side[i]);
+        t->condition = fmax(t->condition, soa_machine_condition(m));
+    }
+    const char *why = soa_machine_why(m);
+    t->status = s;
+    if (s != SOA_OK) {
+        snprintf(t->why, sizeof t->why, "%s", why[0] ? why : soa_status_text(s));
+    } else if (!(t->condition <= MOST_CONDITION)) {
+        snprintf(t->why, sizeof t->why, "an inverse is too close to singular to compare (condition %.1e, limit %.0e)",
+                 t->condition, MOST_CONDITION);
+    } else {
+        double size = 1e-3, apart = 0;
+        for (size_t i = 0; i < n; ++i) {
+            size = fmax(size, fmax(fabs(side[0][i]), fabs(side[1][i])));
+            if (!(fabs(side[0][i] - side[1][i]) <= apart)) apart = fabs(side[0][i] - side[1][i]);
+        }
+        t->apart = apart / size;
+        t->done = 1;
+    }
+    free(room);
+}
+/* With two tips, and where they are one too many for an inverse to exist, with one. */
+static trial try_machine(const char *name, int seed, const soa_expr *left, const soa_expr *right) {
+    const soa_read_options ideal = {0, 1};
+    const soa_model *model = NULL;
+    trial t = {0};
+    soa_report report = {SOA_OK, -1, 0, ""};
+    const soa_status opened = soa_stock_model(name, &ideal, &model, &report);
+    t.status = opened;
+    if (opened != SOA_OK) {
+        snprintf(t.why, sizeof t.why, "%s", report.text[0] ? report.text : soa_status_text(opened));
+        return t;
+    }
+    const int last = soa_body_count(model);
+    t.bodies = last;
+    soa_body_info one, two;
+    soa_body(model, last, &one), soa_body(model, 1 + last / 2, &two);
+    const int tips[2] = {one.frame, two.frame};
+    for (int count = one.frame == two.frame ? 1 : 2; count > 0 && !t.done && t.status != SOA_E_MEMORY; --count) {
+        soa_machine *m = NULL;
+        const soa_status made = soa_machine_create(model, tips, count, &m, &report);
+        t.status = made;
+        if (made == SOA_OK)
+            form_sides(m, model, seed, left, right, &t);
+        else
+            snprintf(t.why, sizeof t.why, "%s", report.text[0] ? report.text : soa_status_text(made));
+        soa_machine_free(m);
+    }
+    soa_model_free(model);
+    return t;
+}
+
+static double nodes_of(const soa_expr *e) {
+    soa_expr_info info;
+    double n = soa_expr_look(e, &info) == SOA_OK && info.definition ? 8 : 1; /* the longest has eight */
+    for (int i = 0; soa_expr_part(e, i); ++i) n += nodes_of(soa_expr_part(e, i));
+    return n;
+}
+/* Multiplications of dense matrices after which no further machine is tried: some two seconds.  Only expressions of
+ * hundreds of operators come that far. */
+#define MOST_EFFORT 1e10
+
+/* What came out of all trials. */
+typedef struct verdict {
+    int tried, skipped, where;
+    int cut_short;           /* the expression is too long for more           */
+    int short_of_memory;     /* the trials ended before their time            */
+    double worst;            /* |left - right| of its size                    */
+    double excess;           /* the same as a multiple of what may be left    */
+    char bad[48], first[48]; /* the machine of excess; the first one left out */
+    char why[WHY];           /* why that was                                  */
+} verdict;
+static verdict try_all(long trials, double allowed, const soa_expr *left, const soa_expr *right) {
+    static const char *const fixed[] = {"planar-chain:3", "chain:5", "arm7", "satellite"};
+    const int fixed_count = sizeof fixed / sizeof *fixed;
+    const double nodes = nodes_of(left) + nodes_of(right);
+    double effort = 0;
+    verdict all = {0};
+    for (int i = 0; i < trials && all.excess <= 1; ++i) {
+        all.cut_short = effort > MOST_EFFORT;
+        if (all.cut_short) break;
+        char name[48];
+        if (i < fixed_count)
+            snprintf(name, sizeof name, "%s", fixed[i]);
+        else
+            snprintf(name, sizeof name, "random-ideal:%d", i);
+        const trial t = try_machine(name, i + 1, left, right);
+        effort += nodes * pow(6 * t.bodies, 3);
+        if (t.status == SOA_E_MEMORY) {
+            all.short_of_memory = 1;
+            break;
+        }
+        if (!t.done) {
+            if (!all.skipped++) {
+                snprintf(all.first, sizeof all.first, "%s", name);
+                snprintf(all.why, sizeof all.why, "%s", t.why);
+            }
+            continue;
+        }
+        ++all.tried;
+        const double excess = t.apart / fmax(allowed, ROUNDING * t.condition);
+        if (!(t.apart <= all.worst)) all.worst = t.apart;
+        if (!(excess <= all.excess)) {
+            all.excess = excess;
+            all.where = i + 1;
+            snprintf(all.bad, sizeof all.bad, "%s", name);
+        }
+    }
+    return all;
+}
+
+static int run(int argc, char **argv) {
+    app_args args;
+    int code = app_parse(&app_identity, argc, argv, &args);
+    if (code != APP_GO_ON) return code;
+    const soa_expr *left = NULL, *right = NULL;
+    char message[600];
+    if (soa_equation_parse(args.word[0], &left, &right, message, sizeof message) != SOA_OK)
+        return app_fail_lines(&app_identity, message[0] ? message : "out of memory");
+    char *end = NULL;
+    const long trials = args.value[TRIALS] ? strtol(args.value[TRIALS], &end, 10) : 20;
+    if (end && (*end || trials < 1 || trials > 100000)) {
+        soa_expr_free(left), soa_expr_free(right);
+        return app_fail(&app_identity, "--trials '%s': a number from 1 to 100000 is wanted", args.value[TRIALS]);
+    }
+    app_out out;
+    out_start(&out, 1);
+    const soa_status proof = soa_expr_prove(left, right, args.value[SHOW] ? show_step : NULL, &out);
+    const int proved = proof == SOA_OK;
+    verdict all = {.short_of_memory = 1};
+    if (proof != SOA_E_MEMORY) all = try_all(trials, proved ? 1e-7 : 1e-9, left, right);
+    if (all.short_of_memory) {
+        soa_expr_free(left), soa_expr_free(right);
+        return app_finish(&app_identity, &out, app_fail(&app_identity, "out of memory"));
+    }
+    const int settled = all.tried > 0, holds = settled && all.excess <= 1;
+    if (args.value[JSON]) {
+        const char *how = proved ? "proved" : "tested";
+        if (!holds) how = settled ? "counter-example" : "not settled";
+        const char *truth = holds ? "true" : "false";
+        out_print(&out, "{\"true\": %s, \"how\": \"%s\", \"trials\": %d, \"skipped\": %d, \"residual\": ",
+                  settled ? truth : "null", how, all.tried, all.skipped);
+        if (settled)
+            out_number(&out, all.worst);
+        else
+            out_text(&out, "null");
+        if (settled && !holds) out_print(&out, ", \"counter_example\": \"%s\", \"state_seed\": %d", all.bad, all.where);
+        if (all.skipped) {
+            out_text(&out, ", \"why_skipped\": ");
+            out_string(&out, all.why);
+        }
+        if (all.cut_short) out_print(&out, ", \"trials_wanted\": %ld", trials);
+        out_text(&out, "}\n");
+    } else if (!settled) {
+        out_print(&out, "not settled: %s, and no machine on which both sides exist\n",
+                  proved ? "the sides are equal by rewriting" : "no proof");
+    } else if (!holds) {
+        out_print(&out, "false: on %s at random state %d the sides differ by %.2g of their size\n", all.bad, all.where,
+                  all.worst);
+    } else {
+        out_print(&out, "true: %s; largest residual %.1e on %d random machine%s\n",
+                  proved ? "proved by rewriting" : "not proved, but tested", all.worst, all.tried,
+                  all.tried == 1 ? "" : "s");
+    }
+    if (all.cut_short && !args.value[JSON])
+        out_print(&out, "the expression is long: %d machines tried instead of %ld\n", all.tried + all.skipped, trials);
+    if (all.skipped && !args.value[JSON])
+        out_print(&out, "skipped: %d of %d machines, where a side is undefined; first %s: %s\n", all.skipped,
+                  all.skipped + all.tried, all.first, all.why);
+    soa_expr_free(left), soa_expr_free(right);
+    if (!settled) return app_finish(&app_identity, &out, APP_FAILED);
+    return app_finish(&app_identity, &out, holds ? APP_OK : APP_SOME_BAD);
+}
+
+const app_command app_identity = {
+    .name = "identity",
+    .words = "'LEFT = RIGHT'",
+    .least = 1,
+    .most = 1,
+    .summary = "Proves or refutes an identity between operators",
+    .text =
+        "Both sides are written as for soa op.  First a proof is sought: definitions are put in, and both sides are\n"
+        "rewritten until nothing is left of their difference.  Then both sides are formed as matrices on serial arms,\n"
+        "trees with every joint type and floating bases, all without rotors; one that differs is the counter-example.\n"
+        "Where an inverse does not exist, or nearly so, there is nothing to compare: such machines are skipped, and "
+        "how\n"
+        "many is said; long expressions are tried on fewer.  With --json: \"true\" is null and \"how\" \"not settled\" "
+        "where all of them were.\n"
+        "Exit status: 0 true, 1 false, 2 not understood, or not settled because every machine was skipped.\n",
+    .options = options,
+    .examples = "  soa identity 'inv(I + H phi K) = I - H psi K' --proof\n"
+                "  soa identity \"J inv(Mass) J' = B' psi' H' inv(D) H psi B\"\n"
+                "  soa identity 'phi = psi'\n",
+    .run = run,
+};

@@ -1,0 +1,572 @@
+/* op.c  soa op: an operator expression, run at states read line by line, formed, explained or derived. */
+#define _POSIX_C_SOURCE 200809L
+#include "../app.h"
+#include "../operator_page/op_page.h"
+#include "../target.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    IN = APP_MODEL_OPTION_COUNT,
+    TIP,
+    DENSE,
+    EXPLAIN,
+    DERIVE,
+    AS_WRITTEN,
+    COUNT,
+    EMIT,
+    AXES,
+    BY_MATRIX,
+    GENERIC,
+    PARTS,
+    HTML
+};
+enum { MESSAGE = 600, MOST_VARS = 32, MOST_TIPS = 64 };
+
+static const app_option options[] = {
+    APP_MODEL_OPTIONS,
+    {"--in", NULL, "FILE", "read states from FILE instead of standard input"},
+    {"--tip", NULL, "LINK,...", "the frames of tip space (default: the link of the last joint)"},
+    {"--dense", NULL, NULL, "the matrix, formed by dense arithmetic, instead of running sweeps"},
+    {"--explain", NULL, NULL, "print the sweeps as recursions and stop"},
+    {"--derive", NULL, NULL, "print how the expression was rewritten and stop"},
+    {"--as-written", NULL, NULL, "do not look for a cheaper form first"},
+    {"--count", NULL, NULL, "print the additions, multiplications and divisions of every link and stop"},
+    {"--emit-c", NULL, NULL, "print a C function for this expression and model and stop"},
+    {"--axes", NULL, "link|world", "axes the counted or printed operations work in (default: each link's own)"},
+    {"--by-matrix", NULL, NULL, "count or print inv(Mass) x by forming, factoring and solving the mass matrix"},
+    {"--generic", NULL, NULL, "lengths and masses that happen to be 1 count as any number"},
+    {"--parts", NULL, "LINK|all", "count by parts of the work (rows of R87's tables), of one link or of all"},
+    {"--html", NULL, "FILE", "with --explain: write a page with pictures to FILE, at the first state of --in"},
+    APP_OPTION_END,
+};
+
+typedef struct op {
+    const char *text;
+    int dense, as_written;
+    soa_machine *machine;
+    const soa_model *model;
+    soa_variable vars[MOST_VARS]; /* of the expression as it stands parsed */
+    char names[MOST_VARS][32];
+    int var_count, parsed;
+    const soa_expr *expr;
+    soa_plan *plan;
+    double *q, *v, *a, *tau, *f0, *result;
+    size_t result_room;
+    char error[MESSAGE];
+} op;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static int
+say(op *o, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(o->error, sizeof o->error, format, list);
+    va_end(list);
+    return -1;
+}
+
+static const char *why_not(const soa_machine *machine, soa_status s) {
+    const char *why = soa_machine_why(machine);
+    return why[0] ? why : soa_status_text(s);
+}
+
+/* Parses (and improves) the expression for the variables in o->vars. */
+static int prepare(op *o) {
+    const soa_expr *e = NULL, *better = NULL;
+    soa_plan_free(o->plan), soa_expr_free(o->expr);
+    o->plan = NULL, o->expr = NULL, o->parsed = 0;
+    if (soa_expr_parse(o->text, o->vars, o->var_count, &e, o->error, sizeof o->error) != SOA_OK) {
+        if (!o->error[0]) say(o, "out of memory");
+        return -1;
+    }
+    if (!o->dense && !o->as_written && soa_expr_from(e) == SOA_SPACE_ONE) {
+        const soa_status s = soa_expr_improve(e, 0, NULL, NULL, &better);
+        soa_expr_free(e);
+        if (s != SOA_OK) return say(o, "%s", soa_status_text(s));
+        e = better;
+    }
+    o->expr = e;
+    const size_t size =
+        (size_t)soa_machine_size(o->machine, soa_expr_to(e)) * (size_t)soa_machine_size(o->machine, soa_expr_from(e));
+    double *room = realloc(o->result, (size + 1) * sizeof *room);
+    if (!room) return say(o, "out of memory");
+    o->result = room, o->result_room = size;
+    o->parsed = 1;
+    return 0;
+}
+
+/* Operators in e; those with a definition count as what they are made of. */
+static double nodes_of(const soa_expr *e) {
+    soa_expr_info info;
+    double n = soa_expr_look(e, &info) == SOA_OK && info.definition ? 8 : 1; /* the longest has eight */
+    for (int i = 0; soa_expr_part(e, i); ++i) n += nodes_of(soa_expr_part(e, i));
+    return n;
+}
+/* Matrices are formed by dense arithmetic, O(n^3) for each operator; nonzero: that would take minutes. */
+static int refuse_dense(op *o) {
+    const double most = 2e10, forming = 4; /* multiplications, some five seconds; products that form one leaf */
+    const double n = soa_machine_size(o->machine, SOA_SPACE_LINK);
+    if (!o->dense || (nodes_of(o->expr) + forming) * n * n * n <= most) return 0;
+    return say(o,
+               "--dense: %d bodies make matrices %.0f wide, and this expression needs too many products of them; take "
+               "fewer bodies (100, say), fewer operators, or leave --dense out",
+               soa_body_count(o->model), n);
+}
+
+/* What is wrong whatever the states say: syntax, spaces, an operator without a vector.  A name that is unknown so far may be
+ * among their vars. */
+static int check_expression(op *o) {
+    if (prepare(o)) return strstr(o->error, "nor a vector") ? 0 : -1;
+    if (refuse_dense(o)) return -1;
+    if (o->dense || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) == SOA_OK) return 0;
+    return o->error[0] ? -1 : say(o, "out of memory");
+}
+
+/* ---- a line ------------------------------------------------------------------------------------------------------ */
+static int numbers(op *o, const char *name, const json_t *value, double *x, size_t n) {
+    if (!json_is_array(value) || json_array_size(value) != n)
+        return say(o, "%s: a list of %zu numbers is wanted", name, n);
+    for (size_t i = 0; i < n; ++i) {
+        const json_t *number = json_array_get(value, i);
+        x[i] = json_is_number(number) ? json_number_value(number) : NAN;
+        if (!isfinite(x[i])) return say(o, "%s[%zu] is not a finite number", name, i);
+    }
+    return 0;
+}
+static int read_vars(op *o, json_t *vars) {
+    const char *name;
+    json_t *entry;
+    int count = 0, changed = 0;
+    if (!json_is_object(vars)) return say(o, "vars is an object: {\"name\": {\"space\": \"joint\", \"value\": [...]}}");
+    json_object_foreach(vars, name, entry) {
+        const char *where = json_string_value(json_object_get(entry, "space"));
+        int space = SOA_SPACE_JOINT;
+        while (where && space < SOA_SPACE_COUNT && strcmp(where, soa_space_name((soa_space)space)) != 0) ++space;
+        if (!where || space == SOA_SPACE_COUNT)
+            return say(o, "vars.%.40s: its space is one of joint, link, edge, tip, base", name);
+        if (count == MOST_VARS || strlen(name) >= sizeof o->names[0])
+            return say(o, "vars: at most %d names of at most 31 letters", MOST_VARS);
+        const char *begins = json_string_value(json_object_get(entry, "from")); /* an operator, row by row */
+        const soa_space from = !begins                   ? SOA_SPACE_ONE
+                               : !strcmp(begins, "tip")  ? SOA_SPACE_TIP
+                               : !strcmp(begins, "base") ? SOA_SPACE_BASE
+                                                         : SOA_SPACE_COUNT;
+        if (from == SOA_SPACE_COUNT || (begins && space != SOA_SPACE_TIP && space != SOA_SPACE_BASE))
+            return say(o, "vars.%.40s: an operator maps tip or base (\"from\") to tip or base (\"space\")", name);
+        const size_t n = (size_t)soa_machine_size(o->machine, (soa_space)space) *
+                         (begins ? (size_t)soa_machine_size(o->machine, from) : 1);
+        double *x = malloc((n + 1) * sizeof *x);
+        if (!x) return say(o, "out of memory");
+        int bad = numbers(o, name, json_object_get(entry, "value"), x, n);
+        if (!bad && (begins ? soa_machine_set_matrix(o->machine, name, from, (soa_space)space, x)
+                            : soa_machine_set(o->machine, name, (soa_space)space, x)) != SOA_OK)
+            bad = say(o, "vars.%.40s: not usable", name);
+        free(x);
+        if (bad) return bad;
+        if (count >= o->var_count || strcmp(o->names[count], name) != 0 || (int)o->vars[count].space != space ||
+            o->vars[count].from != from)
+            changed = 1;
+        snprintf(o->names[count], sizeof o->names[count], "%s", name);
+        o->vars[count] = (soa_variable){o->names[count], (soa_space)space, from};
+        ++count;
+    }
+    if (changed || count != o->var_count) o->parsed = 0;
+    o->var_count = count;
+    return 0;
+}
+static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *count) {
+    const size_t n = json_array_size(list);
+    *wrenches = calloc(n + 1, sizeof **wrenches);
+    if (!json_is_array(list) || !*wrenches) return say(o, "fext is a list of objects with link, wrench and frame");
+    for (size_t i = 0; i < n; ++i) {
+        const json_t *entry = json_array_get(list, i);
+        const char *link = json_string_value(json_object_get(entry, "link")),
+                   *frame = json_string_value(json_object_get(entry, "frame"));
+        soa_wrench *w = *wrenches + i;
+        w->frame = link ? soa_find_frame(o->model, link) : -1;
+        char hint[APP_HINT];
+        if (w->frame < 0)
+            return say(o, "fext[%zu]: no link '%.60s'%s", i, link ? link : "",
+                       app_nearest_link(o->model, link ? link : "", hint));
+        if (json_object_get(entry, "frame") && (!frame || (strcmp(frame, "world") && strcmp(frame, "body"))))
+            return say(o, "fext[%zu]: frame is 'world' or 'body'", i);
+        w->axes = frame && !strcmp(frame, "body") ? SOA_AXES_BODY : SOA_AXES_WORLD;
+        if (numbers(o, "fext wrench", json_object_get(entry, "wrench"), w->value, 6)) return -1;
+        *count = (int)i + 1;
+    }
+    return 0;
+}
+static int read_state(op *o, json_t *state) {
+    static const char *const known[] = {"q", "v", "a", "tau", "f0", "fext", "vars", NULL};
+    const size_t nq = (size_t)soa_nq(o->model), nv = (size_t)soa_nv(o->model);
+    if (!json_is_object(state)) return say(o, "a state is a JSON object");
+    const char *key;
+    json_t *value;
+    soa_wrench *wrenches = NULL;
+    int wrench_count = 0, bad = 0;
+    double *slots[5] = {NULL};
+    json_object_foreach(state, key, value) {
+        app_nearest search = app_nearest_to(key);
+        int i = 0;
+        for (; known[i] && strcmp(known[i], key); ++i) app_nearest_try(&search, known[i]);
+        char hint[APP_HINT];
+        double *const to[5] = {o->q, o->v, o->a, o->tau, o->f0};
+        if (!known[i]) {
+            bad = say(o, "unknown key '%.60s'%s", key, app_nearest_hint(&search, hint));
+        } else if (i < 5) {
+            bad = numbers(o, key, value, to[i],
+                          i == 0   ? nq
+                          : i == 4 ? (size_t)soa_machine_size(o->machine, SOA_SPACE_TIP)
+                                   : nv);
+            slots[i] = to[i];
+        } else if (i == 5) {
+            bad = read_wrenches(o, value, &wrenches, &wrench_count);
+        } else {
+            bad = read_vars(o, value);
+        }
+        if (bad) break;
+    }
+    if (!bad) {
+        const soa_status s =
+            soa_machine_state(o->machine, slots[0], slots[1], slots[2], slots[3], slots[4], wrenches, wrench_count);
+        if (s != SOA_OK) bad = say(o, "%s", soa_status_text(s));
+    }
+    free(wrenches);
+    return bad;
+}
+static int answer(op *o, const char *line, app_out *out) {
+    json_error_t where;
+    json_t *state = json_loads(line, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &where);
+    if (!state) return say(o, "not JSON: %.200s", where.text);
+    int bad = read_state(o, state);
+    json_decref(state);
+    if (bad || (!o->parsed && prepare(o))) return -1;
+    soa_status s = SOA_OK;
+    if (o->dense) {
+        s = soa_dense(o->machine, o->expr, o->result);
+    } else {
+        if (!o->plan && soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
+            return o->error[0] ? -1 : say(o, "out of memory");
+        s = soa_plan_run(o->plan, o->result);
+    }
+    if (s != SOA_OK) return say(o, "%s", why_not(o->machine, s));
+    for (size_t i = 0; i < o->result_room; ++i)
+        if (!isfinite(o->result[i])) return say(o, "the result is not finite");
+    const size_t rows = (size_t)soa_machine_size(o->machine, soa_expr_to(o->expr)),
+                 columns = (size_t)soa_machine_size(o->machine, soa_expr_from(o->expr));
+    out_text(out, "{\"result\": ");
+    if (soa_expr_from(o->expr) == SOA_SPACE_ONE)
+        out_vector(out, o->result, rows);
+    else
+        out_matrix(out, o->result, rows, columns);
+    out_text(out, "}\n");
+    return 0;
+}
+static int answer_all(op *o, FILE *in, app_out *out) {
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t n;
+    unsigned long number = 0, states = 0, bad = 0;
+    char unknown[MESSAGE];
+    snprintf(unknown, sizeof unknown, "%s", o->error); /* of check_expression */
+    while (!out->error && (n = getline(&line, &room, in)) >= 0) {
+        ++number;
+        if (strspn(line, " \t\r\n") == (size_t)n) continue;
+        const size_t before = out->size;
+        o->error[0] = 0, ++states;
+        if (answer(o, line, out)) {
+            out->size = before;
+            if (!bad++) {
+                char text[MESSAGE + 32];
+                snprintf(text, sizeof text, "line %lu: %s", number, o->error);
+                app_fail_lines(&app_op, text);
+            }
+            out_format(out, "{\"line\": %lu, \"error\": ", number);
+            out_string(out, o->error);
+            out_text(out, "}\n");
+        }
+        if (out->size > 1 << 16) out_flush(out);
+    }
+    free(line);
+    if (!states && unknown[0]) return app_fail_lines(&app_op, unknown);
+    return bad ? APP_SOME_BAD : APP_OK;
+}
+
+/* A name that ends no comment of C; free() it.  NULL: no memory. */
+static char *name_in_comment(const char *name) {
+    char *copy = strdup(name);
+    for (char *c = copy; c && *c; ++c)
+        if ((c[0] == '*' && c[1] == '/') || (c[0] == '/' && c[1] == '*')) c[1] = ' ';
+    return copy;
+}
+/* ---- explaining -------------------------------------------------------------------------------------------------- */
+static void show_step(void *out, const char *rule, const char *result) {
+    static const char *const given = "given";
+    if (strcmp(rule, given) == 0)
+        out_print(out, "    %s\n", result);
+    else
+        out_print(out, "  = %-100s   [%s]\n", result, rule);
+}
+static void count_line(app_out *out, const char *name, const soa_count *c) {
+    out_print(out, "%-24s %10ld %16ld %10ld %8ld\n", name, c->additions, c->multiplications, c->divisions, c->sines);
+}
+/* The operations one by one: counted, or as C. */
+static int scalars(op *o, const app_args *args, app_out *out) {
+    const char *axes = args->value[AXES], *link = args->value[PARTS];
+    soa_graph_options how = {
+        .axes = SOA_AXES_BODY, .by_matrix = args->value[BY_MATRIX] != NULL, .generic = args->value[GENERIC] != NULL};
+    if (axes && strcmp(axes, "link") && strcmp(axes, "world"))
+        return app_fail(&app_op, "--axes %s: it is link or world", axes);
+    if (axes && !strcmp(axes, "world")) how.axes = SOA_AXES_WORLD;
+    if (how.by_matrix) o->as_written = 1; /* the rewriter would take the matrix away */
+    if (prepare(o)) return app_fail_lines(&app_op, o->error);
+    int body = 0;
+    soa_body_info info;
+    while (link && strcmp(link, "all") && (soa_body(o->model, ++body, &info) != SOA_OK || strcmp(info.link, link) != 0))
+        if (body > soa_body_count(o->model)) {
+            char hint[APP_HINT];
+            return app_fail(&app_op, "--parts: no link '%s'%s", link, app_nearest_link(o->model, link, hint));
+        }
+    soa_graph *graph = NULL;
+    const soa_status s = soa_graph_create(o->machine, o->expr, &how, &graph, o->error, sizeof o->error);
+    if (s != SOA_OK) return app_fail_lines(&app_op, o->error[0] ? o->error : soa_status_text(s));
+    soa_count c;
+    soa_graph_count(graph, 0, -1, &c);
+    int code = APP_OK;
+    if (args->value[EMIT]) {
+        char *text = NULL, *shown = malloc(4000);
+        size_t length = 0;
+        if (shown && soa_graph_emit_c(graph, "soa_op", &text, &length) == SOA_OK) {
+            soa_expr_print(o->expr, shown, 4000);
+            char *name = name_in_comment(soa_model_name(o->model));
+            out_print(out,
+                      "/* %s\n * for the model %s%s%s: %ld additions, %ld multiplications, %ld divisions, %ld sines "
+                      "and cosines. */\n",
+                      shown, name ? name : "", how.axes == SOA_AXES_WORLD ? ", axes of the world" : "",
+                      how.by_matrix ? ", by the mass matrix" : "", c.additions, c.multiplications, c.divisions,
+                      c.sines);
+            free(name);
+            out_bytes(out, text, length);
+        } else {
+            code = app_fail(&app_op, "out of memory");
+        }
+        free(text), free(shown);
+    } else {
+        out_format(out, "%-24s %10s %16s %10s %8s\n", link ? "part" : "link", "additions", "multiplications",
+                   "divisions", "sin cos");
+        soa_count l;
+        const char *name;
+        for (int p = 0; link && (name = soa_graph_part(p, NULL)); ++p)
+            if (soa_graph_count(graph, body, p, &l) == SOA_OK &&
+                l.additions + l.multiplications + l.divisions + l.sines > 0)
+                count_line(out, name, &l);
+        for (int b = 1; !link && b <= soa_body_count(o->model); ++b)
+            if (soa_body(o->model, b, &info) == SOA_OK && soa_graph_count(graph, b, -1, &l) == SOA_OK)
+                count_line(out, info.link, &l);
+        soa_graph_count(graph, body, -1, &l);
+        count_line(out, link ? link : "all", &l);
+    }
+    soa_graph_free(graph);
+    return code;
+}
+static int explain(op *o, const app_args *args, app_out *out) {
+    if (args->value[DERIVE]) {
+        const soa_expr *e = NULL, *better = NULL;
+        if (soa_expr_parse(o->text, NULL, 0, &e, o->error, sizeof o->error) != SOA_OK)
+            return app_fail_lines(&app_op, o->error);
+        if (soa_expr_improve(e, 0, show_step, out, &better) != SOA_OK) {
+            soa_expr_free(e);
+            return app_fail(&app_op, "out of memory");
+        }
+        soa_expr_free(e), soa_expr_free(better);
+    }
+    if (args->value[COUNT] || args->value[EMIT] || args->value[PARTS]) {
+        const int code = scalars(o, args, out);
+        if (code != APP_OK) return code;
+    }
+    if (args->value[EXPLAIN] && !args->value[HTML]) {
+        if (prepare(o) || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
+            return app_fail_lines(&app_op, o->error[0] ? o->error : "out of memory");
+        char *text = malloc(1 << 20);
+        if (!text) return app_fail(&app_op, "out of memory");
+        soa_expr_print(o->expr, text, 1 << 20);
+        out_print(out, "%s\n", text);
+        soa_plan_explain(o->plan, text, 1 << 20);
+        out_text(out, text);
+        free(text);
+    }
+    return APP_OK;
+}
+
+/* Named forms whose results are accelerations carry gravity with them. */
+static void say_gravity(const soa_model *model, const char *form) {
+    static const char *const forms[] = {"FD2", "FD2_tip", "FD3_link"};
+    double g[3] = {0};
+    soa_model_gravity(model, g);
+    if (g[0] == 0 && g[1] == 0 && g[2] == 0) return;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i)
+        if (!strcmp(form, forms[i]))
+            app_fail(&app_op,
+                     "note: %s gives accelerations less gravity, which acts as an acceleration of the base: at rest "
+                     "they show it upward; subtract %sphi' E g for those in the world",
+                     form, i == 1 ? "B' " : "");
+}
+
+/* The state of the page: the first line of --in that is not blank; *line stays NULL where no file was named. */
+static int first_state(op *o, const char *path, char **line) {
+    if (!path) return 0;
+    FILE *in = strcmp(path, "-") ? fopen(path, "r") : stdin;
+    if (!in) return app_fail(&app_op, "--in %s: %s", path, strerror(errno));
+    size_t room = 0;
+    ssize_t n;
+    while ((n = getline(line, &room, in)) >= 0 && strspn(*line, " \t\r\n") == (size_t)n) continue;
+    if (in != stdin) fclose(in);
+    if (n < 0) return app_fail(&app_op, "--in %s: there is no state in it", path);
+    json_error_t where;
+    json_t *state = json_loads(*line, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &where);
+    const int bad = state ? read_state(o, state) : say(o, "not JSON: %.200s", where.text);
+    json_decref(state);
+    return bad ? app_fail(&app_op, "--in %s: %s", path, o->error) : 0;
+}
+static int write_page(op *o, const app_args *args, const int *tips, int tip_count) {
+    char *line = NULL;
+    const char *path = args->value[HTML];
+    app_target file;
+    app_out out;
+    int code = first_state(o, args->value[IN], &line);
+    out_start(&out, -1); /* in memory until it is whole */
+    const op_page page = {args->word[1], o->text,  o->vars, o->var_count, o->as_written,
+                          o->machine,    o->model, tips,    tip_count,    line};
+    if (!code && op_page_put(&out, &page, o->error, sizeof o->error)) code = app_fail_lines(&app_op, o->error);
+    if (!code && out.error) code = app_fail(&app_op, "%s", strerror(out.error));
+    if (!code && app_target_open(&file, path)) {
+        code = app_fail(&app_op, "%s: %s", path, strerror(errno));
+    } else if (!code) {
+        out.fd = file.fd;
+        if (out_flush(&out)) code = app_fail(&app_op, "%s: %s", path, strerror(out.error));
+        if (app_target_close(&file, !code) && !code) code = app_fail(&app_op, "%s: %s", path, strerror(errno));
+    }
+    out_free(&out), free(line);
+    return code;
+}
+
+static int find_tips(const soa_model *model, const char *list, int *tips) {
+    if (!list) {
+        soa_body_info info;
+        for (int b = soa_body_count(model); b > 0; --b)
+            if (soa_body(model, b, &info) == SOA_OK && info.nq > 0) {
+                tips[0] = info.frame;
+                return 1;
+            }
+        return 0;
+    }
+    int count = 0;
+    char name[256];
+    while (*list) {
+        const size_t n = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), list);
+        if (count == MOST_TIPS || (tips[count++] = soa_find_frame(model, name)) < 0) {
+            char hint[APP_HINT];
+            app_fail(&app_op, "--tip: no link '%s'%s", name, app_nearest_link(model, name, hint));
+            return -1;
+        }
+        list += n + (list[n] == ',');
+    }
+    return count;
+}
+
+static double *room_for(int n) {
+    return calloc((size_t)n + 1, sizeof(double));
+}
+static int run(int argc, char **argv) {
+    app_args args;
+    int code = app_parse(&app_op, argc, argv, &args);
+    if (code != APP_GO_ON) return code;
+    const soa_model *model = app_open(&app_op, &args);
+    if (!model) return APP_FAILED;
+    const char *expression = args.word[1], *text, *name;
+    for (int i = 0; (name = soa_form_name(i, &text, NULL)); ++i)
+        if (!strcmp(name, expression)) expression = text; /* an algorithm by name */
+    say_gravity(model, args.word[1]);
+    op o = {.text = expression,
+            .model = model,
+            .dense = args.value[DENSE] != NULL,
+            .as_written = args.value[AS_WRITTEN] != NULL};
+    int tips[MOST_TIPS];
+    const int tip_count = find_tips(model, args.value[TIP], tips);
+    soa_report report = {SOA_OK, -1, 0, ""};
+    app_out out;
+    out_start(&out, 1);
+    code = APP_FAILED;
+    o.q = room_for(soa_nq(model)), o.v = room_for(soa_nv(model)), o.a = room_for(soa_nv(model)),
+    o.tau = room_for(soa_nv(model)), o.f0 = room_for(6 * MOST_TIPS);
+    FILE *in = stdin;
+    if (tip_count >= 0) {
+        if (soa_machine_create(model, tips, tip_count, &o.machine, &report) != SOA_OK)
+            app_fail(&app_op, "%s", report.text);
+        else if (!o.q || !o.v || !o.a || !o.tau || !o.f0)
+            app_fail(&app_op, "out of memory");
+        else if (args.value[DERIVE] || args.value[EXPLAIN] || args.value[COUNT] || args.value[EMIT] ||
+                 args.value[PARTS])
+            code = explain(&o, &args, &out);
+        else if (args.value[HTML])
+            code = APP_OK;
+        else if (app_refuse_one_input(&app_op, args.word[0], args.value[IN]) != APP_OK)
+            code = APP_FAILED;
+        else if (args.value[IN] && strcmp(args.value[IN], "-") && !(in = fopen(args.value[IN], "r")))
+            app_fail(&app_op, "--in %s: %s", args.value[IN], strerror(errno));
+        else if (check_expression(&o))
+            app_fail_lines(&app_op, o.error);
+        else
+            code = answer_all(&o, in, &out);
+    }
+    if (args.value[HTML] && o.machine && code == APP_OK) code = write_page(&o, &args, tips, tip_count);
+    if (in && in != stdin) fclose(in);
+    soa_plan_free(o.plan), soa_expr_free(o.expr), soa_machine_free(o.machine);
+    free(o.q), free(o.v), free(o.a), free(o.tau), free(o.f0), free(o.result);
+    soa_model_free(model);
+    return app_finish(&app_op, &out, code);
+}
+
+const app_command app_op = {
+    .name = "op",
+    .words = "MODEL EXPRESSION",
+    .least = 2,
+    .most = 2,
+    .summary = "Runs an operator expression as O(n) sweeps",
+    .text =
+        "Operators   H phi psi phit psit Phi Psi M Mc P D G K L S E_phi E_psi Delta_phi Delta_psi B J E Mass Inc I\n"
+        "            (Greek letters are understood); ' is the adjoint, inv(...) the inverse, + - and numbers as usual\n"
+        "Vectors     T tau, thd v, thdd a, f0, a b V alpha (from the state), g (gravity), and the state's own vars\n"
+        "Algorithms  by name instead of an expression: FD1 FD2 FD2_tip FD3 FD3_link FD4 ID due_to_torque due_to_force\n"
+        "            due_to_acceleration due_to_tip innovations filter compliance task_force\n"
+        "Input lines are states as for soa compute (q v a tau fext), with f0 (6 numbers per tip) and\n"
+        "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", \"value\": [...]}}; with\n"
+        "            \"from\": \"tip\"|\"base\" an operator between these two, row by row\n"
+        "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular part first, each in its\n"
+        "own frame.  Friction and springs are not part of T.  Gravity is an acceleration of the base (in a and alpha), "
+        "so\n"
+        "FD2, FD2_tip, FD3_link and alpha are accelerations less gravity: at rest they show it upward.  A model's "
+        "loops\n"
+        "are left out: the operators are those of its spanning tree.  docs/operators.md is a tour.\n"
+        "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or expression.\n",
+    .options = options,
+    .examples = "  echo '{}' | soa op arm7 \"inv(Mass) T\"\n"
+                "  echo '{\"q\": [0,0.5,0,-1,0,0.3,0]}' | soa op arm7 --ideal \\\n"
+                "      \"(I - H psi K)' inv(D) (I - H psi K) (T - H phi (M phi' a + b))\"\n"
+                "  soa op arm7 FD3 --explain\n"
+                "  soa op arm7 --derive \"J inv(Mass) J' f0\"\n"
+                "  soa op arm7 --explain \"inv(Mass) (T - H phi (M phi' a + b + B f0))\"\n"
+                "  soa op arm7 FD3 --explain --html fd3.html\n"
+                "  echo '{}' | soa op arm7 --dense \"J inv(Mass) J'\"\n",
+    .run = run,
+};

@@ -1,0 +1,71 @@
+/* acceleration_parts.c  R87 (69), (70): what joint moments, bias forces and bias accelerations each do to the joints.
+ *
+ * R87 (70) gives the three as sums over the transition matrix psi of the filter.  The same in O(n): the filter and the
+ * smoother are linear in tau, b and n, so they run once for each with the other two zero; P, U, D are made once.
+ *   n    inward ARTICULATE INNOVATE BIAS, outward    with tau = b = 0, base at rest
+ *   b    inward INNOVATE, outward                    with tau = n = 0, gravity as the base's acceleration
+ *   tau  inward INNOVATE, outward                    with b = n = 0                                                */
+#include "estimation_internal.h"
+
+/* One run of filter and smoother; z (in f) and the base's acceleration have been set. */
+static int run(soa_work *w, int mode, const double *v, const double *tau, double *out) {
+    const soai_view_double *k = &w->view;
+    for (int i = k->nb; i >= 1; --i) {
+        const soai_body_double *b = k->body + i;
+        if (!step_filter(k, &w->w, b, i, b->kind, b->nv, mode, v, tau)) return i;
+    }
+    for (int i = 1; i <= k->nb; ++i) {
+        const soai_body_double *b = k->body + i;
+        step_smooth(k, &w->w, b, i, b->kind, b->nv, BIAS, v, out);
+    }
+    return 0;
+}
+static void clear(soa_work *w) {
+    for (int i = 0; i <= w->view.nb; ++i) v6_zero(w->w.b[i].f);
+    v6_zero(w->w.b[0].A);
+}
+
+soa_status soa_acceleration_parts(const soa_model *m, soa_work *w, const double *q, const double *v, const double *tau,
+                                  const soa_wrench *wrenches, int wrench_count, double *a1, double *a2, double *a3) {
+    soai_inputs in;
+    if (!a1 || !a2 || !a3) return SOA_E_ARGUMENT;
+    const soa_status s = soai_enter(m, w, q, v, NULL, tau, wrenches, wrench_count, &in);
+    if (s) return s;
+    const soai_view_double *k = &w->view;
+    const size_t n = (size_t)m->tv;
+    double *part[3] = {w->wide, w->wide + n, w->wide + 2 * n}, *user[3] = {a1, a2, a3};
+    positions(k, &w->w, in.q);
+    v6_zero(w->w.b[0].V);
+    for (int i = 1; i <= k->nb; ++i) {
+        const soai_body_double *b = k->body + i;
+        double V[6];
+        step_velocity(k, &w->w, b, i, b->kind, b->nv, in.v, V);
+        if (!b->child) abi_set(b->M, w->w.b[i].P);
+    }
+    clear(w);
+    const int bad = run(w, ARTICULATE | INNOVATE | BIAS, in.v, w->zero, part[2]);
+    if (bad) {
+        w->body = bad;
+        return SOA_E_HINGE_SINGULAR;
+    }
+    for (int i = 1; i <= k->nb; ++i) {
+        const soai_body_double *b = k->body + i;
+        step_bias_force(b, w->w.b[i].V, in.fext ? in.fext + 6 * (i - 1) : 0, w->w.b[i].f);
+        step_rotor_gyro(k, b, in.v, w->w.b[b->parent].V, w->w.b[b->parent].f);
+    }
+    step_base(k, w->w.b[0].A);
+    run(w, INNOVATE, w->zero, w->zero, part[1]); /* with v = 0 the smoother's own n is zero */
+    memcpy(w->user, in.tau, n * sizeof *w->user);
+    step_losses(k, in.q, in.v, -1, w->user);
+    clear(w);
+    run(w, INNOVATE, w->zero, w->user, part[0]);
+    if (k->nm && mimic_prepare(k, &w->w)) {
+        w->body = k->nb;
+        return SOA_E_HINGE_SINGULAR;
+    }
+    for (int j = 0; j < 3; ++j) {
+        if (k->nm) mimic_project(k, &w->w, part[j]);
+        soai_user_motion(w, part[j], user[j]);
+    }
+    return SOA_OK;
+}

@@ -1,0 +1,113 @@
+/* graph.h  a plan as a graph of scalars, inside: nodes, arithmetic on them, and what stands for one body. */
+#ifndef SOAI_GRAPH_H
+#define SOAI_GRAPH_H
+#include "plan.h"
+
+typedef int node; /* index of a row; 0 is the constant zero */
+
+/* CONSTANT: a nonzero marks a number of the model that is not to be taken for any other (soa_graph_options.generic).
+ * INPUT: a names the array, b the place.                                                                              */
+enum { CONSTANT, INPUT, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, SINE, COSINE };
+enum { IN_Q, IN_THD, IN_THDD, IN_T, IN_F0 };
+typedef struct graph_row {
+    int op, a, b;
+    int body, part; /* where and in which part of the work it was first needed */
+    double value;
+    int next; /* in its bucket */
+} graph_row;
+
+/* Parts of the work: the rows of R87's Tables II and III, and what those leave out. */
+#define SOAI_PARTS(X)                                                                      \
+    X(POSE, "poses", "rotations, origins and joint maps, constants turned to the axes")    \
+    X(P_MOVE, "P moved", "P = M + sum phi P+ phi', without the turn: inertia propagation") \
+    X(GAIN, "gain", "D, inv(D), G")                                                        \
+    X(P_UPDATE, "P updated", "P+ = P - G H P")                                             \
+    X(P_TURN, "P turned", "P+ to the parent's axes")                                       \
+    X(Z_MOVE, "z moved", "state propagation, phi z without the turn")                      \
+    X(INNOVATION, "innovation", "e = T - H z")                                             \
+    X(RESIDUAL, "residual", "inv(D) e")                                                    \
+    X(Z_UPDATE, "z updated", "z+ = z + G e")                                               \
+    X(Z_TURN, "z turned", "z+ to the parent's axes")                                       \
+    X(L_MOVE, "costate moved", "phi' lambda without the turn")                             \
+    X(L_TURN, "costate turned", "to the body's axes")                                      \
+    X(L_UPDATE, "costate updated", "psi' lambda + x across the joint")                     \
+    X(ACCELERATION, "acceleration", "G' lambda, and sums in joint space")                  \
+    X(PHI, "phi", "recursions of phi and phi' (velocities, bias accelerations, forces)")   \
+    X(BIAS, "a, b", "bias accelerations and forces from velocities")                       \
+    X(INERTIA, "M", "products with M, Mc and P")                                           \
+    X(REST, "others", "sums of links, tips, base")                                         \
+    X(MC_MASS, "Mc mass", "mass of the composite body")                                    \
+    X(MC_CENTRE, "Mc centre", "its mass centre, times the mass")                           \
+    X(MC_INERTIA, "Mc inertia", "its rotational inertia")                                  \
+    X(MC_TURN, "Mc turned", "to the parent's axes")                                        \
+    X(COLUMN, "column", "Mc H' and H x: an entry of the mass matrix")                      \
+    X(COLUMN_MOVE, "column moved", "x = phi x without the turn")                           \
+    X(COLUMN_TURN, "column turned", "to the parent's axes")                                \
+    X(FACTOR, "factor", "mass matrix = L' d L")                                            \
+    X(SOLVE, "solve", "two triangles and d")
+enum {
+#define SOAI_PART_CODE_(code, name, what) PART_##code,
+    SOAI_PARTS(SOAI_PART_CODE_)
+#undef SOAI_PART_CODE_
+        PART_COUNT
+};
+
+/* From a body to its parent, one step after the other: a turn about coordinate axis k by sign * angle, a rotation that
+ * is no such turn, or a change of origin.                                                                             */
+enum { STEP_TURN, STEP_ROTATE, STEP_MOVE };
+typedef struct graph_step {
+    int kind, k, sign;
+    node angle, c, s;
+    node R[9];
+    node p[3];
+} graph_step;
+enum { MOST_PASSAGE = 5 };
+typedef struct passage {
+    int count;
+    graph_step step[MOST_PASSAGE];
+} passage;
+
+typedef struct graph_body {
+    passage in;                      /* to the parent: turns and moves                                       */
+    passage world;                   /* the body's axes to those the graph works in (world axes), or nothing */
+    node M[10];                      /* m, h, I: xx yy zz xy xz yz                                           */
+    node Mc[10];                     /* the same with all the body carries                                   */
+    node P[36], U[36], G[36], D[36]; /* U = P H', G = U inv(D): 6 per dof; D: factors, d inverted   */
+    node H[36];                      /* columns of H', 6 per dof                                             */
+    int unit[6], sign[6];            /* of each dof: 1 + the only component of its column, if that is +1, -1 */
+    int free_axes;                   /* all dofs so and no rotor: G is known on them and H P+ = 0            */
+} graph_body;
+
+enum { BUCKETS = 1 << 16, MOST_NODES = 4000000 };
+struct soa_graph {
+    const soa_machine *m;
+    soa_graph_options options;
+    graph_row *r;
+    int count, room, failed, singular, parameters;
+    int inward, body, part, turn_part, move_part; /* marks of the nodes made next */
+    int *bucket;
+    graph_body *body_of; /* nb + 1 */
+    node *out;
+    int out_count;
+    char *needed; /* by the result, per node */
+};
+
+node soai_make(soa_graph *g, int op, int a, int b, double number);
+node soai_constant(soa_graph *g, double x);
+node soai_parameter(soa_graph *g, double x); /* a number of the model */
+int soai_is(const soa_graph *g, node x, double number);
+node soai_add(soa_graph *g, node x, node y);
+node soai_subtract(soa_graph *g, node x, node y);
+node soai_multiply(soa_graph *g, node x, node y);
+node soai_reciprocal(soa_graph *g, node x);
+node soai_negate(soa_graph *g, node x);
+node soai_sine(soa_graph *g, node x);
+node soai_cosine(soa_graph *g, node x);
+
+/* scalar_graph_pose.c: poses, joint maps and constants of every body. */
+void soai_graph_pose(soa_graph *g);
+/* scalar_graph_steps.c: poses, then articulated or composite inertias, then the plan's operations; the result's nodes go to
+ * `out` (as many as the result has).  by_matrix: it is multiplied by inv(Mass), formed and factored.  0 if there is none.  */
+int soai_graph_fill(soa_graph *g, const soa_plan *plan, int by_matrix, node *out);
+
+#endif

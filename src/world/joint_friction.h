@@ -1,0 +1,29 @@
+/* joint_friction.h  friction of each degree of freedom of a tree; a mimic joint's is felt by the one it follows. */
+#ifndef SOAI_LOSSES_H
+#define SOAI_LOSSES_H
+#include "soa/model.h"
+
+#include <math.h>
+
+/* Adds to arrays of nv numbers, each of which may be NULL: viscous friction; Coulomb friction against v > 0, v < 0. */
+static inline void soai_losses(const soa_model *model, double *damping, double *up, double *down) {
+    soa_body_info info, leader;
+    for (int b = 1; b <= soa_body_count(model); b++) {
+        if (soa_body(model, b, &info) != SOA_OK) continue;
+        double ratio = 1;
+        int first = info.v_index, count = info.nv;
+        if (info.mimic > 0) {
+            if (soa_body(model, info.mimic, &leader) != SOA_OK) continue;
+            ratio = info.mimic_ratio, first = leader.v_index, count = 1;
+        }
+        const double positive = ratio > 0 ? info.friction_positive : info.friction_negative;
+        const double negative = ratio > 0 ? info.friction_negative : info.friction_positive;
+        for (int i = first; i < first + count; i++) {
+            if (damping) damping[i] += ratio * ratio * info.damping;
+            if (up) up[i] += fabs(ratio) * positive;
+            if (down) down[i] += fabs(ratio) * negative;
+        }
+    }
+}
+
+#endif

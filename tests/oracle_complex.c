@@ -1,5 +1,0 @@
-/* The sweeps over complex numbers: derivatives by complex step, to machine precision. */
-#define SOAI_NUMBER SOAI_COMPLEX
-#define SOAI_TABLE soai_kernels_complex
-#define SOAI_ISA_NAME "complex"
-#include "kernels.c"
