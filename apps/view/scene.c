@@ -5,6 +5,7 @@
  * q.JOINT, or q.JOINT.PART where a joint has several.                                                                  */
 #include "scene_internal.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -598,7 +599,9 @@ static void put_events(view_scene *s, app_out *out) {
     for (int64_t i = 0; info.events > EVENTS_MOST && i < info.events; ++i)
         if (!soa_log_event(s->from.log, i, &e, NULL)) slips += !strcmp(e.kind, "slip") || !strcmp(e.kind, "stick");
     for (int64_t i = 0; i < info.events; ++i) {
-        if (soa_log_event(s->from.log, i, &e, NULL)) break;
+        const soa_status status = soa_log_event(s->from.log, i, &e, NULL);
+        if (status == SOA_E_MEMORY) out->error = ENOMEM;
+        if (status) break; /* the record is damaged from here on */
         const int slip = slips && (!strcmp(e.kind, "slip") || !strcmp(e.kind, "stick"));
         if (slip || (count >= EVENTS_MOST && strcmp(e.kind, "phase")) || count >= 2 * EVENTS_MOST) continue;
         out_text(out, count++ ? ",\n  {\"t\": " : "\n  {\"t\": "), out_number(out, e.t);
@@ -621,8 +624,13 @@ static void put_scenario_text(const view_scene *s, app_out *out) {
         soa_log_get(s->from.log, &info), text = info.scenario, size = info.scenario_size;
     if (size > 1 << 20) size = 1 << 20;
     char *copy = malloc(size + 1);
-    if (copy) memcpy(copy, text, size), copy[size] = 0;
-    put_text(out, "scenario", copy ? copy : "");
+    if (!copy) {
+        out->error = ENOMEM;
+        return;
+    }
+    memcpy(copy, text, size);
+    copy[size] = 0;
+    put_text(out, "scenario", copy);
     free(copy);
 }
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,9 +55,10 @@ static void from_signal(table *t, soa_log *log, const soa_log_info *info, const 
     double low, high, last;
     int64_t got = 0;
     if (i < 0 || !info->samples) return;
-    if (soa_log_overview(log, &i, 1, info->first, info->last, 1, &low, &high, NULL) ||
-        soa_log_read(log, info->samples - 1, 1, &i, 1, NULL, &last, &got, NULL) || got != 1 || !isfinite(high))
-        return;
+    soa_status status = soa_log_overview(log, &i, 1, info->first, info->last, 1, &low, &high, NULL);
+    if (!status) status = soa_log_read(log, info->samples - 1, 1, &i, 1, NULL, &last, &got, NULL);
+    if (status == SOA_E_MEMORY) t->status = status;
+    if (status || got != 1 || !isfinite(high)) return;
     row(t, name, "%.3g %s at most, %.3g %s at the end", factor * high, unit, factor * last, unit);
 }
 
@@ -74,7 +76,9 @@ static void from_events(table *t, soa_log *log, const soa_log_info *info) {
     int kind_count = 0, phase_count = 0, more = 0;
     for (int64_t i = 0; i < info->events; ++i) {
         soa_log_event_info e;
-        if (soa_log_event(log, i, &e, NULL)) break;
+        const soa_status status = soa_log_event(log, i, &e, NULL);
+        if (status == SOA_E_MEMORY) t->status = status;
+        if (status) break; /* the record is damaged from here on */
         int k = 0;
         while (k < kind_count && strncmp(kinds[k].kind, e.kind, sizeof kinds[k].kind - 1)) ++k;
         if (k == kind_count && k < KINDS)
@@ -100,6 +104,19 @@ static void from_events(table *t, soa_log *log, const soa_log_info *info) {
     row(t, "events", "%s", all);
 }
 
+/* The figures of the world at the last checkpoint, at time `at`; false if the record does not have them. */
+static bool last_figures(table *t, soa_log *log, soa_world *world, double *at, soa_world_summary *figures) {
+    void *blob = NULL;
+    size_t size = 0;
+    soa_status status = soa_log_checkpoint(log, at, &blob, &size, NULL);
+    const bool found = !status && blob;
+    if (found) status = soa_world_restore(world, blob, size);
+    if (found && !status) status = soa_world_summarise(world, figures);
+    if (status == SOA_E_MEMORY) t->status = status;
+    free(blob);
+    return found && !status;
+}
+
 soa_status view_summarise(view_scene *scene, soa_log *log, const soa_scenario *scenario, soa_world *world,
                           soa_report *report) {
     table t = {scene, SOA_OK};
@@ -108,18 +125,12 @@ soa_status view_summarise(view_scene *scene, soa_log *log, const soa_scenario *s
     const double last = info.samples ? info.last : 0;
     row(&t, "record", "%.6g s to %.6g s, %lld samples of %d signals%s", info.samples ? info.first : 0, last,
         (long long)info.samples, info.signal_count, info.complete ? "" : "; the run was not finished");
-    void *blob = NULL;
-    size_t size = 0;
     double at = 0;
-    int told = 0;
     soa_world_summary s;
-    if (world && scenario && !soa_log_checkpoint(log, &at, &blob, &size, NULL) && blob &&
-        !soa_world_restore(world, blob, size) && !soa_world_summarise(world, &s)) {
+    if (world && scenario && last_figures(&t, log, world, &at, &s)) {
         if (at < last - 1e-9) row(&t, "figures below", "up to the last checkpoint, %.6g s", at);
-        from_world(&t, scenario, &s, 1), told = 1;
-    }
-    free(blob);
-    if (!told) {
+        from_world(&t, scenario, &s, 1);
+    } else {
         from_signal(&t, log, &info, "object.position_error", "position error", 1e3, "mm");
         from_signal(&t, log, &info, "object.attitude_error", "attitude error", 57.29577951308232, "deg");
         from_signal(&t, log, &info, "object.internal_force", "internal force", 1, "N");

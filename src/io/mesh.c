@@ -7,6 +7,7 @@
 #include <assimp/postprocess.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,8 @@ static void flush(struct aiFile *file) {
     (void)file;
 }
 
-/* 0, or why not. */
-static const char *open_regular(const char *path, FILE **file) {
+/* NULL, or why the file cannot be opened; *no_memory is set if that is the reason. */
+static const char *open_regular(const char *path, FILE **file, bool *no_memory) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer shall not make us wait */
     struct stat about;
     if (fd < 0) return strerror(errno);
@@ -57,16 +58,20 @@ static const char *open_regular(const char *path, FILE **file) {
     else if (about.st_size > SOAI_MESH_MOST)
         why = "larger than 64 MiB";
     *file = why ? NULL : fdopen(fd, "rb");
-    if (!why && !*file) why = strerror(errno);
+    if (!why && !*file) {
+        *no_memory = errno == ENOMEM;
+        why = strerror(errno);
+    }
     if (why) close(fd);
     return why;
 }
 static struct aiFile *open_file(struct aiFileIO *io, const char *path, const char *mode) {
-    (void)io;
+    bool *no_memory = (bool *)(void *)io->UserData;
     FILE *stream = NULL;
-    if (strchr(mode, 'w') || strchr(mode, 'a') || open_regular(path, &stream)) return NULL;
+    if (strchr(mode, 'w') || strchr(mode, 'a') || open_regular(path, &stream, no_memory)) return NULL;
     struct aiFile *file = malloc(sizeof *file);
     if (!file) {
+        *no_memory = true;
         fclose(stream);
         return NULL;
     }
@@ -88,13 +93,14 @@ static void close_file(struct aiFileIO *io, struct aiFile *file) {
 
 const struct aiScene *soai_mesh_open(const char *path, int triangles, soa_report *report) {
     FILE *there = NULL;
-    const char *why = open_regular(path, &there);
+    bool no_memory = false;
+    const char *why = open_regular(path, &there, &no_memory);
     if (why) {
-        soai_report(report, SOA_E_FILE, -1, 0, "%.180s: cannot be read: %s", path, why);
+        soai_report(report, no_memory ? SOA_E_MEMORY : SOA_E_FILE, -1, 0, "%.180s: cannot be read: %s", path, why);
         return NULL;
     }
     fclose(there);
-    struct aiFileIO files = {.OpenProc = open_file, .CloseProc = close_file};
+    struct aiFileIO files = {.OpenProc = open_file, .CloseProc = close_file, .UserData = (char *)(void *)&no_memory};
     struct aiPropertyStore *options = aiCreatePropertyStore();
     unsigned steps = aiProcess_PreTransformVertices; /* nodes' placements applied */
     aiSetImportPropertyInteger(options, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1); /* z stays z */
@@ -109,6 +115,11 @@ const struct aiScene *soai_mesh_open(const char *path, int triangles, soa_report
     }
     const struct aiScene *scene = aiImportFileExWithProperties(path, steps, &files, options);
     aiReleasePropertyStore(options);
+    if (no_memory) { /* assimp reports a file that cannot be opened, or does without a material file */
+        if (scene) aiReleaseImport(scene);
+        soai_report(report, SOA_E_MEMORY, -1, 0, "%.180s: no memory to read the mesh", path);
+        return NULL;
+    }
     if (!scene) soai_report(report, SOA_E_FORMAT, -1, 0, "%.120s: %.120s", path, aiGetErrorString());
     return scene;
 }

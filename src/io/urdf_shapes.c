@@ -246,7 +246,9 @@ static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place, co
              SOAI_URDF_SHOWN, r->u.name, file, FILE_MOST >> 20);
     else if ((r->bytes += about.st_size) > BYTES_MOST)
         note(r, "meshes of more than %lld MiB in all: the rest is left out", BYTES_MOST >> 20);
-    else if ((scene = soai_mesh_open(path, 1, &why)) == NULL)
+    else if ((scene = soai_mesh_open(path, 1, &why)) == NULL && why.status == SOA_E_MEMORY)
+        r->no_memory = true;
+    else if (scene == NULL)
         note(r, "link '%.*s': mesh %.200s", SOAI_URDF_SHOWN, r->u.name, why.text);
     for (unsigned m = 0; scene != NULL && m < scene->mNumMeshes && !r->no_memory; ++m) {
         const struct aiMesh *mesh = scene->mMeshes[m];

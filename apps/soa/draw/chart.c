@@ -174,14 +174,17 @@ static soa_status read_values(sketch *s, soa_report *report) {
     return status;
 }
 
-static void read_phases(sketch *s) {
+static soa_status read_phases(sketch *s, soa_report *report) {
     soa_log_event_info e;
     for (int64_t i = 0; i < s->info.events && s->phase_count < PHASES; ++i) {
-        if (soa_log_event(s->what->log, i, &e, NULL)) return;
+        const soa_status status = soa_log_event(s->what->log, i, &e, report);
+        if (status == SOA_E_MEMORY) return status;
+        if (status) break; /* the record is damaged from here on */
         if (strcmp(e.kind, "phase")) continue;
         s->phases[s->phase_count].t = e.t;
         snprintf(s->phases[s->phase_count++].name, sizeof s->phases[0].name, "%s", e.text);
     }
+    return SOA_OK;
 }
 
 /* --- drawing ------------------------------------------------------------------------------------------------------ */
@@ -418,7 +421,7 @@ soa_status chart_draw(const chart *what, chart_format format, app_out *out, soa_
     soa_log_get(what->log, &s.info);
     soa_status status = sort_panels(&s);
     if (!status) status = read_values(&s, report);
-    if (!status && what->bands) read_phases(&s);
+    if (!status && what->bands) status = read_phases(&s, report);
     if (!status) {
         const double width = what->width * 72 / 25.4, height = full_height(&s), scale = what->dots / 72;
         cairo_surface_t *surface =
