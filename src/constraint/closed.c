@@ -8,6 +8,7 @@
  * All three end with the same triangular factor of the independent rows (c->L: Cholesky of the scaled G M^-1 G', or
  * R'), which tells the rank, expresses redundant rows by the others, and gives the multipliers of least norm.        */
 #include "constraint_internal.h"
+#include "../base/small_algebra.h"
 #include "../dynamics/coordinates.h"
 #include <math.h>
 #include <stdio.h>
@@ -18,11 +19,6 @@ soa_closed_options soa_closed_default(void) {
     return o;
 }
 
-static double dot(int n, const double *a, const double *b) {
-    double sum = 0;
-    for (int j = 0; j < n; ++j) sum += a[j] * b[j];
-    return sum;
-}
 
 soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q) {
     soai_work_take(w);
@@ -38,7 +34,7 @@ void soai_minv_apply(soa_work *w, const double *x, double *y) {
 
 /* The same over the coordinates listed; where that is all of them, in their order. */
 static double dot_at(int n, int listed, const int *list, const double *a, const double *b) {
-    if (listed == n) return dot(n, a, b);
+    if (listed == n) return soai_dot(n, a, b);
     double sum = 0;
     for (int k = 0; k < listed; ++k) sum += a[list[k]] * b[list[k]];
     return sum;
@@ -138,7 +134,7 @@ void soai_columns(soa_constraints *c, soa_work *w, int rows) {
 /* --- the factor of the independent rows --------------------------------------------------------------------------- */
 /* L11 x = b and L11' x = b, in place; b and x in pivot order. */
 static void forward(const soa_constraints *c, const gram *s, double *x) {
-    for (int i = 0; i < s->rank; ++i) x[i] = (x[i] - dot(i, c->L + s->rows * i, x)) / c->L[s->rows * i + i];
+    for (int i = 0; i < s->rank; ++i) x[i] = (x[i] - soai_dot(i, c->L + s->rows * i, x)) / c->L[s->rows * i + i];
 }
 static void backward(const soa_constraints *c, const gram *s, double *x) {
     for (int i = s->rank - 1; i >= 0; --i) { /* by rows of L */
@@ -177,17 +173,17 @@ static void null_space(soa_constraints *c, const gram *s, soa_closed_report *rep
         for (int k = 0; k < s->rank; ++k) n[c->pivot[k]] = x[k] * c->scale[c->pivot[k]];
         n[c->pivot[d]] = c->scale[c->pivot[d]];
         for (int e = 0; e < d - s->rank; ++e) {
-            const double *o = c->N + s->rows * e, along = dot(s->rows, o, n);
+            const double *o = c->N + s->rows * e, along = soai_dot(s->rows, o, n);
             for (int k = 0; k < s->rows; ++k) n[k] -= along * o[k];
         }
-        const double size = sqrt(dot(s->rows, n, n));
+        const double size = sqrt(soai_dot(s->rows, n, n));
         for (int k = 0; k < s->rows; ++k) n[k] = size > 0 ? n[k] / size : 0;
     }
 }
 void soai_gram_least(soa_constraints *c, const gram *s, double *lambda) {
     null_space(c, s, NULL);
     for (int e = 0; e < s->rows - s->rank; ++e) {
-        const double *n = c->N + s->rows * e, along = dot(s->rows, n, lambda);
+        const double *n = c->N + s->rows * e, along = soai_dot(s->rows, n, lambda);
         for (int k = 0; k < s->rows; ++k) lambda[k] -= along * n[k];
     }
 }
@@ -267,7 +263,7 @@ static void qr_factor(soa_constraints *c, int rows, const double *rows_of_A, con
     double most = 0;
     *s = (gram){.rows = rows};
     for (int r = 0; r < rows; ++r) {
-        const double *a = rows_of_A + (size_t)r * (size_t)nv, size = sqrt(dot(nv, a, a));
+        const double *a = rows_of_A + (size_t)r * (size_t)nv, size = sqrt(soai_dot(nv, a, a));
         c->scale[r] = size > 0 ? c->natural[r] / size : 0;
         if (size > 0 && c->natural[r] > most) most = c->natural[r];
         for (int j = 0; j < nv; ++j) c->K[(size_t)rows * (size_t)j + (size_t)r] = a[j] * c->scale[r];
@@ -381,11 +377,11 @@ static soa_status by_kkt(const input *in, gram *s) {
     for (int i = 0; i < n; ++i) sum[i] = 0;
     for (int pass = 0; pass < 2; ++pass) { /* the second, with what the first left, takes back most of its rounding */
         kkt_system(c, s);
-        for (int i = 0; i < nv; ++i) c->x[i] = c->torque[i] - dot(nv, c->M + nv * i, sum);
+        for (int i = 0; i < nv; ++i) c->x[i] = c->torque[i] - soai_dot(nv, c->M + nv * i, sum);
         for (int k = 0; k < s->rank; ++k) {
             const int r = c->pivot[k], i = nv + k;
             const double *row = c->G + (size_t)r * (size_t)nv;
-            c->x[i] = -(c->gamma[r] + dot(nv, row, sum)) * c->scale[r];
+            c->x[i] = -(c->gamma[r] + soai_dot(nv, row, sum)) * c->scale[r];
             for (int j = 0; j < nv; ++j) c->x[j] -= c->K[n * i + j] * sum[i];
         }
         if (!soai_ldl_solve(n, c->K, c->x, c->order)) return SOA_E_HINGE_SINGULAR; /* G1 has full rank, so it is M */
@@ -402,10 +398,10 @@ static soa_status by_kkt(const input *in, gram *s) {
  * so than rounding makes it. */
 static int cholesky(int n, double *C) {
     for (int j = 0; j < n; ++j) {
-        const double d = C[n * j + j] - dot(j, C + n * j, C + n * j);
+        const double d = C[n * j + j] - soai_dot(j, C + n * j, C + n * j);
         if (!(d > 1e-14 * C[n * j + j])) return 0;
         C[n * j + j] = 1 / sqrt(d);
-        for (int i = j + 1; i < n; ++i) C[n * i + j] = (C[n * i + j] - dot(j, C + n * i, C + n * j)) * C[n * j + j];
+        for (int i = j + 1; i < n; ++i) C[n * i + j] = (C[n * i + j] - soai_dot(j, C + n * i, C + n * j)) * C[n * j + j];
     }
     return 1;
 }
@@ -413,7 +409,7 @@ static int cholesky(int n, double *C) {
 static void solve_lower(int n, const double *C, double *x) {
     int first = 0;
     while (first < n && x[first] == 0) ++first;
-    for (int i = first; i < n; ++i) x[i] = (x[i] - dot(i - first, C + n * i + first, x + first)) * C[n * i + i];
+    for (int i = first; i < n; ++i) x[i] = (x[i] - soai_dot(i - first, C + n * i + first, x + first)) * C[n * i + i];
 }
 static void solve_upper(int n, const double *C, double *x) {
     for (int i = n - 1; i >= 0; --i) { /* by rows of C */
@@ -536,7 +532,7 @@ soa_status soa_closed_response(soa_constraints *c, soa_work *w, const double *fo
     if (c->last_method == SOA_CLOSED_FORCES) {
         soai_cut_minv(c, w, force, x);
         for (int pass = 0; pass < (s->damping > 0 ? 1 : 2); ++pass) {
-            for (int r = 0; r < rows; ++r) c->right[r] = -dot(nv, c->G + (size_t)r * (size_t)nv, x);
+            for (int r = 0; r < rows; ++r) c->right[r] = -soai_dot(nv, c->G + (size_t)r * (size_t)nv, x);
             soai_gram_basic(c, s, c->right, c->g);
             for (int r = 0; r < rows; ++r)
                 for (int j = 0; j < nv && c->g[r] != 0; ++j) x[j] += c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->g[r];
@@ -593,7 +589,7 @@ static soa_status constraint_rows_at(soa_constraints *c, soa_work *w, const doub
     for (int r = 0; r < rows; ++r) {
         if (g) g[r] = c->row[r].g;
         if (gamma) gamma[r] = c->row[r].gamma;
-        if (rate) rate[r] = (v ? dot(nv, into + (size_t)r * (size_t)nv, v) : 0) + c->row[r].drift;
+        if (rate) rate[r] = (v ? soai_dot(nv, into + (size_t)r * (size_t)nv, v) : 0) + c->row[r].drift;
     }
     return SOA_OK;
 }

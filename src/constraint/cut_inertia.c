@@ -8,13 +8,9 @@
  *     (M + B'W B)^-1 = M^-1 - Z K Z',     K = (1 + W B Z)^-1 W                                       (Woodbury)
  * which needs no inverse of W.  O(n) for each row of B, and O(rows of B ^3).                                         */
 #include "constraint_internal.h"
+#include "../base/small_algebra.h"
 #include <math.h>
 
-static double dot(int n, const double *a, const double *b) {
-    double sum = 0;
-    for (int j = 0; j < n; ++j) sum += a[j] * b[j];
-    return sum;
-}
 static const double *row_of(const soa_constraints *c, const double *A, int i) {
     return A + (size_t)i * (size_t)c->model->nv;
 }
@@ -56,7 +52,7 @@ soa_status soai_cut_prepare(soa_constraints *c, soa_work *w) {
     double *K = c->S_right, *column = c->part2, *weighed = column + n;
     for (int i = 0; i < n; ++i) soai_minv_apply(w, row_of(c, c->B, i), c->Z + (size_t)i * (size_t)nv);
     for (int j = 0; j < n; ++j) { /* 1 + W B Z, W; column by column */
-        for (int i = 0; i < n; ++i) column[i] = dot(nv, row_of(c, c->B, i), row_of(c, c->Z, j));
+        for (int i = 0; i < n; ++i) column[i] = soai_dot(nv, row_of(c, c->B, i), row_of(c, c->Z, j));
         weigh(c, column, weighed);
         for (int i = 0; i < n; ++i) c->S[n * i + j] = weighed[i] + (i == j), column[i] = i == j;
         weigh(c, column, weighed);
@@ -68,19 +64,19 @@ soa_status soai_cut_prepare(soa_constraints *c, soa_work *w) {
 static void subtract(const soa_constraints *c, const double *x, double *y) {
     const int n = c->inertias, nv = c->model->nv;
     for (int i = 0; i < n; ++i) {
-        const double f = dot(n, c->S_right + n * i, x), *z = row_of(c, c->Z, i);
+        const double f = soai_dot(n, c->S_right + n * i, x), *z = row_of(c, c->Z, i);
         for (int j = 0; j < nv && f != 0; ++j) y[j] -= f * z[j];
     }
 }
 void soai_cut_minv(soa_constraints *c, soa_work *w, const double *x, double *y) {
     soai_minv_apply(w, x, y);
     if (!c || !c->inertias) return;
-    for (int i = 0; i < c->inertias; ++i) c->part2[i] = dot(c->model->nv, row_of(c, c->Z, i), x);
+    for (int i = 0; i < c->inertias; ++i) c->part2[i] = soai_dot(c->model->nv, row_of(c, c->Z, i), x);
     subtract(c, c->part2, y);
 }
 static void rates_of(const soa_constraints *c, const double *a, int rest, double *x) {
     for (int i = 0; i < c->inertias; ++i)
-        x[i] = (rest ? c->inertia_row[i].gamma : 0) + (a ? dot(c->model->nv, row_of(c, c->B, i), a) : 0);
+        x[i] = (rest ? c->inertia_row[i].gamma : 0) + (a ? soai_dot(c->model->nv, row_of(c, c->B, i), a) : 0);
 }
 void soai_cut_correct(soa_constraints *c, double *vdot) {
     if (!c || !c->inertias) return;
@@ -125,7 +121,7 @@ static soa_status closed_energy(soa_constraints *c, soa_work *w, const double *q
         if (c->list[i].used && c->list[i].on && c->list[i].def.kind == SOA_LOOP) *potential += c->list[i].spring;
     rates_of(c, v, 0, c->part2);
     weigh(c, c->part2, c->part2 + c->inertias);
-    *kinetic += dot(c->inertias, c->part2, c->part2 + c->inertias) / 2;
+    *kinetic += soai_dot(c->inertias, c->part2, c->part2 + c->inertias) / 2;
     return SOA_OK;
 }
 soa_status soa_closed_energy(soa_constraints *c, soa_work *w, const double *q, const double *v, double *kinetic,

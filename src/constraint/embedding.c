@@ -10,6 +10,7 @@
  * coordinate. */
 #include "soa/embedding.h"
 #include "constraint_internal.h"
+#include "../base/small_algebra.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -147,13 +148,6 @@ int soa_embedding_nv(const soa_embedding *e) {
 }
 
 /* --- quaternions and the rates of q ------------------------------------------------------------------------------- */
-static void quaternion_mul(const double a[4], const double b[4], double out[4]) {
-    const double w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
-    const double x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
-    const double y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
-    const double z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
-    out[0] = w, out[1] = x, out[2] = y, out[3] = z;
-}
 /* R x for the rotation of a unit quaternion: x + 2 w (u x x) + 2 u x (u x x) */
 static void quaternion_turn(const double e[4], int back, const double x[3], double out[3]) {
     const double u[3] = {back ? -e[1] : e[1], back ? -e[2] : e[2], back ? -e[3] : e[3]};
@@ -173,10 +167,10 @@ static void series_of(const soa_model *m, int body, int order, const double *q, 
         const int shift = type == SOA_FREE ? 3 : 0;
         const double *e = q + shift, w[4] = {0, v[0], v[1], v[2]}, wd[4] = {0, a[0], a[1], a[2]};
         double *e1 = first + shift, *e2 = second + shift, t[4];
-        quaternion_mul(e, w, e1);
+        soai_quaternion_mul(e, w, e1);
         for (int j = 0; j < 4; ++j) e1[j] /= 2;
-        quaternion_mul(e1, w, e2);
-        quaternion_mul(e, wd, t);
+        soai_quaternion_mul(e1, w, e2);
+        soai_quaternion_mul(e, wd, t);
         for (int j = 0; j < 4; ++j) e2[j] = (e2[j] + t[j]) / 2;
         if (shift) {
             const double *u = v + 3, x[3] = {a[3] + v[1] * u[2] - v[2] * u[1], a[4] + v[2] * u[0] - v[0] * u[2],
@@ -204,8 +198,8 @@ static int rates_of(const soa_model *m, int body, const soa_taylor *q, double *v
     const double conjugate[4] = {e[0], -e[1], -e[2], -e[3]};
     double w[4], wd[4];
     if (!(fabs(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3] - 1) < 1e-6)) return 0;
-    quaternion_mul(conjugate, first + shift, w); /* w = 2 e* e', and its rate 2 e* e'' but for the real part */
-    quaternion_mul(conjugate, second + shift, wd);
+    soai_quaternion_mul(conjugate, first + shift, w); /* w = 2 e* e', and its rate 2 e* e'' but for the real part */
+    soai_quaternion_mul(conjugate, second + shift, wd);
     for (int j = 0; j < 3; ++j) v[j] = 2 * w[1 + j], a[j] = 2 * wd[1 + j];
     if (shift) { /* v = R'p',  vdot = R'p'' - w x v */
         quaternion_turn(e, 1, first, v + 3);

@@ -4,13 +4,9 @@
  * rows becomes the one of least norm when its part along the null space is taken away.  O(n^3) once, then O(n^2). */
 #include "least_norm.h"
 #include "../base/base_internal.h"
+#include "../base/small_algebra.h"
 #include <math.h>
 
-static double dot(int n, const double *a, const double *b) {
-    double sum = 0;
-    for (int j = 0; j < n; ++j) sum += a[j] * b[j];
-    return sum;
-}
 static void backward(const soai_least *s, double *x) {
     for (int i = s->rank - 1; i >= 0; --i) {
         for (int k = i + 1; k < s->rank; ++k) x[i] -= s->L[s->n * k + i] * x[k];
@@ -45,10 +41,10 @@ void soai_least_factor(soai_least *s, int n, const double *S, const double *floo
         row[s->pivot[d]] = s->scale[s->pivot[d]];
         for (int pass = 0; pass < 2; ++pass)
             for (int e = 0; e < d - s->rank; ++e) {
-                const double along = dot(n, s->N + n * e, row);
+                const double along = soai_dot(n, s->N + n * e, row);
                 for (int k = 0; k < n; ++k) row[k] -= along * s->N[n * e + k];
             }
-        const double length = sqrt(dot(n, row, row));
+        const double length = sqrt(soai_dot(n, row, row));
         for (int k = 0; k < n; ++k) row[k] /= length;
     }
 }
@@ -61,15 +57,15 @@ double soai_least_solve(const soai_least *s, const double *b, const double *size
         y[k] = b[r] * s->scale[r];
         whole = fmax(whole, fabs((size ? size : b)[r]) * s->scale[r]);
     }
-    for (int i = 0; i < s->rank; ++i) y[i] = (y[i] - dot(i, s->L + n * i, y)) / s->L[n * i + i];
+    for (int i = 0; i < s->rank; ++i) y[i] = (y[i] - soai_dot(i, s->L + n * i, y)) / s->L[n * i + i];
     for (int d = s->rank; d < n; ++d) {
-        const double off = fabs(y[d] - dot(s->rank, s->L + n * d, y));
+        const double off = fabs(y[d] - soai_dot(s->rank, s->L + n * d, y));
         if (!(off <= worst)) worst = off;
     }
     backward(s, y);
     for (int k = 0; k < n; ++k) x[s->pivot[k]] = k < s->rank ? y[k] * s->scale[s->pivot[k]] : 0;
     for (int e = 0; e < n - s->rank; ++e) {
-        const double along = dot(n, s->N + n * e, x);
+        const double along = soai_dot(n, s->N + n * e, x);
         for (int k = 0; k < n; ++k) x[k] -= along * s->N[n * e + k];
     }
     return worst > 0 ? worst / whole : worst;

@@ -9,6 +9,7 @@
  * and combinations of these for turns, chosen so that the residual is an angle: it then tells the way back from afar.
  * Rows are used with the opposite sign, so that their multiplier acts on body 1 (soa/constraint.h).                  */
 #include "constraint_internal.h"
+#include "../base/small_algebra.h"
 #include "../spatial/algebra.h"
 
 /* Where a frame's origin is in the world. */
@@ -215,7 +216,7 @@ static constraint_row *put_screw(constraint_row *row, const relative *s, const c
     v3_cross(s->w, u, wu);
     const double x = v3_dot(u, c->b1), y = v3_dot(u, c->b2), z = v3_dot(u, c->a), size = x * x + y * y;
     const double dx = v3_dot(wu, c->b1), dy = v3_dot(wu, c->b2), dz = v3_dot(wu, c->a), pitch = c->def.pitch;
-    const double lead = 2 * 3.14159265358979323846 * pitch, fall = size > 0 ? 2 * (x * dx + y * dy) / size : 0;
+    const double lead = 2 * SOAI_PI * pitch, fall = size > 0 ? 2 * (x * dx + y * dy) / size : 0;
     double g = v3_dot(c->a, s->p) - pitch * atan2(y, x);
     if (lead != 0) g -= lead * floor(g / lead + 0.5);
     for (int j = 0; j < 3; ++j) {
@@ -306,7 +307,7 @@ static void add_torque(const soa_model *m, soa_work *w, const soa_constraint_def
 /* Coordinates of a cut joint, angles nearest to k->near. */
 static soa_status coordinates_of(const constraint *k, const relative *s, double q[7]) {
     static const int angle[SOA_JOINT_TYPE_COUNT] = {0, 1, 0, 1, 1, 3, 4, 0, 0}; /* bits: coordinates that turn */
-    const double turn = 2 * 3.14159265358979323846;
+    const double turn = 2 * SOAI_PI;
     soa_joint_def joint = soa_joint_default(k->def.joint);
     soa_frame X;
     memcpy(X.R, s->R, sizeof X.R), memcpy(X.p, s->p, sizeof X.p);

@@ -6,6 +6,7 @@
  * passive     M_uu a_u = -(M_ua a_a + h_u): what nobody drives moves so that its torques vanish.  M_uu by one
  *             mass_mul for each u, then a Cholesky factor; what others drive may follow u in it.                     */
 #include "control_internal.h"
+#include "../base/small_algebra.h"
 #include "../constraint/constraint_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -211,22 +212,8 @@ soa_status soa_control_compensation(soa_control *c, const double *q, const doubl
 }
 
 /* --- what nobody drives ------------------------------------------------------------------------------------------- */
-/* L L' = A in place, n x n in rows of `stride`, lower triangle; 0 where a pivot is lost. */
-static int cholesky(int n, int stride, double *A) {
-    for (int j = 0; j < n; ++j) {
-        double *row = A + stride * j;
-        const double size = row[j];
-        for (int m = 0; m < j; ++m) row[j] -= row[m] * row[m];
-        if (!(row[j] > 1e-14 * size)) return 0;
-        row[j] = sqrt(row[j]);
-        for (int i = j + 1; i < n; ++i) {
-            double *x = A + stride * i;
-            for (int m = 0; m < j; ++m) x[j] -= x[m] * row[m];
-            x[j] /= row[j];
-        }
-    }
-    return 1;
-}
+/* Least pivot of its diagonal entry: below it only rounding errors are left. */
+static const double least_pivot = 1e-14;
 soa_status soai_passive_factor(soa_control *c, const double *q, int n) {
     if (!n) return SOA_OK;
     soai_inputs in;
@@ -243,19 +230,10 @@ soa_status soai_passive_factor(soa_control *c, const double *q, int n) {
         c->unit[c->passive[k]] = 0;
         for (int i = k; i < n; ++i) c->M_ff[c->free * i + k] = c->column[c->passive[i]];
     }
-    return cholesky(n, c->free, c->M_ff) ? SOA_OK : SOA_E_SINGULAR;
+    return soai_cholesky(n, c->free, c->M_ff, least_pivot) ? SOA_OK : SOA_E_SINGULAR;
 }
 void soai_passive_solve(const soa_control *c, int n, double *x) {
-    const int stride = c->free;
-    const double *L = c->M_ff;
-    for (int i = 0; i < n; ++i) {
-        for (int m = 0; m < i; ++m) x[i] -= L[stride * i + m] * x[m];
-        x[i] /= L[stride * i + i];
-    }
-    for (int i = n - 1; i >= 0; --i) {
-        for (int m = i + 1; m < n; ++m) x[i] -= L[stride * m + i] * x[m];
-        x[i] /= L[stride * i + i];
-    }
+    soai_cholesky_solve(n, c->free, c->M_ff, x);
 }
 void soai_passive_cancel(soa_control *c, const double *torque, double *a) {
     for (int k = 0; k < c->passives; ++k) c->small[k] = -torque[c->passive[k]];

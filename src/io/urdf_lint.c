@@ -18,9 +18,9 @@
 #include <string.h>
 
 #include "urdf_internal.h"
+#include "../base/small_algebra.h"
 
 #define SHOWN 48
-#define PI 3.14159265358979323846
 
 #define DENSITY_AIR 1.2       /* kg/m^3 */
 #define DENSITY_OSMIUM 22590. /* the densest there is on Earth */
@@ -341,7 +341,7 @@ static void check_inertial(lint *l, const soai_urdf_link *link) {
     else if (m > 0 && most > 0) {
         double trace = w[0] + w[1] + w[2];
         for (int i = 0; i < 3; ++i) a[i] = sqrt(fmax(0, 2.5 / m * (trace - 2 * w[i])));
-        double density = m / (4. / 3 * PI * a[0] * a[1] * a[2]);
+        double density = m / (4. / 3 * SOAI_PI * a[0] * a[1] * a[2]);
         bool thin = a[2] < 1e-3 * a[0]; /* a rod or a plate idealised: no volume to judge */
         if (density < DENSITY_AIR)
             WARN(line, "inertia-density",
@@ -517,10 +517,10 @@ static void check_origin(lint *l, const xmlNode *origin) {
     u->level = level, u->sink = sink;
     double turn = fmax(fabs(rpy[0]), fmax(fabs(rpy[1]), fabs(rpy[2])));
     double far = fmax(fabs(xyz[0]), fmax(fabs(xyz[1]), fabs(xyz[2])));
-    if (turn > 2 * PI + 1e-2)
+    if (turn > 2 * SOAI_PI + 1e-2)
         WARN(soai_urdf_line(origin), "rpy-degrees",
              "%s '%.*s': <origin rpy=\"%.*s\"> holds %g; rpy is in radians, not degrees: write %.6g", u->kind, SHOWN,
-             u->name, SHOWN, soai_urdf_attribute(origin, "rpy"), turn, turn * PI / 180);
+             u->name, SHOWN, soai_urdf_attribute(origin, "rpy"), turn, turn * SOAI_PI / 180);
     if (far > FAR_ORIGIN)
         WARN(soai_urdf_line(origin), "origin-far",
              "%s '%.*s': <origin xyz=\"%.*s\"> reaches %g m; xyz is in metres, correct the unit", u->kind, SHOWN,
@@ -560,7 +560,7 @@ static void check_limit(lint *l, const soai_urdf_joint *joint) {
     if (ranged && def->type == SOA_REVOLUTE && most >= 20 && most <= 1000)
         WARN(line, "limit-degrees",
              "joint '%.*s': limits %g to %g; they are in radians, not degrees: write %.6g to %.6g", SHOWN, name,
-             def->lower, def->upper, def->lower * PI / 180, def->upper * PI / 180);
+             def->lower, def->upper, def->lower * SOAI_PI / 180, def->upper * SOAI_PI / 180);
     const struct {
         const char *attribute, *zero, *unit;
         double value;

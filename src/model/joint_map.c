@@ -8,6 +8,7 @@
  * Forces act in the directions of the coordinates.  Where those change by more than their order, only what looks alike
  * in all directions stays the same: damping and reflected inertia of a spherical joint.                               */
 #include "model_internal.h"
+#include "../base/small_algebra.h"
 #include "../spatial/algebra.h"
 #include "soa/graph.h"
 
@@ -92,7 +93,7 @@ soa_status soa_joint_coordinates(const soa_joint_def *joint, const soa_frame *X,
     case SOA_PRISMATIC: q[0] = v3_dot(u, p); break;
     case SOA_CYLINDRICAL: q[0] = turn_about(u, R), q[1] = v3_dot(u, p); break;
     case SOA_HELICAL: {
-        const double turn = 2 * 3.14159265358979323846;
+        const double turn = 2 * SOAI_PI;
         q[0] = turn_about(u, R);
         if (joint->pitch != 0) q[0] += turn * floor((v3_dot(u, p) / joint->pitch - q[0]) / turn + 0.5);
         if (!soai_all_finite(q, 1)) return SOA_E_NOT_FINITE;

@@ -3,15 +3,9 @@
  * q (+) v: joints with q' = v add; quaternions are multiplied by exp(v/2) on the right (body rates); a free joint
  * moves along the screw exp6([w; v]) in its own frame.  difference is the inverse: q0 (+) difference(q0, q1) = q1.     */
 #include "model_internal.h"
+#include "../base/small_algebra.h"
 #include <math.h>
 
-static void quaternion_mul(const double a[4], const double b[4], double out[4]) {
-    const double w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
-    const double x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
-    const double y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
-    const double z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
-    out[0] = w, out[1] = x, out[2] = y, out[3] = z;
-}
 static void quaternion_rotate(const double e[4], const double x[3], double out[3]) {
     const double *u = e + 1;
     const double c[3] = {u[1] * x[2] - u[2] * x[1] + e[0] * x[0], u[2] * x[0] - u[0] * x[2] + e[0] * x[1],
@@ -110,7 +104,7 @@ soa_status soa_integrate(const soa_model *m, const double *q, const double *v, d
             for (int c = 0; c < 3; ++c) y[c] = x[c] + move[c];
         }
         quaternion_exp(w, turn);
-        quaternion_mul(old, turn, y + at);
+        soai_quaternion_mul(old, turn, y + at);
         quaternion_unit(y + at);
     }
     return SOA_OK;
@@ -133,7 +127,7 @@ soa_status soa_difference(const soa_model *m, const double *q0, const double *q1
         const int at = type == SOA_FREE ? 3 : 0;
         const double back[4] = {x[at], -x[at + 1], -x[at + 2], -x[at + 3]};
         double turn[4];
-        quaternion_mul(back, y + at, turn);
+        soai_quaternion_mul(back, y + at, turn);
         quaternion_log(turn, u);
         if (type == SOA_FREE) { /* inverse of the screw series */
             const double move[3] = {y[0] - x[0], y[1] - x[1], y[2] - x[2]};
@@ -164,7 +158,7 @@ soa_status soa_q_rate(const soa_model *m, const double *q, const double *v, doub
         const int at = type == SOA_FREE ? 3 : 0;
         const double half[4] = {0, u[0] / 2, u[1] / 2, u[2] / 2};
         double rate[4], move[3] = {0, 0, 0};
-        quaternion_mul(x + at, half, rate);
+        soai_quaternion_mul(x + at, half, rate);
         if (type == SOA_FREE) quaternion_rotate(x + 3, u + 3, move), memcpy(y, move, sizeof move);
         memcpy(y + at, rate, sizeof rate);
     }

@@ -17,6 +17,7 @@
  *               Thomas from tip to base with Cholesky pivots (the matrix is positive definite).
  * cost    O(n); (27) one elimination of a (12 - nv) square and 7 right sides per joint                               */
 #include "../sweep/crba.h"
+#include "../base/small_algebra.h"
 #include "../dynamics/work.h"
 #include "soa/forms.h"
 #include <math.h>
@@ -260,35 +261,15 @@ soa_status soa_fd_constraint_forces(const soa_model *m, soa_work *w, void *memor
 }
 
 /* ---- (28) -------------------------------------------------------------------------------------------------------- */
-/* A = L L' in place, lower triangle; 0 where a pivot is lost in the rounding of its diagonal. */
-static int cholesky(int n, double *A) {
-    for (int c = 0; c < n; ++c) {
-        const double before = A[n * c + c];
-        for (int r = c; r < n; ++r)
-            for (int j = 0; j < c; ++j) A[n * r + c] -= A[n * r + j] * A[n * c + j];
-        if (!(A[n * c + c] > 1e-13 * before)) return 0;
-        A[n * c + c] = sqrt(A[n * c + c]);
-        for (int r = c + 1; r < n; ++r) A[n * r + c] /= A[n * c + c];
-    }
-    return 1;
-}
-static void cholesky_solve(int n, const double *L, double *x) {
-    for (int r = 0; r < n; ++r) {
-        for (int c = 0; c < r; ++c) x[r] -= L[n * r + c] * x[c];
-        x[r] /= L[n * r + r];
-    }
-    for (int r = n - 1; r >= 0; --r) {
-        for (int c = r + 1; c < n; ++c) x[r] -= L[n * c + r] * x[c];
-        x[r] /= L[n * r + r];
-    }
-}
+/* Least pivot of its diagonal entry: below it only rounding errors are left. */
+static const double least_pivot = 1e-13;
 static int invert_inertia(double M[36]) {
     double L[36];
     memcpy(L, M, sizeof L);
-    if (!cholesky(6, L)) return 0;
+    if (!soai_cholesky(6, 6, L, least_pivot)) return 0;
     for (int c = 0; c < 6; ++c) {
         for (int r = 0; r < 6; ++r) M[6 * c + r] = r == c;
-        cholesky_solve(6, L, M + 6 * c);
+        soai_cholesky_solve(6, 6, L, M + 6 * c);
     }
     return 1;
 }
@@ -321,11 +302,11 @@ static void equations(const soa_work *w, int i, joint_block *block) {
 static int thomas(joint_block *j, joint_block *in) {
     const int n = j->rows, m = in ? in->rows : 0;
     double *diagonal = j->X, *coupling = j->X + 36, Y[36], column[6];
-    if (!cholesky(n, diagonal)) return 0;
-    cholesky_solve(n, diagonal, j->r);
+    if (!soai_cholesky(n, n, diagonal, least_pivot)) return 0;
+    soai_cholesky_solve(n, n, diagonal, j->r);
     for (int c = 0; c < m; ++c) {
         for (int r = 0; r < n; ++r) column[r] = coupling[m * r + c];
-        cholesky_solve(n, diagonal, column);
+        soai_cholesky_solve(n, n, diagonal, column);
         for (int r = 0; r < n; ++r) Y[m * r + c] = column[r];
     }
     for (int a = 0; a < m; ++a)

@@ -3,11 +3,11 @@
  * A plain number is SI; with a unit ("5 mm", "30 deg") it is converted, and the unit must be of the kind expected there.
  * Every mistake says what was expected and what was found.                                                            */
 #include "scenario_internal.h"
+#include "../base/small_algebra.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PI 3.14159265358979323846
 
 /* --- what stands there ---------------------------------------------------------------------------------------------- */
 const char *soai_found(const soai_node *node, char shown[SOAI_SHOWN]) {
@@ -76,7 +76,7 @@ static const struct unit {
     {"\302\265m", SOAI_LENGTH, 1, 1e6},
     {"km", SOAI_LENGTH, 1000, 1},
     {"rad", SOAI_ANGLE, 1, 1},
-    {"deg", SOAI_ANGLE, PI, 180},
+    {"deg", SOAI_ANGLE, SOAI_PI, 180},
     {"mrad", SOAI_ANGLE, 1, 1000},
     {"s", SOAI_TIME, 1, 1},
     {"ms", SOAI_TIME, 1, 1000},
@@ -94,8 +94,8 @@ static const struct unit {
     {"mm/s", SOAI_SPEED, 1, 1000},
     {"cm/s", SOAI_SPEED, 1, 100},
     {"rad/s", SOAI_TURN, 1, 1},
-    {"deg/s", SOAI_TURN, PI, 180},
-    {"rpm", SOAI_TURN, PI, 30},
+    {"deg/s", SOAI_TURN, SOAI_PI, 180},
+    {"rpm", SOAI_TURN, SOAI_PI, 30},
     {"Hz", SOAI_FREQUENCY, 1, 1},
     {"kHz", SOAI_FREQUENCY, 1000, 1},
     {"N/m", SOAI_STIFFNESS, 1, 1},

@@ -6,9 +6,9 @@
 #define SOAI_STOCK_H
 
 #include "../base/nearest.h"
+#include "../base/small_algebra.h"
 #include "soa/stock.h"
 
-#define SOAI_PI 3.14159265358979323846
 #define SOAI_DEGREE (SOAI_PI / 180.0)
 
 typedef struct soai_name_block soai_name_block;

@@ -7,30 +7,13 @@
 #ifndef SOAI_BOX_LCP_H
 #define SOAI_BOX_LCP_H
 
-#include <math.h>
+#include "../base/small_algebra.h"
 
-/* Solves A x = b in place by Cholesky (A n x n row by row, its lower half is overwritten). 0 if A is not positive. */
-static inline int soai_cholesky_solve(int n, double *A, double *b) {
-    for (int j = 0; j < n; j++) {
-        for (int i = j; i < n; i++) {
-            double s = A[i * n + j];
-            for (int k = 0; k < j; k++) s -= A[i * n + k] * A[j * n + k];
-            if (i > j)
-                A[i * n + j] = s / A[j * n + j];
-            else if (s > 0)
-                A[j * n + j] = sqrt(s);
-            else
-                return 0;
-        }
-        double s = b[j];
-        for (int k = 0; k < j; k++) s -= A[j * n + k] * b[k];
-        b[j] = s / A[j * n + j];
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) b[i] -= A[k * n + i] * b[k];
-        b[i] /= A[i * n + i];
-    }
-    return 1;
+/* x = A^-1 x; A (n x n, lower half) becomes its Cholesky factor.  False if A is not positive definite. */
+static inline bool soai_solve_positive(int n, double *A, double *x) {
+    if (!soai_cholesky(n, n, A, 0)) return false;
+    soai_cholesky_solve(n, n, A, x);
+    return true;
 }
 
 /* state[i]: -1 at lo, 0 between, +1 at hi.  scratch: n * n + n numbers and pick n ints.  0 on failure. */
@@ -54,7 +37,7 @@ static inline int soai_box_lcp(int n, const double *A, const double *b, const do
                 if (state[j] != 0) r[k] -= A[i * n + j] * x[j];
             for (int l = 0; l <= k; l++) S[k * m + l] = A[i * n + pick[l]];
         }
-        if (!soai_cholesky_solve(m, S, r)) return 0;
+        if (!soai_solve_positive(m, S, r)) return 0;
         for (int k = 0; k < m; k++) x[pick[k]] = r[k];
 
         int wrong = 0, last = 0;

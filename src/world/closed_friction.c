@@ -1,5 +1,6 @@
 /* closed_friction.c  Coulomb friction of a closed machine (closed_friction.h). */
 #include "closed_friction.h"
+#include "../base/small_algebra.h"
 #include "box_lcp.h"
 #include "joint_friction.h"
 
@@ -15,11 +16,6 @@ static const double pinned_speed = 1e-8;
 /* Loops make J N J' singular: this much of its largest diagonal entry is added where stuck ones are told from others. */
 static const double softness = 1e-10;
 
-static double dot(int n, const double *a, const double *b) {
-    double sum = 0;
-    for (int j = 0; j < n; ++j) sum += a[j] * b[j];
-    return sum;
-}
 
 soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_work *work) {
     memset(r, 0, sizeof *r);
@@ -100,7 +96,7 @@ static void measure(soai_rubbing *r, const double *q) {
     for (int i = 0; i < r->count; ++i) {
         const double *row = r->list[i].row;
         if (soa_minv_mul(r->model, r->work, q, row, r->N)) return; /* a massless link that only the loop holds */
-        r->largest = fmax(r->largest, dot(r->nv, row, r->N));
+        r->largest = fmax(r->largest, soai_dot(r->nv, row, r->N));
     }
 }
 static soa_status rates(soai_rubbing *r, const double *q, const double *v) {
@@ -109,7 +105,7 @@ static soa_status rates(soai_rubbing *r, const double *q, const double *v) {
         soai_rub *k = r->list + i;
         if (k->dof < 0)
             s = soa_constraint_free_row(r->constraints, r->work, k->constraint, k->coordinate, k->row, &k->rest);
-        k->rate = k->dof < 0 ? dot(r->nv, k->row, v) : v[k->dof];
+        k->rate = k->dof < 0 ? soai_dot(r->nv, k->row, v) : v[k->dof];
     }
     return s;
 }
@@ -156,7 +152,7 @@ static soa_status responses(soai_rubbing *r, double *most) {
     }
     for (int k = 0; k < n; ++k)
         for (int l = 0; l < n; ++l) {
-            r->A[k * n + l] = dot(nv, r->list[r->stuck[k]].row, r->N + (size_t)l * (size_t)nv);
+            r->A[k * n + l] = soai_dot(nv, r->list[r->stuck[k]].row, r->N + (size_t)l * (size_t)nv);
             if (k == l && r->A[k * n + k] > r->largest) r->largest = r->A[k * n + k];
         }
     *most = r->largest;
@@ -174,7 +170,7 @@ static int halves(int n, double least, double *A, double *L, double *diagonal) {
         if (!(diagonal[p] > least)) break;
         const double root = sqrt(diagonal[p]);
         for (int i = 0; i < n; ++i) {
-            const double rest = (A[i * n + p] + A[p * n + i]) / 2 - dot(rank, L + i * n, L + p * n);
+            const double rest = (A[i * n + p] + A[p * n + i]) / 2 - soai_dot(rank, L + i * n, L + p * n);
             L[i * n + rank] = rest / root;
             diagonal[i] -= L[i * n + rank] * L[i * n + rank];
         }
@@ -191,7 +187,7 @@ static soa_status least_norm(soai_rubbing *r, double most, const double *b, doub
     for (int pass = 0; pass < 2; ++pass) {
         for (int k = 0; k < rank; ++k) y[k] = 0;
         for (int i = 0; i < n; ++i) {
-            const double left = b[i] - dot(n, r->A + i * n, x);
+            const double left = b[i] - soai_dot(n, r->A + i * n, x);
             for (int k = 0; k < rank; ++k) y[k] += L[i * n + k] * left;
         }
         for (int twice = 0; twice < 2; ++twice) {
@@ -200,9 +196,9 @@ static soa_status least_norm(soai_rubbing *r, double most, const double *b, doub
                     B[k * rank + l] = 0;
                     for (int i = 0; i < n; ++i) B[k * rank + l] += L[i * n + k] * L[i * n + l];
                 }
-            if (!soai_cholesky_solve(rank, B, y)) return SOA_E_HINGE_SINGULAR;
+            if (!soai_solve_positive(rank, B, y)) return SOA_E_HINGE_SINGULAR;
         }
-        for (int i = 0; i < n; ++i) x[i] += dot(rank, L + i * n, y);
+        for (int i = 0; i < n; ++i) x[i] += soai_dot(rank, L + i * n, y);
     }
     return SOA_OK;
 }
@@ -212,7 +208,7 @@ soa_status soai_rubbing_hold(soai_rubbing *r, const double *qdd, double *tau) {
     if (s || !r->stuck_count) return s;
     for (int k = 0; k < r->stuck_count; ++k) {
         const soai_rub *of = r->list + r->stuck[k];
-        r->b[k] = -(dot(r->nv, of->row, qdd) + of->rest);
+        r->b[k] = -(soai_dot(r->nv, of->row, qdd) + of->rest);
     }
     if ((s = least_norm(r, most, r->b, r->hold))) return s;
     for (int k = 0; k < r->stuck_count; ++k)
@@ -223,7 +219,7 @@ soa_status soai_rubbing_settle(soai_rubbing *r, double *v) {
     double most;
     soa_status s = r->stuck_count ? responses(r, &most) : SOA_OK;
     if (s || !r->stuck_count) return s;
-    for (int k = 0; k < r->stuck_count; ++k) r->b[k] = -dot(r->nv, r->list[r->stuck[k]].row, v);
+    for (int k = 0; k < r->stuck_count; ++k) r->b[k] = -soai_dot(r->nv, r->list[r->stuck[k]].row, v);
     if ((s = least_norm(r, most, r->b, r->x))) return s;
     for (int k = 0; k < r->stuck_count; ++k)
         for (int j = 0; j < r->nv; ++j) v[j] += r->N[(size_t)k * (size_t)r->nv + (size_t)j] * r->x[k];
@@ -284,7 +280,7 @@ static soa_status held(soai_rubbing *r, int n, int k, double most, int *is) {
     int few;
     const double *row = r->whole + k * n;
     const soa_status s = solve_stuck(r, n, most, row, r->x, &few);
-    *is = few > 0 && !(row[k] - dot(few, r->b, r->x) > 1e-6 * row[k]);
+    *is = few > 0 && !(row[k] - soai_dot(few, r->b, r->x) > 1e-6 * row[k]);
     return s;
 }
 soa_status soai_rubbing_divide(soai_rubbing *r, const double *qdd) {
@@ -295,7 +291,7 @@ soa_status soai_rubbing_divide(soai_rubbing *r, const double *qdd) {
     memcpy(r->whole, r->A, (size_t)(n * n) * sizeof *r->A);
     for (int k = 0; k < n; ++k) {
         const soai_rub *of = r->list + r->stuck[k];
-        free[k] = dot(r->nv, of->row, qdd) + of->rest;
+        free[k] = soai_dot(r->nv, of->row, qdd) + of->rest;
         r->lo[k] = -of->up, r->hi[k] = of->down;
         r->A[k * n + k] += most > 0 ? softness * most : 1;
     }

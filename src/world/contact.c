@@ -21,6 +21,7 @@
  * slots       touches that last keep their spring in a slot, known by the pair of shapes and the features that meet; where
  *             the features change, the spring goes to the nearest new point of the same pair                           */
 #include "world_internal.h"
+#include "../base/small_algebra.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,12 +29,6 @@
 
 enum { BRUTE = 64 }; /* so many pairs need no broad phase */
 
-static double dot(const double a[3], const double b[3]) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-static void cross(const double a[3], const double b[3], double out[3]) {
-    out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
-}
 
 /* Normal force at a distance and its rate, and the energy in its spring.  SOA_E_ARGUMENT where the paper's law has no
  * value (d <= 0).  saved: the law was continued below its least distance. */
@@ -175,9 +170,9 @@ double soai_slip_part(double use) {
 
 /* A spring in the plane across the normal, as long as it was: the normal has turned with the bodies since. */
 static void across_normal(const double spring[3], const double normal[3], double out[3]) {
-    const double along = dot(spring, normal), length = dot(spring, spring);
+    const double along = soai_dot3(spring, normal), length = soai_dot3(spring, spring);
     for (int j = 0; j < 3; ++j) out[j] = spring[j] - along * normal[j];
-    const double left = dot(out, out);
+    const double left = soai_dot3(out, out);
     if (left > 0.25 * length)
         for (int j = 0; j < 3; ++j) out[j] *= sqrt(length / left);
 }
@@ -198,10 +193,10 @@ static soa_status place_touch(soa_world *w, int meeting, double time, const doub
         const double *V = w->twist + 6 * i, *o = w->pose[i].p;
         double arm[3], turn[3];
         for (int k = 0; k < 3; ++k) arm[k] = t->point[k] - o[k];
-        cross(V, arm, turn);
+        soai_cross3(V, arm, turn);
         for (int k = 0; k < 3; ++k) between[k] = side ? between[k] - V[3 + k] - turn[k] : V[3 + k] + turn[k];
     }
-    t->rate = dot(normal, between);
+    t->rate = soai_dot3(normal, between);
     for (int k = 0; k < 3; ++k) t->velocity[k] = between[k] - t->rate * normal[k];
     const double deep = law->margin - p->distance;
     if (law->law != SOA_CONTACT_PAPER && w->first_slot[meeting] >= 0) {
@@ -276,16 +271,16 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
         t->tangential[j] = -k * across[j] - c * t->velocity[j];
         spin += 0.5 * t->normal[j] * (w->twist[6 * m->a + j] + w->twist[6 * m->b + j]);
     }
-    const double size = sqrt(dot(t->tangential, t->tangential)), length = sqrt(dot(across, across));
+    const double size = sqrt(soai_dot3(t->tangential, t->tangential)), length = sqrt(soai_dot3(across, across));
     t->sliding = size > t->bound;
     if (t->sliding)
         for (int j = 0; j < 3; ++j) t->tangential[j] *= t->bound / size;
     if (k > 0) t->stored += 0.5 * pow(fmin(k * length, t->bound), 2) / k;
-    const double stretch = length > 0 ? dot(across, t->velocity) / length : 0;
+    const double stretch = length > 0 ? soai_dot3(across, t->velocity) / length : 0;
     const double slip = stretch > 0 ? soai_slip_part(t->bound > 0 ? k * length / t->bound : 1) * stretch / length : 0;
-    cross(t->normal, across, t->spring_rate);
+    soai_cross3(t->normal, across, t->spring_rate);
     /* where the damper alone is beyond the bound, the spring may follow the motion slowly: 2 k / c instead of |v| / |s| */
-    const double speed = sqrt(dot(t->velocity, t->velocity)),
+    const double speed = sqrt(soai_dot3(t->velocity, t->velocity)),
                  pace = c * speed > 2 * t->bound ? 2 * t->bound / (c * speed) : 1;
     for (int j = 0; j < 3; ++j)
         t->spring_rate[j] = pace * (t->velocity[j] - slip * across[j]) + spin * t->spring_rate[j];
@@ -337,7 +332,7 @@ soa_status soai_contact_evaluate(soa_world *w, double time, const double *y) {
         w->pose[i] = soa_frame_compose(&at, &w->solids[i].place);
         double arm[3], turn[3];
         for (int k = 0; k < 3; ++k) arm[k] = w->pose[i].p[k] - at.p[k];
-        cross(w->twist + 6 * i, arm, turn);
+        soai_cross3(w->twist + 6 * i, arm, turn);
         for (int k = 0; k < 3; ++k) w->twist[6 * i + 3 + k] += turn[k];
         s = soa_shape_bounds(&w->solids[i].shape, &w->pose[i], 0.5 * margin, &w->bounds[i]);
     }
@@ -437,7 +432,7 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         if (!(law->friction > 0)) continue;
         double *spring = y + w->at_slots + SOAI_SLOT_NUMBERS * now->slot, across[3];
         across_normal(spring, now->normal, across);
-        const double k = now->stiffness, length = sqrt(dot(across, across)), most = k > 0 ? now->bound / k : 0;
+        const double k = now->stiffness, length = sqrt(soai_dot3(across, across)), most = k > 0 ? now->bound / k : 0;
         const double part = length > most ? most / length : 1;
         for (int j = 0; j < 3; ++j) spring[j] = part * across[j];
         if (length > most) slot->slipped += length - most;

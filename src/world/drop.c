@@ -93,7 +93,7 @@ static soa_status motion(sim *s, double t, const double *y) {
     int n = s->stuck_count;
     pick_minv(s, s->stuck, n);
     for (int k = 0; k < n; k++) s->hold[k] = -s->qdd[s->stuck[k]];
-    if (!soai_cholesky_solve(n, s->small, s->hold)) return SOA_E_HINGE_SINGULAR;
+    if (!soai_solve_positive(n, s->small, s->hold)) return SOA_E_HINGE_SINGULAR;
     for (int i = 0; i < s->nv; i++)
         for (int k = 0; k < n; k++) s->qdd[i] += s->Minv[i * s->nv + s->stuck[k]] * s->hold[k];
     for (int k = 0; k < n; k++) s->qdd[s->stuck[k]] = 0;
@@ -189,7 +189,7 @@ static soa_status settle(sim *s) {
     if (status != SOA_OK) return status;
     pick_minv(s, s->stuck, n);
     for (int k = 0; k < n; k++) s->x[k] = -v[s->stuck[k]];
-    if (!soai_cholesky_solve(n, s->small, s->x)) return SOA_E_HINGE_SINGULAR;
+    if (!soai_solve_positive(n, s->small, s->x)) return SOA_E_HINGE_SINGULAR;
     for (int i = 0; i < s->nv; i++)
         for (int k = 0; k < n; k++) v[i] += s->Minv[i * s->nv + s->stuck[k]] * s->x[k];
     for (int k = 0; k < n; k++) v[s->stuck[k]] = 0;

@@ -15,6 +15,7 @@
  *             shortened to what friction holds                                                                         */
 #include "stepper.h"
 #include "world_internal.h"
+#include "../base/small_algebra.h"
 
 #include <arkode/arkode_arkstep.h>
 #include <cvode/cvode.h>
@@ -39,9 +40,6 @@ enum { LOW_ORDER = 4 };
 /* m/s, rad/s: light; no machine. */
 static const double fastest_shift = 299792458, fastest_turn = 1e10;
 
-static void cross(const double a[3], const double b[3], double out[3]) {
-    out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
-}
 
 /* Adds a force at a world point to the wrench of a body. */
 void soai_push(soa_world *w, int body, const double point[3], const double force[3], double sign) {
@@ -49,7 +47,7 @@ void soai_push(soa_world *w, int body, const double point[3], const double force
     if (!body || soa_pose(w->model, w->work, w->body_frame[body], &at)) return;
     double arm[3], moment[3], *out = w->wrench + 6 * body;
     for (int k = 0; k < 3; ++k) arm[k] = point[k] - at.p[k];
-    cross(arm, force, moment);
+    soai_cross3(arm, force, moment);
     for (int k = 0; k < 3; ++k) out[k] += sign * moment[k], out[3 + k] += sign * force[k];
 }
 
@@ -105,7 +103,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         soai_push(w, info.body, at.p, d->wrench + 3, 1);
         for (int k = 0; k < 3; ++k) w->wrench[6 * info.body + k] += d->wrench[k];
         for (int k = 0; k < 6; ++k) ledger[SOAI_DISTURBED] += d->wrench[k] * V[k];
-        cross(at.p, d->wrench + 3, moment);
+        soai_cross3(at.p, d->wrench + 3, moment);
         for (int k = 0; k < 3; ++k)
             ledger[SOAI_IMPULSE + k] += d->wrench[k] + moment[k], ledger[SOAI_IMPULSE + 3 + k] += d->wrench[3 + k];
     }
@@ -186,9 +184,9 @@ soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[
             arm[r] = at.R[3 * r] * info.com[0] + at.R[3 * r + 1] * info.com[1] + at.R[3 * r + 2] * info.com[2];
             c[r] = at.p[r] + arm[r];
         }
-        cross(V, arm, turn);
+        soai_cross3(V, arm, turn);
         for (int r = 0; r < 3; ++r) p[r] = info.mass * (V[3 + r] + turn[r]);
-        cross(c, p, L);
+        soai_cross3(c, p, L);
         for (int r = 0; r < 3; ++r) L[r] += I[3 * r] * V[0] + I[3 * r + 1] * V[1] + I[3 * r + 2] * V[2];
         for (int r = 0; r < 3; ++r) h[r] += L[r], h[3 + r] += p[r], com[r] += info.mass * c[r];
         sums[0] += sqrt(L[0] * L[0] + L[1] * L[1] + L[2] * L[2]);
@@ -217,7 +215,7 @@ static soa_status restore_momentum(soa_world *w, double *y) {
     for (int k = 0; k < 6; ++k) wanted[k] = w->state->stats.momentum_start[k] + impulse[k] - h[k];
     double dv[3], A[9] = {I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]}, dw[3];
     for (int k = 0; k < 3; ++k) dv[k] = wanted[3 + k] / mass;
-    cross(com, wanted + 3, turn);
+    soai_cross3(com, wanted + 3, turn);
     for (int k = 0; k < 3; ++k) dw[k] = wanted[k] - turn[k]; /* about the centre of mass */
     if (!soai_solve(3, A, dw)) return SOA_OK;                /* all mass on a line: nothing to turn */
     for (int b = 1; b <= w->bodies; ++b) {
@@ -228,7 +226,7 @@ static soa_status restore_momentum(soa_world *w, double *y) {
         if ((s = soa_pose(w->model, w->work, info.frame, &at))) return s;
         double arm[3], shift[3], *v = y + w->at_v + info.v_index;
         for (int k = 0; k < 3; ++k) arm[k] = at.p[k] - com[k];
-        cross(dw, arm, shift);
+        soai_cross3(dw, arm, shift);
         for (int k = 0; k < 3; ++k)
             for (int r = 0; r < 3; ++r) {
                 v[k] += at.R[3 * r + k] * dw[r];
@@ -356,7 +354,7 @@ static double longest(soa_world *w, const double *y) {
         double ra[3], rb[3], ta[3], tb[3], rate = 0;
         for (int k = 0; k < 3; ++k)
             ra[k] = d.point_a[k] - w->pose[pair->a].p[k], rb[k] = d.point_b[k] - w->pose[pair->b].p[k];
-        cross(Va, ra, ta), cross(Vb, rb, tb);
+        soai_cross3(Va, ra, ta), soai_cross3(Vb, rb, tb);
         for (int k = 0; k < 3; ++k) rate += d.normal[k] * (Va[3 + k] + ta[k] - Vb[3 + k] - tb[k]);
         const double gap = d.distance - w->laws[pair->law].margin;
         if (-rate * h > gap) h = fmax(least_step, -gap / rate);

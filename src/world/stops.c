@@ -12,6 +12,7 @@
  *         The least inertia, 1 / (M^-1)_ii at the start with all other joints free, bounds k and c, so that steps of time
  *         do not become needlessly short; c = 2 sqrt(k m) is critical for the geometric mean m of the two inertias      */
 #include "world_internal.h"
+#include "../base/small_algebra.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -132,9 +133,6 @@ typedef struct load {
     double mass, first, second, reach;
 } load;
 
-static double norm(const double x[3]) {
-    return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-}
 
 /* How far a slide can carry its load away. */
 static double stroke(const soa_body_info *info) {
@@ -147,18 +145,18 @@ static void weigh(const soa_world *w, load *of) {
     for (int f = 1; f < soa_frame_count(w->model); ++f) {
         soa_frame_info info;
         soa_frame_get(w->model, f, &info);
-        of[info.body].reach = fmax(of[info.body].reach, norm(info.placement.p));
+        of[info.body].reach = fmax(of[info.body].reach, soai_norm3(info.placement.p));
     }
     for (int b = w->bodies; b >= 1; --b) { /* children first */
         soa_body_info info;
         soa_body(w->model, b, &info);
-        const double arm = norm(info.com);
+        const double arm = soai_norm3(info.com);
         const double *I = info.inertia;
         of[b].reach = fmax(of[b].reach, arm);
         of[b].mass += info.mass;
         of[b].first += info.mass * arm;
         of[b].second += info.mass * arm * arm + fmax(I[0], fmax(I[1], I[2]));
-        const double length = norm(info.placement.p) + stroke(&info);
+        const double length = soai_norm3(info.placement.p) + stroke(&info);
         load *parent = &of[info.parent];
         parent->second += of[b].second + length * (2 * of[b].first + length * of[b].mass);
         parent->first += of[b].first + length * of[b].mass;
@@ -218,7 +216,7 @@ static burden burden_of(const soa_world *w, const soa_world_part *part, const so
     soa_model_gravity(w->model, g);
     const double arm = turns ? of->reach : 1;
     out.beyond = part->mass * arm * arm;
-    out.weight = part->mass * norm(g) * arm;
+    out.weight = part->mass * soai_norm3(g) * arm;
     return out;
 }
 

@@ -10,6 +10,7 @@
  * a (1/2 + n) < d.  I is 1 / (M^-1)_ii, the inertia felt by joint i with the others free: the bound is then necessary for a
  * law with one gain for all its joints, so such a law is unstable beyond it; with other laws on its neighbours it is an estimate.                                                */
 #include "world_internal.h"
+#include "../base/small_algebra.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +23,6 @@ enum {
     COORDINATES_MOST = 1000, /* beyond, inertias of joints are not computed: they cost O(n) each */
     LONG_TICKS = 10          /* fewer ticks at a limit are no matter of share */
 };
-static const double pi = 3.14159265358979323846;
 static const double limit_share = 0.1;       /* of the run, that a motor may be at its limit */
 static const double limit_at_end = 0.1;      /* s at the limit at the end of a run */
 static const double chatter_of_limit = 0.25; /* mean jump from tick to tick, of the motor's limit */
@@ -131,7 +131,7 @@ static int late_ticks(const soa_world *w) {
     return (int)lround(w->scenario->control.sensors.delay / w->tick_length);
 }
 static double damping_bound(const soa_world *w) {
-    return 2 * sin(pi / (2 * (2 * late_ticks(w) + 1)));
+    return 2 * sin(SOAI_PI / (2 * (2 * late_ticks(w) + 1)));
 }
 
 /* A law of stiffness K and damping D on an inertia I (gains in 1/s^2 and 1/s: 1), both for one coordinate; `loss`:

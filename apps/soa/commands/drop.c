@@ -1,5 +1,6 @@
 /* drop.c  soa drop: drop a machine, show where its energy goes, write a table and a picture. */
 #include "../signals.h"
+#include "../../../src/base/small_algebra.h"
 #include "soa/world.h"
 
 #include <errno.h>
@@ -146,7 +147,7 @@ static double *add_curve(picture *p, const char *name) {
 /* Curves of all coordinates of one kind; positions (rates zero) or speeds. */
 static int add_joints(picture *p, const soa_model *model, const record *r, kind wanted, int rates) {
     int before = p->curve_count;
-    double unit = wanted == ANGLE ? 180 / 3.14159265358979323846 : 1;
+    double unit = wanted == ANGLE ? 180 / SOAI_PI : 1;
     for (int b = 1; b <= soa_body_count(model); b++) {
         soa_body_info info;
         if (soa_body(model, b, &info) != SOA_OK || (rates && info.nq != info.nv)) continue;
