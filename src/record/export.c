@@ -1,4 +1,4 @@
-/* export.c  a journal as CSV, and what the HDF5 writer shares with it. */
+/* export.c  exports a journal as CSV, and holds the functions that the HDF5 export uses too. */
 #include "export.h"
 
 #include "../base/visible.h"
@@ -36,7 +36,7 @@ soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path, con
         s = soa_log_find(log, nextafter(e->options.to, INFINITY), &last, report);
     if (s != SOA_OK) return s;
     e->count = last > e->first ? last - e->first : 0;
-    e->rows = ((int64_t)1 << 22) / (e->signal_count + 1); /* 32 MB at most */
+    e->rows = ((int64_t)1 << 22) / (e->signal_count + 1); /* at most 32 MB */
     if (e->rows > most_rows) e->rows = most_rows;
     if (e->rows < 16) e->rows = 16;
     e->t = malloc((size_t)e->rows * sizeof *e->t);
@@ -56,7 +56,7 @@ void soai_export_end(soai_export *e) {
     free(e->t), free(e->values);
 }
 
-/* --- CSV ------------------------------------------------------------------------------------------------------------ */
+/* --- CSV -------------------------------------------------------------------------------------- */
 typedef struct sink {
     int fd, error;
     size_t used;
@@ -74,7 +74,7 @@ static void put(sink *out, const char *s, size_t n) {
         out->used += k, s += k, n -= k;
     }
 }
-/* As RFC 4180 has it: in quotes if it must be, quotes doubled. */
+/* Writes a field as in RFC 4180: in quotes if necessary, quotes inside it doubled. */
 static void put_field(sink *out, const char *s, const char *unit) {
     const int quoted = strpbrk(s, ",\"\r\n") || (unit && strpbrk(unit, ",\"\r\n"));
     if (quoted) put(out, "\"", 1);
@@ -85,7 +85,7 @@ static void put_field(sink *out, const char *s, const char *unit) {
         while (*p) {
             char escaped[SOAI_VISIBLE_ROOM];
             const size_t n = soai_visible(p, strlen(p), escaped);
-            const int line = *p == '\n' || *p == '\t'; /* quotes hold them */
+            const int line = *p == '\n' || *p == '\t'; /* allowed inside quotes */
             if (*p == '"')
                 put(out, "\"\"", 2);
             else if (escaped[0] && !line)
@@ -144,7 +144,8 @@ soa_status soa_log_to_csv(soa_log *log, const char *path, const soa_export_optio
     soai_export e;
     soa_status s = soai_export_begin(&e, log, path, options, 4096, report);
     sink *out = s == SOA_OK ? malloc(sizeof *out) : NULL;
-    locale_t plain = out ? newlocale(LC_NUMERIC_MASK, "C", (locale_t)0) : (locale_t)0; /* a point, not a comma */
+    /* Decimal point, not comma, in every locale. */
+    locale_t plain = out ? newlocale(LC_NUMERIC_MASK, "C", (locale_t)0) : (locale_t)0;
     if (s == SOA_OK && !plain) s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
     if (s == SOA_OK) {
         const locale_t before = uselocale(plain);

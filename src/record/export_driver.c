@@ -1,8 +1,9 @@
-/* export_driver.c  a file driver for HDF5 that keeps write errors to itself.
+/* export_driver.c  file driver for HDF5 that hides write errors from the HDF5 library.
  *
- * The library does not recover from a write that fails (full disk): the file cannot be closed any more, and at the end of
- * the program it complains and gives up in its own way.  So the first error is only remembered, for us to report; what is
- * written afterwards, little more than what closing the file needs, is held in memory and read back from there.      */
+ * HDF5 does not recover from a failed write (disk full): it can no longer close the file, and at
+ * the end of the program it prints messages and gives up in its own way. So this driver only
+ * remembers the first error, which we then report. Data written after it, little more than closing
+ * the file needs, is kept in memory and read back from there. */
 #include "export_driver.h"
 
 #include <errno.h>
@@ -11,9 +12,9 @@
 #include <unistd.h>
 
 typedef struct handle {
-    H5FD_t base; /* the library's own part comes first */
+    H5FD_t base; /* the library requires this as the first member */
     soai_sink *sink;
-    haddr_t end; /* of what is allocated */
+    haddr_t end; /* end of the allocated addresses */
 } handle;
 static handle *of(const H5FD_t *file) {
     return (handle *)(uintptr_t)file;
@@ -69,10 +70,10 @@ static herr_t read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, s
         if (n <= 0) break;
         got += (size_t)n;
     }
-    memset((char *)bytes + got, 0, size - got); /* beyond the end of the file */
+    memset((char *)bytes + got, 0, size - got); /* zeros beyond the end of the file */
     int pieces = 0;
     for (const soai_piece *p = s->pieces; p; p = p->next) ++pieces;
-    for (; pieces > 0; --pieces) { /* the oldest first */
+    for (; pieces > 0; --pieces) { /* oldest first */
         const soai_piece *p = s->pieces;
         for (int i = 1; i < pieces; ++i) p = p->next;
         const haddr_t low = p->at > at ? p->at : at, high = p->at + p->size < at + size ? p->at + p->size : at + size;

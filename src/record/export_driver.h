@@ -1,4 +1,5 @@
-/* export_driver.h  HDF5 writes through us: to a descriptor, and never seeing a write fail. */
+/* export_driver.h  HDF5 file driver that writes to a file descriptor and never reports a failed
+ * write to the library. */
 #ifndef SOAI_EXPORT_DRIVER_H
 #define SOAI_EXPORT_DRIVER_H
 #include <hdf5.h>
@@ -11,12 +12,13 @@ typedef struct soai_piece {
 } soai_piece;
 typedef struct soai_sink {
     int fd;
-    int error;          /* errno of the first write that failed, 0: none */
-    haddr_t size;       /* of the file */
-    soai_piece *pieces; /* what was to be written since, the newest first */
+    int error;          /* errno of the first failed write; 0: none failed */
+    haddr_t size;       /* size of the file */
+    soai_piece *pieces; /* data written after the first error, newest first */
 } soai_sink;
 
-/* A driver, and file access by it to the sink (which must outlive the file); negative: no. */
+/* Registers the driver, and makes file access properties that use it with a sink. The sink must
+ * outlive the file. A negative result means failure. */
 hid_t soai_driver_register(void);
 hid_t soai_driver_access(hid_t driver, soai_sink *sink);
 void soai_sink_free(soai_sink *sink);

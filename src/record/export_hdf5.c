@@ -1,15 +1,17 @@
-/* export_hdf5.c  a journal as HDF5:
+/* export_hdf5.c  exports a journal as HDF5:
  *
- *   /               attributes program_version, export_version (texts), journal_version, complete (numbers)
- *   /scenario       its text
- *   /t              [samples], attribute unit
- *   /signals/G/N    [samples], signal "G.N", attributes name and unit; without a point in the name: /signals/N.
- *                   '/' becomes '_', and a name that is taken gets _2, _3, ...; the attribute has it as it was.
- *   /events         [events] of {t, kind, text}
+ *    /               attributes program_version, export_version (texts), journal_version,
+ *                    complete (numbers)
+ *    /scenario       text of the scenario
+ *    /t              [samples], attribute unit
+ *    /signals/G/N    [samples], signal "G.N", attributes name and unit; a name without a point
+ *                    becomes /signals/N. '/' becomes '_'. A name already in use gets _2, _3, ...
+ *                    The attribute holds the original name.
+ *    /events         [events] of {t, kind, text}
  *
- * The file is written through a driver of our own that does not let the library see a full disk (export_driver.c).
- * Chunks of whole rows' columns, shuffled and deflated where the library can; no times of creation, so the same journal
- * gives the same file from the same library.                                                                          */
+ * The file is written through our own driver, which hides a full disk from the library
+ * (export_driver.c). Each column is stored in chunks, shuffled and deflated if the library supports
+ * it. No creation times are stored, so the same journal and the same library give the same file. */
 #include "export.h"
 #include "export_driver.h"
 
@@ -19,12 +21,13 @@
 
 enum { WHY = 160 };
 typedef struct target {
-    hid_t file, text, columns, groups, access, signals; /* text: variable length; columns, groups: how they are made */
-    hid_t *set;                                         /* of the signals */
+    /* text: type of variable length; columns, groups: creation properties */
+    hid_t file, text, columns, groups, access, signals;
+    hid_t *set; /* data sets of the signals */
     double *column;
     soai_sink *sink;
-    int open;  /* nonzero: the library could not close it */
-    int error; /* nonzero: a call failed, or a write      */
+    int open;  /* nonzero: the library could not close the file */
+    int error; /* nonzero: a call or a write failed */
     char why[WHY];
 } target;
 
@@ -32,7 +35,7 @@ static herr_t innermost(unsigned n, const H5E_error2_t *error, void *text) {
     if (n == 0) snprintf(text, WHY, "%s", error->desc ? error->desc : "");
     return 0;
 }
-/* A result; the first negative one is remembered, with what the library says about it. */
+/* Records the first negative result, with the library's message. */
 static void ok(target *o, herr_t x) {
     if (x < 0 && !o->error) o->error = 1, H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, o->why);
     if (o->sink->error) o->error = 1;
@@ -56,7 +59,8 @@ static void attribute_number(target *o, hid_t at, const char *name, int value) {
     attribute(o, at, name, H5T_NATIVE_INT, &value);
 }
 
-/* How data sets of `count` rows are made: in chunks of at most `rows`; an empty one is in one piece. */
+/* Creation properties of data sets with `count` rows: chunks of at most `rows`. An empty data set
+ * is not chunked. */
 static hid_t layout(target *o, int64_t rows, int64_t count) {
     const hid_t p = id(o, H5Pcreate(H5P_DATASET_CREATE));
     const hsize_t chunk = (hsize_t)(rows < count ? rows : count);
@@ -90,9 +94,9 @@ static void put_rows(target *o, hid_t set, hid_t type, int64_t first, int64_t co
     if (space >= 0) ok(o, H5Sclose(space));
 }
 
-/* --- signals -------------------------------------------------------------------------------------------------------- */
+/* --- signals ---------------------------------------------------------------------------------- */
 enum { NAME_ROOM = SOA_JOURNAL_MAX_NAME + 32 };
-/* "G.N" apart; group is empty where there is none. */
+/* Splits "G.N". The group is empty if there is no point. */
 static void split(const char *signal, char group[NAME_ROOM], char name[NAME_ROOM]) {
     const char *point = strchr(signal, '.');
     const int whole = !point || point == signal || !point[1];
@@ -107,7 +111,8 @@ static void split(const char *signal, char group[NAME_ROOM], char name[NAME_ROOM
 }
 static void make_signals(target *o, const soai_export *e) {
     char group[NAME_ROOM], name[NAME_ROOM];
-    for (int i = 0; i < e->signal_count && !o->error; ++i) { /* groups first: their names are not to be taken */
+    /* Create the groups first, so that no signal takes a group's name. */
+    for (int i = 0; i < e->signal_count && !o->error; ++i) {
         split(soai_export_signal(e, i)->name, group, name);
         if (!group[0]) continue;
         const htri_t there = H5Lexists(o->signals, group, H5P_DEFAULT);
@@ -155,7 +160,7 @@ static soa_status put_samples(target *o, soai_export *e, soa_report *report) {
     return s;
 }
 
-/* --- events --------------------------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 typedef struct row {
     double t;
     char *kind, *text;
@@ -213,12 +218,13 @@ static void put_scenario(target *o, const soai_export *e) {
     if (type >= 0) ok(o, H5Tclose(type));
 }
 
-/* --- the file ------------------------------------------------------------------------------------------------------- */
+/* --- the whole file --------------------------------------------------------------------------- */
 static soa_status put_all(target *o, soai_export *e, soa_report *report) {
     o->text = id(o, H5Tcopy(H5T_C_S1));
     ok(o, H5Tset_size(o->text, H5T_VARIABLE)), ok(o, H5Tset_cset(o->text, H5T_CSET_UTF8));
     o->access = id(o, H5Pcreate(H5P_DATASET_ACCESS));
-    ok(o, H5Pset_chunk_cache(o->access, 1, 0, 1)); /* chunks are written whole */
+    /* Chunks are written whole, so no cache is needed. */
+    ok(o, H5Pset_chunk_cache(o->access, 1, 0, 1));
     o->columns = layout(o, e->rows, e->count);
     o->groups = id(o, H5Pcreate(H5P_GROUP_CREATE));
     const hid_t root = id(o, H5Pcreate(H5P_FILE_CREATE));
@@ -266,7 +272,8 @@ soa_status soa_log_to_hdf5(soa_log *log, const char *path, const soa_export_opti
         for (int i = 0; i < e.signal_count; ++i) o.set[i] = -1;
         o.sink->fd = e.file.fd;
         H5Eget_auto2(H5E_DEFAULT, &say, &say_data);
-        H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* we report, the library does not print */
+        /* The library must not print: we report errors ourselves. */
+        H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
         s = put_all(&o, &e, report);
         H5Eset_auto2(H5E_DEFAULT, say, say_data);
         if (s == SOA_OK && o.sink->error)
@@ -275,8 +282,8 @@ soa_status soa_log_to_hdf5(soa_log *log, const char *path, const soa_export_opti
             s = soai_report(report, SOA_E_FILE, -1, 0, "%.80s: HDF5 cannot write it: %s", path, o.why);
     }
     if (s == SOA_OK) s = soai_new_file_commit(&e.file, report);
-    if (o.sink && o.open)
-        o.sink->fd = -1, o.sink->error = EIO; /* the library may still come back to it */
+    if (o.sink && o.open) /* The library may still use the sink later. */
+        o.sink->fd = -1, o.sink->error = EIO;
     else if (o.sink)
         soai_sink_free(o.sink), free(o.sink);
     free(o.set), free(o.column);

@@ -1,9 +1,11 @@
-/* journal.c  writing a journal: records into a buffer, the buffer into the file, checkpoints onto the disk.
+/* journal.c  writes a journal: records to a buffer, the buffer to the file, checkpoints to the
+ * disk.
  *
- * sample -> buffer; after 64 of them a node with their smallest and largest values, after 16 nodes one of the next level
- * (journal_format.h).  A sample costs its bytes, one checksum and two comparisons per signal; nodes add 1/15
- * of that.  Nothing is allocated after creation, nothing sought: the file only grows.                                 */
-#define _DEFAULT_SOURCE /* flock */
+ * Samples go into the buffer. After every 64 samples comes a node with their smallest and largest
+ * values; after every 16 nodes comes one node of the next level (journal_format.h). A sample costs
+ * its bytes, one checksum and two comparisons per signal; nodes add 1/15 of that. Nothing is
+ * allocated after creation. There are no seeks: the file only grows. */
+#define _DEFAULT_SOURCE /* for flock */
 #include "../base/new_file.h"
 #include "journal_format.h"
 
@@ -17,14 +19,14 @@
 
 struct soa_journal {
     int fd, signal_count;
-    soai_new_file file; /* until the journal has its name */
-    int named;          /* a regular file: j->path must lead to it */
+    soai_new_file file; /* in use until the journal has its final name */
+    int named;          /* regular file: j->path must still refer to it */
     soai_place place;
-    soa_signal *signals; /* with their texts */
+    soa_signal *signals; /* including their texts */
     char *path;
-    double *bounds;   /* [signals][2]: of the samples since the last node  */
-    double *children; /* [LEVELS][FAN][signals][2]: of the nodes whose parent is not yet due */
-    double *own;      /* [signals][2]: of the node being written           */
+    double *bounds;   /* [signals][2]: bounds of the samples since the last node */
+    double *children; /* [LEVELS][FAN][signals][2]: of nodes that still wait for their parent */
+    double *own;      /* [signals][2]: bounds of the node being written */
     uint8_t *buffer;
     size_t used, room;
     double safe;
@@ -33,7 +35,7 @@ struct soa_journal {
     soai_crc crc;
 };
 
-/* --- the file ------------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 static soa_status fail_because(soa_journal *j, const char *what) {
     const char *path = j->path;
     const size_t length = strlen(path);
@@ -49,7 +51,7 @@ static soa_status fail(soa_journal *j, const char *what, int error) {
     snprintf(reason, sizeof reason, "%s: %s; %s, later records may be lost", what, strerror(error), until);
     return fail_because(j, reason);
 }
-/* Gives a new journal its name, in place of an older file. */
+/* Gives a new journal its final name, replacing an older file of that name. */
 static soa_status take_name(soa_journal *j) {
     if (!j->file.temporary) return SOA_OK;
     if (soai_new_file_commit(&j->file, NULL) != SOA_OK) {
@@ -65,7 +67,8 @@ static soa_status write_out(soa_journal *j) {
     j->used = 0;
     return error ? fail(j, "cannot be written", error) : take_name(j);
 }
-/* What someone else has done to the file since it was opened; NULL: nothing.  All is written out. */
+/* Describes what another process did to the file since it was opened; NULL: nothing. The buffer
+ * must be empty. */
 static const char *disturbance(const soa_journal *j) {
     struct stat open_file, there;
     if (!j->named || fstat(j->fd, &open_file)) return NULL;
@@ -77,7 +80,8 @@ static const char *disturbance(const soa_journal *j) {
     if ((uint64_t)open_file.st_size > j->place.end) return "was written by something else too";
     return NULL;
 }
-/* Room for one record's payload in the buffer; what lies beyond `length` up to its padding is zero. */
+/* Reserves space in the buffer for one record with a payload of `length` bytes; the padding is
+ * zero. Returns the payload. */
 static uint8_t *begin(soa_journal *j, size_t length) {
     const size_t size = HEAD + padded(length);
     if (j->room - j->used < size && write_out(j) != SOA_OK) return NULL;
@@ -92,8 +96,9 @@ static void finish(soa_journal *j, uint32_t type, size_t length, double t) {
     soai_place_pass(&j->place, type, (uint32_t)length, t);
 }
 
-/* --- records -------------------------------------------------------------------------------------------------------- */
-/* Where the bounds of a node are kept until its parent is written: by its number among its siblings. */
+/* --- records ---------------------------------------------------------------------------------- */
+/* Where the bounds of a node are kept until its parent is written, by its number among its
+ * siblings. */
 static double *kept(const soa_journal *j, int level, uint64_t first_sample) {
     const size_t sibling = (size_t)(first_sample / span_of(level) % FAN);
     return j->children + ((size_t)level * FAN + sibling) * 2 * (size_t)j->signal_count;
@@ -131,7 +136,8 @@ soa_status soa_journal_sample(soa_journal *j, double t, const double *values) {
     return add_nodes(j);
 }
 
-/* The length of a text without control characters; SIZE_MAX: it has some, or is longer than most. */
+/* Length of a text without control characters. SIZE_MAX: it contains some, or is longer than
+ * `most`. */
 static size_t clean_length(const char *s, size_t most, int lines) {
     size_t n = 0;
     for (; s[n]; ++n)
@@ -167,7 +173,7 @@ static soa_status sync_all(soa_journal *j) {
     j->safe = NAN;
     return fail_because(j, what);
 }
-/* The blob may be larger than the buffer: then it goes straight to the file. */
+/* A blob larger than the buffer is written directly to the file. */
 soa_status soa_journal_checkpoint(soa_journal *j, double t, const void *blob, size_t size) {
     if (!j || (!blob && size) || size > SOA_JOURNAL_MAX_BLOB) return SOA_E_ARGUMENT;
     if (!isfinite(t)) return SOA_E_NOT_FINITE;
@@ -204,9 +210,9 @@ soa_status soa_journal_unlink(soa_journal *j) {
     return SOA_OK;
 }
 
-/* --- end ------------------------------------------------------------------------------------------------------------ */
+/* --- closing ---------------------------------------------------------------------------------- */
 static soa_status release(soa_journal *j, soa_report *report) {
-    if (j->file.temporary) j->fd = -1; /* the same one */
+    if (j->file.temporary) j->fd = -1; /* it is the same descriptor */
     soai_new_file_end(&j->file);
     if (j->fd >= 0 && close(j->fd) && j->status == SOA_OK && errno != EINTR) fail(j, "cannot be written", errno);
     const soa_status s = j->status;
@@ -250,8 +256,8 @@ const soa_signal *soa_journal_signals(const soa_journal *j) {
     return j ? j->signals : NULL;
 }
 
-/* --- beginning ------------------------------------------------------------------------------------------------------ */
-/* The table and its texts in one piece. */
+/* --- creating --------------------------------------------------------------------------------- */
+/* Copies the table of signals and its texts into one block. */
 static soa_signal *copy_signals(const soa_signal *signals, int count) {
     size_t size = (size_t)count * sizeof *signals + 1;
     for (int i = 0; i < count; ++i)
@@ -283,7 +289,8 @@ static soa_journal *allocate(const char *path, const soa_signal *signals, int co
     j->signals = copy_signals(signals, count);
     j->bounds = malloc((2 * (size_t)count + 1) * sizeof *j->bounds);
     j->own = malloc((2 * (size_t)count + 1) * sizeof *j->own);
-    j->children = malloc(((size_t)LEVELS * FAN * 2 * (size_t)count + 1) * sizeof *j->children); /* touched when used */
+    /* Pages of this block are used only when a level is reached. */
+    j->children = malloc(((size_t)LEVELS * FAN * 2 * (size_t)count + 1) * sizeof *j->children);
     j->buffer = malloc(j->room);
     if (!j->path || !j->signals || !j->bounds || !j->own || !j->children || !j->buffer) {
         release(j, NULL);
@@ -318,7 +325,7 @@ static soa_status check_signals(const soa_signal *signals, int count, soa_report
     return twice ? soai_report(report, SOA_E_NAME, -1, 0, "signal '%.100s' is named twice", twice) : SOA_OK;
 }
 
-/* The header's bytes; docs/journal.md. */
+/* Makes the header (docs/journal.md). */
 static uint8_t *make_header(const soa_journal *j, const char *scenario, size_t scenario_size, size_t *size) {
     const char *version = soa_version();
     const size_t version_size = strlen(version);
@@ -370,12 +377,13 @@ soa_status soa_journal_create(const char *path, const char *scenario, size_t sce
     if (s == SOA_OK) s = soai_new_file_open(&file, path, 1, report);
     if (s == SOA_OK) {
         int error = soai_write_all(file.fd, header, size);
-        /* what someone cuts off stays missing, and is noticed */
+        /* Append mode: what another process cuts off stays missing, so it is noticed. */
         if (!error && file.temporary && fcntl(file.fd, F_SETFL, O_APPEND)) error = errno;
         if (error) s = soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(error));
     }
     if (s == SOA_OK) j->named = file.temporary != NULL;
-    const int replaces = file.old >= 0; /* an older file, which stays until something was recorded */
+    /* An older file exists; it is kept until something has been recorded. */
+    const int replaces = file.old >= 0;
     if (s == SOA_OK && !replaces) s = soai_new_file_commit(&file, report);
     if (s == SOA_OK) {
         j->fd = file.fd;
@@ -392,8 +400,9 @@ soa_status soa_journal_create(const char *path, const char *scenario, size_t sce
     return s;
 }
 
-/* --- going on ------------------------------------------------------------------------------------------------------- */
-/* The smallest and largest values that are needed for nodes to come: of the peaks, and of the samples after them. */
+/* --- resuming --------------------------------------------------------------------------------- */
+/* Reads back the bounds that later nodes need: those of the peaks, and of the samples after
+ * them. */
 static soa_status recall(soa_journal *j, soa_log *log, soa_report *report) {
     const int n = j->signal_count;
     const soai_place *p = &j->place;

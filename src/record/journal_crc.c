@@ -1,6 +1,8 @@
-/* journal_crc.c  CRC-32C (Castagnoli, reflected polynomial 0x82f63b78): eight tables, or the processor's own instruction.
+/* journal_crc.c  CRC-32C (Castagnoli, reflected polynomial 0x82f63b78), by eight tables or by the
+ * processor's instruction.
  *
- * RFC 3720, appendix B.4 has the test values.  Every error in at most 32 successive bits is found.                     */
+ * The test values are in RFC 3720, appendix B.4. The checksum finds every error within at most 32
+ * successive bits. */
 #include "journal_format.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)

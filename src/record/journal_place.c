@@ -1,5 +1,5 @@
-/* journal_place.c  what is known of a journal up to some record, and what the records say of it: one account for writer
- * and reader. */
+/* journal_place.c  state of a journal up to some record, and what records store of it. Writer and
+ * reader share these functions. */
 #include "journal_format.h"
 
 void soai_place_start(soai_place *p, uint64_t header_end) {

@@ -1,13 +1,17 @@
-/* journal_read.c  reading a journal: opening from its tail, following it, samples, overviews, events, checkpoints.
+/* journal_read.c  reads a journal: opening, following a growing file, samples, overviews, events,
+ * checkpoints.
  *
- * open      header | the last node or checkpoint, searched from the end | its peaks, by their chain | forward to the last
- *           good record.  Cost: the records after the last node, and log(samples) nodes.
- * overview  down the tree: a node inside one column counts as a whole, others are opened; at most 2 paths per column.
+ *  open      Read the header. Search backward from the end for the last node or checkpoint. Follow
+ *            the chain of peaks. Read forward to the last good record. Cost: the records after the
+ *            last node, and log(samples) nodes.
+ *  overview  Descend the tree. A node inside one column is used as a whole; others are opened. At
+ *            most 2 paths per column.
  *
- * Every number from the file that becomes an offset, size or index is checked: a node must be where its sample numbers say
- * (so the tree is a tree, of nine levels at most), offsets only point back, lengths end within the file before anything of that
- * length is read or allocated.  Damage on the way from tail to peaks: the file is read from its beginning instead, as far
- * as it is good.                                                                                                      */
+ * Every number from the file that becomes an offset, size or index is checked. A node must be where
+ * its sample numbers say, so the nodes form a tree of at most nine levels. Offsets only point back.
+ * A length must end within the file before that many bytes are read or allocated. If there is
+ * damage between the end and the peaks, the file is read from its beginning instead, as far as it
+ * is good. */
 #include "journal_format.h"
 
 #include <errno.h>
@@ -24,21 +28,21 @@ struct soa_log {
     size_t memory_size;
     char *path;
     soai_crc crc;
-    uint64_t size, start; /* of the file when last looked at; end of the header */
+    uint64_t size, start; /* size of the file when last checked; end of the header */
     soai_place place;
     int complete;
-    double checkpoint; /* its time */
+    double checkpoint; /* time of the checkpoint */
     /* header */
     char *scenario, *program;
     size_t scenario_size;
     int signal_count;
     soa_signal *signals;
-    /* a piece of the file */
+    /* a cached piece of the file */
     uint8_t *window;
     size_t room, ahead;
     uint64_t at, have;
-    uint8_t *node; /* payload of the node read last */
-    /* where the next sample of a sequential reading is */
+    uint8_t *node; /* payload of the last node read */
+    /* position of the next sample in sequential reading */
     uint64_t next_sample, next_offset;
     /* events */
     uint64_t *event_at, event_known, event_room;
@@ -51,7 +55,7 @@ static soa_status damaged(soa_log *log, uint64_t offset) {
     return SAY(SOA_E_CHECKSUM, "%.150s: damaged at byte %llu", log->path, (unsigned long long)offset);
 }
 
-/* --- bytes ---------------------------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 static soa_status look_at_size(soa_log *log) {
     struct stat about;
     log->have = 0;
@@ -79,7 +83,8 @@ static soa_status read_at(soa_log *log, uint64_t offset, uint8_t *to, size_t n, 
     }
     return SOA_OK;
 }
-/* n bytes (at most log->room) at offset, which lie within log->size; with them up to log->ahead that follow. */
+/* Reads n bytes (at most log->room) at offset; they must lie within log->size. Reads up to
+ * log->ahead bytes in advance. */
 static soa_status fetch(soa_log *log, uint64_t offset, size_t n, const uint8_t **bytes) {
     if (offset < log->at || offset + n > log->at + log->have) {
         uint64_t want = log->ahead > n ? log->ahead : n;
@@ -96,13 +101,14 @@ static soa_status fetch(soa_log *log, uint64_t offset, size_t n, const uint8_t *
     return SOA_OK;
 }
 
-/* --- records -------------------------------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 typedef struct record {
     uint32_t type, length, crc;
     uint64_t payload, next; /* offsets */
 } record;
 
-/* The head of the record at offset; SOA_E_CHECKSUM (without a report) if there is no good one that ends by limit. */
+/* Reads the head of the record at offset. Returns SOA_E_CHECKSUM, without a report, if no good
+ * record there ends by limit. */
 static soa_status read_head(soa_log *log, uint64_t offset, uint64_t limit, record *r) {
     const uint8_t *head;
     if (limit > log->size) limit = log->size;
@@ -115,7 +121,7 @@ static soa_status read_head(soa_log *log, uint64_t offset, uint64_t limit, recor
     r->next = r->payload + padded(r->length);
     return r->next <= limit ? SOA_OK : SOA_E_CHECKSUM;
 }
-/* The payload, whole in the window, after its checksum. */
+/* Reads the whole payload into the window and checks its checksum. */
 static soa_status read_payload(soa_log *log, const record *r, const uint8_t **payload) {
     const size_t n = padded(r->length);
     if (n > log->room) return SOA_E_CHECKSUM;
@@ -123,7 +129,7 @@ static soa_status read_payload(soa_log *log, const record *r, const uint8_t **pa
     if (s != SOA_OK) return s;
     return soai_crc_add(&log->crc, 0, *payload, n) == r->crc ? SOA_OK : SOA_E_CHECKSUM;
 }
-/* The checksum of a payload of any length. */
+/* Checks the checksum of a payload of any length. */
 static soa_status check_payload(soa_log *log, const record *r) {
     uint32_t crc = 0;
     for (uint64_t at = r->payload; at < r->next;) {
@@ -137,7 +143,8 @@ static soa_status check_payload(soa_log *log, const record *r) {
     return crc == r->crc ? SOA_OK : SOA_E_CHECKSUM;
 }
 
-/* A node's payload into log->node, which must be of that level and begin with that sample (level < 0: any). */
+/* Reads the payload of a node into log->node. It must have this level and begin with sample `first`
+ * (level < 0: any node). */
 static soa_status read_node(soa_log *log, uint64_t offset, int level, uint64_t first) {
     record r;
     const uint8_t *payload;
@@ -156,13 +163,14 @@ static soa_status read_node(soa_log *log, uint64_t offset, int level, uint64_t f
         get_u64(log->node + 16) != span || begin % span || begin > limit || (level >= 0 && begin != first) ||
         !isfinite(t_first) || !isfinite(t_last) || t_last < t_first)
         return SOA_E_CHECKSUM;
-    for (int i = 40; i <= 80; i += 8) /* offsets point back; counts are of records that lie before */
+    /* Offsets point back, and counts are of earlier records. */
+    for (int i = 40; i <= 80; i += 8)
         if (get_u64(log->node + i) >= offset) return SOA_E_CHECKSUM;
     return SOA_OK;
 }
 
-/* --- finding the end ------------------------------------------------------------------------------------------------ */
-/* The place just after the node at offset (0: after the header), by the chain of peaks. */
+/* --- finding the end -------------------------------------------------------------------------- */
+/* Sets the state to just after the node at offset (0: after the header), by the chain of peaks. */
 static soa_status go_to(soa_log *log, uint64_t offset) {
     soai_place *p = &log->place;
     soai_place_start(p, log->start);
@@ -190,7 +198,7 @@ static soa_status go_to(soa_log *log, uint64_t offset) {
             (soai_peak){at, get_u64(log->node + 80), its, get_f64(log->node + 24), get_f64(log->node + 32)};
         level = its, first = begin;
         if (!before) break;
-        at = before; /* smaller than it was: read_node */
+        at = before; /* smaller than before: read_node checks it */
     }
     if (!p->events != !p->last_event || !p->checkpoints != !p->last_checkpoint) return SOA_E_CHECKSUM;
     for (int i = 0, k = p->peaks - 1; i < k; ++i, --k) {
@@ -201,7 +209,7 @@ static soa_status go_to(soa_log *log, uint64_t offset) {
     return SOA_OK;
 }
 
-/* Is the record what must come at this place?  SOA_OK: passed. */
+/* Checks that the record is valid at this place. SOA_OK: the state is now after it. */
 static soa_status pass(soa_log *log, const record *r) {
     soai_place *p = &log->place;
     const uint8_t *payload;
@@ -249,7 +257,7 @@ static soa_status pass(soa_log *log, const record *r) {
     soai_place_pass(p, r->type, r->length, t);
     return SOA_OK;
 }
-/* Forward from the place over all good records that end by limit. */
+/* Goes forward over all good records that end by limit. */
 static soa_status go_on(soa_log *log, uint64_t limit) {
     soa_status s = SOA_OK;
     while (s == SOA_OK && !log->complete) {
@@ -261,7 +269,7 @@ static soa_status go_on(soa_log *log, uint64_t limit) {
     return s == SOA_E_CHECKSUM ? SOA_OK : s;
 }
 
-/* A checkpoint's account into fixed[], after its checksum; *next: the offset after it. */
+/* Reads the fixed part of a checkpoint into fixed[] and checks the checksum. *r is its record. */
 static soa_status read_checkpoint(soa_log *log, uint64_t offset, uint8_t fixed[CHECKPOINT_BASE], record *r) {
     const uint8_t *payload;
     log->ahead = 4096;
@@ -277,8 +285,8 @@ static soa_status read_checkpoint(soa_log *log, uint64_t offset, uint8_t fixed[C
     return SOA_OK;
 }
 
-/* Searches the last node from the end of the file: directly, or through an end record or a checkpoint.  *found = 0: there
- * is none, or the way from it is damaged. */
+/* Searches backward from the end of the file for the last node: directly, or through an end record
+ * or a checkpoint. *found = 0: there is none, or the chain from it is damaged. */
 static soa_status find_last_node(soa_log *log, int *found) {
     record r;
     const uint8_t *payload;
@@ -342,13 +350,13 @@ static soa_status find_end(soa_log *log) {
         if (s == SOA_OK)
             log->checkpoint = get_f64(fixed);
         else if (s == SOA_E_CHECKSUM)
-            s = SOA_OK; /* soa_log_checkpoint will say so */
+            s = SOA_OK; /* soa_log_checkpoint will report it */
     }
     return s == SOA_OK ? go_on(log, log->size) : s;
 }
 
-/* --- opening -------------------------------------------------------------------------------------------------------- */
-/* Texts of the header, all of which lie in h[size] (its checksum is good). */
+/* --- opening ---------------------------------------------------------------------------------- */
+/* Reads the texts of the header. They lie within h[size], whose checksum is good. */
 static soa_status read_texts(soa_log *log, const uint8_t *h, size_t size) {
     const uint32_t program = get_u32(h + 28);
     const uint64_t scenario = get_u64(h + 32);
@@ -359,8 +367,8 @@ static soa_status read_texts(soa_log *log, const uint8_t *h, size_t size) {
     if (count > rest / 4) return SAY(SOA_E_FORMAT, "%.150s: its header is inconsistent", log->path);
     log->program = calloc(1, program + 1);
     log->scenario = malloc((size_t)scenario + 1);
-    log->signals =
-        malloc(count * sizeof *log->signals + rest + 1); /* two texts of n bytes and their ends in n + 4 bytes */
+    /* A signal's two texts of n bytes take n + 4 bytes in the file, so their ends fit too. */
+    log->signals = malloc(count * sizeof *log->signals + rest + 1);
     if (!log->program || !log->scenario || !log->signals) return SAY(SOA_E_MEMORY, "%.150s: no memory", log->path);
     memcpy(log->program, h + at, program), at += program;
     memcpy(log->scenario, h + at, (size_t)scenario), at += (size_t)scenario;
@@ -450,7 +458,8 @@ soa_status soai_log_open(int fd, const void *memory, size_t size, const char *pa
 soa_status soa_log_open(const char *path, soa_log **log, soa_report *report) {
     if (!path || !log) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
     struct stat about;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe shall not make us wait */
+    /* Opening a pipe must not block. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be read: %s", path, strerror(errno));
     if (fstat(fd, &about) || !S_ISREG(about.st_mode)) {
         close(fd);
@@ -472,7 +481,7 @@ soa_status soa_log_refresh(soa_log *log, int *news, soa_report *report) {
     const int complete = log->complete;
     soa_status s = look_at_size(log);
     if (s == SOA_OK && log->size < log->start) s = SAY(SOA_E_FORMAT, "%.150s: its header was cut away", log->path);
-    if (s == SOA_OK && complete) { /* is the end still there? */
+    if (s == SOA_OK && complete) { /* check that the end record is still there */
         record r;
         log->ahead = 0;
         s = read_head(log, before.end - HEAD - END_SIZE, before.end, &r);
@@ -508,8 +517,9 @@ int soa_log_find_signal(const soa_log *log, const char *name) {
     return -1;
 }
 
-/* --- samples -------------------------------------------------------------------------------------------------------- */
-/* The next sample record from *offset on; its payload, checked.  *offset becomes that of what follows it. */
+/* --- samples ---------------------------------------------------------------------------------- */
+/* Finds the next sample record from *offset on and checks its payload. *offset becomes the offset
+ * after it. */
 static soa_status next_sample(soa_log *log, uint64_t *offset, const uint8_t **payload) {
     for (;;) {
         record r;
@@ -524,8 +534,9 @@ static soa_status next_sample(soa_log *log, uint64_t *offset, const uint8_t **pa
         return s;
     }
 }
-/* Down from the peaks: the block of 64 with sample `sample`, or if by_time the first whose last time is >= t.
- * *offset: its first record; *first: its first sample.  In the tail: that itself. */
+/* Descends from the peaks to the block of 64 samples that contains `sample`, or if by_time to the
+ * first block whose last time is >= t. *offset: its first record; *first: its first sample. In the
+ * tail, which has no node yet: the tail itself. */
 static soa_status find_block(soa_log *log, uint64_t sample, int by_time, double t, uint64_t *first, uint64_t *offset) {
     const soai_place *p = &log->place;
     uint64_t at = 0;
@@ -560,7 +571,8 @@ soa_status soa_log_find(soa_log *log, double t, int64_t *sample, soa_report *rep
     uint64_t first, offset;
     log->report = report;
     soa_status s = find_block(log, 0, 1, t, &first, &offset);
-    if (s == SOA_E_CHECKSUM) s = SOA_OK, first = 0, offset = log->start; /* a damaged tree: by the samples alone */
+    /* The tree is damaged: read the samples from the start. */
+    if (s == SOA_E_CHECKSUM) s = SOA_OK, first = 0, offset = log->start;
     log->ahead = log->room;
     while (s == SOA_OK && first < log->place.samples) {
         const uint8_t *payload;
@@ -616,7 +628,7 @@ soa_status soa_log_read(soa_log *log, int64_t first, int64_t count, const int *s
     return s;
 }
 
-/* --- overview ------------------------------------------------------------------------------------------------------- */
+/* --- overview --------------------------------------------------------------------------------- */
 typedef struct overview {
     const int *signals;
     int count, columns;
@@ -628,7 +640,7 @@ static int column_of(const overview *o, double t) {
     const double x = (t - o->t0) * o->scale;
     return !(x >= 0) ? 0 : x >= o->columns ? o->columns - 1 : (int)x;
 }
-/* bounds: bytes of min, max per signal; or of one value per signal. */
+/* Adds values to a column: min and max per signal, or one value per signal. */
 static void add_to_column(const overview *o, int column, const uint8_t *values, int stride) {
     for (int i = 0; i < o->count; ++i) {
         const uint8_t *v = values + (size_t)stride * (size_t)(o->signals ? o->signals[i] : i);
@@ -650,14 +662,16 @@ static soa_status add_samples(soa_log *log, const overview *o, uint64_t offset, 
     }
     return SOA_OK;
 }
-/* What a stretch of time is to the overview: apart from it, inside one column (whose number it is), or neither. */
+/* How an interval of time lies relative to the overview: outside it, within one column (the result
+ * is the column's number), or neither. */
 enum { APART = -1, ACROSS = -2 };
 static int column_around(const overview *o, double t_first, double t_last) {
     if (!(t_last >= o->t0 && t_first <= o->t1)) return APART;
     const int column = column_of(o, t_first);
     return t_first >= o->t0 && t_last <= o->t1 && column_of(o, t_last) == column ? column : ACROSS;
 }
-/* Adds the children of a node of level > 0: those inside a column from the node itself, the others one by one. */
+/* Adds the children of a node of level > 0: from the node itself if they lie within one column,
+ * else one by one. */
 static soa_status add_children(soa_log *log, const overview *o, uint64_t offset, int level, uint64_t first) {
     uint8_t children[FAN * CHILD_SIZE];
     soa_status s = read_node(log, offset, level, first);
@@ -670,7 +684,8 @@ static soa_status add_children(soa_log *log, const overview *o, uint64_t offset,
         if (column >= 0)
             add_to_column(o, column, log->node + node_head(level) + 16 * (size_t)log->signal_count * (size_t)i, 16);
     }
-    for (int i = 0; s == SOA_OK && i < FAN; ++i) { /* log->node is not needed any more */
+    /* From here on log->node is no longer needed and is overwritten. */
+    for (int i = 0; s == SOA_OK && i < FAN; ++i) {
         const uint8_t *child = children + i * CHILD_SIZE;
         const uint64_t at = get_u64(child), start = get_u64(child + 8);
         if (column_around(o, get_f64(child + 16), get_f64(child + 24)) != ACROSS) continue;
@@ -680,7 +695,7 @@ static soa_status add_children(soa_log *log, const overview *o, uint64_t offset,
     }
     return s;
 }
-/* A node without a parent. */
+/* Adds a node that has no parent. */
 static soa_status add_peak(soa_log *log, const overview *o, const soai_peak *peak, uint64_t first) {
     const int column = column_around(o, peak->t_first, peak->t_last);
     if (column == APART) return SOA_OK;
@@ -714,8 +729,9 @@ soa_status soa_log_overview(soa_log *log, const int *signals, int signal_count, 
     return s;
 }
 
-/* --- events and checkpoints ----------------------------------------------------------------------------------------- */
-/* The event record at offset with that number; *before: the offset of the event before. */
+/* --- events and checkpoints ------------------------------------------------------------------- */
+/* Reads the event record at offset, which must have this number. *before: offset of the previous
+ * event. */
 static soa_status read_event(soa_log *log, uint64_t offset, uint64_t number, const uint8_t **payload,
                              uint64_t *before) {
     record r;
@@ -731,7 +747,8 @@ static soa_status read_event(soa_log *log, uint64_t offset, uint64_t number, con
         return SOA_E_CHECKSUM;
     return SOA_OK;
 }
-/* The offsets of all events: by their chain, or if that is broken by a walk over the file. */
+/* Finds the offsets of all events: by their chain or, if that is broken, by reading the whole
+ * file. */
 static soa_status know_events(soa_log *log) {
     const uint64_t count = log->place.events;
     if (log->event_known >= count) return SOA_OK;
@@ -798,7 +815,8 @@ soa_status soa_log_checkpoint(soa_log *log, double *t, void **blob, size_t *size
     soa_status s = read_checkpoint(log, offset, fixed, &r);
     if (s == SOA_E_CHECKSUM) damaged(log, offset);
     if (s == SOA_OK) {
-        const size_t n = r.length - CHECKPOINT_BASE; /* within the file: read_head */
+        /* read_head has checked that it is within the file. */
+        const size_t n = r.length - CHECKPOINT_BASE;
         uint8_t *bytes = malloc(n + 1);
         size_t got = 0;
         if (!bytes)
@@ -815,7 +833,7 @@ soa_status soa_log_checkpoint(soa_log *log, double *t, void **blob, size_t *size
     return s;
 }
 
-/* --- for the writer that goes on ------------------------------------------------------------------------------------ */
+/* --- for resuming ----------------------------------------------------------------------------- */
 const soai_place *soai_log_place(const soa_log *log) {
     return &log->place;
 }
@@ -841,7 +859,8 @@ soa_status soai_log_cut(soa_log *log, int *found, soa_report *report) {
     for (uint64_t at = log->place.last_checkpoint, before; s == SOA_OK && at && !*found; at = before) {
         log->complete = 0;
         s = read_checkpoint(log, at, fixed, &r);
-        if (s == SOA_E_CHECKSUM) { /* its link to the one before is lost: read all from the beginning up to it */
+        /* Its link to the previous checkpoint is lost: read from the beginning up to it. */
+        if (s == SOA_E_CHECKSUM) {
             s = go_to(log, 0);
             if (s == SOA_OK) s = go_on(log, at);
             before = s == SOA_OK ? log->place.last_checkpoint : 0;

@@ -1,5 +1,6 @@
-/* svg_plot.c  curves as an SVG file: light ground, colours that colour-blind people tell apart (Okabe & Ito),
- * dashes from the eighth curve on.  Numbers are written without the locale. */
+/* svg_plot.c  draws curves as an SVG file: light background, colours that colour-blind readers can
+ * distinguish (Okabe & Ito), dashed lines from the eighth curve on. Numbers do not depend on the
+ * locale. */
 #include "../base/new_file.h"
 #include "../base/visible.h"
 #include "soa/plot.h"
@@ -16,12 +17,12 @@ static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"
 static const char *const dashes[] = {"", "7 4", "2 3", "9 3 2 3"};
 enum { COLOURS = 7, DASHES = 4 };
 
-/* --- scales ------------------------------------------------------------------------------------------------------ */
+/* --- scales ----------------------------------------------------------------------------------- */
 
 enum { TICKS_MAX = 16 };
 
 typedef struct scale {
-    double low, high; /* data range, widened to look well; logarithms (base 10) if log */
+    double low, high; /* data range, slightly widened; base-10 logarithms if log */
     int log;
     int count;
     double tick[TICKS_MAX]; /* in data units */
@@ -66,14 +67,14 @@ static scale make_scale(double low, double high, int log, int wanted, int tight)
     return s;
 }
 
-/* Where x lies on the axis, 0 to 1. */
+/* Position of x on the axis, 0 to 1. */
 static double place(const scale *s, double x) {
     return ((s->log ? log10(x) : x) - s->low) / (s->high - s->low);
 }
 
-/* --- drawing ----------------------------------------------------------------------------------------------------- */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
-/* A coordinate in pixels, two decimals. */
+/* Writes a coordinate in pixels with two decimals. */
 static void pixel(FILE *file, double x) {
     long hundredths = lround(x * 100), size = hundredths < 0 ? -hundredths : hundredths;
     fprintf(file, "%s%ld.%02ld", hundredths < 0 ? "-" : "", size / 100, size % 100);

@@ -1,7 +1,8 @@
-/* scenario.c  defaults, release, and the cases of a sweep.
+/* scenario.c  default values of a scenario, its release, and the cases of a sweep.
  *
- * A case's numbers come from a counter, not from a stream: three rounds of splitmix64's mixer over (seed, case number,
- * number of the variation), so any order of cases, on any machine, gives the same numbers.                           */
+ * The random numbers of a case come from a counter, not from a stream: three rounds of splitmix64's
+ * mixer over (seed, case number, number of the variation). The same case therefore has the same
+ * numbers on any machine and in any order of cases. */
 #include "scenario_internal.h"
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +39,8 @@ soa_action soa_action_default(soa_action_kind kind) {
     action.relative_to = "world";
     action.goal = soa_frame_identity();
     action.share = 0.5;
-    double stiffness[2] = {25, 25}, damping[2] = {10, 10}; /* accelerations, 1/s^2 and 1/s: a settling of about 1 s */
+    /* Acceleration gains, 1/s^2 and 1/s: settles in about 1 s. */
+    double stiffness[2] = {25, 25}, damping[2] = {10, 10};
     if (kind == SOA_ACT_JOINT_PD) stiffness[0] = stiffness[1] = 100, damping[0] = damping[1] = 20;
     if (kind == SOA_ACT_IMPEDANCE || kind == SOA_ACT_HYBRID) {
         stiffness[0] = 50, stiffness[1] = 500;
@@ -80,12 +82,12 @@ void soa_scenario_free(soa_scenario *scenario) {
     memset(scenario, 0, sizeof *scenario);
 }
 
-/* --- what may vary ------------------------------------------------------------------------------------------------ */
+/* --- quantities that a sweep may vary --------------------------------------------------------- */
 typedef struct quantity {
     const char *name;
     size_t offset;
-    int count; /* 1: no index; else name[0] to name[count - 1] */
-    int both;  /* nonzero: without an index all of them are meant */
+    int count; /* 1: the name has no index; else name[0] to name[count - 1] */
+    int both;  /* nonzero: the name without an index means all of them */
     unsigned units, units2;
     soai_range range;
 } quantity;
@@ -139,10 +141,10 @@ typedef struct target {
     scope of;
     int part;
     const quantity *what;
-    int first, count; /* of its numbers */
+    int first, count; /* first index and number of the values meant */
 } target;
 
-/* "name" or "name[k]" of a list of quantities. */
+/* Finds "name" or "name[k]" in a list of quantities. */
 static bool find_quantity(const quantity *list, const char *text, target *found) {
     size_t length = strcspn(text, "[");
     for (const quantity *q = list; q->name; ++q) {
@@ -179,7 +181,7 @@ static bool find_path(const soa_scenario *s, const char *path, target *found) {
     return false;
 }
 
-/* The nearest of all paths there are, into hint. */
+/* Writes the valid path nearest to `path` into hint. */
 static void nearest_path(const soa_scenario *s, const char *path, char hint[SOAI_HINT]) {
     static const quantity *const fixed[] = {of_contact, of_sensors, of_control};
     static const char *const names[] = {"contact", "sensors", "control"};
@@ -214,8 +216,9 @@ bool soai_path_known(const soa_scenario *s, const char *path, unsigned *units, s
     return true;
 }
 
-/* --- one case ----------------------------------------------------------------------------------------------------- */
-static uint64_t mixed(uint64_t x) { /* splitmix64: Steele, Lea & Flood 2014, with Stafford's constants */
+/* --- one case --------------------------------------------------------------------------------- */
+/* splitmix64: Steele, Lea & Flood 2014, with Stafford's constants. */
+static uint64_t mixed(uint64_t x) {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;

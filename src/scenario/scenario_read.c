@@ -1,8 +1,11 @@
-/* scenario_read.c  the schema of scenario files (docs/scenarios.md): which keys there are, and what they become.
+/* scenario_read.c  the schema of scenario files (docs/scenarios.md): which keys exist and what
+ * is read from them.
  *
- * Parts are read first, then shapes, then what names them, whatever the order in the file, so that every name of a part,
- * group, phase or action is checked where it stands.  Frames and joints of models are not known here: the world checks
- * them, by the marks.  Numbers are read with a point whatever the locale.                                             */
+ * Parts are read first, then shapes, then everything that refers to them, in whatever order the
+ * file has them. So each name of a part, group, phase or action can be checked at the line where
+ * it is used. Frames and joints of models are not known here; the world checks them later and
+ * uses the stored lines and columns in its messages. Numbers are read with a decimal point in
+ * every locale. */
 #include "scenario_internal.h"
 #include <errno.h>
 #include <locale.h>
@@ -17,10 +20,11 @@ enum { LIST_MOST = 10000 };
 #define OTHER_ONLY(name, bits) \
     { .key = name, .kind = SOAI_F_OTHER, .only = bits }
 
-/* --- lists -------------------------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 typedef bool read_one(soai_reader *r, const soai_node *node, void *one, int number, void *context);
 
-/* Every entry of a list into an array of `size` bytes each; a missing or empty value gives none. */
+/* Reads each entry of a list into an array with elements of `size` bytes. A missing or empty value
+ * gives an empty array. */
 static void *read_list(soai_reader *r, const soai_node *node, const char *what, size_t size, int *count, read_one *read,
                        void *context) {
     *count = 0;
@@ -41,7 +45,7 @@ static void *read_list(soai_reader *r, const soai_node *node, const char *what, 
     return all;
 }
 
-/* A map of names and numbers. */
+/* Reads a map from names to numbers. */
 static bool read_named(soai_reader *r, const soai_node *node, const char *what, unsigned units, int *count,
                        const soa_named_value **values) {
     if (soai_empty(node)) return true;
@@ -62,7 +66,7 @@ static bool read_named(soai_reader *r, const soai_node *node, const char *what, 
     return true;
 }
 
-/* A list of names of frames. */
+/* Reads a list of frame names. */
 static bool read_frames(soai_reader *r, const soai_node *node, const char *what, int count, const char **frames) {
     if (!soai_is_list(r, node, what, count)) return false;
     for (int i = 0; i < count; ++i)
@@ -70,7 +74,8 @@ static bool read_frames(soai_reader *r, const soai_node *node, const char *what,
     return true;
 }
 
-/* Joints of a part by their names or beginnings: one, or a list. */
+/* Reads a choice of a part's joints, by full name or by the beginning of the name: one, or a
+ * list. */
 static bool read_joint_choices(soai_reader *r, const soai_node *node, const char *what, int *count,
                                const soa_joint_choice **choices) {
     const bool is_list = node->type == SOAI_LIST;
@@ -96,7 +101,7 @@ static bool read_joint_choices(soai_reader *r, const soai_node *node, const char
     return true;
 }
 
-/* `all`, `none`, or which joints have motors. */
+/* Reads `all`, `none`, or the choice of joints that have motors. */
 static bool read_motors(soai_reader *r, const soai_node *node, soa_part *part) {
     const bool word = node->type == SOAI_SCALAR && !soai_empty(node);
     if (word && strcmp(node->text, "all") == 0) return true;
@@ -110,7 +115,8 @@ static bool used_twice(soai_reader *r, soa_mark mark, const char *what, const ch
                     first.line, first.column);
 }
 
-/* The one key of a list (NULL-ended) that stands in the map; -1, and said, where none or two do. */
+/* Index of the one key of the list `keys` (ends with NULL) that the map contains. If it contains
+ * none or more than one, reports this and returns -1. */
 static int one_of(soai_reader *r, const soai_node *map, const char *what, const char *const *keys) {
     int found = -1;
     char all[128] = "";
@@ -143,7 +149,7 @@ static const soai_field size_fields[] = {
      .range = SOAI_POSITIVE,
      .only = 1},
     {0}};
-/* {radius: r} or r;  {radius: r, length: l} */
+/* Reads {radius: r} or r, and {radius: r, length: l}. */
 static bool read_round(soai_reader *r, const soai_node *node, const char *what, double *radius, double *length) {
     struct {
         double radius, length;
@@ -157,7 +163,7 @@ static bool read_round(soai_reader *r, const soai_node *node, const char *what, 
     return true;
 }
 
-/* --- parts -------------------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 enum { OF_MODEL = 1, OF_BODY = 2 };
 #define AT(member) offsetof(soa_part, member)
 #define SCALE(name, least) \
@@ -199,7 +205,7 @@ static const soai_field part_fields[] = {
     OTHER_ONLY("rates", OF_MODEL),
     {0}};
 
-/* Positive, and no principal moment larger than the sum of the others. */
+/* Checks that the inertia is positive and no principal moment exceeds the sum of the other two. */
 static bool inertia_is_physical(soai_reader *r, const soai_node *node, const double inertia[6]) {
     double e[3];
     soai_sym3_eigenvalues(inertia, e);
@@ -251,7 +257,8 @@ static bool read_body(soai_reader *r, const soai_node *node, soa_part *part) {
         soa_body_cylinder_z(&def, part->mass, x[0], x[1]);
     }
     memcpy(part->inertia, def.inertia, sizeof part->inertia);
-    return inertia_is_physical(r, size, part->inertia); /* sizes so large or small that it is not */
+    /* Fails for extremely large or small sizes. */
+    return inertia_is_physical(r, size, part->inertia);
 }
 #undef AT
 
@@ -274,7 +281,7 @@ static const soai_field frame_fields[] = {
     {.key = "on", .kind = SOAI_F_TEXT, .offset = offsetof(soa_part_frame, on)},
     {.key = "at", .kind = SOAI_F_PLACE, .offset = offsetof(soa_part_frame, place)},
     {0}};
-/* {name: left_hand, on: left_link6, at: {xyz: ...}} */
+/* Reads {name: left_hand, on: left_link6, at: {xyz: ...}}. */
 static bool read_part_frame(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
     soa_part_frame *f = one;
     const soa_part_frame *all = f - number;
@@ -286,7 +293,7 @@ static bool read_part_frame(soai_reader *r, const soai_node *node, void *one, in
     return true;
 }
 
-/* true, false or self. */
+/* Reads true, false or self. */
 static bool read_collisions(soai_reader *r, const soai_node *node, soa_collisions *collisions) {
     static const char *const words[] = {"false", "true", "self", NULL};
     int word = 0;
@@ -347,7 +354,7 @@ static bool read_part(soai_reader *r, const soai_node *node, void *one, int numb
     return !rates || read_named(r, rates, "rates", SOAI_TURN | SOAI_SPEED, &part->rate_count, &part->rates);
 }
 
-/* --- shapes ------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 static const char *const shape_kinds[] = {"sphere", "capsule", "box", "cylinder", "hull", "plane", "mesh", NULL};
 enum { SPHERE, CAPSULE, BOX, CYLINDER, HULL, PLANE, MESH };
 #define AT(member) offsetof(soa_scene_shape, member)
@@ -432,7 +439,8 @@ static bool read_shape(soai_reader *r, const soai_node *node, void *one, int num
     }
 }
 
-/* Names that contacts, signals and success may use; a group and a shape outside it must not share a name. */
+/* Collects the names that contacts, signals and success may use. A group and a shape outside it
+ * must not have the same name. */
 static bool collect_groups(soai_reader *r) {
     const soa_scenario *s = r->scenario;
     r->groups = soai_arena_take(&r->tree, 2 * (size_t)s->shape_count, sizeof *r->groups);
@@ -455,7 +463,7 @@ static bool collect_groups(soai_reader *r) {
     return true;
 }
 
-/* --- contacts ----------------------------------------------------------------------------------------------------- */
+/* --- contacts --------------------------------------------------------------------------------- */
 static const char *const contact_laws[] = {"paper", "safe", "hunt-crossley", "linear", NULL};
 enum {
     BY_PAPER = 1 << SOA_CONTACT_PAPER,
@@ -538,7 +546,7 @@ static bool read_contact(soai_reader *r, const soai_node *node, void *one, int n
     return true;
 }
 
-/* --- constraints -------------------------------------------------------------------------------------------------- */
+/* --- constraints ------------------------------------------------------------------------------ */
 static const char *const constraint_kinds[] = {"loop",     "distance", "ratio", "rolling",
                                                "velocity", "plane",    "disc",  NULL};
 static const char *const joint_types[] = {"fixed",     "revolute", "prismatic", "helical", "cylindrical",
@@ -551,7 +559,8 @@ enum {
     VELOCITY = 1 << SOA_VELOCITY,
     ON_PLANE = 1 << SOA_PLANE,
     ON_DISC = 1 << SOA_DISC,
-    BETWEEN = LOOP | DISTANCE | ROLLING | VELOCITY | ON_PLANE | ON_DISC /* of two frames */
+    /* Kinds between two frames. */
+    BETWEEN = LOOP | DISTANCE | ROLLING | VELOCITY | ON_PLANE | ON_DISC
 };
 #define AT(member) offsetof(soa_constraint_def, member)
 static const soai_field constraint_fields[] = {
@@ -592,7 +601,7 @@ static bool axis_is_direction(soai_reader *r, const soai_node *map, const char *
     return soai_say(r, SOA_E_JOINT, soai_get(map, key)->mark, "%s: a direction must not be zero", key);
 }
 
-/* {part.joint: coefficient, ..} */
+/* Reads {part.joint: coefficient, ..}. */
 static bool read_terms(soai_reader *r, const soai_node *node, const char **joints, double *coefficients) {
     if (!soai_is_map(r, node, "terms")) return false;
     if (node->count < 1 || node->count > SOA_RATIO_TERMS)
@@ -675,7 +684,7 @@ static bool read_constraints(soai_reader *r, const soai_node *node) {
     return s->constraints != NULL;
 }
 
-/* --- springs ------------------------------------------------------------------------------------------------------ */
+/* --- springs ---------------------------------------------------------------------------------- */
 #define AT(member) offsetof(soa_scene_spring, member)
 static const soai_field spring_fields[] = {
     {.key = "name", .kind = SOAI_F_NAME, .offset = AT(name)},
@@ -720,7 +729,7 @@ static bool read_spring(soai_reader *r, const soai_node *node, void *one, int nu
     return true;
 }
 
-/* --- disturbances ------------------------------------------------------------------------------------------------- */
+/* --- disturbances ----------------------------------------------------------------------------- */
 #define AT(member) offsetof(soa_disturbance, member)
 static const soai_field disturbance_fields[] = {
     {.key = "frame", .kind = SOAI_F_FRAME, .offset = AT(frame)},
@@ -766,7 +775,7 @@ static bool read_disturbance(soai_reader *r, const soai_node *node, void *one, i
     return true;
 }
 
-/* --- control ------------------------------------------------------------------------------------------------------ */
+/* --- control ---------------------------------------------------------------------------------- */
 static const char *const law_names[] = {"joint-pd",  "inverse-dynamics", "passivity", "decoupled",    "operational",
                                         "impedance", "hybrid",           "base-hold", "coordination", NULL};
 _Static_assert(sizeof law_names / sizeof *law_names == SOA_ACT_KIND_COUNT + 1, "a name for each law");
@@ -923,7 +932,7 @@ static bool read_action(soai_reader *r, const soai_node *node, void *one, int nu
     return true;
 }
 
-/* --- transitions -------------------------------------------------------------------------------------------------- */
+/* --- transitions ------------------------------------------------------------------------------ */
 static const struct signal {
     const char *name;
     int of_action;
@@ -935,7 +944,8 @@ static const struct signal {
 };
 enum { SIGNAL_COUNT = sizeof signals / sizeof *signals };
 
-/* "phase_time", or "force.left": known, and what it is of too. */
+/* Reads a signal: "phase_time" or "force.left". Checks both the signal and the name after the
+ * dot. */
 static bool read_signal(soai_reader *r, const soai_node *node, const soa_phase *phase, const char **signal,
                         unsigned *units) {
     char hint[SOAI_HINT], shown[SOAI_SHOWN], name[32];
@@ -1007,7 +1017,7 @@ static bool read_condition(soai_reader *r, const soai_node *node, void *one, int
     return soai_number(r, soai_get(node, compare[k]), compare[k], units, SOAI_ANY, &c->value);
 }
 
-/* The name of a phase. */
+/* Reads the name of a phase. */
 static bool read_phase_name(soai_reader *r, const soai_node *node, const char *what, const char **name) {
     const soa_scene_control *control = &r->scenario->control;
     char hint[SOAI_HINT], shown[SOAI_SHOWN];
@@ -1042,7 +1052,7 @@ static bool read_transition(soai_reader *r, const soai_node *node, void *one, in
     return t->conditions != NULL;
 }
 
-/* --- phases --------------------------------------------------------------------------------------------------------- */
+/* --- phases ----------------------------------------------------------------------------------- */
 static const soai_field phase_fields[] = {{.key = "name", .kind = SOAI_F_NAME, .offset = offsetof(soa_phase, name)},
                                           {.key = "blend",
                                            .kind = SOAI_F_NUMBER,
@@ -1053,7 +1063,7 @@ static const soai_field phase_fields[] = {{.key = "name", .kind = SOAI_F_NAME, .
                                           OTHER("next"),
                                           {0}};
 
-/* Names first, so that transitions may name phases that come later. */
+/* Reads the names first, so that a transition may name a later phase. */
 static bool name_phase(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
     soa_phase *p = one;
     const soa_phase *all = p - number;
@@ -1130,7 +1140,7 @@ static bool read_control(soai_reader *r, const soai_node *node) {
     return true;
 }
 
-/* --- time and record ---------------------------------------------------------------------------------------------- */
+/* --- time and record -------------------------------------------------------------------------- */
 static const char *const integration_methods[] = {"explicit", "implicit", "cvode", "fixed", NULL};
 #define AT(member) offsetof(soa_integration, member)
 static const soai_field integration_fields[] = {
@@ -1239,7 +1249,8 @@ static bool read_success(soai_reader *r, const soai_node *node) {
     return true;
 }
 
-/* Whatever is drawn, least_distance stays below margin (law safe). */
+/* Checks that least_distance stays below margin (law safe) for all values that the sweep may
+ * draw. */
 static bool margins_fit(soai_reader *r, const soai_node *sweep) {
     const soa_scenario *s = r->scenario;
     double margin = -1, least = -1;
@@ -1295,7 +1306,7 @@ static bool read_sweep(soai_reader *r, const soai_node *node) {
     return margins_fit(r, node);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole file --------------------------------------------------------------------------- */
 static bool read_seed(soai_reader *r, const soai_node *node, uint64_t *seed) {
     char shown[SOAI_SHOWN];
     const char *text = node->type == SOAI_SCALAR ? node->text : "";
@@ -1378,7 +1389,7 @@ static bool read_all(soai_reader *r, const soai_node *root) {
            read_sweep(r, soai_get(root, "sweep"));
 }
 
-/* --- every key ---------------------------------------------------------------------------------------------------- */
+/* --- the list of all keys --------------------------------------------------------------------- */
 static const struct section {
     const char *name;
     const soai_field *fields;
@@ -1405,7 +1416,7 @@ const char *soa_scenario_key(int index, const char **section) {
     return NULL;
 }
 
-/* The file's name without folders and ending, where the scenario has no name of its own. */
+/* File name without folder and extension: the name of a scenario that gives none. */
 static const char *stem(soai_reader *r, const char *file) {
     const char *slash = strrchr(file, '/'), *start = slash ? slash + 1 : file, *dot = strrchr(start, '.');
     return soai_arena_text(&r->data, start, dot && dot > start ? (size_t)(dot - start) : strlen(start));
@@ -1451,7 +1462,8 @@ soa_status soa_scenario_read(const char *path, soa_scenario *scenario, soa_repor
     if (!text) {
         status = soai_report(report, SOA_E_MEMORY, -1, 0, "%.120s: no memory is left", path);
     } else {
-        size = fread(text, 1, SOAI_SCENARIO_BYTES + 1u, file); /* one too many is refused by its size */
+        /* One byte over the limit is read, so that the size check can refuse the file. */
+        size = fread(text, 1, SOAI_SCENARIO_BYTES + 1u, file);
         if (ferror(file)) status = soai_report(report, SOA_E_FILE, -1, 0, "%.120s: %s", path, strerror(errno));
     }
     fclose(file);

@@ -1,4 +1,5 @@
-/* scenario_text.h  the shipped scenarios' files, embedded by cmake/embed.cmake; the list ends with NULL. */
+/* scenario_text.h  texts of the shipped scenarios, embedded by cmake/embed.cmake. The list ends
+ * with NULL. */
 #ifndef SOAI_SCENARIO_TEXT_H
 #define SOAI_SCENARIO_TEXT_H
 #include "../base/embedded_text.h"

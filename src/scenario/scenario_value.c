@@ -1,7 +1,9 @@
-/* scenario_value.c  nodes -> values: numbers with units, flags, words, names, places; and maps by tables of fields.
+/* scenario_value.c  nodes -> values: numbers with units, flags, words, names and places, and maps
+ * by field tables.
  *
- * A plain number is SI; with a unit ("5 mm", "30 deg") it is converted, and the unit must be of the kind expected there.
- * Every mistake says what was expected and what was found.                                                            */
+ * A number without a unit is in SI units. A number with a unit ("5 mm", "30 deg") is converted; the
+ * unit must be of the kind expected there. Every error message says what was expected and what was
+ * found. */
 #include "scenario_internal.h"
 #include "../base/small_algebra.h"
 #include <math.h>
@@ -9,7 +11,7 @@
 #include <stdlib.h>
 
 
-/* --- what stands there ---------------------------------------------------------------------------------------------- */
+/* --- describing what was found ---------------------------------------------------------------- */
 const char *soai_found(const soai_node *node, char shown[SOAI_SHOWN]) {
     if (soai_empty(node)) return "nothing";
     if (node->type == SOAI_MAP) return "a map";
@@ -18,8 +20,9 @@ const char *soai_found(const soai_node *node, char shown[SOAI_SHOWN]) {
         return shown;
     }
     int most = 40, length = (int)strnlen(node->text, 41);
+    /* Do not cut inside a UTF-8 character. */
     if (length > most)
-        while (((unsigned char)node->text[most] & 0xc0) == 0x80) --most; /* not within a letter */
+        while (((unsigned char)node->text[most] & 0xc0) == 0x80) --most;
     snprintf(shown, SOAI_SHOWN, length > most ? "'%.*s...'" : "'%.*s'", length > most ? most : length, node->text);
     return shown;
 }
@@ -36,7 +39,7 @@ const soai_node *soai_get(const soai_node *map, const char *key) {
     return NULL;
 }
 
-/* Every value read counts, so that aliases to lists of aliases cannot grow without bound. */
+/* Counts every value read, so that aliases to lists of aliases cannot grow without bound. */
 static bool count_value(soai_reader *r, const soai_node *node) {
     if (++r->values <= SOAI_SCENARIO_VALUES) return true;
     return soai_say(r, SOA_E_FORMAT, node->mark, "more than %d values (aliases counted as often as they are used)",
@@ -63,11 +66,11 @@ bool soai_is_list(soai_reader *r, const soai_node *node, const char *what, int c
     return wanted(r, node, what, expected);
 }
 
-/* --- numbers -------------------------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 static const struct unit {
     const char *name;
     unsigned kind;
-    double times, over; /* to SI */
+    double times, over; /* factors to SI */
 } units[] = {
     {"m", SOAI_LENGTH, 1, 1},
     {"mm", SOAI_LENGTH, 1, 1000},
@@ -128,7 +131,7 @@ static const struct kind {
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
-/* "an angle (rad, deg)", "a number without unit" */
+/* Text for messages: "an angle (rad, deg)", "a number without unit". */
 static const char *kinds_text(unsigned mask, char text[96]) {
     size_t at = 0;
     text[0] = 0;
@@ -142,7 +145,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* Length of the decimal number at the start of text, 0: none. */
+/* Length of the decimal number at the start of text; 0 if there is none. */
 static size_t number_length(const char *text) {
     const char *p = text;
     if (*p == '+' || *p == '-') ++p;
@@ -165,7 +168,7 @@ static size_t number_length(const char *text) {
     return (size_t)(p - text);
 }
 
-/* ".nan", "-inf" and the like: written on purpose, and still of no use. */
+/* True for ".nan", "-inf" and the like: valid YAML numbers that no key accepts. */
 static bool is_not_finite(const char *text) {
     static const char *const words[] = {"nan", "inf", "infinity", NULL};
     char low[16];
@@ -248,7 +251,7 @@ bool soai_pair(soai_reader *r, const soai_node *node, const char *what, unsigned
     return true;
 }
 
-/* --- words ------------------------------------------------------------------------------------------------------------ */
+/* --- words ------------------------------------------------------------------------------------ */
 bool soai_text(soai_reader *r, const soai_node *node, const char *what, const char **text) {
     if (!count_value(r, node)) return false;
     if (node->type != SOAI_SCALAR || soai_empty(node)) return wanted(r, node, what, "a text");
@@ -317,7 +320,7 @@ static bool read_integer(soai_reader *r, const soai_node *node, const char *what
     return true;
 }
 
-/* --- names of other things ---------------------------------------------------------------------------------------- */
+/* --- names of parts, frames and groups -------------------------------------------------------- */
 int soai_find_part(const soa_scenario *s, const char *name, size_t length) {
     for (int i = 0; i < s->part_count; ++i)
         if (strncmp(s->parts[i].name, name, length) == 0 && !s->parts[i].name[length]) return i;
@@ -356,7 +359,8 @@ static bool read_part(soai_reader *r, const soai_node *node, const char *what, c
     return soai_text(r, node, what, part);
 }
 
-/* A part, or "part.link", whose model may bring shapes; whether it does is known when the world is made. */
+/* True for a part, or "part.link". Its model may contain shapes; this is known only when the world
+ * is made. */
 bool soai_is_machine(const soa_scenario *s, const char *name) {
     const int part = soai_find_part(s, name, strcspn(name, "."));
     return part >= 0 && s->parts[part].model && s->parts[part].collisions != SOA_COLLISIONS_NONE;
@@ -375,7 +379,7 @@ bool soai_group(soai_reader *r, const soai_node *node, const char *what, const c
                     r->group_count == 0 ? "; there are no shapes" : soai_nearest_hint(&search, hint));
 }
 
-/* --- places ------------------------------------------------------------------------------------------------------------ */
+/* --- places ----------------------------------------------------------------------------------- */
 const soai_field soai_place_fields[] = {{.key = "xyz", .kind = SOAI_F_OTHER},
                                         {.key = "rpy", .kind = SOAI_F_OTHER},
                                         {.key = "quaternion", .kind = SOAI_F_OTHER},
@@ -411,7 +415,7 @@ bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_fra
     return !flag || read_flag(r, flag, "offset", offset);
 }
 
-/* --- maps by tables ---------------------------------------------------------------------------------------------------- */
+/* --- maps by field tables --------------------------------------------------------------------- */
 bool soai_known_keys(soai_reader *r, const soai_node *map, const char *what, const soai_field *fields) {
     return soai_fields(r, map, what, fields, ~0u, NULL);
 }
@@ -446,7 +450,7 @@ static bool read_field(soai_reader *r, const soai_node *node, const soai_field *
 static bool takes(const soai_field *f, unsigned variant) {
     return f->only == 0 || (f->only & variant);
 }
-/* Whether a key that this variant takes is in the table further up too. */
+/* True if an earlier field of the table has the same key and also applies to this variant. */
 static bool is_repeated(const soai_field *fields, const soai_field *f, unsigned variant) {
     for (const soai_field *g = fields; g < f; ++g)
         if (takes(g, variant) && strcmp(g->key, f->key) == 0) return true;
@@ -456,7 +460,8 @@ bool soai_is_first(const soai_field *fields, const soai_field *f) {
     return !is_repeated(fields, f, ~0u);
 }
 
-/* target NULL: only the keys are looked at.  A key may stand in the table more than once, for different variants. */
+/* With target NULL, only the keys are checked. A table may contain a key several times, for
+ * different variants. */
 bool soai_fields(soai_reader *r, const soai_node *map, const char *what, const soai_field *fields, unsigned variant,
                  void *target) {
     if (!soai_is_map(r, map, what)) return false;

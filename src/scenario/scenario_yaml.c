@@ -1,15 +1,15 @@
-/* scenario_yaml.c  the text of a scenario -> a tree of nodes that know where they were written.
+/* scenario_yaml.c  text of a scenario -> tree of nodes that know their line and column.
  *
- * libfyaml's parser gives events; the tree is ours, so that lines and columns, depth, size, keys that stand twice and
- * aliases are all under control: an alias is a second pointer to its node (no copies, no cycles), a merge key (<<) adds
- * the keys that a map does not have itself.  Cost O(size log size).                                                   */
+ * libfyaml's parser delivers events; the tree is built here. So we control lines and columns,
+ * depth, size, repeated keys and aliases. An alias is a second pointer to its node: no copies, no
+ * cycles. A merge key (<<) adds the keys that a map does not have itself. Cost O(size log size). */
 #include "scenario_internal.h"
 #include <libfyaml.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 typedef struct soai_arena_block {
     struct soai_arena_block *before;
     size_t size, used;
@@ -22,7 +22,7 @@ void *soai_arena_take(soai_arena *arena, size_t count, size_t size) {
     size_t bytes = (count * size + 15) / 16 * 16;
     block *last = arena->last;
     if (!last || last->size - last->used < bytes) {
-        size_t room = last ? 2 * last->size : 4096; /* few blocks, whatever the size */
+        size_t room = last ? 2 * last->size : 4096; /* doubling keeps the number of blocks small */
         if (room > (size_t)1 << 20) room = (size_t)1 << 20;
         if (room < bytes) room = bytes;
         block *next = calloc(1, sizeof *next + room);
@@ -54,8 +54,9 @@ void soai_arena_free(soai_arena *arena) {
     arena->last = NULL;
 }
 
-/* --- mistakes ----------------------------------------------------------------------------------------------------- */
-/* Length of the UTF-8 letter at p, 0: none (overlong, surrogate, cut off or no UTF-8 at all). */
+/* --- mistakes --------------------------------------------------------------------------------- */
+/* Length of the UTF-8 character at p; 0 if it is not valid (overlong, surrogate, cut off, not
+ * UTF-8). */
 static size_t letter(const unsigned char *p, size_t left) {
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
     if (p[0] < 0x80) return 1;
@@ -69,7 +70,8 @@ static size_t letter(const unsigned char *p, size_t left) {
     return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
 }
 
-/* Makes text printable: control characters and broken UTF-8 (a text may have been cut within a letter) become '?'. */
+/* Makes text printable: control characters and broken UTF-8 (from cutting a text inside a
+ * character) become '?'. */
 static void clean(char *text) {
     for (size_t n, left = strlen(text); left > 0; text += n, left -= n) {
         n = letter((const unsigned char *)text, left);
@@ -77,7 +79,7 @@ static void clean(char *text) {
     }
 }
 
-/* "file:line:column: text"; of a long file name the end is shown. */
+/* Writes "file:line:column: text". Of a long file name only the end is shown. */
 bool soai_say(soai_reader *r, soa_status status, soa_mark mark, const char *format, ...) {
     if (r->status != SOA_OK) return false;
     r->status = status;
@@ -91,7 +93,8 @@ bool soai_say(soai_reader *r, soa_status status, soa_mark mark, const char *form
     const char *cut = "";
     if (length > 60) {
         cut = "...", file += length - 57;
-        while (((unsigned char)*file & 0xc0) == 0x80) ++file; /* not within a letter */
+        /* Do not start inside a UTF-8 character. */
+        while (((unsigned char)*file & 0xc0) == 0x80) ++file;
     }
     if (mark.line > 0)
         soai_report(r->report, status, -1, mark.line, "%s%s:%d:%d: %s", cut, file, mark.line, mark.column, text);
@@ -105,9 +108,10 @@ bool soai_no_memory(soai_reader *r) {
     return soai_say(r, SOA_E_MEMORY, (soa_mark){0, 0}, "no memory is left");
 }
 
-/* --- before libfyaml sees it ---------------------------------------------------------------------------------------- */
-/* Text in UTF-8 without control characters, of bearable size, and without so many open brackets that libfyaml, which
- * looks ahead to their ends, would take long (brackets within quotes and comments count too, but nobody has so many). */
+/* --- checks before libfyaml reads the text ---------------------------------------------------- */
+/* Checks that the text is UTF-8 without control characters and not too large. Also limits the
+ * number of open brackets, because libfyaml looks ahead to their ends and would take long. Brackets
+ * in quotes and comments are counted too; no real file has that many. */
 static bool is_text(soai_reader *r, const char *text, size_t size) {
     soa_mark mark = {1, 1};
     int open = 0;
@@ -132,14 +136,14 @@ static bool is_text(soai_reader *r, const char *text, size_t size) {
     return true;
 }
 
-/* --- the tree ----------------------------------------------------------------------------------------------------- */
-typedef struct cell { /* of a list being read */
+/* --- the tree --------------------------------------------------------------------------------- */
+typedef struct cell { /* element of a list being read */
     struct cell *next;
     soai_node *key, *item;
 } cell;
 typedef struct level { /* a list or map being read */
     soai_node *node;
-    soai_node *key; /* of the value to come */
+    soai_node *key; /* key of the next value */
     cell *first, **last;
 } level;
 typedef struct anchor {
@@ -176,14 +180,15 @@ static soai_node *new_node(builder *b, soai_node_type type, soa_mark mark) {
     return n;
 }
 
-/* Puts a node where it belongs: the root, the next of a list, key or value of a map. */
+/* Adds a node at the current position: as root, next entry of a list, or key or value of a map. */
 static bool put(builder *b, soai_node *node, soa_mark mark) {
     if (b->depth == 0) {
         b->root = node;
         return true;
     }
     level *l = &b->levels[b->depth - 1];
-    if (node->mark.line == 0) node->mark = l->key ? l->key->mark : l->node->mark; /* nothing was written */
+    /* An empty value has no position in the text: use that of its key, or of its map or list. */
+    if (node->mark.line == 0) node->mark = l->key ? l->key->mark : l->node->mark;
     if (l->node->type == SOAI_MAP && !l->key) {
         if (node->type != SOAI_SCALAR)
             return soai_say(b->r, SOA_E_FORMAT, mark, "a key must be a word, not a %s",
@@ -220,7 +225,7 @@ static bool alias(builder *b, const struct fy_event *event, soa_mark mark) {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(length > 60 ? 60 : length), text ? text : "");
     soai_nearest search = soai_nearest_to(name);
-    for (int i = b->anchor_count - 1; i >= 0; --i) { /* the latest of that name */
+    for (int i = b->anchor_count - 1; i >= 0; --i) { /* the latest with this name */
         if (strcmp(b->anchors[i].name, name) == 0) {
             if (b->anchors[i].node->open)
                 return soai_say(b->r, SOA_E_FORMAT, mark, "alias *%s stands inside what it names", name);
@@ -235,7 +240,8 @@ static bool alias(builder *b, const struct fy_event *event, soa_mark mark) {
 
 static bool scalar(builder *b, const struct fy_event *event, soa_mark mark) {
     enum fy_scalar_style style = event->scalar.value ? fy_token_scalar_style(event->scalar.value) : FYSS_PLAIN;
-    if (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED) --mark.column; /* of the quote */
+    /* Position of the opening quote. */
+    if (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED) --mark.column;
     soai_node *n = new_node(b, SOAI_SCALAR, mark);
     if (!n) return false;
     size_t length = 0;
@@ -270,7 +276,7 @@ static int by_key(const void *a, const void *b) {
                                               : (*x)->mark.column - (*y)->mark.column;
 }
 
-/* No key twice. */
+/* Checks that no key is repeated. */
 static bool keys_differ(soai_reader *r, const soai_node *map) {
     soai_node **sorted = soai_arena_take(&r->tree, (size_t)map->count, sizeof *sorted);
     if (!sorted) return soai_no_memory(r);
@@ -285,7 +291,7 @@ static bool keys_differ(soai_reader *r, const soai_node *map) {
                     first->mark.line, first->mark.column);
 }
 
-/* A map with `<<: map` or `<<: [maps]`: their keys too, unless it has them itself. */
+/* Adds the keys of `<<: map` or `<<: [maps]` that the map does not have itself. */
 static bool merge(soai_reader *r, soai_node *map, int at) {
     soai_node *from = map->items[at], *one[1] = {from}, **list = one;
     int lists = 1;
@@ -307,7 +313,9 @@ static bool merge(soai_reader *r, soai_node *map, int at) {
     for (int i = 0; i < lists; ++i) {
         for (int k = 0; k < list[i]->count; ++k) {
             bool there = false;
-            if ((r->values += n / 64) > SOAI_SCENARIO_VALUES) return one_more(r, map->mark); /* n^2 stays bearable */
+            /* The merge costs n^2: count part of it, so that the limit on values also bounds the
+             * time. */
+            if ((r->values += n / 64) > SOAI_SCENARIO_VALUES) return one_more(r, map->mark);
             for (int j = 0; j < n && !there; ++j) there = strcmp(keys[j]->text, list[i]->keys[k]->text) == 0;
             if (!there) keys[n] = list[i]->keys[k], items[n++] = list[i]->items[k];
         }
@@ -342,7 +350,8 @@ static bool take(builder *b, struct fy_event *event) {
         if (++b->documents > 1)
             return soai_say(b->r, SOA_E_FORMAT, mark, "a second document begins here; a file holds one scenario");
         return true;
-    case FYET_ALIAS: return alias(b, event, (soa_mark){mark.line, mark.column - 1}); /* of the star */
+    /* Position of the star. */
+    case FYET_ALIAS: return alias(b, event, (soa_mark){mark.line, mark.column - 1});
     case FYET_SCALAR: return scalar(b, event, mark);
     case FYET_SEQUENCE_START: return begin(b, SOAI_LIST, event->sequence_start.anchor, mark);
     case FYET_MAPPING_START: return begin(b, SOAI_MAP, event->mapping_start.anchor, mark);
@@ -352,7 +361,7 @@ static bool take(builder *b, struct fy_event *event) {
     }
 }
 
-/* What libfyaml found wrong, in its words. */
+/* Reports libfyaml's error in its own words. */
 static bool not_yaml(soai_reader *r, struct fy_diag *diag) {
     void *previous = NULL;
     const struct fy_diag_error *first = fy_diag_errors_iterate(diag, &previous);

@@ -1,4 +1,4 @@
-/* stock_scenario.c  the shipped scenarios by name. */
+/* stock_scenario.c  finds shipped scenarios by name. */
 #include "../base/base_internal.h"
 #include "../base/nearest.h"
 #include "scenario_text.h"
@@ -27,7 +27,8 @@ soa_status soa_scenario_open(const char *spec, soa_scenario *scenario, soa_repor
     }
     const char *text = soa_stock_scenario_text(spec), *other;
     if (text) return soa_scenario_parse(text, strlen(text), spec, scenario, report);
-    if (strchr(spec, '/') || strchr(spec, '.')) return soa_scenario_read(spec, scenario, report); /* says why not */
+    /* This fails and reports why the file cannot be read. */
+    if (strchr(spec, '/') || strchr(spec, '.')) return soa_scenario_read(spec, scenario, report);
     char hint[SOAI_HINT];
     soai_nearest search = soai_nearest_to(spec);
     for (int i = 0; (other = soa_stock_scenario_name(i)); ++i) soai_nearest_try(&search, other);

@@ -1,9 +1,11 @@
-/* box_lcp.h  which joints stick: a linear complementarity problem between bounds, small and dense.
+/* box_lcp.h  linear complementarity problem with bounds, small and dense: which joints stick.
  *
- * Find x with  w = A x + b,  lo <= x <= hi,  and for every i:  x = lo and w >= 0,  or  lo < x < hi and w = 0,
- * or  x = hi and w <= 0.  A is symmetric positive definite, so x is unique.
- * Block principal pivoting (Judice & Pires 1994): change all wrong guesses at once while that lowers their number, else
- * only the last one (Murty), which must end.                                                                        */
+ * Find x with  w = A x + b,  lo <= x <= hi,  and for every i one of
+ *     x = lo and w >= 0,     lo < x < hi and w = 0,     x = hi and w <= 0.
+ * A is symmetric positive definite, so x is unique.
+ *
+ * Block principal pivoting (Judice & Pires 1994): change all wrong guesses at once while this
+ * reduces their number. Otherwise change only the last one (Murty), which always terminates. */
 #ifndef SOAI_BOX_LCP_H
 #define SOAI_BOX_LCP_H
 
@@ -16,7 +18,8 @@ static inline bool soai_solve_positive(int n, double *A, double *x) {
     return true;
 }
 
-/* state[i]: -1 at lo, 0 between, +1 at hi.  scratch: n * n + n numbers and pick n ints.  0 on failure. */
+/* state[i]: -1 at lo, 0 between, +1 at hi. scratch has n * n + n numbers, pick has n ints. Returns
+ * 0 on failure. */
 static inline int soai_box_lcp(int n, const double *A, const double *b, const double *lo, const double *hi, double *x,
                                int *state, double *scratch, int *pick) {
     double *S = scratch, *r = scratch + n * n;

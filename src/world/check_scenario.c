@@ -1,15 +1,17 @@
-/* check.c  what a scenario may hold before a world is made of it, and a number that tells scenarios apart.
+/* check_scenario.c  checks a scenario before a world is made from it, and computes a number that
+ * identifies the scenario.
  *
- * The reader of scenario files has checked the same; scenarios filled in C are checked here.  The number (FNV-1a over
- * names and numbers of the model, shapes, contacts, laws and settings, and the library's version) goes into every saved
- * state: a state of another scenario, of a model file that has changed since, or of another version is refused.      */
+ * The reader of scenario files has made the same checks; here they are made for scenarios filled in
+ * C. The number is FNV-1a over names and numbers of the model, shapes, contacts, laws and settings,
+ * and over the library's version. Every saved state contains it. A state is refused if it belongs
+ * to another scenario, to a model file that has changed since, or to another version. */
 #include "../base/nearest.h"
 #include "world_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* --- ranges ------------------------------------------------------------------------------------------------------- */
+/* --- ranges ----------------------------------------------------------------------------------- */
 static int finite(double x) {
     return fabs(x) < INFINITY;
 }
@@ -177,7 +179,7 @@ soa_status soai_scenario_check(const soa_scenario *sc, soa_report *report) {
     return s;
 }
 
-/* --- the number of a scenario ------------------------------------------------------------------------------------- */
+/* --- the number that identifies a scenario ---------------------------------------------------- */
 static void add_bytes(uint64_t *h, const void *data, size_t size) {
     const unsigned char *p = data;
     for (size_t i = 0; i < size; ++i) *h = (*h ^ p[i]) * 1099511628211u;
@@ -316,7 +318,7 @@ uint64_t soai_fingerprint(const soa_world *w) {
     return h;
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 const char *soai_coordinate_name(const soa_world *w, int i) {
     static _Thread_local char name[160];
     snprintf(name, sizeof name, "%d", i);

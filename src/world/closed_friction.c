@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stuck coordinate breaks loose a little beyond its bound, well above what `softness` blurs: it then surely
- * accelerates, or is pinned. */
+/* A stuck coordinate breaks loose slightly beyond its bound, by much more than `softness` changes.
+ * So it certainly accelerates then, or is pinned. */
 static const double break_margin = 1e-7;
-/* Speeds (rad/s, m/s) of a pinned coordinate that show that nothing holds it. */
+/* A pinned coordinate faster than this (rad/s, m/s) is not held by anything. */
 static const double pinned_speed = 1e-8;
-/* Loops make J N J' singular: this much of its largest diagonal entry is added where stuck ones are told from others. */
+/* Loops make J N J' singular. This fraction of its largest diagonal entry is added when the stuck
+ * coordinates are separated from the sliding ones. */
 static const double softness = 1e-10;
 
 
@@ -91,11 +92,13 @@ const char *soai_rubbing_name(const soai_rubbing *r, int number) {
     return "?";
 }
 
-/* What responses are measured by: that of the tree without its loops.  At a dead point the machine's own is rounding. */
+/* Sets the reference for responses: that of the tree without its loops. At a dead point the
+ * response of the closed machine is only rounding error. */
 static void measure(soai_rubbing *r, const double *q) {
     for (int i = 0; i < r->count; ++i) {
         const double *row = r->list[i].row;
-        if (soa_minv_mul(r->model, r->work, q, row, r->N)) return; /* a massless link that only the loop holds */
+        /* Fails for a massless link that only the loop holds. */
+        if (soa_minv_mul(r->model, r->work, q, row, r->N)) return;
         r->largest = fmax(r->largest, soai_dot(r->nv, row, r->N));
     }
 }
@@ -113,7 +116,8 @@ soa_status soai_rubbing_at(soai_rubbing *r, const double *q, const double *v) {
     const soa_status s = rates(r, q, v);
     if (s || r->largest > 0 || !r->count) return s;
     measure(r, q);
-    return rates(r, q, v); /* what stands in the work space is the kinematics again */
+    /* Restores the kinematics in the work space. */
+    return rates(r, q, v);
 }
 static double torque_of(const soai_rub *k) {
     return k->mode > 0 ? -k->up : k->mode < 0 ? k->down : 0;
@@ -136,13 +140,13 @@ double soai_rubbing_power(const soai_rubbing *r) {
     return power;
 }
 
-/* --- the stuck ones ----------------------------------------------------------------------------------------------- */
+/* --- the stuck coordinates -------------------------------------------------------------------- */
 void soai_rubbing_list(soai_rubbing *r) {
     r->stuck_count = 0;
     for (int i = 0; i < r->count; ++i)
         if (r->list[i].mode == SOAI_STUCK) r->stuck[r->stuck_count++] = i;
 }
-/* N J' row by row, and J N J'; gives the largest diagonal entry there was so far. */
+/* Computes N J' row by row, and J N J'. *most is the largest diagonal entry so far. */
 static soa_status responses(soai_rubbing *r, double *most) {
     const int n = r->stuck_count, nv = r->nv;
     for (int k = 0; k < n; ++k) {
@@ -158,8 +162,9 @@ static soa_status responses(soai_rubbing *r, double *most) {
     *most = r->largest;
     return SOA_OK;
 }
-/* A = L L' with the largest pivots first, L n x rank row by row in place of A, rows in A's own order; `diagonal`: room.
- * Pivots below `least` count as nothing: there the stuck ones hold each other. */
+/* Factors A = L L' with the largest pivots first. L is n x rank, row by row, and replaces A; its
+ * rows are in A's order. `diagonal` is work space. Pivots below `least` count as zero: there the
+ * stuck coordinates hold each other. */
 static int halves(int n, double least, double *A, double *L, double *diagonal) {
     int rank = 0;
     for (int i = 0; i < n; ++i) diagonal[i] = A[i * n + i];
@@ -178,7 +183,8 @@ static int halves(int n, double least, double *A, double *L, double *diagonal) {
     }
     return rank;
 }
-/* x of least norm with A x = b, as far as there is one: with A = L L', x = L (L'L)^-2 L' b; once more with what is left. */
+/* Finds x of least norm with A x = b, as far as it exists: with A = L L', x = L (L'L)^-2 L' b, and
+ * one refinement with the residual. */
 static soa_status least_norm(soai_rubbing *r, double most, const double *b, double *x) {
     const int n = r->stuck_count;
     double *const L = r->scratch, *const B = L + n * n, *const y = B + n * n;
@@ -226,7 +232,7 @@ soa_status soai_rubbing_settle(soai_rubbing *r, double *v) {
     return SOA_OK;
 }
 
-/* --- events ------------------------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 void soai_rubbing_gather(soai_rubbing *r, double tiny) {
     for (int i = 0; i < r->count; ++i) {
         soai_rub *k = r->list + i;
@@ -238,7 +244,8 @@ void soai_rubbing_gather(soai_rubbing *r, double tiny) {
     }
     soai_rubbing_list(r);
 }
-/* x of least norm with A_SS x = right, S those of state 0, of the n that divide; their numbers in r->pick. */
+/* Finds x of least norm with A_SS x = right, where S is the set of coordinates with state 0 among
+ * the n considered. r->pick receives their numbers. */
 static soa_status solve_stuck(soai_rubbing *r, int n, double most, const double *right, double *x, int *few) {
     *few = 0;
     for (int l = 0; l < n; ++l)
@@ -252,8 +259,9 @@ static soa_status solve_stuck(soai_rubbing *r, int n, double most, const double 
     r->stuck_count = n;
     return s;
 }
-/* Those that the holding torques of least norm would overload go to their bounds, the worst first: so says `hold`
- * later. free: second rates without any torque. */
+/* Coordinates that the holding torques of least norm would overload are moved to their bounds, the
+ * worst first, because `hold` will later find the same torques. free: second rates without any
+ * torque. */
 static soa_status unload(soai_rubbing *r, int n, double most, const double *free, double *x) {
     for (int round = 0; round < n; ++round) {
         int few, worst = -1;
@@ -275,7 +283,7 @@ static soa_status unload(soai_rubbing *r, int n, double most, const double *free
     }
     return SOA_OK;
 }
-/* Whether those that are stuck hold coordinate k too: nothing is left of its own response. */
+/* Tests whether the stuck coordinates also hold coordinate k: no response of its own remains. */
 static soa_status held(soai_rubbing *r, int n, int k, double most, int *is) {
     int few;
     const double *row = r->whole + k * n;

@@ -1,19 +1,23 @@
-/* closed_simulate.c  a closed machine in time: explicit Runge-Kutta steps with error control, each projected.
+/* closed_simulate.c  time integration of a closed machine: explicit Runge-Kutta steps with error
+ * control, each followed by a projection.
  *
- * state    y = [q, v, supplied, dissipated]; the energies are integrated with the motion.  Quaternions: q' by
- *          soa_q_rate, made unit after every step and before every evaluation.
- * step     one of ARKODE's, of vdot by soa_closed_fd (acceleration level: the exact flow stays on g = 0, G v = 0)
- * project  in ARKODE's post-process hook, after the error test: the step's error in g is of the size of the
- *          tolerance, and the least mass-weighted change removes it, so the order stays (Hairer, Lubich, Wanner,
- *          Geometric Numerical Integration, IV.4), and the controller keeps its history, which a restart after
- *          each step would lose
- * failure  a projection or a stage that fails (ARKODE gives up there) throws the step away: the last good state
- *          again, a quarter of the step
- * stages   are off the constraints by the error of the step, so rows that repeat others hardly do there: the rank
- *          is that of the states accepted so far, and consistency is asked of accepted states only
- * friction Coulomb friction sticks and slips (closed_friction.h): ARKODE's root finder sees the event, the step is taken again
- *          up to it, and for stops the time refined by Newton's method
- * passages of singular configurations: singular_step.h                                                                  */
+ *  state    y = [q, v, supplied, dissipated]; the energies are integrated with the motion.
+ *           Quaternions: q' by soa_q_rate, normalised after every step and before every evaluation.
+ *  step     ARKODE's, with vdot from soa_closed_fd (acceleration level: the exact flow stays on
+ *           g = 0, G v = 0).
+ *  project  In ARKODE's post-process hook, after the error test. The step's error in g is about the
+ *           tolerance, and the smallest mass-weighted change removes it, so the order is kept
+ *           (Hairer, Lubich, Wanner, Geometric Numerical Integration, IV.4). The step controller
+ *           keeps its history, which a restart after each step would lose.
+ *  failure  If a projection or a stage fails (ARKODE gives up there), the step is discarded and
+ *           repeated from the last good state with a quarter of its length.
+ *  stages   are off the constraints by the error of the step, so redundant rows are not exactly
+ *           dependent there. The rank is that of the states accepted so far, and consistency is
+ *           required only at accepted states.
+ *  friction Coulomb friction sticks and slips (closed_friction.h). ARKODE's root finder sees the
+ *           event, the step is repeated up to it, and for stops the time is refined by Newton's
+ *           method.
+ *  passages through singular configurations: singular_step.h */
 #include "../base/base_internal.h"
 #include "joint_friction.h"
 #include "singular_step.h"
@@ -24,11 +28,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of lower order are too short to pass over singular configurations: some changed branches without a sign. */
+/* Steps of lower order are too short to pass over singular configurations: in some tests the
+ * machine changed branches unnoticed. */
 enum { RETRIES = 12, LOOK_BACK = 10000, PASSING_ORDER = 5 };
-/* Events that may follow each other without time going on, per rubbing coordinate. */
+/* Most events per coordinate with friction without progress in time. */
 enum { CROWD = 20 };
-/* Coordinates slower than this (rad/s, m/s) at an event are at rest. */
+/* Coordinates slower than this (rad/s, m/s) at an event are taken to be at rest. */
 static const double at_rest = 1e-9;
 
 typedef struct sim {
@@ -37,26 +42,28 @@ typedef struct sim {
     soa_work *work;
     const soa_closed_sim_options *options;
     int nq, nv;
-    int counts;                                        /* springs or ratios need the turns of cut joints */
-    double *damping, *applied, *tau, *qdd, *guess, *q; /* five of nv, nq */
+    /* Springs or ratios need the turns of cut joints. */
+    int counts;
+    double *damping, *applied, *tau, *qdd, *guess, *q; /* nv numbers each; q: nq numbers */
     soai_rubbing rub;
-    int loose; /* stuck joints are not held, for a division */
+    int loose; /* stuck joints are not held, while they are divided again */
     double last_event;
     int crowd;
-    char *angle; /* of each q: it turns */
+    char *angle; /* for each q: nonzero if it is an angle */
     double *numbers;
 
     soai_stepper step; /* y = [q, v, supplied, dissipated] */
     double t_mark;
-    double relief;  /* factor of the tolerances, 1 but over a passage */
-    double mercy;   /* a factor of that, where the step over a passage failed before */
-    double planned; /* length of the next step where we choose it, else 0 */
-    double ahead;   /* when the next passage is, if one is seen; else NAN */
+    double relief;  /* factor of the tolerances; 1 except over a passage */
+    double mercy;   /* further factor, if the step over a passage failed before */
+    double planned; /* length of the next step if we choose it, else 0 */
+    double ahead;   /* time of the next passage if one is seen, else NAN */
 
-    double *strength[2],
-        strength_time[2]; /* of rows, and the weakest of all, at the last accepted states, latest first */
-    int fresh;            /* the next evaluation is at an accepted state, just projected */
-    int projecting;       /* the failure was a projection's, at this constraint, which was off by so much */
+    /* Strengths of the rows, then the weakest of all, at the last two accepted states, latest
+     * first. */
+    double *strength[2], strength_time[2];
+    int fresh;      /* the next evaluation is at an accepted, projected state */
+    int projecting; /* a projection failed: at constraint `culprit`, with error `off` */
     const char *culprit;
     double off;
     double error[2];
@@ -71,19 +78,20 @@ soa_closed_sim_options soa_closed_sim_default(void) {
                                 .order = 5,
                                 .max_steps = 10000000,
                                 .closed = soa_closed_default()};
-    /* near singular positions the error control of the steps judges, and passages help */
+    /* near singular positions the steps' error control decides, and passages help */
     o.closed.most_condition = 1e16, o.closed.rank_tolerance = 1e-14;
     return o;
 }
 
-/* --- what the integrator calls ------------------------------------------------------------------------------------ */
-/* vdot at (t, y) with the statistics; the torques stay in s->tau. */
+/* --- functions called by the integrator ------------------------------------------------------- */
+/* Computes vdot at (t, y) and updates the statistics. The torques remain in s->tau. */
 static soa_status evaluate(sim *s, double t, const double *y) {
     const double *v = y + s->nq;
     soa_closed_options o = s->options->closed;
     const int accepted = s->fresh;
     o.brief = 1, s->fresh = 0;
-    if (!accepted) { /* a stage, off the constraints by the tolerance or so: redundant rows differ a little there */
+    /* A stage is off the constraints by about the tolerance, so redundant rows differ slightly. */
+    if (!accepted) {
         o.rank_most = s->result->rank_most;
         o.consistency = fmax(o.consistency, 1e-2);
     }
@@ -101,8 +109,9 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     soa_closed_sim_result *r = s->result;
     const int rank = s->last.rank, first = !r->evaluations++;
     status = soa_closed_fd(s->constraints, s->work, &o, s->q, v, s->tau, NULL, 0, t, s->qdd, NULL, &s->last);
+    /* Once more, with an explanation in words. */
     if (status == SOA_E_SINGULAR || status == SOA_E_INCONSISTENT ||
-        (!status && s->last.redundant && !r->redundancy[0] && (first || s->last.rank != rank))) { /* in words */
+        (!status && s->last.redundant && !r->redundancy[0] && (first || s->last.rank != rank))) {
         o.brief = 0;
         status = soa_closed_fd(s->constraints, s->work, &o, s->q, v, s->tau, NULL, 0, t, s->qdd, NULL, &s->last);
         if (!r->redundancy[0]) memcpy(r->redundancy, s->last.text, sizeof r->redundancy);
@@ -135,7 +144,7 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
     if (!s->step.status) s->step.status = soa_closed_power(s->constraints, energy, energy + 1);
     if (s->step.status) {
         s->step.body = soa_work_body(s->work);
-        return s->step.status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may do */
+        return s->step.status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may succeed */
     }
     memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
     for (int i = 0; i < s->nv; ++i) energy[0] += s->applied[i] * v[i], energy[1] += s->damping[i] * v[i] * v[i];
@@ -143,7 +152,8 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
     return 0;
 }
 
-/* Errors are measured against |q| (an angle: 1 rad at most), |v|, and the largest energy so far. */
+/* Errors are measured relative to |q| (at most 1 rad for an angle), |v|, and the largest energy so
+ * far. */
 static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
     const sim *s = user;
     const double *y = N_VGetArrayPointer(y_vector);
@@ -154,13 +164,15 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
         double size = fabs(y[i]);
         if (i < s->nq && s->angle[i] && size > 1) size = 1;
         if (i >= s->nq + s->nv && size < s->result->energy_scale) size = s->result->energy_scale;
-        w[i] = 1 / (relative * size + absolute + 1e-15 * fabs(y[i])); /* the last: rounding of many turns */
+        /* The last term: rounding error of an angle after many turns. */
+        w[i] = 1 / (relative * size + absolute + 1e-15 * fabs(y[i]));
         if (!(w[i] > 0)) return -1;
     }
     return 0;
 }
 
-/* The constraint that is farthest from being met at y, and by how much; NULL where none can be told. */
+/* Name of the constraint with the largest error at y, and that error. NULL if it cannot be
+ * determined. */
 static const char *worst(sim *s, double t, const double *y, int with_rates, double *off) {
     const char *name = NULL;
     const int rows = soa_constraint_rows(s->constraints);
@@ -185,7 +197,7 @@ static soa_status project(sim *s, double t, double *y) {
     soa_status status = soa_normalize(s->model, y);
     s->projecting = 1, s->step.body = -1;
     if (status) return status;
-    if (s->options->no_projection) { /* only look */
+    if (s->options->no_projection) { /* only measure the error */
         worst(s, t, y, 0, &s->error[0]);
         r->drift_worst = r->position_error = fmax(r->position_error, s->error[0]);
         return SOA_OK;
@@ -202,13 +214,13 @@ static int after_step(realtype t, N_Vector y, void *user) {
     sim *s = user;
     s->step.status = project(s, t, N_VGetArrayPointer(y));
     if (s->step.status) s->culprit = worst(s, t, N_VGetArrayPointer(y), 1, &s->off);
-    if (!s->step.status && s->rub.stuck_count &&
-        !(s->step.status = evaluate(s, t, N_VGetArrayPointer(y)))) /* what sticks rests */
+    /* Coordinates that stick must be at rest. */
+    if (!s->step.status && s->rub.stuck_count && !(s->step.status = evaluate(s, t, N_VGetArrayPointer(y))))
         s->step.status = soai_rubbing_settle(&s->rub, N_VGetArrayPointer(y) + s->nq);
     return s->step.status ? -1 : 0;
 }
 
-/* --- sticking and slipping ---------------------------------------------------------------------------------------- */
+/* --- sticking and slipping -------------------------------------------------------------------- */
 static int watch(realtype t, N_Vector y_vector, realtype *g, void *user) {
     sim *s = user;
     const int fresh = s->fresh;
@@ -221,7 +233,8 @@ static int watch(realtype t, N_Vector y_vector, realtype *g, void *user) {
     soai_rubbing_watch(&s->rub, g);
     return 0;
 }
-/* The coordinates of mode stuck, and all others at rest, divide anew; those that stick come to rest exactly. */
+/* Divides the coordinates of mode stuck, and all others at rest, into stuck and sliding ones. Those
+ * that stick are brought to rest exactly. */
 static soa_status regroup(sim *s) {
     double *v = s->step.data + s->nq;
     soai_rubbing *r = &s->rub;
@@ -232,18 +245,20 @@ static soa_status regroup(sim *s) {
     if (!status) soai_rubbing_gather(r, at_rest);
     if (!status) status = evaluate(s, s->step.t, s->step.data);
     if (!status) status = soai_rubbing_divide(r, s->qdd);
-    if (!status) status = soai_rubbing_settle(r, v); /* not before: what turns at a dead point is not to be stopped */
+    /* Not earlier: motion through a dead point must not be stopped. */
+    if (!status) status = soai_rubbing_settle(r, v);
     s->loose = 0;
     return s->step.status = status;
 }
-/* An event that the root finder did not see, or -1; holding torques are those of after_step. */
+/* Number of an event that the root finder did not see, or -1. Uses the holding torques from
+ * after_step. */
 static int overdue(sim *s) {
     if (!s->rub.count) return -1;
     memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
     return soai_rubbing_at(&s->rub, s->q, s->step.data + s->nq) ? -1 : soai_rubbing_overdue(&s->rub);
 }
-/* The step reached an event near `when`; s->step.found says which, as `watch` numbers them.  Leaves the state there, with
- * new modes. */
+/* The step reached an event near `when`; s->step.found says which, numbered as in `watch`. Leaves
+ * the state at the event, with new modes. */
 static soa_status event(sim *s, double when, double t_after, int *flag) {
     soai_rubbing *r = &s->rub;
     int first_stop = -1;
@@ -275,7 +290,7 @@ static soa_status event(sim *s, double when, double t_after, int *flag) {
     return status;
 }
 
-/* --- reports ------------------------------------------------------------------------------------------------------ */
+/* --- reports ---------------------------------------------------------------------------------- */
 static soa_status explain(sim *s, soa_status status, int flag, soa_report *report) {
     if (!(status = soai_stepper_reason(&s->step, status, flag))) return SOA_OK;
     if (s->step.body > 0) return soai_stepper_explain(&s->step, s->model, status, flag, report);
@@ -332,8 +347,9 @@ static void tell(sim *s, int *stop) {
     *stop = s->options->sample(s->options->sample_user, &sample) != 0;
 }
 
-/* --- the whole motion --------------------------------------------------------------------------------------------- */
-/* Strength of the constraints some time ahead, on the path of constant acceleration; 0 where rows are lost. */
+/* --- the whole motion ------------------------------------------------------------------------- */
+/* Strength of the constraints some time ahead, on a path of constant acceleration; 0 if rows are
+ * lost. */
 static double ahead(void *user, double time) {
     sim *s = user;
     soa_closed_options o = s->options->closed;
@@ -348,16 +364,18 @@ static double ahead(void *user, double time) {
         return 0;
     return report.strength;
 }
-/* The tolerance over a passage is never raised beyond this. */
+/* Limit for the tolerance over a passage. */
 static double raised(const sim *s) {
     return fmax(1e-7, 64 * s->options->relative_tolerance);
 }
-/* Looks for a singular configuration on the way of the next step, which would be h long.  Gives the time where the step
- * should end at the latest; if it passes, also the step to take. */
+/* Looks for a singular configuration ahead of the next step of length h. Returns the latest time at
+ * which the step should end; if the step passes over it, also the length to use. */
 static double passage_stop(sim *s, double h, double end, double *length) {
     double longer = h, relief = 1;
     *length = 0, s->relief = 1, s->ahead = NAN;
-    for (int look = 0; look < 2; ++look) { /* not soon, at the rate of the last steps; then at the present one */
+    /* First with the rate of the last steps; if a passage may be near, again with the present
+     * rate. */
+    for (int look = 0; look < 2; ++look) {
         const double gone = s->strength_time[0] - s->strength_time[1];
         int soon = 0;
         for (int r = 0; r <= s->result->rows && gone > 0; ++r) {
@@ -384,7 +402,7 @@ static double passage_stop(sim *s, double h, double end, double *length) {
     return passes || step < h ? s->step.t + step : end;
 }
 
-/* The last good state again, with a step of h; 0 where that is no step. */
+/* Restores the last good state for a step of length h. Returns 0 if h is too short. */
 static int again(sim *s, double h) {
     const int flag = soai_stepper_back(&s->step);
     s->planned = h;
@@ -392,7 +410,7 @@ static int again(sim *s, double h) {
            ARKStepSetInitStep(s->step.ark, h) == ARK_SUCCESS;
 }
 
-/* From s->step.t to `end`, showing steps if no samples are asked for. */
+/* Integrates from s->step.t to `end`; reports each step if no samples are requested. */
 static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
     int tries = 0;
     while (!*stop && end - s->step.t > 1e-14 * (1 + fabs(end))) {
@@ -409,15 +427,16 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
                                PASSING_ORDER);
         s->fresh = 1;
         int flag = passing > 0 && !again(s, passing) ? ARK_ERR_FAILURE : ARKStepSetStopTime(s->step.ark, limit);
-        if (flag == ARK_SUCCESS)
-            flag = ARKStepSetMaxErrTestFails(s->step.ark, passing > 0 ? 1 : 7); /* then we choose */
+        /* When passing, after one failure we choose the step ourselves. */
+        if (flag == ARK_SUCCESS) flag = ARKStepSetMaxErrTestFails(s->step.ark, passing > 0 ? 1 : 7);
         if (flag == ARK_SUCCESS) flag = ARKStepEvolve(s->step.ark, limit, s->step.y, &s->step.t, ARK_ONE_STEP);
         const int failed = flag == ARK_POSTPROCESS_STEP_FAIL || flag == ARK_UNREC_RHSFUNC_ERR;
         if ((failed || (flag == ARK_ERR_FAILURE && passing > 0)) && ++tries <= RETRIES) {
             const double length = passing > 0 ? passing : fmin(h > 0 ? h : INFINITY, limit - s->step.t_before);
             ++s->result->retries;
             double factor = failed ? pow(0.25, tries) : 0.7;
-            if (!failed && tries % 2 == 0) s->mercy *= 8, factor = 1; /* shorter ones only come closer to it */
+            /* Shorter steps would only come closer to the singularity. */
+            if (!failed && tries % 2 == 0) s->mercy *= 8, factor = 1;
             if (s->mercy * s->options->relative_tolerance < raised(s) && again(s, length * factor)) continue;
         }
         if (flag < 0) return explain(s, SOA_OK, flag, report);
@@ -450,7 +469,8 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
             return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
                                "simulation stopped at t = %.9g s: more than %ld steps", s->step.t,
                                s->options->max_steps);
-        if (s->result->steps % LOOK_BACK == 0) { /* creeping towards a singularity, say */
+        /* Possibly creeping towards a singularity. */
+        if (s->result->steps % LOOK_BACK == 0) {
             if (s->step.t - s->t_mark < 1e-7 * s->options->duration)
                 return soai_report(
                     report, SOA_E_NO_CONVERGENCE, -1, 0,
@@ -464,8 +484,9 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
         soa_status status = show(s);
         if (status) return explain(s, status, 0, report);
         const double off = fabs(s->result->balance), scale = s->result->energy_scale;
+        /* The second bound: a machine at rest may be off by rounding error. */
         if (off > fmax(1e-3, 1e5 * s->options->relative_tolerance) * scale &&
-            off > 1e-12 * fabs(s->result->potential) + 1e-10 * soa_model_mass(s->model)) /* at rest: nothing */
+            off > 1e-12 * fabs(s->result->potential) + 1e-10 * soa_model_mass(s->model))
             return soai_report(
                 report, SOA_E_NO_CONVERGENCE, -1, 0,
                 "simulation stopped at t = %.9g s: the energy balance is off by %.2g of %.2g J (a singular "
@@ -477,7 +498,8 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
     return SOA_OK;
 }
 
-/* Damping of each degree of freedom, which coordinates turn, and what rubs. */
+/* Finds the damping of each degree of freedom, which coordinates are angles, and what has
+ * friction. */
 static soa_status survey(sim *s, soa_report *report) {
     soa_body_info info;
     soai_losses(s->model, s->damping, NULL, NULL);
@@ -509,22 +531,25 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     memcpy(s->step.data, q, (size_t)s->nq * sizeof *q);
     if (v) memcpy(s->step.data + s->nq, v, (size_t)s->nv * sizeof *v);
     s->step.t = s->t_mark = o->start;
-    status = soa_kinematics(s->model, s->work, q, v, NULL); /* NaN and wrong quaternions are not for repair */
+    /* NaN and wrong quaternions are refused, not repaired. */
+    status = soa_kinematics(s->model, s->work, q, v, NULL);
     if (status) {
         s->step.body = soa_work_body(s->work);
         return explain(s, status, 0, report);
     }
-    memcpy(s->step.before, s->step.data, (size_t)s->nq * sizeof *q); /* at zero speed: how far it is open */
+    /* Measure at zero speed how far the loops are open. */
+    memcpy(s->step.before, s->step.data, (size_t)s->nq * sizeof *q);
     const char *name = worst(s, s->step.t, s->step.before, 0, &off);
     if (off > 1e-3)
         return soai_report(report, SOA_E_INCONSISTENT, -1, 0,
                            "the start does not obey \"%s\", which is off by %.3g: assemble it first", name, off);
     s->step.status = status = project(s, s->step.t, s->step.data);
     if (!status) status = show(s);
-    for (int k = 0; k < s->rub.count; ++k) s->rub.list[k].mode = SOAI_UP; /* whatever moves slides, the rest divides */
+    /* Moving coordinates slide; the others are divided. */
+    for (int k = 0; k < s->rub.count; ++k) s->rub.list[k].mode = SOAI_UP;
     if (!status && s->rub.count && !(s->step.status = status = soai_rubbing_at(&s->rub, s->q, s->step.data + s->nq))) {
         soai_rubbing_gather(&s->rub, at_rest);
-        s->fresh = s->loose = 1; /* tells the rank to begin with */
+        s->fresh = s->loose = 1; /* finds the initial rank */
         if (!(s->step.status = status = evaluate(s, s->step.t, s->step.data))) status = regroup(s);
         s->projecting = 0;
     }
@@ -533,7 +558,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     if (!status && (s->step.status = status = evaluate(s, s->step.t, s->step.data))) s->projecting = 0;
     if (status) return explain(s, status, 0, report);
     tell(s, &stop);
-    s->result->drift_worst = 0; /* the caller's, not ours */
+    s->result->drift_worst = 0; /* the drift of the caller's state does not count */
     const soai_step_plan plan = {.rate = derivative,
                                  .after = after_step,
                                  .weights = weights,

@@ -1,8 +1,9 @@
-/* compose.c  the parts of a scenario as one model: WD89's dynamic world model, robot and object in one tree.
+/* compose.c  makes one model from the parts of a scenario: WD89's dynamic world model, robot and
+ * object in one tree.
  *
- * A part that is a model is opened and its bodies and frames are taken over, named "part.name", and so are the
- * constraints that close its loops.  A part that is a body becomes one link on a free joint, or WD89's chain of six
- * 1-dof joints with five massless links between. */
+ * If a part is a model, it is opened and its bodies, frames and loop constraints are copied, with
+ * names "part.name". If a part is a body, it becomes one link on a free joint, or WD89's chain of
+ * six 1-dof joints with five massless links between them. */
 #include "soa/io.h"
 #include "world_internal.h"
 
@@ -12,7 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A constraint that a part's model brings.  Frames and joints by name: their numbers in the whole model come last. */
+/* A constraint from a part's model. Frames and joints are stored by name, because their numbers in
+ * the whole model are known only later. */
 typedef struct own_loop {
     soa_constraint_def def;
     const char *name, *frame[2]; /* frame NULL: the world */
@@ -75,13 +77,13 @@ static int new_frame(composer *c, const char *part, const char *name, int link, 
     c->frames[c->frame_count++] = (soa_frame_def){named, link, *place};
     return 1;
 }
-/* Mass and inertia about the centre of mass each have their own factor: neither changes the other. */
+/* Scales mass and inertia about the centre of mass separately: neither changes the other. */
 static void scale_inertia(const composer *c, const soa_part *part, soa_body_def *body) {
     body->mass *= part->mass_scale * c->estimate->mass;
     for (int k = 0; k < 6; ++k) body->inertia[k] *= part->inertia_scale * c->estimate->inertia;
 }
 
-/* A single rigid body. */
+/* Adds a single rigid body. */
 static soa_status add_body(composer *c, const soa_part *part) {
     static const struct {
         const char *name;
@@ -109,7 +111,8 @@ static soa_status add_body(composer *c, const soa_part *part) {
     return SOA_OK;
 }
 
-/* One constraint of a part's model `m`, the first of which will be number `first`. */
+/* Adds one constraint of a part's model `m`. `first` is the number of the model's first constraint
+ * in the whole. */
 static soa_status add_loop(composer *c, const soa_part *part, const soa_model *m, const soa_constraint_def *def,
                            int first) {
     if (!grow((void **)&c->loops, &c->loop_most, c->loop_count, sizeof *c->loops)) return SOA_E_MEMORY;
@@ -123,7 +126,7 @@ static soa_status add_loop(composer *c, const soa_part *part, const soa_model *m
         const int frame = side ? def->frame2 : def->frame1;
         soa_frame *place = side ? &loop->def.place2 : &loop->def.place1;
         soa_frame_info info;
-        if (!frame) { /* the model's ground is where the part is placed */
+        if (!frame) { /* the ground of the model is at the part's place */
             if (!part->floating) *place = soa_frame_compose(&part->place, place);
             continue;
         }
@@ -133,7 +136,8 @@ static soa_status add_loop(composer *c, const soa_part *part, const soa_model *m
     for (int k = 0; k < SOA_RATIO_TERMS && def->kind == SOA_RATIO; ++k) {
         soa_body_info info;
         const int body = def->coordinate[k];
-        if (body < 0) loop->def.coordinate[k] = ~(first + ~body); /* the cut joint of another loop */
+        /* The cut joint of another loop. */
+        if (body < 0) loop->def.coordinate[k] = ~(first + ~body);
         if (body <= 0) continue;
         soa_body(m, body, &info);
         if (!(loop->joint[k] = text(c, part->name, info.joint))) return SOA_E_MEMORY;
@@ -141,7 +145,8 @@ static soa_status add_loop(composer *c, const soa_part *part, const soa_model *m
     return SOA_OK;
 }
 
-/* The list of all models' constraints, with the numbers of the whole model; names follow the definitions in memory. */
+/* Lists the constraints of all models with the numbers of the whole model. Their names are stored
+ * behind the definitions. */
 static soa_status list_loops(const composer *c, const soa_model *model, soa_constraint_list *list) {
     size_t size = (size_t)c->loop_count * sizeof *list->defs;
     for (int i = 0; i < c->loop_count; ++i) size += strlen(c->loops[i].name) + 1;
@@ -173,7 +178,8 @@ int soai_model_path(const soa_scenario *scenario, const soa_part *part, char *pa
     return length >= 0 && (size_t)length < size;
 }
 
-/* The frame that has the part's own name: its root link's, of a machine that floats, else where the part is placed. */
+/* Adds the frame with the part's own name: at the root link of a floating machine, else at the
+ * part's place. */
 static int add_part_frame(composer *c, const soa_part *part, const soa_model *m, int first) {
     const soa_frame origin = soa_frame_identity();
     for (int b = 1; b <= soa_body_count(m); ++b) {
@@ -195,8 +201,8 @@ static soa_status add_model(composer *c, const soa_part *part) {
                                    "part '%s': the path of its model is longer than %d bytes", part->name,
                                    (int)sizeof path - 1);
     struct stat about;
-    if (!stat(path, &about) && !S_ISREG(about.st_mode) &&
-        !S_ISDIR(about.st_mode)) /* it could keep us waiting for ever */
+    /* Reading it could block for ever. */
+    if (!stat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
         return soai_scenario_fault(c->scenario, part->mark, SOA_E_FILE, c->report,
                                    "part '%s': model %.200s is a pipe or a device; name a file", part->name, path);
     soa_status s = soa_model_open_closed(path, &options, &m, &loops, &inner);
@@ -254,7 +260,7 @@ static soa_status add_model(composer *c, const soa_part *part) {
     return s;
 }
 
-/* Frames added by the scenario, on links or on frames that are there already. */
+/* Adds the scenario's own frames, on links or on existing frames. */
 static soa_status add_frames(composer *c, const soa_part *part) {
     for (int k = 0; k < part->frame_count; ++k) {
         const soa_part_frame *f = &part->frames[k];
@@ -295,7 +301,7 @@ soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *e
         soa_report inner;
         s = soa_model_create(&def, model, &inner);
         if (s) {
-            /* the report counts links; the scenario thinks in parts */
+            /* the report gives a link's number; for a scenario the message is enough */
             s = soai_scenario_fault(scenario, (soa_mark){0}, s, report, "%s", inner.text);
         } else {
             s = list_loops(&c, *model, loops);

@@ -1,25 +1,32 @@
-/* contact.c  shapes that touch: how hard they press and rub.
+/* contact.c  contact between shapes: normal forces and friction.
  *
- * normal      WD89 section 2.5: f = Kp (e - d) / d - Kd d' for d < e, on the nearest points, equal and opposite; and the
- *             laws beside it (soa_contact_law).  The spring's energy is counted, so that what a contact gives can be held
- *             against what it took.
- * patches     every point of a patch has the whole law, but points that come together share it: with K(x) = (1 - x^2)^2
- *             and x their distance over 10 margins, weight_i = 1 / (1 + sum_j a_j K(x_ij)), a_j = how deep j is against i, at
- *             most 1; a weight does not grow while the point presses.  A point that appears deeper than its motion can have
- *             brought it (the features that meet have changed) presses only with what comes on top: depth is counted from
- *             there.  So the force does not jump where clipping makes two corners out of one.  What each point's spring
- *             has taken is integrated with the motion, and it gives back no more: no energy comes from nothing, wherever
- *             the points wander.  The paper's law is left as it is.
- * tangential  a spring s and a damper: f = -(k s + c v), cut to the bound friction * pressure (Coulomb).  s is part of
- *             the state (Dupont, Hayward, Armstrong & Altpeter 2002, an elasto-plastic friction law):
- *                 s' = v - phi(k |s| / bound) max(0, v . s/|s|) s/|s| + w x s,   phi from 0 below 0.9 to 1 at 1
- *             v is the sliding velocity of the material points, so rolling is not held back; w is the common spin about
- *             the normal, so that what is held may be carried about.  In fast sliding the first two terms are slowed by 2 bound / (c |v|) so
- *             that no step is shortened for them.  Below 0.9 the contact sticks: what is displaced comes
- *             back and nothing creeps.  f . v + (k |s|^2 / 2)' <= 0 in every case: friction creates no energy.
- *             Friction against spinning about the normal is not modelled at a single point; patches resist it.
- * slots       touches that last keep their spring in a slot, known by the pair of shapes and the features that meet; where
- *             the features change, the spring goes to the nearest new point of the same pair                           */
+ * normal      WD89 section 2.5: f = Kp (e - d) / d - Kd d' for d < e, at the nearest points, equal
+ *             and opposite; and the other laws of soa_contact_law. The energy of the spring is
+ *             counted, so that the energy a contact returns can be compared with what it took.
+ * patches     Every point of a patch has the full law, but points close to each other share it:
+ *             with K(x) = (1 - x^2)^2 and x their distance over 10 margins,
+ *                 weight_i = 1 / (1 + sum_j a_j K(x_ij)),
+ *             a_j = depth of j relative to i, at most 1. A weight does not grow while the point
+ *             presses. If a point appears deeper than its motion can explain (because other
+ *             features meet now), only the depth added afterwards counts. So the force does not
+ *             jump when clipping makes two corners out of one. The energy that each point's spring
+ *             has taken is integrated with the motion, and the spring returns no more: no energy is
+ *             created however the points move. The paper's law is not changed in this way.
+ * tangential  A spring s and a damper: f = -(k s + c v), limited to friction * pressure
+ *             (Coulomb). s is part of the state (Dupont, Hayward, Armstrong & Altpeter 2002, an
+ *             elasto-plastic friction law):
+ *                 s' = v - phi(k |s| / bound) max(0, v . s/|s|) s/|s| + w x s,
+ *                 phi from 0 below 0.9 to 1 at 1
+ *             v is the sliding velocity of the material points, so rolling is not resisted. w is
+ *             the common spin about the normal, so that a held object may be carried around. In
+ *             fast sliding the first two terms are reduced by the factor 2 bound / (c |v|), so that
+ *             they do not shorten the steps. Below 0.9 the contact sticks: displacements are
+ *             reversible and nothing creeps. f . v + (k |s|^2 / 2)' <= 0 always: friction creates
+ *             no energy. Friction against spin about the normal is not modelled at a single point;
+ *             patches resist it.
+ * slots       A lasting touch keeps its spring in a slot, identified by the pair of shapes and the
+ *             features that meet. When the features change, the spring moves to the nearest new
+ *             point of the same pair. */
 #include "world_internal.h"
 #include "../base/small_algebra.h"
 
@@ -27,11 +34,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BRUTE = 64 }; /* so many pairs need no broad phase */
+enum { BRUTE = 64 }; /* up to this many pairs need no broad phase */
 
 
-/* Normal force at a distance and its rate, and the energy in its spring.  SOA_E_ARGUMENT where the paper's law has no
- * value (d <= 0).  saved: the law was continued below its least distance. */
+/* Normal force for a distance and its rate, and the energy in the spring. SOA_E_ARGUMENT if the
+ * paper's law has no value (d <= 0). saved: the law was continued below its least distance. */
 soa_status soai_contact_force(const soa_contact_pair *law, double d, double rate, double *force, double *stored,
                               int *saved) {
     const double e = law->margin, k = law->stiffness;
@@ -62,13 +69,14 @@ soa_status soai_contact_force(const soa_contact_pair *law, double d, double rate
         *stored = 0.5 * k * (e - d) * (e - d);
         break;
     }
-    if (!(*force > 0)) *force = *force == *force ? 0 : NAN; /* never pulling */
+    /* A contact never pulls. */
+    if (!(*force > 0)) *force = *force == *force ? 0 : NAN;
     return SOA_OK;
 }
 
-/* --- making ------------------------------------------------------------------------------------------------------- */
-/* The shapes that take part in contacts, none if they are more than SOAI_RECORDED or two have one name; where all are too
- * many, those that the scenario gives. */
+/* --- making ----------------------------------------------------------------------------------- */
+/* Chooses the shapes to record: those that take part in contacts. If these are too many, only those
+ * that the scenario gives. None if there are more than SOAI_RECORDED or two have the same name. */
 static void choose_recorded(soa_world *w, int among) {
     int count = 0;
     for (int i = 0; i < among; ++i) {
@@ -96,7 +104,7 @@ soa_status soai_contact_open(soa_world *w, soa_report *report) {
     for (int m = 0; m < w->meeting_count; ++m) points += w->laws[w->meetings[m].law].patch ? SOA_PATCH_MOST : 1;
     choose_recorded(w, w->solid_count);
     if (!w->recorded_count) choose_recorded(w, w->scenario->shape_count);
-    /* a body rests on few others; of a machine's many shapes few points touch at once */
+    /* a body rests on few others; of the many shapes of a machine few touch at the same time */
     const size_t given = (size_t)w->scenario->shape_count, likely = 16 * (given + 4) + 4 * (n - given);
     w->slot_count = (int)(points < likely ? points : likely);
     w->touch_most = w->slot_count;
@@ -118,8 +126,8 @@ void soai_contact_close(soa_world *w) {
         free(w->reach);
 }
 
-/* --- forces at one state ------------------------------------------------------------------------------------------ */
-/* Slots by meeting: first_slot of each, next_slot of each; rebuilt whenever slots change. */
+/* --- forces at one state ---------------------------------------------------------------------- */
+/* Lists the slots of each meeting (first_slot, next_slot). Call whenever slots change. */
 void soai_contact_index(soa_world *w) {
     for (int m = 0; m < w->meeting_count; ++m) w->first_slot[m] = -1;
     for (int k = w->slot_count - 1; k >= 0; --k) {
@@ -130,8 +138,8 @@ void soai_contact_index(soa_world *w) {
     }
 }
 
-/* The slot of each point of a patch, -1: none.  Points keep the slot of their features; those whose features are new take the
- * nearest slot that is left over. */
+/* Finds the slot of each point of a patch; -1: none. A point keeps the slot of its features. Points
+ * with new features take the nearest remaining slot. */
 static void match_slots(const soa_world *w, int meeting, const soa_patch *patch, double margin,
                         int slot[SOA_PATCH_MOST]) {
     int left = 0;
@@ -151,8 +159,8 @@ static void match_slots(const soa_world *w, int meeting, const soa_patch *patch,
             int taken = 0;
             for (int p = 0; p < patch->count; ++p) taken = taken || slot[p] == k;
             for (int p = 0; p < patch->count && !taken; ++p) {
-                double off = deepest > 0 ? -margin * margin * w->slots[k].depth / deepest
-                                         : 0; /* of two at a place the one that presses */
+                /* Of two at the same place, prefer the one that presses. */
+                double off = deepest > 0 ? -margin * margin * w->slots[k].depth / deepest : 0;
                 for (int j = 0; j < 3; ++j) off += pow(patch->points[p].point_a[j] - w->slots[k].point[j], 2);
                 if (slot[p] < 0 && off < least) least = off, point = p, best = k;
             }
@@ -162,13 +170,14 @@ static void match_slots(const soa_world *w, int meeting, const soa_patch *patch,
     }
 }
 
-/* From 0 below 0.9 to 1 at 1, smooth: how much of the motion is slip. */
+/* The part of the motion that is slip: smooth from 0 below 0.9 to 1 at 1. */
 double soai_slip_part(double use) {
     const double x = fmin(fmax((use - 0.9) / 0.1, 0), 1);
     return x * x * (3 - 2 * x);
 }
 
-/* A spring in the plane across the normal, as long as it was: the normal has turned with the bodies since. */
+/* Turns a spring into the plane perpendicular to the normal without changing its length: the normal
+ * has rotated with the bodies since. */
 static void across_normal(const double spring[3], const double normal[3], double out[3]) {
     const double along = soai_dot3(spring, normal), length = soai_dot3(spring, spring);
     for (int j = 0; j < 3; ++j) out[j] = spring[j] - along * normal[j];
@@ -177,7 +186,7 @@ static void across_normal(const double spring[3], const double normal[3], double
         for (int j = 0; j < 3; ++j) out[j] *= sqrt(length / left);
 }
 
-/* One point of contact: where it is, how it moves, how deep it presses. */
+/* Computes position, velocity and depth of one contact point. */
 static soa_status place_touch(soa_world *w, int meeting, double time, const double normal[3], const soa_patch_point *p,
                               int slot) {
     const soai_meeting *m = &w->meetings[meeting];
@@ -188,7 +197,7 @@ static soa_status place_touch(soa_world *w, int meeting, double time, const doub
     memcpy(t->normal, normal, sizeof t->normal);
     double between[3];
     for (int k = 0; k < 3; ++k) t->point[k] = 0.5 * (p->point_a[k] + p->point_b[k]);
-    for (int side = 0; side < 2; ++side) { /* velocity of a's material there, less b's */
+    for (int side = 0; side < 2; ++side) { /* velocity of a's material minus that of b */
         const int i = side ? m->b : m->a;
         const double *V = w->twist + 6 * i, *o = w->pose[i].p;
         double arm[3], turn[3];
@@ -202,7 +211,8 @@ static soa_status place_touch(soa_world *w, int meeting, double time, const doub
     if (law->law != SOA_CONTACT_PAPER && w->first_slot[meeting] >= 0) {
         const soai_slot *kept = slot < 0 ? NULL : &w->slots[slot];
         if (kept) t->offset = fmin(kept->offset, deep);
-        if (!kept || kept->id != p->id) { /* deeper than it can have come: that came from nothing */
+        /* Depth that the motion cannot explain does not count. */
+        if (!kept || kept->id != p->id) {
             const double come = (kept ? kept->depth : 0) + 1.5 * fmax(0, -t->rate) * (time - w->state->kept);
             t->offset = fmax(t->offset, deep - come);
         }
@@ -211,7 +221,8 @@ static soa_status place_touch(soa_world *w, int meeting, double time, const doub
     return SOA_OK;
 }
 
-/* Share of a point, 1 unless others of its patch are close by; it does not grow while the point presses. */
+/* Share of a point: 1 unless other points of its patch are close. It does not grow while the point
+ * presses. */
 static double weight_of(const soa_world *w, int first, int i, double margin) {
     const soai_touch *t = &w->touch[i];
     double sum = 1;
@@ -227,9 +238,10 @@ static double weight_of(const soa_world *w, int first, int i, double margin) {
     return pressed ? fmin(1 / sum, w->slots[t->slot].weight) : 1 / sum;
 }
 
-/* A point of a patch may move along the bodies without work and be deeper then: its spring gives back no more than it
- * took.  What it holds is in the state; where that is less than half of what its depth says, it springs back with less.
- * Going up, what the damper takes is left in it until the step ends: rates without corners. */
+/* A point of a patch may move along the bodies without doing work and become deeper. So its spring
+ * returns no more energy than it took. That energy is part of the state; if it is less than half of
+ * what the depth implies, the spring returns with less force. While the points separate, the energy
+ * taken by the damper stays in it until the step ends, so that the rates have no corners. */
 static int has_tank(const soa_contact_pair *law) {
     return law->patch && law->law != SOA_CONTACT_PAPER;
 }
@@ -246,13 +258,14 @@ static soa_status give_back(const soa_world *w, soai_touch *t, const soa_contact
     return s;
 }
 
-/* Its forces. */
+/* Computes the forces at a contact point. */
 static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     const soai_meeting *m = &w->meetings[t->meeting];
     const soa_contact_pair *law = &w->laws[m->law];
     double across[3];
-    soa_contact_pair softer =
-        *law; /* a point that did not come by its motion has its damper with its depth, not at once */
+    /* The damper of a point whose depth the motion cannot explain grows with the depth, not at
+     * once. */
+    soa_contact_pair softer = *law;
     if (t->offset > 0) softer.damping *= fmin(1, fmax(0, t->depth) / (0.1 * law->margin));
     soa_status s = soai_contact_force(&softer, t->distance + t->offset, t->rate, &t->pressure, &t->stored, &t->saved);
     if (s) return s;
@@ -279,7 +292,8 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     const double stretch = length > 0 ? soai_dot3(across, t->velocity) / length : 0;
     const double slip = stretch > 0 ? soai_slip_part(t->bound > 0 ? k * length / t->bound : 1) * stretch / length : 0;
     soai_cross3(t->normal, across, t->spring_rate);
-    /* where the damper alone is beyond the bound, the spring may follow the motion slowly: 2 k / c instead of |v| / |s| */
+    /* when the damper alone exceeds the bound, the spring may follow the motion slowly: 2 k / c
+     * instead of |v| / |s| */
     const double speed = sqrt(soai_dot3(t->velocity, t->velocity)),
                  pace = c * speed > 2 * t->bound ? 2 * t->bound / (c * speed) : 1;
     for (int j = 0; j < 3; ++j)
@@ -297,7 +311,8 @@ static int by_meeting(const void *a, const void *b) {
     return x[0] != y[0] ? x[0] - y[0] : x[1] - y[1];
 }
 
-/* Pairs that may meet and whose boxes do, into w->pairs, in the order of their numbers. */
+/* Lists in w->pairs the pairs that may meet and whose boxes overlap, in the order of their
+ * numbers. */
 soa_status soai_near_pairs(soa_world *w, const soa_bounds *bounds, int *found) {
     int count = 0;
     if (w->meeting_count <= BRUTE)
@@ -317,7 +332,7 @@ soa_status soai_near_pairs(soa_world *w, const soa_bounds *bounds, int *found) {
     return SOA_OK;
 }
 
-/* All touches at the kinematics in the work space, into w->touch. */
+/* Finds all touches for the kinematics in the work space, into w->touch. */
 soa_status soai_contact_evaluate(soa_world *w, double time, const double *y) {
     soa_status s = SOA_OK;
     w->touch_count = 0;
@@ -373,13 +388,15 @@ soa_status soai_contact_evaluate(soa_world *w, double time, const double *y) {
     return s;
 }
 
-/* --- after a step ------------------------------------------------------------------------------------------------- */
-/* Touches of the state just reached take their slots; springs are shortened to what friction holds. */
+/* --- after a step ----------------------------------------------------------------------------- */
+/* Assigns slots to the touches of the accepted state, and shortens springs to what friction can
+ * hold. */
 void soai_contact_keep(soa_world *w, double t, double *y) {
-    enum { MET = 1, SLID = 2, SLIDES = 4 }; /* of a meeting: touches now; a point of it slid before, slides now */
+    /* Flags of a meeting: touches now; one of its points slid before; one slides now. */
+    enum { MET = 1, SLID = 2, SLIDES = 4 };
     soai_stats *stats = &w->state->stats;
     for (int k = 0; k < w->slot_count; ++k) {
-        w->next_slot[k] = 0; /* 1: stays */
+        w->next_slot[k] = 0; /* 1: it is kept */
         if (w->slots[k].meeting >= 0 && w->slots[k].sliding) w->met[w->slots[k].meeting] = SLID;
     }
     for (int i = 0; i < w->touch_count; ++i) {
@@ -392,7 +409,7 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         const soai_meeting *m = &w->meetings[slot->meeting];
         if (!(w->met[slot->meeting] & MET) && w->first_slot[slot->meeting] >= 0) {
             ++stats->releases;
-            w->first_slot[slot->meeting] = -1; /* said once */
+            w->first_slot[slot->meeting] = -1; /* report it only once */
             w->met[slot->meeting] = 0;
             soai_event(w, t, "release", "%s %s", w->solids[m->a].name, w->solids[m->b].name);
         }
@@ -406,7 +423,8 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         const soa_contact_pair *law = &w->laws[m->law];
         if (now->slot < 0) {
             while (free_slot < w->slot_count && w->slots[free_slot].meeting >= 0) ++free_slot;
-            if (free_slot == w->slot_count) continue; /* touch_at refuses more points than slots */
+            /* Cannot happen: touch_at refuses more points than slots. */
+            if (free_slot == w->slot_count) continue;
             now->slot = free_slot;
             w->slots[now->slot] = (soai_slot){.meeting = now->meeting, .t = t};
             double *const kept = y + w->at_slots + SOAI_SLOT_NUMBERS * now->slot;
@@ -416,12 +434,13 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
                 w->first_slot[now->meeting] = now->slot;
                 ++stats->touches;
                 soai_event(w, t, "touch", "%s %s %.6g m/s", w->solids[m->a].name, w->solids[m->b].name,
-                           now->rate + 0.0); /* never -0 */
+                           now->rate + 0.0); /* +0.0: never -0 */
             }
         }
         soai_slot *slot = &w->slots[now->slot];
         slot->id = now->id;
-        if (has_tank(law)) { /* what the damper took, and what was lost on the way up */
+        /* Account for what the damper took and what was lost while separating. */
+        if (has_tank(law)) {
             double *const tank = y + w->at_slots + SOAI_SLOT_NUMBERS * now->slot + SOAI_TANK;
             now->stored += fmin(*tank, now->said) - *tank;
             *tank = fmin(*tank, now->said);
@@ -442,10 +461,11 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         if (slot->sliding) w->met[now->meeting] |= SLIDES;
     }
     for (int i = 0; i < w->touch_count;
-         ++i) { /* two shapes slip when the first point slides, stick when the last one stops */
+         /* Two shapes slip when their first point slides, and stick when their last point stops. */
+         ++i) {
         const soai_meeting *m = &w->meetings[w->touch[i].meeting];
         const int about = w->met[w->touch[i].meeting], slides = (about & SLIDES) != 0;
-        w->met[w->touch[i].meeting] = 0; /* said once */
+        w->met[w->touch[i].meeting] = 0; /* report it only once */
         if (slides == ((about & SLID) != 0)) continue;
         stats->slips += slides;
         soai_event(w, t, slides ? "slip" : "stick", "%s %s", w->solids[m->a].name, w->solids[m->b].name);

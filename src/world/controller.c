@@ -1,10 +1,14 @@
-/* controller.c  what a controller does at each tick with what sensors.c measured: decide, compute torques.
+/* controller.c  the controller at each tick: takes what sensors.c measured, decides, and computes
+ * torques.
  *
- * decide     the supervisor's conditions over measured signals; a change of phase sets the starts of paths
- * compute    each action of the phase by its law (soa/control.h) with the estimated model, each driving its own joints;
- *            torques add up, gravity and friction of a joint compensated once, pass from one phase to the next without a bump, and are bounded by the motors
- * Without phases torques come from the caller's function (soa_world_set_torque), or are zero.
- * All that changes is in the world's state block (struct memory and what follows it).                                 */
+ * decide     Conditions of the supervisor on measured signals. A change of phase sets the starts of
+ *            paths.
+ * compute    Each action of the phase by its law (soa/control.h) with the estimated model, each on
+ *            its own joints. The torques are added. Gravity and friction of a joint are compensated
+ *            once. Torques do not jump from one phase to the next, and the motors limit them.
+ *
+ * Without phases the torques come from the caller's function (soa_world_set_torque), or are zero.
+ * Everything that changes is in the world's state block (struct memory and what follows it). */
 #include "world_internal.h"
 
 #include <math.h>
@@ -12,14 +16,15 @@
 #include <stdlib.h>
 
 enum { ACTIONS = 8, SIGNALS = 64 };
-static const double no_couples =
-    1e-4; /* m, couple length of grasps that turn: hands are asked for forces, not moments */
-static const double near_singular = 1e-3; /* reciprocal condition below which a hand's torques grow out of proportion */
+/* m: couple length of grasps that turn. Hands are to exert forces, not moments. */
+static const double no_couples = 1e-4;
+/* Reciprocal condition number below which a hand's torques become too large. */
+static const double near_singular = 1e-3;
 
 typedef struct action_memory {
-    soa_motion from; /* where the path begins, relative */
+    soa_motion from; /* start of the path, relative */
     soa_frame to;
-    soa_motion goal; /* now */
+    soa_motion goal; /* present goal */
     soa_hybrid_state hybrid;
     soa_coordination_state coordination;
     soa_frame grasp[SOA_HANDS];
@@ -29,33 +34,36 @@ typedef struct action_memory {
 typedef struct memory {
     soa_supervisor_state supervisor;
     int started, counting; /* counting: the phase from which fingers count has begun */
-    int final_valid;       /* final_goal: 0 unset, 1 given by a law, 2 where the object was when it began to count */
+    /* State of final_goal: 0 unset, 1 given by a law, 2 the object's place when it began to
+     * count. */
+    int final_valid;
     int unused;
     action_memory action[ACTIONS];
-    soa_frame final_goal; /* of the success' object, relative */
+    soa_frame final_goal; /* goal of the object of `success`, relative */
 } memory;
 
 typedef enum signal_kind { TOUCHING, FORCE, DISTANCE, SLIP, ERROR, ANGLE_ERROR, RATE, TURN_RATE } signal_kind;
 typedef struct signal {
     signal_kind kind;
     char name[64];
-    const char *of; /* group or action */
+    const char *of; /* name of the group or action */
 } signal;
 
 typedef struct law {
     const soa_action *action;
     soa_control *control;
-    soa_constraints *loops; /* of the machine that it drives; NULL: it has none */
+    soa_constraints *loops; /* loops of the machine that it drives; NULL: none */
     int turning_grasp;      /* a hand holds the object by a joint that turns */
     unsigned char *drive;
-    unsigned char *yields; /* nv: another law of the phase compensates gravity at this joint; NULL: none does */
+    /* nv flags: another law of the phase compensates gravity at this joint. NULL: none does. */
+    unsigned char *yields;
     int frame, relative_to, hands[SOA_HANDS];
-    double *goal_q; /* nq: goals of joints, NAN: stays */
+    double *goal_q; /* nq numbers: goals of joints; NAN: keeps its position */
 } law;
 
 struct soai_controller {
     const soa_model *model;
-    soa_constraint_list own_loops; /* of the estimated parts */
+    soa_constraint_list own_loops; /* loops of the estimated parts */
     soa_control *sight;            /* for errors and poses of what is measured */
     law (*laws)[ACTIONS];
     soa_supervisor supervisor;
@@ -73,7 +81,7 @@ struct soai_controller {
 static memory *memory_of(const soa_world *w) {
     return (memory *)(void *)w->control_memory;
 }
-/* nv: offsets of a bumpless change; ACTIONS x nq: starts of joints */
+/* nv offsets for a change of phase without a jump in torque; then ACTIONS x nq starts of joints. */
 static double *offsets(const soa_world *w) {
     return w->control_memory + sizeof(memory) / sizeof(double);
 }
@@ -85,7 +93,7 @@ size_t soai_controller_memory(const soa_world *w) {
     if (w->scenario->control.phase_count < 1) return 0;
     return sizeof(memory) + ((size_t)w->nv + ACTIONS * (size_t)w->nq) * sizeof(double);
 }
-/* Nothing in a state that was read points outside what there is. */
+/* Checks a state that was read: no index in it is out of range. */
 int soai_controller_fits(const soa_world *w) {
     if (!w->controller) return 1;
     const memory *m = memory_of(w);
@@ -96,7 +104,7 @@ int soai_controller_fits(const soa_world *w) {
            (m->counting == 0 || m->counting == 1);
 }
 
-/* --- making ------------------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 static soa_status find(soa_world *w, const char *name, soa_mark mark, const char *what, int *frame,
                        soa_report *report) {
     *frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(w->model, name);
@@ -105,7 +113,7 @@ static soa_status find(soa_world *w, const char *name, soa_mark mark, const char
                                soai_nearest_frame(w->model, name));
 }
 
-/* Marks a body and those that carry it, up to the body `top`. */
+/* Marks a body and the bodies that carry it, up to the body `top`. */
 static void mark_up(const soa_world *w, int body, int top, unsigned char *marked) {
     for (int b = body; b > 0 && b != top;) {
         soa_body_info info;
@@ -114,7 +122,7 @@ static void mark_up(const soa_world *w, int body, int top, unsigned char *marked
         b = info.parent;
     }
 }
-/* The nearest body that carries both; 0: the world. */
+/* Nearest body that carries both; 0: the world. */
 static int common_carrier(const soa_world *w, int a, int b) {
     while (a != b) { /* parents have smaller numbers */
         soa_body_info info;
@@ -126,7 +134,8 @@ static int common_carrier(const soa_world *w, int a, int b) {
     }
     return a;
 }
-/* Whether a loop within a part runs through a marked body; it is marked as a whole then, with all that carries it. */
+/* If a loop within a part contains a marked body, marks the whole loop and all bodies that carry
+ * it. Returns whether it did. */
 static int mark_loop(const soa_world *w, const soai_loop *loop, unsigned char *marked) {
     if (loop->kind == SOA_RATIO || loop->part[0] != loop->part[1]) return 0;
     const int top = common_carrier(w, loop->body[0], loop->body[1]);
@@ -145,7 +154,8 @@ static int mark_loop(const soa_world *w, const soai_loop *loop, unsigned char *m
     mark_up(w, loop->body[1], 0, marked);
     return 1;
 }
-/* The driven joints that move a frame: those between it and its root, and those of loops of its part that these are in. */
+/* Flags the driven joints that move a frame: those between it and its root, and those of its part's
+ * loops that contain one of these. */
 static soa_status drive_path(const soa_world *w, int frame, unsigned char *drive) {
     soa_frame_info at;
     unsigned char *marked = calloc((size_t)w->bodies + 1, 1);
@@ -166,14 +176,15 @@ static soa_status drive_path(const soa_world *w, int frame, unsigned char *drive
     return SOA_OK;
 }
 
-/* Whether a joint law has a goal for the coordinate. */
+/* Tests whether a joint law has a goal for the coordinate. */
 static unsigned char has_goal(const soa_world *w, const law *l, int v) {
     const double goal = l->goal_q[w->v_of_q[v]];
     return l->drive[v] == SOA_DRIVE_OWN && goal == goal;
 }
 
-/* --- loops of the machine that a law drives ----------------------------------------------------------------------- */
-/* Joins the trees that constraint i ties together; `tree` has the root body of each body's tree, or of one tied to it. */
+/* --- loops of the machine that a law drives --------------------------------------------------- */
+/* Joins the trees that constraint i connects. `tree` gives for each body the root of its tree, or
+ * of a tree connected to it. */
 static int root_of(const int *tree, int body) {
     while (tree[body] != body) body = tree[body];
     return body;
@@ -193,7 +204,8 @@ static int ends_of(const soa_world *w, const soa_constraint_def *def, int ends[S
         if (def->coordinate[k] > 0) ends[count++] = def->coordinate[k];
     return count;
 }
-/* A grasp that the coordination law makes itself: a loop between a hand and the object. */
+/* Tests for a grasp that the coordination law makes itself: a loop between a hand and the
+ * object. */
 static int is_grasp(const soa_world *w, const law *l, const soa_constraint_def *def) {
     if (l->action->kind != SOA_ACT_COORDINATION || def->kind == SOA_RATIO) return 0;
     soa_frame_info object;
@@ -210,7 +222,8 @@ static int is_grasp(const soa_world *w, const law *l, const soa_constraint_def *
     }
     return 0;
 }
-/* Trees tied to each other by the constraints that are on: tree[b] of bodies in one group lead to one root. */
+/* Connects the trees joined by the active constraints: tree[b] of all bodies of one group leads to
+ * the same root. */
 static void tie_trees(const soa_world *w, const law *l, int *tree) {
     tree[0] = 0;
     for (int b = 1; b <= w->bodies; ++b) {
@@ -228,7 +241,8 @@ static void tie_trees(const soa_world *w, const law *l, int *tree) {
         for (int k = 1; k < count; ++k) tree[root_of(tree, ends[k])] = root_of(tree, ends[0]);
     }
 }
-/* Keeps those constraints on that are tied to the joints the law drives; gives how many. */
+/* Keeps only the constraints that are connected with the joints the law drives. Returns their
+ * number. */
 static int keep_tied(const soa_world *w, law *l, int *tree) {
     int kept = 0;
     for (int i = 0; i < w->loop_count; ++i) {
@@ -287,7 +301,8 @@ static soa_status open_loops(soa_world *w, law *l, const char *what, soa_report 
     return SOA_OK;
 }
 
-/* The joints that an action drives: of those flagged (its part's, or between its frame and the root) the chosen ones. */
+/* Finds the joints that an action drives: from those flagged (joints of its part, or between its
+ * frame and the root) the chosen ones. */
 static soa_status open_drive(soa_world *w, const soa_action *a, const char *part, const char *what, unsigned char *own,
                              soa_report *report) {
     _Static_assert(SOA_DRIVE_OWN == 1 && SOA_DRIVE_NONE == 0, "flags are drives");
@@ -370,7 +385,8 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
     return open_loops(w, l, what, report);
 }
 
-/* The law's controller; the joints that have goals stay independent where loops make joints follow others. */
+/* Opens the law's controller. Joints with goals remain independent where loops make joints follow
+ * others. */
 static soa_status open_control(soa_world *w, law *l) {
     soa_control_def def = soa_control_default(l->drive);
     unsigned char *primary = l->loops ? calloc((size_t)w->nv + 1, 1) : NULL;
@@ -383,7 +399,8 @@ static soa_status open_control(soa_world *w, law *l) {
     return s;
 }
 
-/* Laws that compute with the whole machine's accelerations; the others add the torques of the machine at rest. */
+/* True for laws that compute with accelerations of the whole machine. The others add the torques of
+ * the machine at rest. */
 static int is_dynamic(const soa_action *a) {
     switch (a->kind) {
     case SOA_ACT_JOINT_PD:
@@ -393,8 +410,8 @@ static int is_dynamic(const soa_action *a) {
     }
 }
 
-/* The law of a phase that compensates gravity, friction and springs at a coordinate: the first that computes with the
- * machine's dynamics, else the first that drives it; -1: none drives it. */
+/* The law of a phase that compensates gravity, friction and springs at a coordinate: the first one
+ * that computes with the machine's dynamics, else the first that drives it. -1: none drives it. */
 static int compensating_law(const soa_phase *phase, const law *laws, int coordinate) {
     int first = -1;
     for (int k = 0; k < phase->action_count; ++k) {
@@ -405,8 +422,8 @@ static int compensating_law(const soa_phase *phase, const law *laws, int coordin
     return first;
 }
 
-/* What each law of a phase has to know of the others: joints they drive, and where they compensate gravity.  A joint
- * that no law drives has no torque, with a motor or without one. */
+/* Gives each law of a phase what it must know of the others: the joints they drive, and where they
+ * compensate gravity. A joint that no law drives has no torque, with or without a motor. */
 static soa_status share_joints(soa_world *w, const soa_phase *phase, law *laws) {
     for (int i = 0; i < w->nv; ++i) {
         const int keeper = compensating_law(phase, laws, i);
@@ -445,7 +462,8 @@ static int parse_signal(soa_world *w, const char *text, signal *out) {
                 if (soai_in_group(&w->solids[i], out->of)) return 1;
             return 0;
         }
-        return 1; /* actions differ from phase to phase: NaN where there is none */
+        /* Actions differ from phase to phase; a missing one gives NaN. */
+        return 1;
     }
     return 0;
 }
@@ -539,7 +557,7 @@ void soai_controller_close(soa_world *w) {
     free(c->laws), free(c->phases), free(c->transitions), free(c->conditions), free(c->numbers), free(c);
 }
 
-/* --- a phase begins ----------------------------------------------------------------------------------------------- */
+/* --- a phase begins --------------------------------------------------------------------------- */
 static soa_status relative_motion(soa_world *w, int frame, int relative_to, soa_motion *out) {
     soai_controller *c = w->controller;
     soa_frame_error e;
@@ -554,7 +572,7 @@ static soa_status relative_motion(soa_world *w, int frame, int relative_to, soa_
     *out = soa_motion_at(&same);
     out->pose = soa_frame_compose(&back, &own);
     for (int k = 0; k < 6; ++k) out->twist[k] = 0;
-    /* twist of the frame less that of the base's material there, in the base's axes */
+    /* twist of the frame minus that of the base's material there, in the base's axes */
     double V[6], B[6], arm[3];
     if ((s = soa_velocity(c->model, soa_control_work(c->sight), frame, SOA_AXES_WORLD, V)) ||
         (s = soa_velocity(c->model, soa_control_work(c->sight), relative_to, SOA_AXES_WORLD, B)))
@@ -569,7 +587,7 @@ static soa_status relative_motion(soa_world *w, int frame, int relative_to, soa_
     return SOA_OK;
 }
 
-/* Turned in the axes it is given in; the origin stays. */
+/* Rotates a pose in the axes it is given in; the origin is kept. */
 static void turn_by(const double R[9], soa_frame *pose) {
     soa_frame by = soa_frame_identity(), own = *pose;
     memcpy(by.R, R, sizeof by.R), memset(own.p, 0, sizeof own.p);
@@ -577,7 +595,8 @@ static void turn_by(const double R[9], soa_frame *pose) {
     memcpy(pose->R, turned.R, sizeof turned.R);
 }
 
-/* A goal for a joint that other joints with goals determine through the loops cannot be pursued. */
+/* Warns of goals for joints that other joints with goals determine through the loops: they cannot
+ * be reached independently. */
 static void warn_of_followers(soa_world *w, const law *l) {
     unsigned char *follows = calloc((size_t)w->nv + 1, 1);
     if (!follows || soa_control_dependent(l->control, w->controller->q, follows)) {
@@ -614,7 +633,7 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
         }
         soa_status s = relative_motion(w, l->frame, l->relative_to, &now->from);
         if (s) return s;
-        if (last) { /* the same law goes on: no step in its goal */
+        if (last) { /* the same law continues: its goal must not jump */
             now->from = last->goal, now->hybrid = last->hybrid, now->coordination = last->coordination;
             memcpy(now->grasp, last->grasp, sizeof now->grasp);
         } else if (l->action->kind == SOA_ACT_COORDINATION)
@@ -624,7 +643,7 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
                 now->grasp[k] = hand.pose;
             }
         now->to = now->from.pose;
-        if (!l->action->has_goal) { /* it comes to rest on its way */
+        if (!l->action->has_goal) { /* the path comes to rest */
             double turn[3], R[9];
             for (int k = 0; k < 3; ++k) {
                 now->to.p[k] += 0.5 * l->action->time * now->from.twist[3 + k];
@@ -643,7 +662,8 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
     }
     const soa_success *success = &w->scenario->success;
     if (!success->from_phase || !strcmp(def->name, success->from_phase)) m->counting = 1;
-    if (success->object && m->counting && !m->final_valid) { /* nobody moves it: it should stay where it is */
+    /* No law moves the object: it should stay where it is. */
+    if (success->object && m->counting && !m->final_valid) {
         soa_motion now;
         const soa_status s = relative_motion(w, w->object, w->object_base, &now);
         if (s) return s;
@@ -653,8 +673,9 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
     return SOA_OK;
 }
 
-/* --- torques ------------------------------------------------------------------------------------------------------ */
-/* Where a joint law's path is now: c->path_q, path_v, path_a; and the error of all joints from it, in w->qdd. */
+/* --- torques ---------------------------------------------------------------------------------- */
+/* Computes the present point of a joint law's path (c->path_q, path_v, path_a) and the error of all
+ * joints from it (w->qdd). */
 static soa_status joint_path(soa_world *w, int index, const law *l, double time) {
     soai_controller *c = w->controller;
     double s[3];
@@ -668,8 +689,8 @@ static soa_status joint_path(soa_world *w, int index, const law *l, double time)
     return st ? st : soa_difference(w->model, c->q, c->path_q, w->qdd);
 }
 
-/* Accelerations that the inverse dynamics laws of a phase ask for, into c->command: each takes those of the others into
- * account, so that joints may be split among several laws. */
+/* Computes the accelerations commanded by the inverse dynamics laws of a phase, into c->command.
+ * Each law takes those of the others into account, so joints may be divided among several laws. */
 static soa_status command_joints(soa_world *w, const soa_phase *phase, const law *laws, double time) {
     soai_controller *c = w->controller;
     memset(c->command, 0, (size_t)w->nv * sizeof *c->command);
@@ -722,7 +743,7 @@ static soa_frame_law frame_law(const law *l) {
     return f;
 }
 
-/* What the wrist sensor of a hand gives, turned into world axes by the measured attitude. */
+/* Wrench measured by a hand's wrist sensor, rotated into world axes with the measured attitude. */
 static soa_status wrist_wrench(soa_world *w, int frame, double out[6]) {
     soai_controller *c = w->controller;
     const double *felt = soai_seen_wrist(w, frame);
@@ -735,7 +756,7 @@ static soa_status wrist_wrench(soa_world *w, int frame, double out[6]) {
     return s;
 }
 
-/* What the law asks of soa_control_coordination. */
+/* Input of soa_control_coordination for a law. */
 static soa_coordination coordination_of(const law *l, const action_memory *m) {
     const soa_action *a = l->action;
     soa_coordination ask = soa_coordination_default(l->frame, l->relative_to);
@@ -841,8 +862,8 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
     return SOA_OK;
 }
 
-/* Takes out of c->part what another law of the phase adds already: gravity, friction and springs of shared joints.  Of
- * each law it is what the law itself would add without errors and gains. */
+/* Removes from c->part what another law of the phase already adds: gravity, friction and springs of
+ * shared joints. For each law this is what it would add itself without errors and gains. */
 static soa_status leave_out_rest(soa_world *w, const law *l) {
     soai_controller *c = w->controller;
     const soa_joint_gains none = {NULL, NULL};
@@ -881,7 +902,7 @@ static double signal_value(soa_world *w, const signal *s, int phase) {
     return s->kind == DISTANCE ? least : s->kind == SLIP ? most : total;
 }
 
-/* Torques that somebody gave, bounded by the motors, held for the tick. */
+/* Holds the given torques for the tick, limited by the motors. */
 static soa_status hold(soa_world *w, const double *tau, const char *who, soa_report *report) {
     for (int i = 0; i < w->nv; ++i)
         if (!(fabs(tau[i]) < INFINITY))
@@ -895,9 +916,9 @@ static soa_status hold(soa_world *w, const double *tau, const char *who, soa_rep
     return SOA_OK;
 }
 
-/* The caller's own controller. */
+/* Calls the caller's own controller. */
 static soa_status ask_caller(soa_world *w, soa_report *report) {
-    double *tau = w->torque; /* room: the integrator writes it anew */
+    double *tau = w->torque; /* scratch: the integrator overwrites it */
     memset(tau, 0, (size_t)w->nv * sizeof *tau);
     const soa_status s = w->torque_fn(w->torque_user, w, w->state->t, soai_seen_q(w), soai_seen_v(w), tau);
     if (s)

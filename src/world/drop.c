@@ -1,14 +1,17 @@
-/* drop.c  a machine left to gravity, friction and applied torques: smooth stretches between stick-slip events.
+/* drop.c  motion of a machine under gravity, friction and applied torques: smooth intervals
+ * between stick-slip events.
  *
- * state    y = [q, v, viscous, coulomb, supplied], the last three energies, so that the balance is integrated with
- *          the same care as the motion
- * stretch  every joint with Coulomb friction has a mode: slides up, slides down, or is stuck.  A sliding joint feels
- *          the friction of its mode, not of sign(v); a stuck one is held at rest by the torque h with
+ * state    y = [q, v, viscous, coulomb, supplied]. The last three are energies, so the balance is
+ *          integrated as accurately as the motion.
+ * interval Every joint with Coulomb friction has a mode: slides up, slides down, or is stuck. A
+ *          sliding joint has the friction of its mode, not of sign(v). A stuck joint is held at
+ *          rest by the torque h with
  *              (M^-1)_SS h = -(M^-1 (tau - bias))_S
- * events   a sliding joint's v changes sign; a stuck joint's h leaves its bounds.  ARKODE's root finder finds them on
- *          its interpolant; the stretch up to the event is then integrated again to end there, and for stops the time
- *          is refined by Newton's method, so that no interpolated state enters the motion
- * after    the joints at rest divide anew into stuck and sliding: box_lcp.h                                          */
+ * events   v of a sliding joint changes sign, or h of a stuck joint leaves its bounds. ARKODE's
+ *          root finder finds them on its interpolant. The interval up to the event is then
+ *          integrated again to end there, and for stops the time is refined by Newton's method. So
+ *          no interpolated state enters the motion.
+ * after    The joints at rest are divided again into stuck and sliding ones: box_lcp.h. */
 #include "../base/base_internal.h"
 #include "box_lcp.h"
 #include "joint_friction.h"
@@ -18,12 +21,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stuck joint breaks loose a little beyond its bound, so that it then surely accelerates: no chatter at the bound. */
+/* A stuck joint breaks loose slightly beyond its bound. So it certainly accelerates then, and does
+ * not chatter at the bound. */
 static const double break_margin = 1e-9;
-/* Events that may follow each other without time going on, per joint. */
+/* Most events per joint without progress in time. */
 enum { CROWD = 20 };
 
-typedef enum mode { SMOOTH = 2, UP = 1, STUCK = 0, DOWN = -1 } mode; /* SMOOTH: a joint without Coulomb friction */
+/* SMOOTH: a joint without Coulomb friction. */
+typedef enum mode { SMOOTH = 2, UP = 1, STUCK = 0, DOWN = -1 } mode;
 
 typedef struct sim {
     const soa_model *model;
@@ -33,7 +38,8 @@ typedef struct sim {
     int coulomb_count, *coulomb; /* degrees of freedom with Coulomb friction */
     mode *mode;
     int stuck_count, *stuck;
-    double *damping, *up, *down; /* per degree of freedom: viscous, Coulomb against v > 0 and v < 0 */
+    /* Per degree of freedom: viscous friction, Coulomb friction for v > 0 and for v < 0. */
+    double *damping, *up, *down;
     double *q, *tau, *applied, *qdd, *hold, *Minv, *small, *x, *lo, *hi, *scratch;
     int *state, *pick;
     double *numbers, *squares; /* the blocks that hold these arrays */
@@ -52,22 +58,24 @@ soa_sim_options soa_sim_default(void) {
                              .max_steps = 10000000};
 }
 
-/* --- the smooth stretch ------------------------------------------------------------------------------------------ */
+/* --- smooth intervals ------------------------------------------------------------------------- */
 
-/* (M^-1)_ZZ of the joints picked, into sim->small. */
+/* Writes (M^-1)_ZZ of the chosen joints to sim->small. */
 static void pick_minv(sim *s, const int *dof, int count) {
     for (int k = 0; k < count; k++)
         for (int l = 0; l < count; l++) s->small[k * count + l] = s->Minv[dof[k] * s->nv + dof[l]];
 }
 
-/* Accelerations with the friction of the modes and no torque on stuck joints; M^-1 too if some joint is stuck. */
+/* Accelerations with the friction of the modes and without torque on stuck joints; also M^-1 if a
+ * joint is stuck. */
 static soa_status free_motion(sim *s, double t, const double *q, const double *v, int need_minv) {
     memset(s->applied, 0, (size_t)s->nv * sizeof(double));
     if (s->options->torque != NULL) {
         soa_status status = s->options->torque(s->options->torque_user, t, q, v, s->applied);
         if (status != SOA_OK) return status;
     }
-    /* soa_aba takes sign(v)'s friction off; put it back and take the mode's off instead. */
+    /* soa_aba subtracts the friction of sign(v); add it back and subtract that of the mode
+     * instead. */
     memcpy(s->tau, s->applied, (size_t)s->nv * sizeof(double));
     for (int k = 0; k < s->coulomb_count; k++) {
         int i = s->coulomb[k];
@@ -82,7 +90,8 @@ static soa_status free_motion(sim *s, double t, const double *q, const double *v
     return status;
 }
 
-/* Accelerations of the stretch, and the torques that hold the stuck joints (s->hold, in their order). */
+/* Accelerations in an interval, and the torques that hold the stuck joints (s->hold, in their
+ * order). */
 static soa_status motion(sim *s, double t, const double *y) {
     const double *v = y + s->nq;
     memcpy(s->q, y, (size_t)s->nq * sizeof(double));
@@ -108,7 +117,8 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
     if (s->step.status == SOA_OK) s->step.status = soa_q_rate(s->model, s->q, v, rate);
     if (s->step.status != SOA_OK) {
         s->step.body = soa_work_body(s->work);
-        return s->step.status == SOA_E_NOT_FINITE ? 1 : -1; /* too long a step may overflow: try a shorter one */
+        /* A step that is too long may overflow: try a shorter one. */
+        return s->step.status == SOA_E_NOT_FINITE ? 1 : -1;
     }
     memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof(double));
     double viscous = 0, coulomb = 0, supplied = 0;
@@ -123,8 +133,8 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
     return 0;
 }
 
-/* Two functions per joint with Coulomb friction, positive until their event: (mode v, 1) sliding, distances of the
- * holding torque from its bounds when stuck. */
+/* Two event functions per joint with Coulomb friction, positive until the event. Sliding: (mode v,
+ * 1). Stuck: distances of the holding torque from its bounds. */
 static int watch(realtype t, N_Vector y_vector, realtype *g, void *user) {
     sim *s = user;
     const double *y = N_VGetArrayPointer(y_vector), *v = y + s->nq;
@@ -147,7 +157,7 @@ static int watch(realtype t, N_Vector y_vector, realtype *g, void *user) {
     return 0;
 }
 
-/* --- events ------------------------------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void list_stuck(sim *s) {
     s->stuck_count = 0;
@@ -167,7 +177,7 @@ static soa_status divide(sim *s) {
     pick_minv(s, s->stuck, n);
     for (int k = 0; k < n; k++) {
         int i = s->stuck[k];
-        s->hold[k] = s->qdd[i]; /* b of the problem */
+        s->hold[k] = s->qdd[i]; /* b of the complementarity problem */
         s->lo[k] = -s->up[i];
         s->hi[k] = s->down[i];
     }
@@ -178,7 +188,7 @@ static soa_status divide(sim *s) {
     return SOA_OK;
 }
 
-/* Brings the joints of mode STUCK to rest exactly: the impulse that does it costs next to no energy. */
+/* Brings the joints of mode STUCK exactly to rest. The impulse needed costs almost no energy. */
 static soa_status settle(sim *s) {
     double *v = s->step.data + s->nq;
     list_stuck(s);
@@ -196,8 +206,8 @@ static soa_status settle(sim *s) {
     return SOA_OK;
 }
 
-/* The last step reached an event near `when`; s->step.found says which joints, as `watch` numbers them.  Leaves the state
- * at the event with new modes. */
+/* The last step reached an event near `when`; s->step.found says which joints, numbered as in
+ * `watch`. Leaves the state at the event with new modes. */
 static soa_status handle(sim *s, double when, int *flag) {
     double t_after = s->step.t;
     int first_stop = -1;
@@ -233,7 +243,8 @@ static soa_status handle(sim *s, double when, int *flag) {
     return status;
 }
 
-/* A sliding joint that runs against its mode though the root finder saw no crossing (it started from rest). */
+/* A sliding joint that moves against its mode although the root finder saw no crossing, because it
+ * started from rest; -1: none. */
 static int wrong_way(const sim *s) {
     const double *v = s->step.data + s->nq;
     for (int k = 0; k < s->coulomb_count; k++) {
@@ -243,7 +254,7 @@ static int wrong_way(const sim *s) {
     return -1;
 }
 
-/* --- the whole motion -------------------------------------------------------------------------------------------- */
+/* --- the whole motion ------------------------------------------------------------------------- */
 
 static const char *joint_of(const sim *s, int dof) {
     soa_body_info info;
@@ -257,7 +268,7 @@ static soa_status explain(const sim *s, soa_status status, int flag, soa_report 
     return soai_stepper_explain(&s->step, s->model, status, flag, report);
 }
 
-/* From s->step.t to `end`. */
+/* Integrates from s->step.t to `end`. */
 static soa_status advance(sim *s, double end, double *last_event, int *crowd, soa_report *report) {
     int flag = ARK_SUCCESS;
     soa_status status = SOA_OK;
@@ -286,7 +297,8 @@ static soa_status advance(sim *s, double end, double *last_event, int *crowd, so
         }
         int at_rest = against >= 0 && when == s->step.t_before;
         status = handle(s, when, &flag);
-        if (status == SOA_OK && flag >= 0 && at_rest) { /* it would not start: it stays */
+        /* It does not start to move: it stays stuck. */
+        if (status == SOA_OK && flag >= 0 && at_rest) {
             s->mode[s->coulomb[against]] = STUCK;
             list_stuck(s);
         }
@@ -328,7 +340,8 @@ static soa_status show(sim *s, double t, int *stop) {
     return SOA_OK;
 }
 
-/* Arrays that every simulation needs, then those of Coulomb friction, in four blocks. */
+/* Allocates the arrays that every simulation needs, then those of Coulomb friction, in four
+ * blocks. */
 static soa_status allot(sim *s) {
     size_t n = (size_t)s->nv + 1;
     s->mode = calloc(n, sizeof *s->mode);

@@ -1,10 +1,13 @@
-/* grasp_simulate.c  arms that hold an object, in time: friction cones as events, contacts that close and let go.
+/* grasp_simulate.c  time integration of arms that hold an object: friction cones as events,
+ * contacts that close and open.
  *
- * state    y = [q, v, supplied, dissipated], as in closed_simulate.c
- * step     ARKODE's, of vdot by soa_grasp_fd; the contacts' constraints (soa_grasp_constraint) project q and v after it
- * events   the margin of each one-sided contact falls through zero (RK88-II appendix A).  ARKODE's root finder sees
- *          it on its interpolant, the step is taken again to end there, and the time refined by secants of the margin
- * changes  end a step: a contact that closes changes v by the impulse of soa_grasp_close                             */
+ * state    y = [q, v, supplied, dissipated], as in closed_simulate.c.
+ * step     ARKODE's, with vdot from soa_grasp_fd. Afterwards the constraints of the contacts
+ *          (soa_grasp_constraint) project q and v.
+ * events   The margin of a one-sided contact falls through zero (RK88-II appendix A). ARKODE's root
+ *          finder sees it on its interpolant, the step is repeated to end there, and the time is
+ *          refined by secants of the margin.
+ * changes  end a step. A contact that closes changes v by the impulse of soa_grasp_close. */
 #include "../base/base_internal.h"
 #include "joint_friction.h"
 #include "stepper.h"
@@ -13,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CONTACTS = 2000 }; /* as soa_grasp_size */
+enum { MOST_CONTACTS = 2000 }; /* as in soa_grasp_size */
 
 typedef struct contact {
-    int number;        /* in the grasp */
-    int constraint[2]; /* or -1 */
+    int number;        /* number in the grasp */
+    int constraint[2]; /* -1: none */
     int one_sided, ignored;
 } contact;
 
@@ -27,7 +30,7 @@ typedef struct sim {
     const soa_grasp_sim_options *options;
     soa_work *work;
     soa_constraints *constraints;
-    int nq, nv, count; /* count: contacts, on or off */
+    int nq, nv, count; /* count: all contacts, on or off */
     contact *list;
     double *damping, *tau, *qdd, *q, *force, *margin;
     soa_contact_check *checks;
@@ -49,8 +52,8 @@ soa_grasp_sim_options soa_grasp_sim_default(void) {
     return o;
 }
 
-/* --- what the integrator calls ------------------------------------------------------------------------------------ */
-/* vdot and contact forces at (t, y). */
+/* --- functions called by the integrator ------------------------------------------------------- */
+/* Computes vdot and the contact forces at (t, y). */
 static soa_status evaluate(sim *s, double t, const double *y) {
     const double *v = y + s->nq;
     memcpy(s->q, y, (size_t)s->nq * sizeof *y);
@@ -70,7 +73,8 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
     double *rate = N_VGetArrayPointer(rate_vector), *energy = rate + s->nq + s->nv;
     s->step.status = evaluate(s, t, y);
     if (!s->step.status) s->step.status = soa_q_rate(s->model, s->q, v, rate);
-    if (s->step.status) return s->step.status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may do */
+    /* 1: a shorter step may succeed. */
+    if (s->step.status) return s->step.status == SOA_E_ARGUMENT ? -1 : 1;
     memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
     energy[0] = energy[1] = 0;
     for (int i = 0; i < s->nv; ++i) energy[0] += s->tau[i] * v[i], energy[1] += s->damping[i] * v[i] * v[i];
@@ -87,7 +91,7 @@ static int after_step(realtype t, N_Vector y_vector, void *user) {
     s->result->rate_error = fmax(s->result->rate_error, s->error[1]);
     return s->step.status ? -1 : 0;
 }
-/* Margins of all contacts at (t, y): 1 for those that cannot end. */
+/* Margins of all contacts at (t, y); 1 for those that cannot open. */
 static soa_status margins(sim *s, double t, const double *y) {
     soa_status status = evaluate(s, t, y);
     if (!status) status = soa_grasp_check(s->grasp, s->work, s->q, s->force, s->checks, NULL);
@@ -108,7 +112,7 @@ static int watch(realtype t, N_Vector y, realtype *g, void *user) {
     memcpy(g, s->margin, (size_t)s->count * sizeof *g);
     return 0;
 }
-/* --- events and changes ------------------------------------------------------------------------------------------- */
+/* --- events and changes ----------------------------------------------------------------------- */
 static soa_status explain(sim *s, soa_status status, int flag, soa_report *report) {
     return soai_stepper_explain(&s->step, s->model, status, flag, report);
 }
@@ -117,14 +121,15 @@ static void turn(sim *s, int i, int on) {
     for (int k = 0; k < 2; ++k)
         if (s->list[i].constraint[k] >= 0) soa_constraint_switch(s->constraints, s->list[i].constraint[k], on);
 }
-/* Which bound is nearest: where a margin is just zero, the check may still say that the contact holds. */
+/* The nearest bound: when a margin is exactly zero, the check may still report that the contact
+ * holds. */
 static soa_contact_event nearest(const soa_contact_def *d, const soa_contact_check *c) {
     const double across = c->tangential > 0 ? c->tangential / d->friction : 0;
     const double about = c->torsion != 0 ? fabs(c->torsion) / d->torsion : 0;
     const double grip = hypot(across, about), tip = c->tilt > 0 ? c->tilt / d->patch : 0;
     return grip > 0 && grip >= tip ? SOA_CONTACT_SLIPS : tip > 0 ? SOA_CONTACT_TIPS : SOA_CONTACT_BREAKS;
 }
-/* The caller answers for contact i, whose check stands. */
+/* Asks the caller what to do about contact i, whose check is up to date. */
 static void ask(sim *s, int i, int *stop) {
     int index = -1;
     soa_contact_def def;
@@ -145,7 +150,8 @@ static void ask(sim *s, int i, int *stop) {
     else
         *stop = r->stopped = 1;
 }
-/* Contacts whose margin is gone where we stand, the worst first; `first`: one that is just there, or -1. */
+/* Handles the contacts whose margin is used up at the present state, the worst first. `first`: one
+ * that has just reached zero, or -1. */
 static soa_status settle(sim *s, int first, int *stop) {
     while (!*stop) {
         soa_status status = margins(s, s->step.t, s->step.data);
@@ -178,7 +184,7 @@ static soa_status event(sim *s, double when, double reached, int *flag, int *sto
     if (!status) *flag = ARKStepReset(s->step.ark, s->step.t, s->step.y);
     return status;
 }
-/* A contact on or off, now. */
+/* Switches a contact on or off at the present time. */
 static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) {
     double *v = s->step.data + s->nq, before, after, potential;
     int i = 0, index = -1;
@@ -209,7 +215,7 @@ static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) 
     return SOA_OK;
 }
 
-/* --- the whole motion --------------------------------------------------------------------------------------------- */
+/* --- the whole motion ------------------------------------------------------------------------- */
 static soa_status show(sim *s, int first) {
     soa_grasp_sim_result *r = s->result;
     const double *v = s->step.data + s->nq, *energy = v + s->nv;
@@ -241,7 +247,7 @@ static soa_status tell(sim *s, int *stop) {
     return SOA_OK;
 }
 
-/* From s->step.t to `end`. */
+/* Integrates from s->step.t to `end`. */
 static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
     while (!*stop && end - s->step.t > 1e-14 * (1 + fabs(end))) {
         soai_stepper_mark(&s->step);
@@ -266,7 +272,7 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
     return SOA_OK;
 }
 
-/* Contacts as constraints for the projection; damping of the joints. */
+/* Makes the contacts constraints for the projection, and finds the damping of the joints. */
 static soa_status survey(sim *s, soa_report *report) {
     soa_body_info info;
     soai_losses(s->model, s->damping, NULL, NULL);

@@ -1,26 +1,28 @@
-/* joint_choice.c  which joints are meant: by the motors of a part, by the `joints` of an action.
+/* joint_choice.c  finds which joints are meant by the `motors` of a part and by the `joints` of an
+ * action.
  *
- * An entry is a joint's name without its part.  If a joint has exactly this name, the entry means that joint alone;
- * otherwise it means every joint of the part whose name begins so.  An entry that means nothing is a mistake.       */
+ * An entry is a joint's name without its part. If a joint has exactly this name, the entry means
+ * that joint alone. Otherwise it means every joint of the part whose name begins with it. An entry
+ * that matches no joint is a mistake. */
 #include "world_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A joint's name without its part; NULL: it belongs to another part. */
+/* Name of a joint without its part; NULL if it belongs to another part. */
 static const char *name_in_part(const char *joint, const char *part) {
     const size_t n = strlen(part);
     if (strncmp(joint, part, n) != 0 || joint[n] != '.') return NULL;
     return joint + n + 1;
 }
 
-/* What one entry of a list matched. */
+/* Result of matching one entry of a list. */
 typedef struct match {
-    int joints;    /* how many joints it means */
-    int free;      /* of them, floating roots */
-    int followers; /* of them, mimic joints, which move with another one */
+    int joints;    /* number of joints that match */
+    int free;      /* of these: floating roots */
+    int followers; /* of these: mimic joints, which move with another joint */
     int motors;    /* velocity coordinates with motors */
-    int own;       /* of them, those that were flagged before */
+    int own;       /* of these: flagged before */
     soa_body_info last;
 } match;
 
@@ -38,7 +40,8 @@ static int has_exact(const soa_world *w, const char *part, const char *entry) {
     return 0;
 }
 
-/* Flags in `chosen` the motors that the entry means; `own` (may be NULL) are counted apart. */
+/* Flags in `chosen` the motors that the entry means. Those flagged in `own` (may be NULL) are also
+ * counted separately. */
 static match choose(const soa_world *w, const char *part, const char *entry, const unsigned char *own,
                     unsigned char *chosen) {
     match found = {0};
@@ -72,7 +75,7 @@ static soa_status no_joint(const soa_world *w, const char *part, const soa_joint
                                entry->name, soai_nearest_joint(w->model, name));
 }
 
-/* Why an entry that means some joints has no motor among them. */
+/* Reports why an entry that matches joints has no motor among them. */
 static soa_status no_motor(const soa_world *w, const char *part, const soa_joint_choice *entry, const char *what,
                            const match *found, soa_report *report) {
     const soa_scenario *sc = w->scenario;

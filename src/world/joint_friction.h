@@ -1,11 +1,13 @@
-/* joint_friction.h  friction of each degree of freedom of a tree; a mimic joint's is felt by the one it follows. */
+/* joint_friction.h  friction of each degree of freedom of a tree. Friction of a mimic joint acts on
+ * the joint it follows. */
 #ifndef SOAI_LOSSES_H
 #define SOAI_LOSSES_H
 #include "soa/model.h"
 
 #include <math.h>
 
-/* Adds to arrays of nv numbers, each of which may be NULL: viscous friction; Coulomb friction against v > 0, v < 0. */
+/* Adds to arrays of nv numbers: viscous friction, and Coulomb friction for v > 0 and for v < 0.
+ * Each array may be NULL. */
 static inline void soai_losses(const soa_model *model, double *damping, double *up, double *down) {
     soa_body_info info, leader;
     for (int b = 1; b <= soa_body_count(model); b++) {

@@ -1,18 +1,21 @@
-/* motion.c  accelerations of the whole world, and steps of time.
+/* motion.c  accelerations of the whole world, and steps in time.
  *
- * state       y = [q, v, ledger, tangential springs of contacts, springs of joints that stick]; the ledger holds works and
- *             impulses, integrated with the motion
- * rate        kinematics; contacts, disturbances, joint friction and stops as forces; then soa_aba, or soa_closed_fd where
- *             loops are closed
- * step        SUNDIALS, one step at a time, never beyond the tick (torques are held within it).  Every step is under error
- *             control, however short: where a force jumps by J, steps are shortened until J h is within the tolerance of
- *             the velocity.  Time is counted from the start of the tick, so such steps do not drown in its rounding.
- *             A tick that would take too many steps, or steps at that rounding, ends the run
- * bounds      WD89 section 2.5: no joint moves more than it may in one step, and bodies that approach just touch at its
- *             end: h <= (margin - d) / d'
- * after       quaternions unit, loops projected, total momentum of a free system restored by a rigid motion of all its
- *             roots (the least change in kinetic energy; the error it removes is that of the step), springs of friction
- *             shortened to what friction holds                                                                         */
+ * state       y = [q, v, ledger, tangential springs of contacts, springs of sticking joints]. The
+ *             ledger holds works and impulses, integrated with the motion.
+ * rate        Kinematics; contacts, disturbances, joint friction and stops as forces; then
+ *             soa_aba, or soa_closed_fd if there are closed loops.
+ * step        By SUNDIALS, one step at a time, never beyond the tick, during which torques are
+ *             held. Every step is under error control, however short: where a force jumps by J,
+ *             steps are shortened until J h is within the tolerance of the velocity. Time is
+ *             counted from the start of the tick, so such steps are not lost in the rounding of
+ *             time. A tick that would need too many steps, or steps as short as that rounding,
+ *             ends the run.
+ * bounds      WD89 section 2.5: no joint moves more than allowed in one step, and approaching
+ *             bodies just touch at its end: h <= (margin - d) / d'.
+ * after       Quaternions are normalised, loops projected. Total momentum of a free system is
+ *             restored by a rigid motion of all its roots (the smallest change in kinetic energy;
+ *             the error it removes is that of the step). Springs of friction are shortened to what
+ *             friction holds. */
 #include "stepper.h"
 #include "world_internal.h"
 #include "../base/small_algebra.h"
@@ -25,19 +28,25 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const double joint_give = 1e-4;  /* rad or m that a sticking joint gives at its full friction */
-static const double least_step = 1e-6;  /* s: a step that brings bodies together is not made shorter */
-static const double rounding_steps = 4; /* the shortest step: so many times the rounding of time at the tick's end */
-/* Steps within a tick.  From so many on, a tick is given up that would take more than the most at the pace so far. */
+/* rad or m: deflection of a sticking joint at its full friction. */
+static const double joint_give = 1e-4;
+/* s: a step that brings bodies together is not made shorter than this. */
+static const double least_step = 1e-6;
+/* Shortest step, in units of the rounding of time at the end of the tick. */
+static const double rounding_steps = 4;
+/* Steps within a tick. After STEPS_JUDGED steps, the tick is given up if at the present pace it
+ * would take more than STEPS_MOST. */
 enum { STEPS_JUDGED = 1000000, STEPS_MOST = 4000000 };
-/* Backward differences begin anew, with order 1, at every tick: sharper by so much, and more for more ticks than these. */
+/* The backward difference method restarts with order 1 at every tick. So its tolerance is divided
+ * by this margin, and by more if there are more than cvode_ticks ticks. */
 static const double cvode_margin = 8, cvode_ticks = 4000, cvode_most = 64;
-/* Local errors of backward differences below this drown in rounding. */
+/* Local errors of backward differences below this are lost in rounding. */
 static const double least_local = 5e-16;
-/* Tolerances that rounding lets the Runge-Kutta methods keep: low orders take so many steps that it adds up. */
+/* Smallest tolerances that Runge-Kutta methods can keep in spite of rounding. Low orders take so
+ * many steps that rounding adds up. */
 static const double least_relative = 1e-13, least_relative_low = 1e-12;
 enum { LOW_ORDER = 4 };
-/* m/s, rad/s: light; no machine. */
+/* m/s, rad/s: the speed of light; faster than any machine. */
 static const double fastest_shift = 299792458, fastest_turn = 1e10;
 
 
@@ -51,7 +60,7 @@ void soai_push(soa_world *w, int body, const double point[3], const double force
     for (int k = 0; k < 3; ++k) out[k] += sign * moment[k], out[3 + k] += sign * force[k];
 }
 
-/* Kinematics and touches at (t, y). */
+/* Computes kinematics and touches at (t, y). */
 soa_status soai_look(soa_world *w, double t, const double *y) {
     memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
     soa_status s = soa_normalize(w->model, w->q);
@@ -60,13 +69,13 @@ soa_status soai_look(soa_world *w, double t, const double *y) {
     return s;
 }
 
-/* y' at (t, y). */
+/* Computes y' at (t, y). */
 soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
     const double *v = y + w->at_v;
     double *ledger = rate + w->at_ledger;
     soa_status s;
-    if (w->meeting_count || w->scenario->disturbance_count || w->spring_count ||
-        w->pull_count) /* who else needs poses? the dynamics make their own */
+    /* Only these need the poses; the dynamics compute their own. */
+    if (w->meeting_count || w->scenario->disturbance_count || w->spring_count || w->pull_count)
         s = soai_look(w, t, y);
     else {
         memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
@@ -91,7 +100,8 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
     }
     for (int i = 0; i < w->scenario->disturbance_count; ++i) {
         const soa_disturbance *d = &w->scenario->disturbances[i];
-        if (!(w->when >= d->start && w->when < d->start + d->duration)) continue; /* constant from edge to edge */
+        /* Disturbances are constant between their edges. */
+        if (!(w->when >= d->start && w->when < d->start + d->duration)) continue;
         soa_frame at, own;
         double V[6], moment[3];
         soa_frame_info info;
@@ -122,13 +132,14 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         ledger[SOAI_SUPPLIED] += tau * v[i];
         ledger[SOAI_VISCOUS] += w->damping[i] * v[i] * v[i];
         const double up = w->friction_up[i], down = w->friction_down[i];
-        if (up > 0 ||
-            down > 0) { /* a spring and a damper within Coulomb's bounds; the model's own sign(v) is put back */
+        /* A spring and a damper within Coulomb's bounds; the friction of sign(v) in the model is
+         * undone. */
+        if (up > 0 || down > 0) {
             const double most = fmax(up, down), k = most / joint_give;
             const double rub = fmin(fmax(-k * spring[i] - 2e-3 * k * v[i], -up), down);
             tau += rub + (v[i] > 0 ? up : v[i] < 0 ? -down : 0);
             ledger[SOAI_RUBBED] += rub * v[i];
-            /* as the tangential spring of a contact: what is stretched beyond the bound slips */
+            /* as the tangential spring of a contact: stretched beyond the bound, it slips */
             const double use = spring[i] > 0 ? k * spring[i] / up : -k * spring[i] / down;
             rate[w->at_joints + i] = v[i] * spring[i] > 0 ? v[i] * (1 - soai_slip_part(use)) : v[i];
         }
@@ -151,9 +162,9 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
     return SOA_OK;
 }
 
-/* --- after a step ------------------------------------------------------------------------------------------------- */
-/* Momentum [angular; linear] about the origin, the centre of mass, the locked inertia about it (xx yy zz xy xz yz), and
- * the sums of sizes over the bodies. */
+/* --- after a step ----------------------------------------------------------------------------- */
+/* Momentum [angular; linear] about the origin, the centre of mass, the locked inertia about it (xx
+ * yy zz xy xz yz), and the sums of magnitudes over the bodies. */
 soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[3], double *mass, double inertia[6],
                          double sums[2]) {
     memset(h, 0, 6 * sizeof *h);
@@ -206,7 +217,8 @@ soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[
     return SOA_OK;
 }
 
-/* All roots get the same small rigid motion, so that momentum is what it was at the start and what disturbances gave. */
+/* Gives all roots the same small rigid motion, so that momentum equals its value at the start plus
+ * the impulse of disturbances. */
 static soa_status restore_momentum(soa_world *w, double *y) {
     double h[6], com[3], mass, I[6], sums[2], wanted[6], turn[3];
     soa_status s = soai_momentum(w, y, h, com, &mass, I, sums);
@@ -217,7 +229,8 @@ static soa_status restore_momentum(soa_world *w, double *y) {
     for (int k = 0; k < 3; ++k) dv[k] = wanted[3 + k] / mass;
     soai_cross3(com, wanted + 3, turn);
     for (int k = 0; k < 3; ++k) dw[k] = wanted[k] - turn[k]; /* about the centre of mass */
-    if (!soai_solve(3, A, dw)) return SOA_OK;                /* all mass on a line: nothing to turn */
+    /* All mass on a line: no rotation to correct. */
+    if (!soai_solve(3, A, dw)) return SOA_OK;
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
         soa_frame at;
@@ -255,7 +268,7 @@ void soai_event(soa_world *w, double t, const char *kind, const char *format, ..
     va_end(list);
 }
 
-/* Book-keeping at an accepted state: touches keep their springs, joints that stick too. */
+/* Bookkeeping at an accepted state: touches and sticking joints keep their springs. */
 static soa_status keep(soa_world *w, double t, double *y) {
     soa_status s = w->meeting_count ? soai_look(w, t, y) : SOA_OK;
     if (s) return s;
@@ -275,8 +288,8 @@ static soa_status keep(soa_world *w, double t, double *y) {
     return SOA_OK;
 }
 
-/* --- SUNDIALS ----------------------------------------------------------------------------------------------------- */
-/* The world's time at the integrator's. */
+/* --- SUNDIALS --------------------------------------------------------------------------------- */
+/* The world's time for the integrator's time. */
 static double world_time(const soa_world *w, double t) {
     return t < w->span ? w->origin + t : w->end;
 }
@@ -284,7 +297,7 @@ static int derivative(realtype t, N_Vector y, N_Vector rate, void *user) {
     soa_world *w = user;
     ++w->state->stats.evaluations;
     w->status = soai_motion(w, world_time(w, t), N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
-    return w->status ? 1 : 0; /* a shorter step may do */
+    return w->status ? 1 : 0; /* a shorter step may succeed */
 }
 static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
     const soa_world *w = user;
@@ -297,8 +310,8 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
         const int tank = i >= w->at_slots && i < w->at_joints && (i - w->at_slots) % SOAI_SLOT_NUMBERS == SOAI_TANK;
         if ((i >= w->at_ledger && i < w->at_slots) || tank)
             size = fmax(size, w->state->stats.energy_scale), absolute *= 10;
-        else if (i >= w->at_slots)
-            absolute = fmax(absolute, fmin(1e3 * absolute, 1e-7)); /* springs of friction: their rates have corners */
+        else if (i >= w->at_slots) /* springs of friction: their rates have corners */
+            absolute = fmax(absolute, fmin(1e3 * absolute, 1e-7));
         out[i] = 1 / ((o->relative_tolerance * size + absolute) / w->sharpness + DBL_EPSILON * fabs(y[i]));
         if (!(out[i] > 0)) return -1;
     }
@@ -312,7 +325,7 @@ static int after_step(realtype t, N_Vector y, void *user) {
     if (!w->status) w->status = keep(w, now, data);
     return w->status ? -1 : 0;
 }
-/* The longest step from the state reached. */
+/* Longest step allowed from the state reached. */
 static double longest(soa_world *w, const double *y) {
     const soa_integration *o = &w->scenario->integration;
     double h = INFINITY;
@@ -327,7 +340,7 @@ static double longest(soa_world *w, const double *y) {
         const double gap = w->laws[w->meetings[t->meeting].law].margin - t->distance;
         if (t->rate * h > gap) h = fmax(least_step, gap / t->rate);
     }
-    /* pairs that can come together within a tick, which no step outlasts */
+    /* pairs that can meet within a tick; no step is longer than a tick */
     const double horizon = w->tick_length;
     for (int i = 0; i < w->solid_count; ++i) {
         const double *V = w->twist + 6 * i, turn = sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2]);
@@ -363,7 +376,7 @@ static double longest(soa_world *w, const double *y) {
     return h;
 }
 
-/* Called when a step has been tried: how long the next may be. */
+/* SUNDIALS calls this after trying a step: how long the next may be. */
 static int bound_step(N_Vector y, realtype t, realtype *bound, void *user) {
     soa_world *w = user;
     const double *data = N_VGetArrayPointer(y);
@@ -377,7 +390,7 @@ static void keep_message(int code, const char *module, const char *function, cha
     if (code < 0) snprintf(w->message, sizeof w->message, "%s", message);
 }
 
-/* Steps that are fixed need no estimate of their error, so order 4 is had for four evaluations: Kutta's method. */
+/* Fixed steps need no error estimate, so four evaluations give order 4: Kutta's method. */
 static int classical(void *ark) {
     double c[4] = {0, 0.5, 0.5, 1}, b[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
     double A[16] = {0, 0, 0, 0, 0.5, 0, 0, 0, 0, 0.5, 0, 0, 0, 0, 1, 0};
@@ -387,8 +400,8 @@ static int classical(void *ark) {
     return flag;
 }
 
-/* Backward differences add the errors of their steps up, n of them: kept to tolerance^(1 + 1/order), their sum over some
- * periods is of the size of the tolerance. */
+/* Backward differences add up the errors of their n steps. If each is kept to tolerance^(1 +
+ * 1/order), their sum over some periods is about the tolerance. */
 static soa_status sharpen(soa_world *w, soa_report *report) {
     const soa_integration *o = &w->scenario->integration;
     w->sharpness = soai_sharpness(o->method == SOA_INTEGRATE_EXPLICIT ? o->order : 0);
@@ -442,13 +455,13 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
         w->ark = implicit ? ARKStepCreate(NULL, derivative, 0, w->vector, w->context)
                           : ARKStepCreate(derivative, NULL, 0, w->vector, w->context);
         if (!w->ark) return SOA_E_MEMORY;
-        bad =
-            ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
-            ARKStepSetErrHandlerFn(w->ark, keep_message, w) || ARKStepSetMaxNumSteps(w->ark, -1) ||
-            ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetCFLFraction(w->ark, 0.999) ||
-            /* the state at the end of a tick is read off the interpolant: one that is exact there and asks for no forces */
-            ARKStepSetInterpolantType(w->ark, ARK_INTERP_LAGRANGE) || ARKStepSetInterpolantDegree(w->ark, 1) ||
-            ARKStepSetMaxErrTestFails(w->ark, SOAI_MOST_TRIES) || ARKStepSetMaxConvFails(w->ark, SOAI_MOST_TRIES);
+        bad = ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
+              ARKStepSetErrHandlerFn(w->ark, keep_message, w) || ARKStepSetMaxNumSteps(w->ark, -1) ||
+              ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetCFLFraction(w->ark, 0.999) ||
+              /* The state at the end of a tick is read from the interpolant: use one that is exact
+             * there and needs no force evaluation. */
+              ARKStepSetInterpolantType(w->ark, ARK_INTERP_LAGRANGE) || ARKStepSetInterpolantDegree(w->ark, 1) ||
+              ARKStepSetMaxErrTestFails(w->ark, SOAI_MOST_TRIES) || ARKStepSetMaxConvFails(w->ark, SOAI_MOST_TRIES);
         if (!bad) bad = ARKStepSetStabilityFn(w->ark, bound_step, w);
         if (!bad && implicit)
             bad = attach_newton(w) || ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) ||
@@ -464,7 +477,8 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
     return bad ? SOA_E_MEMORY : SOA_OK;
 }
 
-/* The coordinate whose velocity was farthest beyond its tolerance in the last step tried, by name. */
+/* Name of the coordinate whose velocity error most exceeded its tolerance in the last step
+ * tried. */
 static const char *worst_coordinate(soa_world *w) {
     N_Vector error = N_VClone(w->vector), weight = N_VClone(w->vector);
     const char *name = "?";
@@ -525,7 +539,8 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
                        w->message[0] ? "; " : "", w->message);
 }
 
-/* Backward differences do not like their past to be touched: only where a touch begins or ends the state is kept anew. */
+/* Backward differences depend on their past states. So the state is changed only where a touch
+ * begins or ends. */
 static int changed(soa_world *w, double t) {
     if (soai_look(w, t, w->y)) return 1;
     int used = 0, matched = 0;
@@ -534,10 +549,11 @@ static int changed(soa_world *w, double t) {
     return used != matched || matched != w->touch_count;
 }
 static double bounded(double step, double most) {
-    return most > 0 ? fmin(step, most) : step < INFINITY ? step : 0; /* 0: SUNDIALS' word for no bound */
+    /* SUNDIALS takes 0 as no bound. */
+    return most > 0 ? fmin(step, most) : step < INFINITY ? step : 0;
 }
 
-/* Whether velocity coordinate i is in m/s. */
+/* True if velocity coordinate i is in m/s. */
 static int shifts(const soa_world *w, int i) {
     soa_body_info info = {0};
     for (int b = 1; b <= w->bodies; ++b) {
@@ -548,7 +564,7 @@ static int shifts(const soa_world *w, int i) {
     return info.type == SOA_PRISMATIC || (info.type == SOA_CYLINDRICAL && k == 1) ||
            (info.type == SOA_PLANAR && k < 2) || (info.type == SOA_FREE && k >= 3);
 }
-/* Whether all numbers are finite and nothing is faster than it can be; else reports it. */
+/* Checks that all numbers are finite and no speed is impossible; otherwise reports it. */
 static soa_status stay_sane(soa_world *w, double t, soa_report *report) {
     for (int i = 0; i < w->y_count; ++i)
         if (!isfinite(w->y[i]))
@@ -571,14 +587,15 @@ static soa_status stay_sane(soa_world *w, double t, soa_report *report) {
     return SOA_OK;
 }
 
-/* The integrator anew at the state, which is at its time 0. */
+/* Restarts the integrator at the present state, at its time 0. */
 static int start_stretch(soa_world *w) {
     const soa_integration *o = &w->scenario->integration;
     const int fixed = o->method == SOA_INTEGRATE_FIXED;
     const double span = w->span, least = rounding_steps * DBL_EPSILON * span;
     double h = fmin(w->state->step > 0 ? w->state->step : 0.1 * span, longest(w, w->y));
     if (o->step > 0 && h > o->step) h = o->step;
-    if (h > 0.5 * span) h = h < 0.999 * span ? 0.5 * span : span; /* no sliver at the end */
+    /* Avoid a very short last step. */
+    if (h > 0.5 * span) h = h < 0.999 * span ? 0.5 * span : span;
     if (w->cvode) {
         const int flag = CVodeReInit(w->cvode, 0, w->vector);
         if (flag < 0) return flag;
@@ -597,7 +614,8 @@ static int start_stretch(soa_world *w) {
                : 0;
 }
 
-/* After a step of backward differences: the state is kept anew where touches begin or end, and at the tick's end. */
+/* After a step of backward differences: updates the touches where they begin or end, and at the end
+ * of the tick. */
 static int follow_cvode(soa_world *w, double t) {
     int flag = 0;
     if (changed(w, world_time(w, t)) || !(t < w->span)) {
@@ -608,7 +626,8 @@ static int follow_cvode(soa_world *w, double t) {
     return flag < 0 ? flag : CVodeSetMaxStep(w->cvode, bounded(longest(w, w->y), w->scenario->integration.step));
 }
 
-/* From the time of the state to `end`, torques held.  The integrator starts anew, so that nothing but the state matters. */
+/* Integrates to `end` with constant torques. The integrator is restarted, so the result depends
+ * only on the state. */
 static soa_status advance_smoothly(soa_world *w, double end, soa_report *report) {
     soai_state *state = w->state;
     const int fixed = w->scenario->integration.method == SOA_INTEGRATE_FIXED;
@@ -643,16 +662,18 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
         ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
         ARKStepGetCurrentStep(w->ark, &next);
         state->stats.rejected += attempts - steps;
-        /* the last step was cut by the end of the tick and says little; without a rejection longer ones may do */
+        /* The last step was cut by the end of the tick and means little. Without a rejection,
+         * longer steps may be possible. */
         state->step = fmax(next, attempts == steps ? 2 * longest_taken : longest_taken);
     } else
         state->step = longest_taken;
     state->t = end;
-    s = soai_look(w, end, w->y); /* what is seen of the touches follows from the state alone */
+    /* So the touches seen depend on the state alone. */
+    s = soai_look(w, end, w->y);
     return s ? explain(w, end, 0, report) : SOA_OK;
 }
 
-/* From edge to edge of the disturbances. */
+/* Integrates from edge to edge of the disturbances. */
 soa_status soai_advance(soa_world *w, double end, soa_report *report) {
     const double tiny = rounding_steps * DBL_EPSILON * fabs(end);
     soa_status s = SOA_OK;

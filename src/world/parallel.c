@@ -1,4 +1,4 @@
-/* parallel.c  an executor for libsoa's parallel calls, on OpenMP's threads. */
+/* parallel.c  executor for libsoa's parallel calls, with OpenMP threads. */
 #include "soa/world.h"
 #ifdef _OPENMP
 #include <omp.h>

@@ -1,11 +1,13 @@
-/* pulls.c  a hand in the world: states set from outside, and pulls on bodies and joints.
+/* pulls.c  intervention from outside: setting states, and pulling on bodies and joints.
  *
- * set    the block is copied, changed and, if anything is wrong with the new state, put back.  Slots of contacts, springs of
- *        friction and delayed readings belong to the motion before and are cleared; energy_start, momentum_start and
- *        stored_start are shifted by what the jump changed, so that the balances are those of the motion alone
- * pull   force + bounded spring at a point p = o + R a of a body, evaluated with everything else inside the steps:
- *        work dW/dt = f . p', impulse about the origin dh/dt = [p x f; f], booked as those of disturbances
- * hold   the same at one joint coordinate; an inner torque, so it has no impulse                                         */
+ * set    The state block is copied, changed and, if the new state is not valid, restored. Slots of
+ *        contacts, springs of friction and delayed readings belong to the earlier motion and are
+ *        cleared. energy_start, momentum_start and stored_start are shifted by what the jump
+ *        changed, so the balances remain those of the motion alone.
+ * pull   A force plus a bounded spring at a point p = o + R a of a body, evaluated like all other
+ *        forces inside the steps. Work dW/dt = f . p' and impulse about the origin
+ *        dh/dt = [p x f; f] are booked with those of disturbances.
+ * hold   The same at one joint coordinate. It is an internal torque and has no impulse. */
 #include "world_internal.h"
 
 #include <math.h>
@@ -16,12 +18,12 @@ static int finite(const double *x, int n) {
         if (!(fabs(x[i]) < INFINITY)) return 0;
     return 1;
 }
-/* What a spring is scaled by so that its force stays below `most`. */
+/* Factor of a spring that keeps its force below `most`. */
 static double share(double square, double most) {
     return most > 0 ? 1 / sqrt(1 + square / (most * most)) : 1;
 }
 
-/* --- pulls -------------------------------------------------------------------------------------------------------- */
+/* --- pulls ------------------------------------------------------------------------------------ */
 soa_status soai_hand_pulls(soa_world *w, double *ledger) {
     for (int i = 0; i < w->pull_count; ++i) {
         const soa_world_pull *pull = &w->pulls[i];
@@ -61,7 +63,8 @@ void soai_hand_holds(soa_world *w, const double *v, double *ledger) {
     }
 }
 
-/* A coordinate whose position has a number of its own: v_of_q is right for joints with nq = nv. */
+/* True if the coordinate's position is a single number of q: v_of_q is valid for joints with nq =
+ * nv. */
 static int can_hold(const soa_world *w, int v) {
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
@@ -97,8 +100,8 @@ soa_status soa_world_set_pulls(soa_world *w, const soa_world_pull *pulls, int pu
     return SOA_OK;
 }
 
-/* --- states ------------------------------------------------------------------------------------------------------- */
-typedef struct account { /* what the balances are made of */
+/* --- states ----------------------------------------------------------------------------------- */
+typedef struct account { /* the terms of the balances */
     double energy, h[6], stored;
 } account;
 
@@ -118,7 +121,7 @@ static soa_status place(soa_world *w, const double *q, const double *v, soa_repo
     account before, after;
     soa_status s = take_account(w, &before);
     if (s) return s;
-    memmove(w->y, q, (size_t)w->nq * sizeof *q); /* q, v may be the world's own */
+    memmove(w->y, q, (size_t)w->nq * sizeof *q); /* q and v may be the world's own arrays */
     if (v)
         memmove(w->y + w->at_v, v, (size_t)w->nv * sizeof *v);
     else
@@ -168,7 +171,7 @@ soa_status soa_world_set_state(soa_world *w, const double *q, const double *v, s
     const int events = w->event_count;
     memcpy(before, w->block, w->state_size);
     const soa_status s = place(w, q, v, report);
-    if (s) { /* as it was */
+    if (s) { /* restore the state */
         memcpy(w->block, before, w->state_size);
         w->stored_start = stored, w->event_count = events;
         soai_contact_index(w);

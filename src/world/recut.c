@@ -1,14 +1,15 @@
-/* recut.c  another spanning tree of a part's model, so that the joints a scenario names are joints of the tree.
+/* recut.c  chooses another spanning tree for a part's model, so that the joints that a scenario
+ * names are joints of the tree.
  *
- * A model with loops comes with some joints cut.  A scenario may give a position, rate, goal or motor to such a joint, or
- * let a law drive it.  Then the model and its loops are taken as the graph they came from, and a tree is chosen that keeps what is
- * named (soa_linkage_span); another joint of the loop is cut instead.  Links, frames and coordinates keep their names
- * and meaning. */
+ * In a model with loops some joints are cut. A scenario may give a position, rate, goal or motor to
+ * such a joint, or let a law drive it. Then the graph is rebuilt from the model and its loops, and
+ * a tree is chosen that contains the named joints (soa_linkage_span); another joint of the loop is
+ * cut instead. Links, frames and coordinates keep their names and meaning. */
 #include "world_internal.h"
 
 #include <stdlib.h>
 
-/* --- what a scenario names ---------------------------------------------------------------------------------------- */
+/* --- what the scenario names ------------------------------------------------------------------ */
 static int in_values(const soa_named_value *values, int count, const char *joint) {
     for (int k = 0; k < count; ++k) {
         const size_t n = strcspn(values[k].name, "[");
@@ -16,7 +17,8 @@ static int in_values(const soa_named_value *values, int count, const char *joint
     }
     return 0;
 }
-/* Beginnings of names mean joints of the tree alone: only a whole name asks for another cut. */
+/* The beginning of a name means joints of the tree only. A cut joint must be given by its full
+ * name. */
 static int in_choices(const soa_joint_choice *choices, int count, const char *joint) {
     for (int k = 0; k < count; ++k)
         if (!strcmp(choices[k].name, joint)) return 1;
@@ -39,7 +41,7 @@ static int is_named(const soa_scenario *sc, const soa_part *part, const char *jo
     return 0;
 }
 
-/* --- the graph ---------------------------------------------------------------------------------------------------- */
+/* --- the graph -------------------------------------------------------------------------------- */
 typedef struct graph {
     soa_link_def *links;
     soa_edge_def *edges;
@@ -102,7 +104,8 @@ static void add_bodies(const soa_model *m, const soa_scenario *sc, const soa_par
         edge->joint = joint_of_body(&info);
         if (info.type == SOA_FREE || is_named(sc, part, info.joint)) edge->use = SOA_EDGE_KEEP;
     }
-    for (int b = 1; b <= soa_body_count(m); ++b) { /* mimic joints stay with the joints they follow */
+    /* Mimic joints stay with the joints they follow. */
+    for (int b = 1; b <= soa_body_count(m); ++b) {
         soa_body_info info;
         soa_body(m, b, &info);
         if (info.mimic < 0) continue;
@@ -137,7 +140,7 @@ static void add_loops(const soa_model *m, const soa_constraint_list *loops, cons
     }
 }
 
-/* The other constraints of the list, over the new model. */
+/* Copies the other constraints of the list to the new model. */
 static soa_status carry_over(const soa_model *old, const soa_model *new, soa_constraint_def *def) {
     for (int side = 0; side < 2 && def->kind != SOA_RATIO; ++side) {
         int *frame = side ? &def->frame2 : &def->frame1;

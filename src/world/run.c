@@ -1,10 +1,12 @@
-/* run.c  a world from its time to its end: samples, events and checkpoints go to a journal; and a run taken up again.
+/* run.c  runs a world to its end, records samples, events and checkpoints in a journal, and resumes
+ * a run.
  *
- * Samples and checkpoints fall on ticks, the integrator starts anew at every tick, and a tick depends on nothing but the
- * state block; so a run taken up again from a checkpoint gives the same bits, and the same bytes of the journal, as one that
- * was never interrupted.  The journal's text is the scenario's, followed by comment lines that say where the file was
- * (models and meshes are found relative to it), the seed, and the case of a sweep.                                    */
-#define _XOPEN_SOURCE 700 /* realpath */
+ * Samples and checkpoints are taken at ticks. The integrator restarts at every tick, and a tick
+ * depends only on the state block. So a run resumed from a checkpoint gives the same bits, and the
+ * same bytes of the journal, as one that was never interrupted. The journal contains the text of
+ * the scenario, followed by comment lines with the place of the file (models and meshes are found
+ * relative to it), the seed, and the case of a sweep. */
+#define _XOPEN_SOURCE 700 /* for realpath */
 #include "../scenario/scenario_internal.h"
 #include "world_internal.h"
 
@@ -12,14 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- signals ------------------------------------------------------------------------------------------------------ */
-/* What is recorded: one list, walked by the calls below. `put` sees every signal with its value. */
+/* --- signals ---------------------------------------------------------------------------------- */
+/* The recorded signals: one list, used by the calls below. `put` is called for every signal with
+ * its value. */
 typedef void put_fn(void *user, const char *unit, double value, const char *format, const char *a, const char *b);
 
 static const char *const free_names[7] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
 static const char *const free_rates[6] = {"wx", "wy", "wz", "vx", "vy", "vz"};
 
-/* "joint" or "joint.part of it" of coordinate k. */
+/* Name of coordinate k: "joint", or "joint." and a suffix if the joint has several. */
 static void coordinate_name(const soa_body_info *info, int rates, int k, char name[300]) {
     const int n = rates ? info->nv : info->nq;
     if (n == 1)
@@ -38,16 +41,18 @@ static int is_first_of_group(const soa_world *w, int solid) {
     return 1;
 }
 
-/* What the controller saw at the last tick. */
+/* What the controller measured at the last tick. */
 static void walk_sensors(soa_world *w, put_fn *put, void *user) {
     static const char *const wrench[6] = {"nx", "ny", "nz", "fx", "fy", "fz"};
     static const char *const inertial[6] = {"wx", "wy", "wz", "ax", "ay", "az"};
     if (!w->sensors) return;
-    const double unseen = soai_sensors_started(w) ? 0 : NAN; /* before the first tick nobody has looked */
+    /* Before the first tick there is no reading. */
+    const double unseen = soai_sensors_started(w) ? 0 : NAN;
     const soa_sensor_set *s = &w->scenario->control.sensors;
     const int differ = s->delay > 0 || s->position_noise > 0 || s->rate_noise > 0 || s->pose_noise[0] > 0 ||
                        s->pose_noise[1] > 0 || s->twist_noise[0] > 0 || s->twist_noise[1] > 0;
-    for (int rates = 0; differ && rates < 2; ++rates) /* encoders, where they are not the truth */
+    /* Encoders, if their readings differ from the true values. */
+    for (int rates = 0; differ && rates < 2; ++rates)
         for (int b = 1; b <= w->bodies; ++b) {
             soa_body_info info;
             soa_body(w->model, b, &info);
@@ -88,12 +93,13 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
     }
 }
 
-/* Where each shape is touched and with what force, both seen from outside: world axes. */
+/* For each shape: where it is touched and the force on it from outside, both in world axes. */
 static void walk_shapes(soa_world *w, put_fn *put, void *user) {
     static const char *const names[6] = {"x", "y", "z", "fx", "fy", "fz"};
     for (int i = 0; i < w->recorded_count; ++i) {
         const int solid = w->recorded[i];
-        double at[2][3] = {{0}}, force[3] = {0}, weight = 0; /* at: by pressure; plainly, where nothing presses */
+        /* at: mean weighted by pressure; plain mean if nothing presses. */
+        double at[2][3] = {{0}}, force[3] = {0}, weight = 0;
         int touches = 0;
         for (int k = 0; k < w->touch_count; ++k) {
             const soai_touch *t = &w->touch[k];
@@ -114,8 +120,8 @@ static void walk_shapes(soa_world *w, put_fn *put, void *user) {
     }
 }
 
-/* What constraints do: the wrench on the body of the first frame, where the constraint sits on it, world axes; of a ratio
- * its multiplier. */
+/* For each constraint: the wrench on the body of the first frame, at the constraint's point on it,
+ * in world axes. For a ratio: its multiplier. */
 static void walk_loops(soa_world *w, put_fn *put, void *user) {
     static const char *const names[6] = {"nx", "ny", "nz", "fx", "fy", "fz"};
     static const char *const coordinates[6] = {"q0", "q1", "q2", "q3", "q4", "q5"};
@@ -175,7 +181,8 @@ static void walk(soa_world *w, put_fn *put, void *user) {
     const double *h0 = w->state->stats.momentum_start;
     double off[2] = {0};
     for (int k = 0; k < 6; ++k) off[k / 3] += pow(h[k] - h0[k] - ledger[SOAI_IMPULSE + k], 2);
-    if (w->is_free) { /* where the world holds or pulls a part, momentum is not kept */
+    /* If the world holds or pulls a part, momentum is not conserved. */
+    if (w->is_free) {
         put(user, "N m s", sqrt(off[0]), "momentum.%s%s", "angular_error", "");
         put(user, "N s", sqrt(off[1]), "momentum.%s%s", "linear_error", "");
     }
@@ -267,12 +274,13 @@ soa_status soa_world_signals(soa_world *w, double *values) {
     return SOA_OK;
 }
 
-/* --- what a journal knows of its run ------------------------------------------------------------------------------ */
+/* --- what a journal stores about its run ------------------------------------------------------ */
 static const char trailer_start[] = "\n#soa-run file: ";
 
-/* The scenario's text and the trailer; to be freed. */
+/* Text of the scenario with the trailer. The caller frees it. */
 static char *text_with_trailer(const soa_scenario *sc, size_t *size) {
-    char *found = sc->file ? realpath(sc->file, NULL) : NULL; /* shipped ones are known by name */
+    /* Shipped scenarios are found by name. */
+    char *found = sc->file ? realpath(sc->file, NULL) : NULL;
     const char *file = found ? found : sc->file ? sc->file : "";
     if (strpbrk(file, "\n\r")) file = "";
     char *text = malloc(sc->source_size + strlen(file) + 200);
@@ -288,7 +296,7 @@ static char *text_with_trailer(const soa_scenario *sc, size_t *size) {
     return text;
 }
 
-/* The scenario as it was run, from a journal's text (which is changed). */
+/* Rebuilds the scenario of a run from a journal's text, which is changed. */
 static soa_status scenario_of_text(char *text, size_t size, const char *log, soa_scenario *scenario,
                                    soa_report *report) {
     const size_t n = sizeof trailer_start - 1;
@@ -321,7 +329,8 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
             return s;
         }
         soai_arena all = {varied.memory}, own = {scenario->memory};
-        soai_arena_join(&all, &own); /* the case shares what did not change */
+        /* The case shares all data that the sweep did not change. */
+        soai_arena_join(&all, &own);
         *scenario = varied, scenario->memory = all.last;
     }
     return SOA_OK;
@@ -368,7 +377,8 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
     if (!path || !scenario || !world || !journal) return SOA_E_ARGUMENT;
     if (!report) report = &inner;
     *report = (soa_report){.body = -1};
-    /* all that can go wrong is tried on a reader first: a journal that cannot go on stays as it is */
+    /* Everything that can fail is tried with a reader first: a journal that cannot be resumed is
+     * not changed. */
     soa_log *log = NULL;
     soa_log_info info;
     soa_scenario read;
@@ -396,8 +406,10 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
     free(blob), blob = NULL;
     soa_log_close(log);
     if (!s) s = soa_journal_reopen(path, &j, &t, &blob, &size, NULL, NULL, report);
-    if (!s && blob) s = take_state(w, path, t, blob, size, report); /* the one before, where the last was damaged */
-    if (!s && !blob && tried) {                                     /* none was good: from the start */
+    /* The previous checkpoint, if the last one is damaged. */
+    if (!s && blob) s = take_state(w, path, t, blob, size, report);
+    /* No checkpoint is good: start from the beginning. */
+    if (!s && !blob && tried) {
         soa_world_free(w), w = NULL;
         s = soa_world_create(&read, &w, report);
     }
@@ -412,7 +424,7 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
     return SOA_OK;
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------ */
+/* --- the run ---------------------------------------------------------------------------------- */
 static soa_status record_events(soa_world *w, soa_journal *journal) {
     int count;
     const soa_world_event *e = soa_world_events(w, &count);
@@ -424,7 +436,7 @@ static soa_status record_state(soa_world *w, soa_journal *journal, void *blob) {
     soa_world_save(w, blob);
     return soa_journal_checkpoint(journal, w->state->t, blob, w->state_size);
 }
-/* So many ticks are nearest to a time; at least one. */
+/* Number of ticks nearest to a time; at least one, but 0 for a time of 0. */
 static int64_t in_ticks(const soa_world *w, double time) {
     return time > 0 ? (int64_t)fmin(fmax(1, floor(time / w->tick_length + 0.5)), 9e15) : 0;
 }
@@ -454,10 +466,11 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
     const int64_t first = w->state->tick;
     while (!s && !disk && !stop && w->state->tick < last) {
         s = soa_world_tick(w, report);
-        if (journal) disk = record_events(w, journal); /* what happened up to a failure, too */
+        /* Also records what happened before a failure. */
+        if (journal) disk = record_events(w, journal);
         if (s || disk) break;
-        if (journal && w->state->tick == first + 1)
-            disk = soa_journal_flush(journal); /* the run goes: it has its name */
+        /* The run has started: give the journal its final name. */
+        if (journal && w->state->tick == first + 1) disk = soa_journal_flush(journal);
         if (disk) break;
         const int64_t tick = w->state->tick;
         if (journal && every && tick % every == 0 && !(s = soa_world_signals(w, values)))
@@ -465,8 +478,8 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
         const int kept = (keep && tick % keep == 0) || tick == last;
         if (journal && !s && !disk && kept) disk = record_state(w, journal, blob);
         if (options->progress) stop = options->progress(options->user, w);
-        if (stop && !kept && journal && !disk && !s)
-            disk = record_state(w, journal, blob); /* between checkpoints: this very state */
+        /* Stopped between checkpoints: record this state. */
+        if (stop && !kept && journal && !disk && !s) disk = record_state(w, journal, blob);
     }
     free(values), free(blob);
     if (disk && !s) {

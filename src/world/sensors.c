@@ -1,15 +1,19 @@
-/* sensors.c  what a world's sensors give: encoders, floating roots, touches, wrist forces, inertial units.
+/* sensors.c  readings of a world's sensors: encoders, floating roots, touches, wrist forces,
+ * inertial units.
  *
- * At the start of every tick one reading of everything is taken, noise is added, and it goes into a ring; what is seen is
- * the oldest, `delay` ticks back (before the start things were as they are at the start).  Noise is a function of (seed,
- * tick, number of the sensor): no generator to keep.  The ring is part of the world's state.
+ * At the start of every tick one reading of everything is taken, noise is added, and it is stored
+ * in a ring. The controller sees the oldest reading, `delay` ticks old (before the start,
+ * everything was as at the start). Noise is a function of (seed, tick, number of the sensor), so no
+ * generator has to be stored. The ring is part of the world's state.
  *
  * encoders   q and v of joints; pose and twist of floating roots
- * touches    of each shape: whether it touches (no noise), with what force, how far its neighbours are, how fast it slips
- * wrists     wrench of the hand's body on what it touches and on what loops tie it to (other parts, the world), at each
- *            frame that an action moves or holds by, frame's axes
- * inertial   of each floating machine, at its root: angular rate, and specific force as the mean over the last tick, from
- *            the change of velocity less gravity; root's axes                                                         */
+ * touches    of each shape: whether it touches (no noise), with what force, the distance of its
+ *            neighbours, how fast it slips
+ * wrists     wrench of the hand's body on what it touches and on what loops connect it to (other
+ *            parts, the world), at each frame that an action moves or holds by, in the frame's
+ *            axes
+ * inertial   of each floating machine, at its root and in its axes: angular rate, and specific
+ *            force as the mean over the last tick, from the change of velocity minus gravity */
 #include "world_internal.h"
 
 #include <math.h>
@@ -18,7 +22,7 @@
 enum { WRISTS = 64, LONGEST_DELAY = 1000000 };
 
 struct soai_sensors {
-    int delay, count; /* ticks; numbers of a reading */
+    int delay, count; /* delay in ticks; numbers per reading */
     int at_v, at_solids, at_wrists, at_imus;
     int wrist_count, imu_count, wants_distance;
     int wrist_frame[WRISTS];
@@ -26,9 +30,11 @@ struct soai_sensors {
     int *imu_body;
     const char **imu_name;
 };
-/* In the block: this, then the roots' velocities of the tick before (3 each), then the ring. */
+/* Layout in the block: this struct, then the roots' velocities at the previous tick (3 each), then
+ * the ring. */
 typedef struct memory {
-    int started, next; /* next: where the coming reading goes; the oldest follows it */
+    /* next: place of the next reading in the ring; the oldest follows it. */
+    int started, next;
 } memory;
 
 static memory *memory_of(const soa_world *w) {
@@ -40,17 +46,19 @@ static double *velocity_before(const soa_world *w, int imu) {
 static double *ring(const soa_world *w, int at) {
     return velocity_before(w, w->sensors->imu_count) + (size_t)at * (size_t)w->sensors->count;
 }
-/* The reading that is seen: the last but `delay`. */
+/* The reading that the controller sees: `delay` ticks old. */
 static const double *seen(const soa_world *w) {
     const int size = w->sensors->delay + 1;
-    return ring(w, memory_of(w)->next % size); /* after a reading `next` is the oldest of all */
+    /* After a reading, `next` is the oldest of all. */
+    return ring(w, memory_of(w)->next % size);
 }
 
-/* --- making ------------------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 static void add_wrist(soa_world *w, const char *name) {
     soai_sensors *s = w->sensors;
     const int frame = name ? soa_find_frame(w->model, name) : -1;
-    if (frame < 0 || s->wrist_count == WRISTS) return; /* who names it says that it is not there */
+    /* If the frame does not exist, the code that uses it reports this. */
+    if (frame < 0 || s->wrist_count == WRISTS) return;
     for (int i = 0; i < s->wrist_count; ++i)
         if (s->wrist_frame[i] == frame) return;
     s->wrist_frame[s->wrist_count] = frame, s->wrist_name[s->wrist_count++] = name;
@@ -125,14 +133,14 @@ int soai_sensors_fit(const soa_world *w) {
     return (m->started == 0 || m->started == 1) && m->next >= 0 && m->next <= w->sensors->delay;
 }
 
-/* --- noise -------------------------------------------------------------------------------------------------------- */
+/* --- noise ------------------------------------------------------------------------------------ */
 static uint64_t mix(uint64_t x) { /* splitmix64's finaliser */
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
 }
-/* A normal number of mean 0 for (seed, tick, index). */
+/* Normally distributed number with mean 0 for (seed, tick, index). */
 static double noise(const soa_world *w, double sigma, int index) {
     if (!(sigma > 0)) return 0;
     const uint64_t key = mix(w->scenario->seed ^ mix((uint64_t)w->state->tick * 0x100000001b3u + (uint64_t)index));
@@ -140,12 +148,13 @@ static double noise(const soa_world *w, double sigma, int index) {
                  u2 = ((double)(mix(key) >> 11) + 0.5) / 9007199254740992.0;
     return sigma * sqrt(-2 * log(u1)) * cos(6.283185307179586 * u2);
 }
-enum { OF_SOLIDS = 100000000, OF_WRISTS = 200000000, OF_IMUS = 300000000 }; /* below: encoders */
+/* First index of each kind of sensor; encoders come before. */
+enum { OF_SOLIDS = 100000000, OF_WRISTS = 200000000, OF_IMUS = 300000000 };
 
-/* --- measuring ---------------------------------------------------------------------------------------------------- */
+/* --- measuring -------------------------------------------------------------------------------- */
 static soa_status read_encoders(soa_world *w, double *q, double *v) {
     const soa_sensor_set *s = &w->scenario->control.sensors;
-    double *dq = w->qdd; /* room */
+    double *dq = w->qdd; /* scratch */
     for (int i = 0; i < w->nv; ++i) dq[i] = 0, v[i] = w->y[w->at_v + i];
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
@@ -192,12 +201,13 @@ static void read_touches(soa_world *w, double *out) {
     }
 }
 
-/* v turned back into a frame's axes. */
+/* Rotates v from world axes into a frame's axes. */
 static void turn_back(const double R[9], const double v[3], double out[3]) {
     for (int k = 0; k < 3; ++k) out[k] = R[k] * v[0] + R[3 + k] * v[1] + R[6 + k] * v[2];
 }
 
-/* What a body puts on other parts and the world through constraints, at `point`; those within its part are its own. */
+/* Adds the wrench that a body exerts on other parts and the world through constraints, at `point`.
+ * Constraints within its part do not count. */
 static void add_loops(const soa_world *w, int body, const double point[3], double sum[6]) {
     for (int i = 0; i < w->loop_count; ++i) {
         const soai_loop *loop = &w->loops[i];
@@ -211,7 +221,8 @@ static void add_loops(const soa_world *w, int body, const double point[3], doubl
     }
 }
 
-/* [n; f] of a frame's body on its surroundings at the frame's origin, world axes.  Forces of loops are felt already. */
+/* [n; f] of a frame's body on its surroundings at the frame's origin, in world axes. Call
+ * soai_loops_feel first. */
 soa_status soai_feel_wrist(soa_world *w, int frame, soa_frame *at, double sum[6]) {
     soa_frame_info info;
     memset(sum, 0, 6 * sizeof *sum);
@@ -224,7 +235,7 @@ soa_status soai_feel_wrist(soa_world *w, int frame, soa_frame *at, double sum[6]
         double sign = 0;
         double f[3];
         double r[3];
-        if (w->solids[m->a].body == info.body) sign = -1; /* on a: pressure * normal */
+        if (w->solids[m->a].body == info.body) sign = -1; /* the force on a is pressure * normal */
         if (w->solids[m->b].body == info.body) sign = 1;
         if (sign == 0) continue;
         for (int k = 0; k < 3; ++k) {
@@ -271,7 +282,8 @@ static soa_status read_imu(soa_world *w, int index, double out[6]) {
     return SOA_OK;
 }
 
-/* Kinematics and touches are those of the state: the last thing a tick does is to look at it. */
+/* Takes a reading. Kinematics and touches must be those of the state; every tick ends with
+ * computing them. */
 soa_status soai_sense(soa_world *w) {
     const soai_sensors *s = w->sensors;
     if (!s) return SOA_OK;
@@ -292,7 +304,7 @@ soa_status soai_sense(soa_world *w) {
     return SOA_OK;
 }
 
-/* --- what is seen ------------------------------------------------------------------------------------------------- */
+/* --- what the controller sees ----------------------------------------------------------------- */
 const double *soai_seen_q(const soa_world *w) {
     return seen(w);
 }

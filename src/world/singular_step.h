@@ -1,19 +1,21 @@
-/* singular_step.h  how long a step may be so that no stage of it falls on a singular configuration.
+/* singular_step.h  chooses the length of a step so that none of its stages falls on a singular
+ * configuration.
  *
- * Where constraints lose a row on the way (parallel four-bars lying flat), accelerations have a limit from both sides,
- * but rounding errors grow like 1 / distance^3 towards it.  A Runge-Kutta step passes over such a moment if it lies
- * well between two of the step's stages.  `strength` tells how far off the loss of a row is, `ahead` seconds from now
- * on a path predicted from q, v and vdot; at a passage it falls to zero like |t - passage|.
- * The step is chosen so that the passage lies in the middle of a wide gap between stages; if it would end just short
- * of the passage it is made shorter, so that the next one can.                                                       */
+ * At some configurations on the way the constraints lose a row (a parallel four-bar lying flat).
+ * Accelerations have the same limit from both sides, but rounding errors grow like 1 / distance^3
+ * towards it. A Runge-Kutta step passes over such a moment if it lies well between two of the
+ * step's stages. `strength` says how far the loss of a row is away, `ahead` seconds from now on a
+ * path predicted from q, v and vdot; at a passage it falls to zero like |t - passage|. The step is
+ * chosen so that the passage lies in the middle of a wide gap between stages. If it would end just
+ * before the passage, it is made shorter, so that the next step can pass. */
 #ifndef SOAI_PASSAGE_H
 #define SOAI_PASSAGE_H
 #include <math.h>
 
 typedef double soai_strength_fn(void *user, double ahead);
 
-/* Middles of the widest gaps between the stages of the method of an order (stepper.c), the best last, and how far the
- * stages are from there; parts of the step. */
+/* Middles of the widest gaps between the stages of the method of an order (stepper.c), the best
+ * last, and the distance of the stages from there; as fractions of the step. */
 static inline const double *soai_gaps(int order, int *count, double *half) {
     static const double two[] = {0.5}, three[] = {0.25}, four[] = {0.25}, five[] = {0.55}, six[] = {7.0 / 15},
                         eight[] = {0.7873}; /* between 0.65 and 0.9247 */
@@ -22,10 +24,12 @@ static inline const double *soai_gaps(int order, int *count, double *half) {
     return order == 2 ? two : order == 3 ? three : order == 4 ? four : order == 5 ? five : order == 6 ? six : eight;
 }
 
-/* Rounding errors of positions, 1e-15, grow to 1e-15 / d^3 in the acceleration at the distance d (by strength) from
- * the passage, so a step of length h, at the rate `slope` of the strength, errs by some 1e-15 / (half^3 (h slope)^2)
- * of the velocity whatever the tolerance is.  So the tolerance is raised to that over a passage; the step, longer by
- * what the order of the method allows, makes the noise smaller in turn.  Gives the factor of the tolerance. */
+/* Rounding errors of positions, 1e-15, grow to 1e-15 / d^3 in the acceleration at the distance d
+ * (measured by strength) from the passage. So a step of length h, with the rate `slope` of the
+ * strength, has an error of about 1e-15 / (half^3 (h slope)^2) in the velocity, whatever the
+ * tolerance. Therefore the tolerance is raised to that over a passage. The step becomes longer as
+ * the order of the method allows, which in turn reduces this error. Returns the factor of the
+ * tolerance. */
 static inline double soai_passage_relief(int order, double tolerance, double slope, double *h) {
     int count;
     double half, relief = 1, longer = *h;
@@ -36,13 +40,14 @@ static inline double soai_passage_relief(int order, double tolerance, double slo
     return relief;
 }
 
-/* When the next passage is, within `reach`; 0: there is none. */
+/* Time of the next passage within `reach`; 0: there is none. */
 static inline double soai_passage_find(double now, double reach, soai_strength_fn *strength, void *user) {
     enum { LOOKS = 8, REFINE = 30 };
     double before = now, at = strength(user, reach / LOOKS);
     for (int k = 1; k < LOOKS; ++k) {
         const double next = strength(user, reach * (k + 1) / LOOKS);
-        if (at <= before && at <= next) { /* a least one between: golden section */
+        /* A minimum lies between: golden section. */
+        if (at <= before && at <= next) {
             double a = reach * (k - 1) / LOOKS, b = reach * (k + 1) / LOOKS;
             const double ends = before < next ? before : next, part = 0.3819660112501051;
             double x = a + part * (b - a), y = b - part * (b - a), fx = strength(user, x), fy = strength(user, y);
@@ -60,8 +65,9 @@ static inline double soai_passage_find(double now, double reach, soai_strength_f
     return 0;
 }
 
-/* The next step, about h at most and within the room there is before it must end; passes: whether it goes over the
- * passage.  A little longer than h is allowed, a little less than h planned for, for the next h may be another. */
+/* Length of the next step: about h at most, and within `room`, the time before it must end. passes:
+ * whether it passes over the passage. A step slightly longer than h is allowed, and slightly less
+ * than h is planned, because the next h may differ. */
 static inline double soai_passage_step(int order, double h, double room, double passage, int *passes) {
     int count;
     double half, best = 0;
@@ -79,7 +85,8 @@ static inline double soai_passage_step(int order, double h, double room, double 
         *passes = 1;
         return best;
     }
-    double before = passage - 0.85 * middle * h; /* then the next step, as long as this may be, passes */
+    /* So that the next step, of the length allowed now, can pass. */
+    double before = passage - 0.85 * middle * h;
     if (before + 0.85 * h > room) before = (passage - middle * room) / (1 - middle);
     return before > 0 && before < most ? before : most;
 }

@@ -1,15 +1,19 @@
-/* solids.c  what can touch: shapes of the scenario, <collision> shapes of URDF parts, which of them meet and how.
+/* solids.c  what can touch: shapes of the scenario, <collision> shapes of URDF parts, which pairs
+ * meet and by which law.
  *
- * names     a <collision> is "part.link", or "part.link.NAME" and "part.link.2" where a link has several; its group is the
- *           part.  Contacts, signals and success may use all three
- * meetings  two shapes meet by the last contact of the scenario that names them.  Without one, a <collision> meets shapes of
- *           other parts and of the world; those of its own part where the scenario asks for it (`collisions: self`), but for
- *           neighbours: the next link up the tree that has a shape.  Two that cannot move against each other do not meet.
- *           A body for which the scenario gives shapes touches with those alone
- * law       Hunt and Crossley's, one for each part: a single point under the weight of the whole machine yields by `sink`,
- *           which is the margin too, so that shapes placed exactly on each other rest there.  Two machines: the lighter's
- * overlap   at the start, deeper than the margin: mounted machines overlap by design, so the pair is left out and said; where
- *           a floating part would fall through the world, it is refused                                               */
+ * names     A <collision> is "part.link", or "part.link.NAME" and "part.link.2" if a link has
+ *           several. Its group is the part. Contacts, signals and success may use all three.
+ * meetings  Two shapes meet by the last contact of the scenario that names them. Without one, a
+ *           <collision> meets shapes of other parts and of the world. It meets those of its own
+ *           part if the scenario requests it (`collisions: self`), except neighbours: the next
+ *           link up the tree that has a shape. Two shapes that cannot move relative to each other
+ *           do not meet. A body for which the scenario gives shapes touches with those only.
+ * law       Hunt and Crossley's, one for each part. A single point under the weight of the whole
+ *           machine is pressed in by `sink`. This is also the margin, so that shapes placed
+ *           exactly on each other rest there. Between two machines: the law of the lighter one.
+ * overlap   at the start, deeper than the margin: mounted machines overlap by design, so the pair
+ *           is left out and a warning is given. If a floating part would fall through the world,
+ *           the scenario is refused. */
 #include "world_internal.h"
 
 #include <math.h>
@@ -17,15 +21,19 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { SOLIDS_MOST = 3000, GAPS_SAID = 4 };         /* gaps of a part that get a warning each; the rest share one */
-static const double sink = 2e-4;                    /* m, of one point under the machine's weight */
-static const double usual_gravity = 9.81;           /* m/s^2, where there is none */
-static const double default_exponent = 1.5;         /* Hertz */
-static const double default_loss = 5;               /* s/m: what comes at 2 m/s leaves at less than 0.2 m/s */
-static const double default_friction = 0.6;         /* dry metal or plastic */
-static const double tangential_damping_part = 0.05; /* of the critical one, for the whole machine */
+/* The first GAPS_SAID gaps of a part have a warning each; the others share one. */
+enum { SOLIDS_MOST = 3000, GAPS_SAID = 4 };
+/* m: depth of one point under the machine's weight. */
+static const double sink = 2e-4;
+static const double usual_gravity = 9.81;   /* m/s^2: used if the scenario has no gravity */
+static const double default_exponent = 1.5; /* Hertz */
+/* s/m: a body that arrives at 2 m/s leaves at less than 0.2 m/s. */
+static const double default_loss = 5;
+static const double default_friction = 0.6; /* dry metal or plastic */
+/* Fraction of critical damping, for the whole machine. */
+static const double tangential_damping_part = 0.05;
 
-/* --- parts -------------------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 static soa_status open_parts(soa_world *w) {
     const soa_scenario *sc = w->scenario;
     const size_t count = (size_t)sc->part_count;
@@ -65,8 +73,8 @@ static soa_status open_parts(soa_world *w) {
     return SOA_OK;
 }
 
-/* --- <collision> elements ----------------------------------------------------------------------------------------- */
-/* A regular file of XML: what comes through a pipe cannot be read a second time. */
+/* --- <collision> elements --------------------------------------------------------------------- */
+/* True for a regular file of XML. Data from a pipe could not be read a second time. */
 static int is_urdf_file(const char *path) {
     struct stat about;
     char head[512];
@@ -86,7 +94,8 @@ static soa_status add_gap(soa_world *w, int part, const soa_urdf_collision *c, c
     return SOA_OK;
 }
 
-/* Asked for in so many words: what cannot be used is a fault. */
+/* True if the scenario requests collisions explicitly: then a shape that cannot be used is an
+ * error. */
 static int is_asked(const soa_part *part) {
     return part->collisions == SOA_COLLISIONS_OTHERS || part->collisions == SOA_COLLISIONS_SELF;
 }
@@ -123,12 +132,12 @@ static soa_status read_collisions(soa_world *w, int p, soa_report *report) {
     return s;
 }
 
-/* --- solids ------------------------------------------------------------------------------------------------------- */
+/* --- solids ----------------------------------------------------------------------------------- */
 int soai_in_group(const soai_solid *s, const char *name) {
     return !strcmp(s->name, name) || !strcmp(s->group, name) || (s->link && !strcmp(s->link, name));
 }
 
-/* Files are named from where the scenario's own file is. */
+/* Path of a mesh file, relative to the scenario's file. */
 static const char *mesh_path(const soa_scenario *scenario, const char *mesh, char *path, size_t size) {
     const char *slash = scenario->file ? strrchr(scenario->file, '/') : NULL;
     if (mesh[0] == '/' || !slash) return mesh;
@@ -170,7 +179,7 @@ static soa_status add_scenario_shape(soa_world *w, int i, soa_report *report) {
     return SOA_OK;
 }
 
-/* "a.b" or "a.b.c", kept with the world. */
+/* Makes "a.b" or "a.b.c", stored with the world. */
 static const char *keep_text(soa_world *w, const char *a, const char *b, const char *c) {
     char **more = realloc(w->texts, ((size_t)w->text_count + 1) * sizeof *more);
     if (!more) return NULL;
@@ -182,7 +191,7 @@ static const char *keep_text(soa_world *w, const char *a, const char *b, const c
     return w->texts[w->text_count++] = text;
 }
 
-/* How many collisions of the link come before this one, of how many. */
+/* Position of a collision among those of its link; *of: their number. */
 static int number_in_link(const soa_urdf_collision_list *list, int i, int *of) {
     int before = 0;
     *of = 0;
@@ -194,7 +203,7 @@ static int number_in_link(const soa_urdf_collision_list *list, int i, int *of) {
     return before;
 }
 
-/* A place for one <collision>; its hull comes when it is known to be needed. */
+/* Adds a <collision>. Its hull is made later, if it is needed. */
 static soa_status add_collision(soa_world *w, int p, int i) {
     const soa_urdf_collision_list *list = &w->collisions[p];
     const soa_urdf_collision *c = &list->items[i];
@@ -208,7 +217,8 @@ static soa_status add_collision(soa_world *w, int p, int i) {
     s->name = of > 1 ? keep_text(w, w->parts[p].name, c->link, c->name[0] ? c->name : number) : s->link;
     if (!s->link || !s->name) return SOA_E_MEMORY;
     s->frame = soa_find_frame(w->model, s->link);
-    if (s->frame < 0) return SOA_OK; /* a link that no joint carries is no part of the model */
+    /* A link that no joint carries is not part of the model. */
+    if (s->frame < 0) return SOA_OK;
     soa_frame_info info;
     soa_frame_get(w->model, s->frame, &info);
     s->body = info.body;
@@ -216,9 +226,9 @@ static soa_status add_collision(soa_world *w, int p, int i) {
     return SOA_OK;
 }
 
-/* --- who meets whom ----------------------------------------------------------------------------------------------- */
-typedef struct tree { /* of bodies, 0 the world */
-    int *above;       /* the next body up that has a <collision>; 0: the world */
+/* --- which shapes meet ------------------------------------------------------------------------ */
+typedef struct tree { /* tree of bodies; 0 is the world */
+    int *above;       /* next body up the tree with a <collision>; 0: the world */
     unsigned char *shaped;
 } tree;
 
@@ -247,12 +257,12 @@ static int meets_own(const soa_world *w, const tree *t, const soai_solid *a, con
     return !neighbours;
 }
 
-/* The number of the law by which two solids meet; -1: they do not. */
+/* Number of the law by which two solids meet; -1: they do not. */
 static int law_of(const soa_world *w, const tree *t, const soai_solid *a, const soai_solid *b) {
     const soa_scenario *sc = w->scenario;
     if (a->body == b->body) return -1;
     if (a->shape.type == SOA_SHAPE_PLANE && b->shape.type == SOA_SHAPE_PLANE) return -1;
-    for (int k = sc->contact_count - 1; k >= 0; --k) { /* the last that fits */
+    for (int k = sc->contact_count - 1; k >= 0; --k) { /* the last one that fits */
         const soa_contact_pair *c = &sc->contacts[k];
         if ((soai_in_group(a, c->group1) && soai_in_group(b, c->group2)) ||
             (soai_in_group(b, c->group1) && soai_in_group(a, c->group2)))
@@ -266,14 +276,14 @@ static int law_of(const soa_world *w, const tree *t, const soai_solid *a, const 
     return sc->contact_count + (stiffness < w->parts[first].law.stiffness ? second : first);
 }
 
-/* Bodies for which the scenario gives shapes. */
+/* Marks the bodies for which the scenario gives shapes. */
 static void mark_replaced(soa_world *w) {
     for (int i = 0; i < w->solid_count; ++i)
         for (int k = 0; w->solids[i].link && w->solids[i].body && k < w->scenario->shape_count; ++k)
             if (w->solids[k].body == w->solids[i].body) w->solids[i].replaced = 1;
 }
 
-/* The hull of a mesh; what cannot be used becomes a gap (*usable 0). */
+/* Makes the hull of a mesh. A mesh that cannot be used becomes a gap (*usable 0). */
 static soa_status make_hull(soa_world *w, soai_solid *s, int *usable, soa_report *report) {
     const soa_urdf_collision *c = &w->collisions[s->part].items[s->source];
     soa_report inner = {.body = -1};
@@ -295,7 +305,8 @@ static soa_status make_hull(soa_world *w, soai_solid *s, int *usable, soa_report
     return add_gap(w, s->part, c, fault);
 }
 
-/* Pairs of shapes that may touch, and comparisons of their names with contacts to find them: what takes a few seconds. */
+/* Limit for pairs of shapes that may touch, and for comparisons of their names with contacts: work
+ * of a few seconds. */
 enum { PAIRS_MOST = 200000 };
 #define COMPARED_MOST 3e8
 
@@ -309,7 +320,7 @@ static soa_status refuse_pairs(const soa_world *w, soa_report *report, const cha
         sc->contact_count, w->solid_count, what);
 }
 
-/* Leaves out each <collision> that meets nothing or cannot be used. */
+/* Removes each <collision> that meets nothing or cannot be used. */
 static soa_status keep_useful(soa_world *w, const tree *t, soa_report *report) {
     const int all = w->solid_count;
     if ((double)all * all / 2 * (w->scenario->contact_count + 1) > COMPARED_MOST)
@@ -365,7 +376,7 @@ static soa_status make_meetings(soa_world *w, const tree *t, soa_report *report)
     return SOA_OK;
 }
 
-/* Contacts name solids that are there. */
+/* Checks that all solids named by contacts exist. */
 static soa_status check_names(const soa_world *w, soa_report *report) {
     for (int k = 0; k < w->scenario->contact_count; ++k) {
         const soa_contact_pair *c = &w->scenario->contacts[k];
@@ -427,7 +438,7 @@ void soai_solids_close(soa_world *w) {
     free(w->texts);
 }
 
-/* --- the start ---------------------------------------------------------------------------------------------------- */
+/* --- the start -------------------------------------------------------------------------------- */
 static soa_status place_solids(soa_world *w) {
     soa_status s = soa_kinematics(w->model, w->work, w->y, NULL, NULL);
     for (int i = 0; i < w->solid_count && !s; ++i) {
@@ -438,14 +449,14 @@ static soa_status place_solids(soa_world *w) {
     return s;
 }
 
-/* A floating part that would fall through the world. */
+/* True if a floating part would fall through the world. */
 static int would_fall(const soa_world *w, const soai_solid *a, const soai_solid *b) {
     if (a->body && b->body) return 0;
     const int part = a->body ? a->part : b->part;
     return part >= 0 && w->parts[part].floats;
 }
 
-/* Two shapes overlap at the start by `depth`: said, or refused. */
+/* Two shapes overlap by `depth` at the start: warns, or refuses. */
 static soa_status judge_overlap(soa_world *w, const soai_meeting *m, double depth, soa_report *report) {
     const soai_solid *a = &w->solids[m->a];
     const soai_solid *b = &w->solids[m->b];
@@ -503,7 +514,7 @@ static void note_use(soa_world *w) {
     }
 }
 
-/* Whether there is anything that part p could touch. */
+/* True if there is anything that part p could touch. */
 static int has_others(const soa_world *w, int p) {
     for (int i = 0; i < w->scenario->shape_count; ++i)
         if (w->solids[i].part != p) return 1;
@@ -566,7 +577,7 @@ soa_status soai_solids_settle(soa_world *w, soa_report *report) {
     return SOA_OK;
 }
 
-/* --- what is there ------------------------------------------------------------------------------------------------ */
+/* --- queries ---------------------------------------------------------------------------------- */
 const soa_world_part *soa_world_parts(const soa_world *w, int *count) {
     if (count) *count = w ? w->scenario->part_count : 0;
     return w ? w->parts : NULL;

@@ -1,14 +1,16 @@
 /* springs.c  spring-dampers between two points.
  *
- * With d from point 1 to point 2, L = |d| and u = d / L, point 1 is drawn along u by f = k (L - L0) + c L', point 2 by the
- * opposite force.  Energy k (L - L0)^2 / 2 is part of the potential, c L'^2 of what viscous friction takes.  A spring of
- * length L0 = 0 has no direction where the points meet, and no force either. */
+ * Let d be the vector from point 1 to point 2, L = |d| and u = d / L. Point 1 is pulled along u by
+ * f = k (L - L0) + c L', point 2 by the opposite force. The energy k (L - L0)^2 / 2 is part of the
+ * potential; the power c L'^2 counts as viscous friction. A spring with L0 = 0 has no direction
+ * when the points coincide, and no force either. */
 #include "world_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-typedef struct reach { /* a spring at a state; kinematics are those of the state */
+/* A spring at a state. The kinematics must be those of the state. */
+typedef struct reach {
     double point[2][3], u[3], length, rate;
 } reach;
 
@@ -88,7 +90,8 @@ int soai_springs_hold_world(const soa_world *w) {
         if (!w->springs[i].body[0] || !w->springs[i].body[1]) return 1;
     return 0;
 }
-/* Springs without a length are slack at the start; kinematics are those of the start. */
+/* Springs without a given length are relaxed at the start. The kinematics must be those of the
+ * start. */
 soa_status soai_springs_start(soa_world *w) {
     for (int i = 0; i < w->spring_count; ++i) {
         soai_spring *spring = &w->springs[i];

@@ -1,13 +1,16 @@
-/* stability.c  whether fixed steps are short enough for the fastest motion of a world.
+/* stability.c  checks whether fixed steps are short enough for the fastest motion of a world.
  *
- * fastest   The power method on J = df/dy, by differences of the motion, from a start that is the same every time.  Three
- *           iterates u, Ju, JJu lie in the plane of the largest pair of eigenvalues: JJu = p Ju + r u, and
- *           lambda^2 = p lambda + r.  Works and tanks do not act back on the motion and are left out.
- * growth    A step multiplies that motion by R(h lambda), the method's stability function.  |R| > 1 where the motion itself
- *           does not grow is an error of the step: beyond the stability bound it is large; for methods without a bound
- *           on the imaginary axis (order 2: |R| = 1 + (h omega)^4 / 8) it is small and adds up.  A warning follows where
+ * fastest   The power method on J = df/dy, by differences of the motion, from a start that is
+ *           always the same. Three iterates u, Ju, JJu lie in the plane of the largest pair of
+ *           eigenvalues: JJu = p Ju + r u, and lambda^2 = p lambda + r. Works and contact
+ *           energies in y do not influence the motion and are left out.
+ * growth    A step multiplies this motion by R(h lambda), the method's stability function. If
+ *           |R| > 1 and the motion itself does not grow, this is an error of the step. Beyond the
+ *           stability bound it is large. For methods without a bound on the imaginary axis
+ *           (order 2: |R| = 1 + (h omega)^4 / 8) it is small and adds up. A warning is given if
  *           the run would double the amplitude.
- * when      Every so many ticks that it costs a twentieth of the steps, and where more shapes touch than ever before.     */
+ * when      So often that it costs a twentieth of the steps, and whenever more shapes touch than
+ *           ever before. */
 #include "stepper.h"
 #include "world_internal.h"
 
@@ -15,11 +18,13 @@
 #include <float.h>
 #include <math.h>
 
-enum { ITERATIONS = 20, COST = 20 }; /* of the power method; steps' evaluations for one of them */
-static const double nudge = 1e-7;    /* m, rad, m/s, rad/s: the largest entry of a difference */
+/* Iterations of the power method; steps have COST evaluations for each of its evaluations. */
+enum { ITERATIONS = 20, COST = 20 };
+/* m, rad, m/s, rad/s: largest entry of a difference. */
+static const double nudge = 1e-7;
 static const double doubled = 0.69314718055994530942;
 
-/* Entries of y that act back on the motion. */
+/* True for entries of y that influence the motion. */
 static int acts(const soa_world *w, int i) {
     if (i >= w->at_ledger && i < w->at_slots) return 0;
     return i < w->at_slots || i >= w->at_joints || (i - w->at_slots) % SOAI_SLOT_NUMBERS != SOAI_TANK;
@@ -29,7 +34,7 @@ static double largest(int n, const double *x) {
     for (int i = 0; i < n; ++i) most = fmax(most, fabs(x[i]));
     return most;
 }
-/* out = J x for an x of largest entry 1. */
+/* out = J x for an x whose largest entry is 1. */
 static soa_status product(soa_world *w, const double *rate, const double *x, double *out) {
     double *const y = w->y_scratch[0];
     for (int i = 0; i < w->y_count; ++i) y[i] = w->y[i] + nudge * x[i];
@@ -37,7 +42,7 @@ static soa_status product(soa_world *w, const double *rate, const double *x, dou
     for (int i = 0; i < w->y_count; ++i) out[i] = acts(w, i) ? (out[i] - rate[i]) / nudge : 0;
     return s;
 }
-/* u, Ju and JJu / scale where scale is the largest entry of Ju; the last is that scale. */
+/* Computes u, Ju and JJu / scale, where scale is the largest entry of Ju. */
 static soa_status iterate(soa_world *w, double *u, double *first, double *second, double *scale) {
     double *const rate = w->y_scratch[1];
     soa_status s = soai_motion(w, w->state->t, w->y, rate);
@@ -61,15 +66,17 @@ static soa_status iterate(soa_world *w, double *u, double *first, double *second
     }
     return s;
 }
-/* The eigenvalue of largest modulus; 0 where there is none to see. `at`: the velocity that moves most with it. */
+/* Eigenvalue of largest modulus; 0 if none is found. `at`: the velocity that moves most with it. */
 static double complex fastest(soa_world *w, int *at) {
     double *const u = w->y_scratch[2], *const a = w->y_scratch[3], *const b = w->y_scratch[4], scale = 0;
     if (iterate(w, u, a, b, &scale) || !(scale > 0)) return 0;
     for (int i = 0; i < w->y_count; ++i) b[i] *= scale;
-    const double pace = sqrt(largest(w->y_count, b) / largest(w->y_count, u)); /* two products: no matter which units */
+    /* From two products, so that units cancel. */
+    const double pace = sqrt(largest(w->y_count, b) / largest(w->y_count, u));
     if (!(pace > 0) || !isfinite(pace)) return 0;
     double aa = 0, au = 0, uu = 0, ab = 0, ub = 0;
-    for (int i = 0; i < w->y_count; ++i) { /* velocities and positions of one size */
+    /* Scale velocities and positions to the same size. */
+    for (int i = 0; i < w->y_count; ++i) {
         const double by = i < w->at_v ? 1 : 1 / pace;
         const double x = u[i] * by, y = a[i] * by / pace, z = b[i] * by / (pace * pace);
         uu += x * x;
@@ -82,13 +89,14 @@ static double complex fastest(soa_world *w, int *at) {
     for (int i = 1; i < w->nv; ++i)
         if (fabs(u[w->at_v + i]) > fabs(u[w->at_v + *at])) *at = i;
     const double det = aa * uu - au * au;
-    if (!(det > 1e-12 * aa * uu)) return uu > 0 ? pace * au / uu : 0; /* u and Ju are one direction: it is real */
+    /* u and Ju have the same direction: the eigenvalue is real. */
+    if (!(det > 1e-12 * aa * uu)) return uu > 0 ? pace * au / uu : 0;
     const double p = (ab * uu - ub * au) / det, r = (aa * ub - au * ab) / det;
     const double complex root = csqrt(0.25 * p * p + r);
     return pace * (0.5 * p + (p < 0 ? -root : root));
 }
 
-/* |R(z)| of the method's table. */
+/* |R(z)| for the method's table. */
 static double amplification(const ARKodeButcherTable table, double complex z) {
     enum { STAGES = 16 };
     double complex k[STAGES] = {0}, sum = 1;
@@ -100,7 +108,8 @@ static double amplification(const ARKodeButcherTable table, double complex z) {
     }
     return cabs(sum);
 }
-/* By how many e-folds more than the motion itself the steps grow over the run. */
+/* Growth of the steps over the run beyond that of the motion itself, as the logarithm of the
+ * factor. */
 static double excess(const soa_world *w, const ARKodeButcherTable table, double complex fast, double step) {
     const double own = fmax(0, creal(fast)) * step;
     return (log(amplification(table, fast * step)) - own) * fmax(1, w->scenario->duration / step);
@@ -110,17 +119,19 @@ void soai_judge_fixed_step(soa_world *w) {
     const soa_integration *o = &w->scenario->integration;
     ARKodeButcherTable implicit = NULL, table = NULL;
     if (ARKStepGetCurrentButcherTables(w->ark, &implicit, &table) || !table) return;
-    const double step = fmin(o->step, w->tick_length); /* no step outlasts a tick */
+    /* No step is longer than a tick. */
+    const double step = fmin(o->step, w->tick_length);
     const double each = ceil(w->tick_length / step) * table->stages, cost = (double)COST * ITERATIONS;
     const int64_t every = (int64_t)fmin(fmax(ceil(cost / each), 1), 1e9);
     const int more = w->touch_count > w->state->stats.judged;
     if (w->state->tick % every && !more) return;
     if (more) w->state->stats.judged = w->touch_count;
-    soa_distance_cache *own = w->caches; /* looks must not change the state */
+    /* These evaluations must not change the state. */
+    soa_distance_cache *own = w->caches;
     if (w->meeting_count) memcpy(w->spare_caches, own, (size_t)w->meeting_count * sizeof *own);
     w->caches = w->spare_caches;
     w->when = w->state->t;
-    w->fresh = 0; /* loops: a state beside the constraints */
+    w->fresh = 0; /* for loops: this state is off the constraints */
     int at = 0;
     const double complex fast = fastest(w, &at);
     w->fresh = 1;

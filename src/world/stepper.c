@@ -1,4 +1,4 @@
-/* stepper.c  see stepper.h */
+/* stepper.c  integration steps with SUNDIALS (stepper.h). */
 #include "stepper.h"
 #include "../base/base_internal.h"
 
@@ -10,7 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Prince and Dormand, High order embedded Runge-Kutta formulae, J. Comput. Appl. Math. 7 (1981), table 2: RK8(7)13M. */
+/* Prince and Dormand, High order embedded Runge-Kutta formulae, J. Comput. Appl. Math. 7 (1981),
+ * table 2: RK8(7)13M. */
 static int use_order_eight(void *ark) {
     enum { STAGES = 13 };
     static const double below_diagonal[] = {1.0 / 18, /* row 2 */
@@ -173,14 +174,15 @@ void soai_measure_worst(N_Vector y) {
 
 static int converged(SUNNonlinearSolver solver, N_Vector y, N_Vector correction, realtype tolerance, N_Vector weights,
                      void *user) {
-    static const double diverges = 2; /* corrections that grow so */
+    static const double diverges = 2; /* corrections that grow by this factor */
     soai_newton *newton = user;
     int iteration = 0;
     (void)y;
     const double size = N_VWrmsNorm(correction, weights);
     if (SUNNonlinSolGetCurIter(solver, &iteration)) return SUN_NLS_CONV_RECVR;
     const double rate = iteration > 0 ? size / newton->before : 1;
-    const double left = rate < 0.5 ? size * rate / (1 - rate) : size; /* all corrections to come */
+    /* Estimated sum of all further corrections. */
+    const double left = rate < 0.5 ? size * rate / (1 - rate) : size;
     newton->before = size;
     if (left <= tolerance) return SUN_NLS_SUCCESS;
     if (iteration > 0 && !(rate < diverges)) return SUN_NLS_CONV_RECVR;
@@ -246,7 +248,8 @@ int soai_stepper_start(soai_stepper *s, const soai_step_plan *plan, void *user) 
         return flag;
     if (!plan->events) return ARK_SUCCESS;
     if (!(s->found = calloc((size_t)plan->events, sizeof *s->found))) return ARK_MEM_FAIL;
-    for (int k = 0; k < plan->events; ++k) s->found[k] = -1; /* downward */
+    /* Only falling zero crossings. */
+    for (int k = 0; k < plan->events; ++k) s->found[k] = -1;
     if ((flag = ARKStepRootInit(s->ark, plan->events, plan->watch)) ||
         (flag = ARKStepSetRootDirection(s->ark, s->found)))
         return flag;

@@ -1,40 +1,52 @@
-/* stops.c  joints at their limits: where the stops are, how hard they are, what they do.
+/* stops.c  joint limits: where the stops are, how stiff they are, and their torques.
  *
- * where   the limits of the model; those of a joint that follows another (mimic) are carried over to the joint it follows.
- *         A joint that starts beyond a limit has its stop where it starts: a stop pushes back, it does not throw
- * law     beyond the limit by x, moving outwards at x':  f = k x + c min(x / soft, 1) x', never pulling.  The damper begins
- *         in proportion to the depth, so that the force does not jump where a joint arrives: error control means something
- *         there too; and a joint that leaves faster than its stop follows feels nothing more on the last of the way
- * k, c    where the scenario says nothing: k = J w^2, J being the most inertia that the joint can have to stop, all that it
- *         carries stretched out.  A joint that arrives at its largest speed v goes v / (e w) beyond the limit if it is
- *         critically damped; w makes that the `give` of the joint, 1 % of its range, and k lets a motor at its largest
- *         effort press the stop in by no more; nor the weight of a floating machine that lies on what the joint carries.
- *         The least inertia, 1 / (M^-1)_ii at the start with all other joints free, bounds k and c, so that steps of time
- *         do not become needlessly short; c = 2 sqrt(k m) is critical for the geometric mean m of the two inertias      */
+ * where   At the limits of the model. Limits of a mimic joint are converted to limits of the joint
+ *         it follows. If a joint starts beyond a limit, its stop is where it starts, so that the
+ *         stop does not throw the joint back.
+ * law     Beyond the limit by x, moving outwards at x':  f = k x + c min(x / soft, 1) x', never
+ *         pulling. The damper grows in proportion to the depth, so the force does not jump when a
+ *         joint arrives, and error control works there too. A joint that leaves faster than its
+ *         stop follows feels no force on the last part of the way.
+ * k, c    If the scenario gives none: k = J w^2, where J is the largest inertia that the joint may
+ *         have to stop, with everything it carries stretched out. A joint that arrives at its
+ *         largest speed v goes v / (e w) beyond the limit if it is critically damped; w is chosen
+ *         so that this is the `give` of the joint, 1 % of its range. k is also large enough that a
+ *         motor at its largest effort presses the stop in by no more, and likewise the weight of a
+ *         floating machine that rests on what the joint carries. The smallest inertia,
+ *         1 / (M^-1)_ii at the start with all other joints free, limits k and c, so that time steps
+ *         do not become needlessly short. c = 2 sqrt(k m) is critical for the geometric mean m of
+ *         the two inertias. */
 #include "world_internal.h"
 #include "../base/small_algebra.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static const double give_part = 0.01;              /* of the range between the limits */
+static const double give_part = 0.01;              /* fraction of the range between the limits */
 static const double give_angle[2] = {1e-3, 2e-2};  /* rad: least, most */
-static const double give_length[2] = {1e-4, 5e-3}; /* m */
-static const double usual_speed[2] = {10, 1};      /* rad/s, m/s: at least; joints without motors get fast */
-static const double frequency_least = 100;         /* rad/s, of J: gravity presses a slide in by 1 mm */
-static const double frequency_most = 1000;         /* rad/s, of J: a period of 6 ms */
-static const double frequency_light = 2500;        /* rad/s, of the least inertia: steps of about 1 ms */
-static const double soft_part = 0.25;              /* of the give: where the damper is whole */
-static const double outside = 1e-9;                /* relative: a start that is on the limit but for rounding */
-enum { INERTIA_COST = 4000000 }; /* bodies times joints: beyond it M's diagonal has to do instead of that of M^-1 */
+static const double give_length[2] = {1e-4, 5e-3}; /* m: least, most */
+/* rad/s, m/s: smallest value used; joints without motors become fast. */
+static const double usual_speed[2] = {10, 1};
+/* rad/s, with J: gravity presses a slide in by 1 mm. */
+static const double frequency_least = 100;
+/* rad/s, with J: a period of 6 ms. */
+static const double frequency_most = 1000;
+/* rad/s, with the smallest inertia: steps of about 1 ms. */
+static const double frequency_light = 2500;
+/* Fraction of the give at which the damper is complete. */
+static const double soft_part = 0.25;
+/* Relative: a start on the limit except for rounding. */
+static const double outside = 1e-9;
+/* Bodies times joints. Beyond this, the diagonal of M is used instead of that of M^-1. */
+enum { INERTIA_COST = 4000000 };
 
-/* --- where -------------------------------------------------------------------------------------------------------- */
-/* Whether positions of a joint are numbers between limits. */
+/* --- where ------------------------------------------------------------------------------------ */
+/* True if the positions of a joint are numbers between limits. */
 static int has_positions(const soa_body_info *info) {
     return info->nq == info->nv && info->nv > 0;
 }
 
-/* Limits of a follower, as limits of the joint that it follows. */
+/* Converts limits of a mimic joint to limits of the joint that it follows. */
 static void follower_limits(const soa_body_info *info, double *lower, double *upper) {
     *lower = -INFINITY;
     *upper = INFINITY;
@@ -59,7 +71,7 @@ static void narrow(soa_world *w, int i, double lower, double upper, const char *
               w->lower[i], w->upper[i], lower, upper);
 }
 
-/* The part that a body belongs to, by its name "part.link"; -1: none. */
+/* Part of a body, from its name "part.link"; -1: none. */
 int soai_part_of(const soa_world *w, const char *name) {
     for (int p = 0; p < w->scenario->part_count; ++p) {
         const char *part = w->scenario->parts[p].name;
@@ -93,7 +105,7 @@ static int is_limited(const soa_world *w, int i) {
     return w->lower[i] > -INFINITY || w->upper[i] < INFINITY;
 }
 
-/* Says which joints are outside; at the start their stops move out to them. */
+/* Warns of joints outside their limits. At the start, their stops are moved out to them. */
 static void look_outside(soa_world *w, const double *q, int move_stops) {
     for (int i = 0; i < w->nv; ++i) {
         if (!(w->stop_k[i] > 0)) continue;
@@ -115,26 +127,26 @@ void soai_stops_look(soa_world *w) {
     look_outside(w, w->y, 0);
 }
 
-/* --- how hard ----------------------------------------------------------------------------------------------------- */
+/* --- how stiff -------------------------------------------------------------------------------- */
 static double between(double x, double least, double most) {
     return fmin(fmax(x, least), most);
 }
 
-/* How far a joint may go beyond its limit. */
+/* Allowed deflection beyond the limit. */
 static double give_of(const soa_world *w, int i, int turns) {
     const double *bounds = turns ? give_angle : give_length;
     const double range = w->upper[i] - w->lower[i];
     return range < INFINITY ? between(give_part * range, bounds[0], bounds[1]) : bounds[1];
 }
 
-/* What a body and all it carries weigh, at the most: mass, and first and second moments about its joint, the joints between
- * stretched out; how far that reaches. */
+/* A body with everything it carries, as an upper bound: mass, first and second moments about its
+ * joint with all joints stretched out, and how far it reaches. */
 typedef struct load {
     double mass, first, second, reach;
 } load;
 
 
-/* How far a slide can carry its load away. */
+/* Distance by which a slide can move its load. */
 static double stroke(const soa_body_info *info) {
     if (info->type != SOA_PRISMATIC) return 0;
     const double most = fmax(fabs(info->lower), fabs(info->upper));
@@ -165,7 +177,7 @@ static void weigh(const soa_world *w, load *of) {
     }
 }
 
-/* The most inertia that a coordinate of a joint can have to stop. */
+/* Largest inertia that a joint coordinate may have to stop. */
 static double most_inertia(const soa_body_info *info, const load *of, int turns) {
     const double rotor = info->rotor_inertia * info->gear_ratio * info->gear_ratio;
     return (turns ? of->second : of->mass) + rotor;
@@ -173,7 +185,7 @@ static double most_inertia(const soa_body_info *info, const load *of, int turns)
 static int turns_of(const soa_body_info *info) {
     return info->type == SOA_REVOLUTE || info->type == SOA_HELICAL;
 }
-/* Followers of a joint are stopped with it. */
+/* Inertia of the mimic joints that follow a joint and are stopped with it. */
 static double followers_inertia(const soa_world *w, int leader, const load *of) {
     double sum = 0;
     for (int b = 1; b <= w->bodies; ++b) {
@@ -185,7 +197,8 @@ static double followers_inertia(const soa_world *w, int leader, const load *of) 
     return sum;
 }
 
-/* The inertia that coordinate i moves, the others free; where M has no inverse, the others held; 0: none. */
+/* Inertia seen by coordinate i with the other joints free; if M has no inverse, with the others
+ * held; 0: none. */
 static double inertia_of(soa_world *w, const double *q, int i, int exact) {
     double *x = w->torque; /* scratch until the first step */
     double *y = w->qdd;
@@ -195,17 +208,19 @@ static double inertia_of(soa_world *w, const double *q, int i, int exact) {
     return !soa_mass_mul(w->model, w->work, q, x, y) && y[i] > 0 ? y[i] : 0;
 }
 
-/* Whether somebody commands torques. */
+/* True if a law or the caller commands torques here. */
 static int is_driven(const soa_world *w, int i) {
     const soa_scene_control *control = &w->scenario->control;
     return w->actuated[i] && (control->phase_count > 0 || control->external);
 }
 
-/* What a stop has to hold. */
+/* What a stop has to stop and hold. */
 typedef struct burden {
-    double most, least; /* inertia, all that the joint carries stretched out; all other joints free, 0: not known */
-    double beyond;      /* inertia of a floating machine that lies on what the joint carries */
-    double weight;      /* its torque or force */
+    /* Inertia: with everything stretched out; with all other joints free (0: not known). */
+    double most, least;
+    /* Inertia of a floating machine that rests on what the joint carries. */
+    double beyond;
+    double weight; /* its torque or force */
 } burden;
 
 static burden burden_of(const soa_world *w, const soa_world_part *part, const soa_body_info *info, const load *of,
@@ -238,7 +253,7 @@ static void derive_stop(soa_world *w, const soa_part *part, const soa_body_info 
     w->stop_soft[i] = soft_part * give;
 }
 
-/* Stops of all joints with limits at the state of the start. */
+/* Opens the stops of all joints with limits, at the state of the start. */
 soa_status soai_stops_open(soa_world *w) {
     load *loads = calloc((size_t)w->bodies + 1, sizeof *loads);
     if (!loads) return SOA_E_MEMORY;
@@ -278,8 +293,8 @@ soa_status soai_stops_open(soa_world *w) {
     return SOA_OK;
 }
 
-/* --- what they do ------------------------------------------------------------------------------------------------- */
-/* The torque of coordinate i's stop at q and v; 0 within the limits. */
+/* --- torques ---------------------------------------------------------------------------------- */
+/* Torque of coordinate i's stop at q and v; 0 within the limits. */
 double soai_stop_torque(const soa_world *w, int i, double q, double v) {
     if (!(w->stop_k[i] > 0) || (q <= w->upper[i] && q >= w->lower[i])) return 0;
     const double side = q > w->upper[i] ? 1 : -1;
@@ -289,8 +304,8 @@ double soai_stop_torque(const soa_world *w, int i, double q, double v) {
     return force > 0 ? -side * force : 0;
 }
 
-/* Until a joint is at its limit, or leaves its stop, at the rate that it has now.  A step that goes farther may pass over a
- * stop that is touched lightly, and none of its stages would see it. */
+/* Time until a joint reaches its limit or leaves its stop, at its present rate. A longer step might
+ * pass over a stop that is only touched lightly, and none of its stages would see it. */
 double soai_stops_longest(const soa_world *w, const double *y) {
     double h = INFINITY;
     for (int i = 0; w->stop_count && i < w->nv; ++i) {

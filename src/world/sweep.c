@@ -1,13 +1,18 @@
-/* sweep.c  many cases of one scenario, each with its own drawn numbers, as one table.
+/* sweep.c  runs many cases of one scenario, each with its own random numbers, and writes one
+ * table.
  *
- * case k     soa_scenario_vary: its numbers depend on (seed, k, number of the variation) alone, so who runs it, when and
- *            beside what does not matter; its row is one line of text, 17 digits, no clock in it
- * threads    the cases not yet done are handed out one by one (OpenMP); a world is one thread's own
- * ranks      rank r of n takes every n-th of them; rows are exchanged as text before and after (options->exchange), so all
- *            ranks know all rows; rank 0 writes the table
- * killed     each finished row is appended, with a checksum, to TABLE.cases (TABLE.cases.R of rank R > 0); a sweep taken up
- *            again reads all such files it finds, drops a torn last line, and runs what is missing
- * The table appears under its name when it is whole; then the side files go.                                           */
+ * case k     By soa_scenario_vary. Its numbers depend only on (seed, k, number of the variation),
+ *            so it does not matter where or in what order cases run. Its row is one line of text
+ *            with 17 digits and no wall-clock time.
+ * threads    The remaining cases are given to threads one by one (OpenMP); each world is used by
+ *            one thread only.
+ * ranks      Rank r of n takes every n-th of them. Rows are exchanged as text before and after
+ *            (options->exchange), so all ranks know all rows; rank 0 writes the table.
+ * killed     Each finished row is appended, with a checksum, to TABLE.cases (TABLE.cases.R for
+ *            rank R > 0). A resumed sweep reads all such files it finds, drops an incomplete last
+ *            line, and runs the missing cases.
+ *
+ * The table gets its name when it is complete; then the side files are removed. */
 #define _XOPEN_SOURCE 700
 #include "../base/new_file.h"
 #include "../base/visible.h"
@@ -45,20 +50,20 @@ typedef struct sweep {
     const soa_scenario *scenario;
     const soa_sweep_options *o;
     soa_sweep_result *result;
-    char **rows; /* by case; NULL: not done */
+    char **rows; /* one per case; NULL: not done */
     int *todo, todo_count;
-    char head[200]; /* first line of the side files: what they belong to */
+    char head[200]; /* first line of the side files: identifies the sweep */
     char *side;     /* this rank's side file */
     int fd;
     time_t synced;
-    _Atomic soa_status status; /* first failure that ends the sweep; all threads look */
+    _Atomic soa_status status; /* first failure that ends the sweep; all threads read it */
     soa_report *report;
 } sweep;
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 static void put_number(FILE *out, double x) {
     if (x != x)
-        fputs(",nan", out); /* its sign says nothing */
+        fputs(",nan", out); /* the sign of NaN has no meaning */
     else
         fprintf(out, ",%.17g", x);
 }
@@ -120,7 +125,7 @@ static char *heading(const soa_scenario *scenario) {
     if (fclose(out) || bad) free(text), text = NULL;
     return text;
 }
-/* Takes `length` bytes of text as the row of the case it begins with; a row that is there already stays. */
+/* Stores `length` bytes of text as the row of the case it begins with. An existing row is kept. */
 static soa_status take_row(sweep *w, const char *text, size_t length) {
     char *end;
     const long number = strtol(text, &end, 10);
@@ -132,7 +137,7 @@ static soa_status take_row(sweep *w, const char *text, size_t length) {
     w->rows[number] = copy;
     return SOA_OK;
 }
-/* Counts and worst figures of all rows. */
+/* Computes counts and worst figures of all rows. */
 static void sum_up(sweep *w) {
     soa_sweep_result *r = w->result;
     r->done = r->held = r->faults = r->warned = 0;
@@ -160,7 +165,7 @@ static void sum_up(sweep *w) {
     }
 }
 
-/* --- side files --------------------------------------------------------------------------------------------------- */
+/* --- side files ------------------------------------------------------------------------------- */
 static char *side_name(const char *table, int rank) {
     const size_t size = strlen(table) + 24;
     char *name = malloc(size);
@@ -194,7 +199,7 @@ static soa_status read_whole(const char *path, char **text, size_t *size) {
     (*text)[*size] = 0;
     return SOA_OK;
 }
-/* Rows of one side file; `good`: bytes up to the end of its last good line. */
+/* Reads the rows of one side file. `good`: bytes up to the end of its last good line. */
 static soa_status read_side(sweep *w, const char *path, size_t *good) {
     char *text;
     size_t size;
@@ -203,7 +208,7 @@ static soa_status read_side(sweep *w, const char *path, size_t *good) {
     if (s) return soai_report(w->report, s, -1, 0, "%.150s: %s", path, strerror(errno));
     const size_t head = strlen(w->head);
     if (size < head || memcmp(text, w->head, head)) {
-        /* a torn first line holds nothing */
+        /* an incomplete first line: the file has no rows */
         if (size >= head || memcmp(text, w->head, size))
             s = soai_report(w->report, SOA_E_FORMAT, -1, 0,
                             "%.120s is of another scenario, seed or version; remove it to begin anew", path);
@@ -225,7 +230,7 @@ static soa_status read_side(sweep *w, const char *path, size_t *good) {
     free(text);
     return s;
 }
-/* All side files that are here. */
+/* Reads all existing side files. */
 static soa_status read_sides(sweep *w, size_t *own) {
     soa_status s = SOA_OK;
     *own = 0;
@@ -247,7 +252,8 @@ static soa_status read_sides(sweep *w, size_t *own) {
     return s;
 }
 static soa_status open_side(sweep *w, size_t good) {
-    const int fresh = w->o->resume ? 0 : O_EXCL; /* read_sides has seen that there is none */
+    /* read_sides has found that there is none. */
+    const int fresh = w->o->resume ? 0 : O_EXCL;
     w->fd = open(w->side, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | fresh, 0666);
     if (w->fd < 0 || flock(w->fd, LOCK_EX | LOCK_NB) || ftruncate(w->fd, (off_t)good) ||
         lseek(w->fd, (off_t)good, SEEK_SET) < 0 || (!good && (errno = soai_write_all(w->fd, w->head, strlen(w->head)))))
@@ -268,7 +274,7 @@ static soa_status append(sweep *w, const char *row) {
     return bad ? soai_report(w->report, SOA_E_FILE, -1, 0, "%.150s: %s", w->side, strerror(bad)) : SOA_OK;
 }
 
-/* --- one case ----------------------------------------------------------------------------------------------------- */
+/* --- one case --------------------------------------------------------------------------------- */
 static int poll_stop(void *user, soa_world *world) {
     const sweep *w = user;
     (void)world;
@@ -287,7 +293,7 @@ static void run_case(sweep *w, int number) {
         return;
     }
     if (!s) {
-/* models are read by libraries that share tables */
+/* The libraries that read models use shared tables. */
 #ifdef _OPENMP
 #pragma omp critical(soa_sweep_open)
 #endif
@@ -325,9 +331,9 @@ static void run_case(sweep *w, int number) {
     free(values);
 }
 
-/* --- the sweep ---------------------------------------------------------------------------------------------------- */
-/* All rows of all ranks, and whether all are well; without ranks nothing happens.  `own`: how this rank fares; the answer is
- * the same, or that another has failed. */
+/* --- the sweep -------------------------------------------------------------------------------- */
+/* Exchanges all rows among the ranks, and whether each rank has succeeded; without ranks nothing
+ * happens. `own`: status of this rank. Returns the same status, or the failure of another rank. */
 static soa_status exchange(sweep *w, soa_status own) {
     if (!w->o->exchange) return own;
     char *mine = NULL, *all = NULL;
@@ -394,7 +400,8 @@ soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *opti
         (options->ranks > 1 && !options->exchange))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
                            "a sweep wants a scenario, 1 case or more, and ranks that can talk");
-    soa_world *trial = NULL; /* what is wrong with the file is said before anything is written */
+    /* Report errors in the file before anything is written. */
+    soa_world *trial = NULL;
     soa_status s = soa_world_create(scenario, &trial, report);
     soa_world_free(trial);
     const size_t cases = (size_t)options->cases;
@@ -418,9 +425,12 @@ soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *opti
         w.side = side_name(options->table, options->rank);
         s = w.side ? read_sides(&w, &good) : SOA_E_MEMORY;
     }
-    s = exchange(&w, s); /* all have looked before anyone writes: a fresh side file is no stopped sweep's */
+    /* All ranks look before any writes, so that a new side file is not taken for one of a stopped
+     * sweep. */
+    s = exchange(&w, s);
     if (!s && options->table) s = open_side(&w, good);
-    w.status = s = exchange(&w, s); /* all meet, whoever failed too: nobody is left waiting */
+    /* All ranks meet here, also those that failed, so that none is left waiting. */
+    w.status = s = exchange(&w, s);
     int turn = 0;
     for (int k = 0; !s && k < options->cases; ++k)
         if (!w.rows[k] && turn++ % options->ranks == options->rank) w.todo[w.todo_count++] = k;
@@ -438,7 +448,8 @@ soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *opti
     if (!s) result->stopped = result->done < options->cases;
     if (!s && !result->stopped && options->table) {
         if (!options->rank) s = write_table(&w);
-        s = exchange(&w, s); /* all wait for the table before anyone forgets its rows */
+        /* All ranks wait for the table before they remove their rows. */
+        s = exchange(&w, s);
         for (int rank = 0; !s && rank < RANKS_MOST; ++rank) {
             char *name = side_name(options->table, rank);
             if (name && (rank == options->rank || !options->rank)) unlink(name);

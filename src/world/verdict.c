@@ -1,8 +1,8 @@
-/* verdict.c  whether the object of `success` is held, and why, in words.
+/* verdict.c  decides whether the object of `success` is held, and explains why in words.
  *
- * Judged is what was asked: fingers and force band if there are any; errors of the object if a law gave it a goal, if
- * their bounds are written down, or if nothing else is there to judge.  A bound that is not met gives a reason; without
- * any reason the object is held.                                                                                    */
+ * Fingers and the force band are judged if the scenario has them. Errors of the object are judged
+ * if a law gave it a goal, if their bounds are given, or if there is nothing else to judge. Each
+ * bound that is not met gives a reason; without any reason the object is held. */
 #include "world_internal.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 static const double degree = 0.017453292519943295; /* rad */
 
-/* Clauses one after the other. */
+/* A list of clauses. */
 typedef struct clauses {
     char text[sizeof((soa_world_summary *)0)->verdict];
     size_t length;
@@ -29,14 +29,14 @@ static void add(clauses *c, const char *format, ...) {
     va_end(list);
 }
 
-/* What speaks against it, and what was found in order. */
+/* Reasons against, and what was found in order. */
 typedef struct judge {
     const soa_world *w;
     const soa_world_summary *out;
     clauses reasons, fine;
 } judge;
 
-/* Whether there is an end to judge. */
+/* Tests whether the run has an end that can be judged. */
 static int judge_end(judge *j) {
     const soa_world *w = j->w;
     if (w->failed)
@@ -70,7 +70,7 @@ static void judge_force(judge *j) {
         o->internal_force_most, ask->force_low, ask->force_high);
 }
 
-/* One error of the object, in the unit that is shown. */
+/* Judges one error of the object, in the unit shown. */
 static void judge_error(judge *j, double error, double bound, const char *unit) {
     const char *how = j->out->has_goal ? "off its goal" : "moved";
     add(error <= bound ? &j->fine : &j->reasons, "%s by %.3g %s (%.3g allowed)", how, error, unit, bound);
@@ -80,7 +80,8 @@ static void judge_errors(judge *j, int both) {
     const soa_success *ask = &j->w->scenario->success;
     const soa_world_summary *o = j->out;
     const int asked = both ? SOA_ASK_POSITION | SOA_ASK_ATTITUDE : ask->errors_asked;
-    if (!isfinite(o->position_error_m)) { /* it begins to count with a phase */
+    /* It counts only from a certain phase on. */
+    if (!isfinite(o->position_error_m)) {
         if (asked) add(&j->reasons, "phase '%.60s' has not begun", ask->from_phase ? ask->from_phase : "");
         return;
     }

@@ -1,7 +1,8 @@
-/* warnings.c  what a run wants its user to know: one entry for each code and name, with the worst value seen.
+/* warnings.c  warnings of a run: one entry for each code and name, with the worst value seen.
  *
- * Warnings belong to the state block, so a run that is resumed ends with the same list.  What the assembly of loops moved
- * at the start is listed beside them; it follows from the scenario alone and is made anew with the world. */
+ * Warnings are part of the state block, so a resumed run ends with the same list. The moves made by
+ * the assembly of loops at the start are listed with them; they follow from the scenario alone and
+ * are computed again with the world. */
 #include "world_internal.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Two values of one warning: the larger magnitude is the worse; anything is worse than NaN. */
+/* Compares two values of a warning: the larger magnitude is worse; anything is worse than NaN. */
 static int is_worse(double value, double than) {
     return !(fabs(value) <= fabs(than)) && value == value;
 }
@@ -42,7 +43,7 @@ void soai_warn(soa_world *w, const char *code, const char *name, double value, c
     soai_event(w, w->state->t, "warning", "%s: %.70s", code, name);
 }
 
-/* A saved list that was read back: counts within bounds, texts that end. */
+/* Checks a list read from a saved state: counts within bounds, texts terminated. */
 int soai_warnings_fit(const soa_world *w) {
     const soai_warnings *list = &w->state->warnings;
     if (list->count < 0 || list->count > SOAI_WARNINGS || list->more < 0) return 0;

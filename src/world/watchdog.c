@@ -1,14 +1,19 @@
-/* watchdog.c  runs that go on but not as meant: motors at their limits, torques that chatter, gains beyond what a sampled
- * law can have, goals out of reach, parts that fall for ever.  Each becomes a warning with a number and a remedy.
+/* watchdog.c  detects runs that continue but not as intended: motors at their limits, torques that
+ * chatter, gains too high for a sampled law, goals out of reach, parts that fall for ever. Each
+ * gives a warning with a number and a remedy.
  *
- * Looked at after every tick, before the summary's figures: a few comparisons per motor, and now and then one product with
- * M^-1.  What is counted is part of the state block, so a run that is resumed ends with the same warnings.
+ * The checks run after every tick, before the summary's figures: a few comparisons per motor and
+ * occasionally one product with M^-1. The counters are part of the state block, so a resumed run
+ * ends with the same warnings.
  *
- * Sampled laws.  A law tau = -K e - D e' held for ticks of dt on an inertia I is, with d = D dt / I and a = K dt^2 / I,
+ * Sampled laws. A law tau = -K e - D e', held for ticks of dt on an inertia I, is, with d = D dt /
+ * I and a = K dt^2 / I,
  *     x+ = [1 - a/2  1 - d/2; -a  1 - d] x,    stable for    a/2 < d < 2.
- * Of measurements n ticks late the first bound becomes d < 2 sin(pi / (2 (2n + 1))) (a damper alone) and the second
- * a (1/2 + n) < d.  I is 1 / (M^-1)_ii, the inertia felt by joint i with the others free: the bound is then necessary for a
- * law with one gain for all its joints, so such a law is unstable beyond it; with other laws on its neighbours it is an estimate.                                                */
+ * With measurements n ticks late, the upper bound becomes d < 2 sin(pi / (2 (2n + 1))) (for a
+ * damper alone) and the lower bound a (1/2 + n) < d. I is 1 / (M^-1)_ii, the inertia of joint i
+ * with the others free. The bound is then necessary for a law with the same gain for all its
+ * joints, so such a law is unstable beyond it. If other laws drive the neighbouring joints, it is
+ * an estimate. */
 #include "world_internal.h"
 #include "../base/small_algebra.h"
 
@@ -17,37 +22,47 @@
 #include <stdlib.h>
 
 enum {
-    WINDOW = 50,             /* ticks over which jumps of torque are averaged, and for which they must last */
-    GAIN_PERIOD = 16,        /* ticks between looks at the gains of one more joint */
-    FRAME_PERIOD = 256,      /* ticks between looks at the gains of frame laws */
-    COORDINATES_MOST = 1000, /* beyond, inertias of joints are not computed: they cost O(n) each */
-    LONG_TICKS = 10          /* fewer ticks at a limit are no matter of share */
+    /* Ticks over which jumps of torque are averaged, and for which they must last. */
+    WINDOW = 50,
+    GAIN_PERIOD = 16,   /* ticks between checks of the gains, one more joint each time */
+    FRAME_PERIOD = 256, /* ticks between checks of the gains of frame laws */
+    /* With more coordinates, inertias of joints are not computed: they cost O(n) each. */
+    COORDINATES_MOST = 1000,
+    LONG_TICKS = 10 /* fewer ticks at a limit do not count as a share of the run */
 };
-static const double limit_share = 0.1;       /* of the run, that a motor may be at its limit */
-static const double limit_at_end = 0.1;      /* s at the limit at the end of a run */
-static const double chatter_of_limit = 0.25; /* mean jump from tick to tick, of the motor's limit */
-static const double chatter_of_torque = 0.5; /* the same of the mean torque, for motors without limit */
-static const double chatter_of_most = 0.1;   /* and then of the largest torque seen, so that it matters */
-static const double missed_position = 5e-3, missed_angle = 0.02; /* m, rad (joints too): errors that count as missed */
-static const double missed_rate = 0.02; /* 1/s: an error that changes less by its own size comes no nearer */
-static const double settling = 0.5;     /* s after a path's end until its goal should be reached */
-static const double fall_least = 1;     /* m */
-static const double fall_share = 0.98;  /* of the energy of a free fall, in speed downwards */
+/* Fraction of the run that a motor may be at its limit. */
+static const double limit_share = 0.1;
+static const double limit_at_end = 0.1; /* s at the limit at the end of a run */
+/* Mean jump from tick to tick, relative to the motor's limit. */
+static const double chatter_of_limit = 0.25;
+/* The same relative to the mean torque, for motors without limit. */
+static const double chatter_of_torque = 0.5;
+/* And then also relative to the largest torque seen, so that it matters. */
+static const double chatter_of_most = 0.1;
+/* m, rad (joints too): larger errors count as missed. */
+static const double missed_position = 5e-3, missed_angle = 0.02;
+/* 1/s: if an error changes less than this, relative to its size, it is not decreasing. */
+static const double missed_rate = 0.02;
+/* s: from the end of a path until its goal should be reached. */
+static const double settling = 0.5;
+static const double fall_least = 1; /* m */
+/* Fraction of the energy of a free fall, as downward speed. */
+static const double fall_share = 0.98;
 
-/* Of each velocity coordinate. */
+/* Counters of each velocity coordinate. */
 typedef struct watched {
-    double last;     /* torque of the tick before */
+    double last;     /* torque of the previous tick */
     double jump;     /* running mean of |change of torque| */
     double level;    /* running mean of |torque| */
     double most;     /* largest |torque| */
-    int64_t limited; /* ticks at the limit in all */
-    int32_t stretch; /* ticks at the limit without a break */
-    int32_t chatter; /* ticks for which it has chattered without a break */
-    int32_t side;    /* 1, -1: at which limit; 0: within */
+    int64_t limited; /* total number of ticks at the limit */
+    int32_t stretch; /* successive ticks at the limit */
+    int32_t chatter; /* successive ticks with chatter */
+    int32_t side;    /* 1, -1: at this limit; 0: within */
     int32_t unused;
 } watched;
 typedef struct head {
-    int64_t phase; /* whose gains and goals were looked at; -1: none yet */
+    int64_t phase; /* phase whose gains and goals were checked; -1: none yet */
 } head;
 
 static head *head_of(const soa_world *w) {
@@ -61,7 +76,7 @@ size_t soai_watchdog_memory(const soa_world *w) {
     return sizeof(head) + (size_t)w->nv * sizeof(watched);
 }
 
-/* "law 'x' of phase 'y'", or who else drives the coordinate. */
+/* Text "law 'x' of phase 'y'", or what else drives the coordinate. */
 static const char *driver_of(const soa_world *w, int coordinate, char text[160]) {
     const soa_action *a = soai_controller_driver(w, coordinate);
     if (a)
@@ -74,7 +89,7 @@ static int is_linear(const soa_world *w, int coordinate) {
     return !w->angle[w->v_of_q[coordinate]];
 }
 
-/* --- torques ------------------------------------------------------------------------------------------------------ */
+/* --- torques ---------------------------------------------------------------------------------- */
 static void warn_limit(soa_world *w, int i, const watched *x) {
     char who[160];
     const double share = (double)x->limited / (double)soai_last_tick(w, w->scenario->duration);
@@ -88,7 +103,7 @@ static void watch_limit(soa_world *w, int i, watched *x, int last) {
     const double limit = w->scenario->control.saturate ? w->effort[i] : INFINITY;
     const int at = fabs(w->tau[i]) >= limit;
     const int side = at ? (w->tau[i] > 0) - (w->tau[i] < 0) : 0;
-    const int stays = side && side == x->side; /* from one limit to the other is chatter */
+    const int stays = side && side == x->side; /* a change from one limit to the other is chatter */
     x->limited += stays;
     x->stretch = stays ? x->stretch + 1 : 0;
     x->side = side;
@@ -101,8 +116,8 @@ static void watch_limit(soa_world *w, int i, watched *x, int last) {
     }
 }
 
-/* Whether the jumps of a torque are those of a law that fights itself.  Noise makes torques jump too: it is distinguished by
- * the motor's limit, so without one noisy sensors excuse them. */
+/* Tests whether a torque jumps because a law is unstable. Noise makes torques jump too: with a
+ * motor limit the two can be distinguished; without one, noisy sensors excuse the jumps. */
 static int jumps(const soa_world *w, int i, const watched *x) {
     const soa_sensor_set *noise = &w->scenario->control.sensors;
     if (w->effort[i] < INFINITY) return x->jump > chatter_of_limit * w->effort[i];
@@ -126,7 +141,7 @@ static void watch_jumps(soa_world *w, int i, watched *x) {
         x->jump, is_linear(w, i) ? "N" : "N m", driver_of(w, i, who), 1 / w->tick_length);
 }
 
-/* --- gains -------------------------------------------------------------------------------------------------------- */
+/* --- gains ------------------------------------------------------------------------------------ */
 static int late_ticks(const soa_world *w) {
     return (int)lround(w->scenario->control.sensors.delay / w->tick_length);
 }
@@ -134,15 +149,16 @@ static double damping_bound(const soa_world *w) {
     return 2 * sin(SOAI_PI / (2 * (2 * late_ticks(w) + 1)));
 }
 
-/* A law of stiffness K and damping D on an inertia I (gains in 1/s^2 and 1/s: 1), both for one coordinate; `loss`:
- * friction of the coordinate itself, which damps too. */
+/* Checks a law with stiffness K and damping D on an inertia I (I = 1 if the gains are in 1/s^2 and
+ * 1/s), all for one coordinate. `loss`: friction of the coordinate itself, which also damps. */
 static void check_gains(soa_world *w, const soa_action *a, const char *name, double K, double D, double I,
                         double loss) {
     const double dt = w->tick_length, bound = damping_bound(w), d = D * dt / I;
     const double lag = (0.5 + late_ticks(w)) * dt;
     const char *law = a->name ? a->name : "";
     if (d > bound) {
-        char other[64] = "or less delay of the sensors"; /* a higher rate makes more ticks of it */
+        /* A higher rate would make the delay more ticks long. */
+        char other[64] = "or less delay of the sensors";
         if (!late_ticks(w)) snprintf(other, sizeof other, "or a rate above %.4g Hz", d / (bound * dt));
         soai_warn(
             w, "sampled-gain", name, d,
@@ -168,7 +184,7 @@ static double inertia_of(soa_world *w, int coordinate) {
     return out[coordinate] > 0 ? 1 / out[coordinate] : NAN;
 }
 
-/* Laws whose gains are torques per rad: joint-pd, and the damping of passivity. */
+/* Checks laws whose gains are torques per rad: joint-pd, and the damping of passivity. */
 static void check_joint(soa_world *w, const soa_action *a, int i) {
     const double inertia = inertia_of(w, i);
     const double K = a->stiffness[0], D = a->damping[0];
@@ -179,8 +195,8 @@ static void check_joint(soa_world *w, const soa_action *a, int i) {
         check_gains(w, a, soai_coordinate_name(w, i), K * D, K * inertia + D, inertia, w->damping[i]);
 }
 
-/* Diagonal of J_o (M^-1)_oo J_o', o the joints that an action drives: what moves its frame along and about the world's axes
- * for a unit of force. */
+/* Diagonal of J_o (M^-1)_oo J_o', where o are the joints that an action drives: how a unit force
+ * moves its frame along and about the world's axes. */
 static soa_status mobility_of(soa_world *w, int action, double diagonal[6]) {
     double *own = w->qdd, *out = w->torque; /* scratch between ticks */
     for (int k = 0; k < 6; ++k) {
@@ -210,7 +226,7 @@ static void check_impedance(soa_world *w, const soa_action *a, int action) {
     }
 }
 
-/* Laws whose gains are accelerations, 1/s^2 and 1/s. */
+/* Checks laws whose gains are accelerations, 1/s^2 and 1/s. */
 static void check_accelerations(soa_world *w, const soa_action *a) {
     const char *name = a->name ? a->name : "";
     if (a->kind == SOA_ACT_DECOUPLED) {
@@ -221,7 +237,8 @@ static void check_accelerations(soa_world *w, const soa_action *a) {
     for (int half = 0; half < halves; ++half) check_gains(w, a, name, a->stiffness[half], a->damping[half], 1, 0);
 }
 
-/* All gains of a phase that has just begun, then those of one more joint at a time: inertias change. */
+/* Checks all gains of a phase that has just begun, later one joint at a time, because inertias
+ * change. */
 static void watch_gains(soa_world *w, int begun) {
     const int phase = soai_controller_phase(w);
     const int64_t tick = w->state->tick;
@@ -238,7 +255,7 @@ static void watch_gains(soa_world *w, int begun) {
     }
 }
 
-/* --- goals -------------------------------------------------------------------------------------------------------- */
+/* --- goals ------------------------------------------------------------------------------------ */
 static void check_joint_goals(soa_world *w, const soa_action *a) {
     for (int k = 0; k < a->position_count; ++k) {
         char name[256];
@@ -254,7 +271,8 @@ static void check_joint_goals(soa_world *w, const soa_action *a) {
     }
 }
 
-/* Farthest that a frame gets from where its machine is fixed, and that point; infinite where something slides freely. */
+/* Largest distance of a frame from the point where its machine is fixed, and that point; infinite
+ * if something slides without limits. */
 static double reach_of(const soa_world *w, int frame, double base[3]) {
     soa_frame_info at;
     if (soa_frame_get(w->model, frame, &at) || !at.body) return INFINITY;
@@ -281,7 +299,8 @@ static void check_frame_goal(soa_world *w, const soa_action *a, int action) {
     double base[3];
     const soa_frame *to = soai_controller_target(w, action);
     const int hand = soai_controller_frame(w, action), relative = soai_controller_relative(w, action);
-    if (soa_frame_get(w->model, relative, &from) || from.body) return; /* what moves may come nearer */
+    /* A frame that moves may come nearer. */
+    if (soa_frame_get(w->model, relative, &from) || from.body) return;
     const double reach = reach_of(w, hand, base);
     const soa_frame goal = soa_frame_compose(&from.placement, to);
     double far = 0;
@@ -304,7 +323,8 @@ static void watch_goals(soa_world *w) {
     }
 }
 
-/* At the end of the run: a goal that is missed and comes no nearer, though nothing is in the way. */
+/* At the end of the run: warns of a goal that is missed and not approached although nothing is in
+ * the way. */
 static void watch_missed(soa_world *w) {
     const soa_phase *def = &w->scenario->control.phases[soai_controller_phase(w)];
     if (w->touch_count || w->constraints || w->scenario->disturbance_count || w->pull_count || w->hold_count) return;
@@ -313,10 +333,12 @@ static void watch_missed(soa_world *w) {
         const int of_joints = a->kind <= SOA_ACT_DECOUPLED;
         if (soai_controller_phase_time(w) < a->time + settling) continue;
         if (!of_joints && a->kind != SOA_ACT_OPERATIONAL && a->kind != SOA_ACT_IMPEDANCE) continue;
-        if (a->max_force > 0 || a->max_torque > 0 || a->force_rows) continue; /* weak on purpose */
+        /* Weak on purpose. */
+        if (a->max_force > 0 || a->max_torque > 0 || a->force_rows) continue;
         double push = 0;
         for (int j = 0; j < 6; ++j) push += fabs(a->force[j]);
-        if (push > 0 || (a->stiffness[0] == 0 && (of_joints || a->stiffness[1] == 0))) continue; /* pursues no goal */
+        /* It pursues no goal. */
+        if (push > 0 || (a->stiffness[0] == 0 && (of_joints || a->stiffness[1] == 0))) continue;
         const double far = soai_controller_error(w, k, 0), angle = soai_controller_error(w, k, 1);
         const int by_place = far > (of_joints ? missed_angle : missed_position);
         const double error = by_place ? far : angle;
@@ -333,7 +355,7 @@ static void watch_missed(soa_world *w) {
     }
 }
 
-/* --- parts that fall ---------------------------------------------------------------------------------------------- */
+/* --- parts that fall -------------------------------------------------------------------------- */
 /* Part of a body; -1: none. */
 static int part_of(const soa_world *w, const char *joint) {
     const size_t n = strcspn(joint, ".");
@@ -343,8 +365,8 @@ static int part_of(const soa_world *w, const char *joint) {
     }
     return -1;
 }
-/* Mass, and mass times height and speed along `down`, of each part (3 numbers each); whether it may leave its place.
- * Kinematics are up to date. */
+/* For each part (3 numbers): mass, and mass times height and speed along `down`. loose: whether it
+ * can leave its place. The kinematics must be up to date. */
 static void sum_parts(const soa_world *w, const double down[3], double *sums, unsigned char *loose) {
     memset(sums, 0, 3 * (size_t)w->scenario->part_count * sizeof *sums);
     for (int b = 1; b <= w->bodies; ++b) {
@@ -379,7 +401,7 @@ static double downwards(const soa_world *w, double down[3]) {
     return size;
 }
 
-/* Whether something that one of the part's shapes may touch is still below it. */
+/* True if something that one of the part's shapes may touch is still below it. */
 static int may_land(const soa_world *w, int part, const double down[3]) {
     for (int m = 0; m < w->meeting_count; ++m) {
         for (int side = 0; side < 2; ++side) {
@@ -392,7 +414,8 @@ static int may_land(const soa_world *w, int part, const double down[3]) {
             double below = 0, above = 0;
             for (int k = 0; k < 3; ++k) {
                 below += down[k] * (b->p[k] - a->p[k]);
-                above += b->R[3 * k + 2] * (a->p[k] - b->p[k]); /* over a plane's surface */
+                /* Height above the surface of a plane. */
+                above += b->R[3 * k + 2] * (a->p[k] - b->p[k]);
             }
             if (w->solids[other].shape.type == SOA_SHAPE_PLANE ? above > 0 : below > 0) return 1;
         }
@@ -415,7 +438,8 @@ soa_status soai_watchdog_open(soa_world *w) {
 static void watch_falls(soa_world *w) {
     double down[3];
     const double g = downwards(w, down);
-    double *now = w->part_start + 3 * w->scenario->part_count; /* scratch behind the start's */
+    /* Scratch behind the values of the start. */
+    double *now = w->part_start + 3 * w->scenario->part_count;
     if (!(g > 0)) return;
     sum_parts(w, down, now, NULL);
     for (int p = 0; p < w->scenario->part_count; ++p) {
@@ -432,7 +456,7 @@ static void watch_falls(soa_world *w) {
     }
 }
 
-/* --- each tick ---------------------------------------------------------------------------------------------------- */
+/* --- each tick -------------------------------------------------------------------------------- */
 void soai_watchdog(soa_world *w) {
     const int last = w->state->tick == soai_last_tick(w, w->scenario->duration);
     watched *x = watched_of(w);

@@ -1,4 +1,4 @@
-/* world.c  a scenario that moves: made, ticked, saved, summed up. */
+/* world.c  a scenario in motion: opening, ticks, saved states, and the summary. */
 #include "../base/nearest.h"
 #include "joint_friction.h"
 #include "soa/io.h"
@@ -15,7 +15,7 @@
 
 enum { EVENTS = 256 };
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 const char *soai_nearest_frame(const soa_model *model, const char *name) {
     static _Thread_local char hint[SOAI_HINT];
     soai_nearest search = soai_nearest_to(name);
@@ -37,8 +37,8 @@ const char *soai_nearest_joint(const soa_model *model, const char *name) {
     return soai_nearest_hint(&search, hint);
 }
 
-/* --- the start ---------------------------------------------------------------------------------------------------- */
-/* Joints of the tables: which move by motors, their friction, limits and strength. */
+/* --- the start -------------------------------------------------------------------------------- */
+/* Finds from the tables which joints have motors, and their friction, limits and efforts. */
 static void read_joints(soa_world *w) {
     w->is_free = !soai_loops_hold_world(w) && !soai_springs_hold_world(w);
     double g[3];
@@ -64,11 +64,12 @@ static void read_joints(soa_world *w) {
             const int i = info.v_index + k;
             w->effort[i] = info.max_effort;
             w->v_of_q[i] = info.q_index + k;
-            /* objects given in the scenario and floating roots have no motors */
+            /* bodies of the scenario and floating roots have no motors */
             w->actuated[i] = part && part->model && info.type != SOA_FREE;
         }
     }
-    soai_losses(w->model, w->damping, w->friction_up, w->friction_down); /* those of mimic joints too */
+    /* Including the friction of mimic joints. */
+    soai_losses(w->model, w->damping, w->friction_up, w->friction_down);
     for (int m = 0; m < w->meeting_count; ++m)
         if (!w->solids[w->meetings[m].a].body || !w->solids[w->meetings[m].b].body) w->is_free = 0;
 }
@@ -103,13 +104,15 @@ static soa_status named_values(soa_world *w, const soa_part *part, const soa_nam
             return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NOT_FINITE, report, "'%s' is not a number",
                                        name);
         out[(rates ? info.v_index : info.q_index) + index] = values[k].value;
-        for (int i = 0; i < info.nv; ++i) /* quaternions belong to all rates of their joint */
+        /* A quaternion belongs to all rates of its joint. */
+        for (int i = 0; i < info.nv; ++i)
             if (info.nq != info.nv || i == index) (rates ? w->given_rate : w->given)[info.v_index + i] = 1;
     }
     return SOA_OK;
 }
 
-/* A place or twist that is written down counts as given; the origin and rest, which need no writing, do not. */
+/* A place or twist that the scenario states counts as given; the defaults (origin, at rest) do
+ * not. */
 static void give_root(soa_world *w, const soa_part *part, const soa_body_info *info) {
     const soa_frame origin = soa_frame_identity();
     const int placed =
@@ -133,7 +136,7 @@ static soa_status initial_state(soa_world *w, soa_report *report) {
         if (part->fixed || (part->model && !part->floating)) continue;
         char name[256];
         soa_body_info info;
-        if (part->massless_links) { /* slides, then turns about z, y, x */
+        if (part->massless_links) { /* slides, then rotations about z, y, x */
             static const char *const names[6] = {"x", "y", "z", "yaw", "pitch", "roll"};
             const double *R = part->place.R;
             const double pitch = asin(fmax(-1, fmin(1, -R[6]))), yaw = atan2(R[3], R[0]), roll = atan2(R[7], R[8]);
@@ -169,7 +172,7 @@ static soa_status initial_state(soa_world *w, soa_report *report) {
     return soa_normalize(w->model, q);
 }
 
-/* What the success is about. */
+/* Finds the frames of `success`. */
 static soa_status open_success(soa_world *w, soa_report *report) {
     const soa_scenario *sc = w->scenario;
     const soa_success *ask = &sc->success;
@@ -193,7 +196,7 @@ static soa_status open_success(soa_world *w, soa_report *report) {
     return SOA_OK;
 }
 
-/* Memory of everything whose size is known once the model and the shapes are. */
+/* Allocates everything whose size is known from the model and the shapes. */
 static soa_status open_memory(soa_world *w) {
     const size_t nv = (size_t)w->nv, nq = (size_t)w->nq, n = (size_t)w->bodies + 1;
     w->at_v = w->nq, w->at_ledger = w->nq + w->nv, w->at_slots = w->at_ledger + SOAI_LEDGER;
@@ -224,7 +227,7 @@ static soa_status open_memory(soa_world *w) {
                  slots = (size_t)w->slot_count * sizeof *w->slots;
     w->control_size = soai_controller_memory(w);
     size_t used = 0;
-    for (int pass = 0; pass < 2; ++pass) { /* sizes, then places */
+    for (int pass = 0; pass < 2; ++pass) { /* first the sizes, then the addresses */
         char *block = w->block;
         used = 0;
         w->state = soai_take(block, &used, sizeof *w->state);
@@ -243,7 +246,7 @@ static soa_status open_memory(soa_world *w) {
     return SOA_OK;
 }
 
-/* Of all shapes that may touch, the two that overlap most beyond what `allowed` margins are; NULL report: none is asked. */
+/* Finds the two shapes that overlap most beyond `allowed` margins, among all that may touch. */
 soa_status soai_find_overlap(soa_world *w, double allowed, const char *when, soa_report *report) {
     double worst = 0;
     int found = -1;
@@ -257,15 +260,16 @@ soa_status soai_find_overlap(soa_world *w, double allowed, const char *when, soa
     }
     if (found < 0) return SOA_OK;
     const soai_meeting *m = &w->meetings[found];
-    const soa_mark none = {0}; /* shapes of the scenario come first, so b is one of a URDF if a is */
+    /* Shapes of the scenario come first: if a is from a URDF, b is too. */
+    const soa_mark none = {0};
     const soa_mark mark = w->solids[m->a].link ? none : w->scenario->shapes[m->a].mark;
     return soai_scenario_fault(w->scenario, mark, SOA_E_ARGUMENT, report,
                                "shapes '%s' and '%s' overlap by %.3g m %s; move them apart", w->solids[m->a].name,
                                w->solids[m->b].name, -worst, when);
 }
 
-/* Kinematics and touches at the state; the caches of the search are a copy, so nothing of the block changes and the same
- * block gives the same touches, now or after it was read back. */
+/* Computes kinematics and touches at the state, with a copy of the distance caches. So the block
+ * does not change, and the same block gives the same touches, now or after it was read back. */
 soa_status soai_peek(soa_world *w) {
     soa_distance_cache *own = w->caches;
     if (w->meeting_count) memcpy(w->spare_caches, own, (size_t)w->meeting_count * sizeof *own);
@@ -275,7 +279,7 @@ soa_status soai_peek(soa_world *w) {
     return s;
 }
 
-/* Where the object of the success is at the start; kinematics are up to date. */
+/* Stores the pose of the object of `success` at the start. The kinematics must be up to date. */
 static soa_status note_object(soa_world *w) {
     if (w->object < 0) return SOA_OK;
     soa_frame at, from;
@@ -302,11 +306,12 @@ static soa_status start(soa_world *w, soa_report *report) {
     stats->energy_start = kinetic + potential, stats->energy_scale = kinetic;
     stats->squeeze_least = INFINITY, stats->squeeze_most = -INFINITY;
     s = soai_look(w, 0, w->y);
-    if (s == SOA_E_ARGUMENT) { /* the paper's law has no value where shapes overlap */
+    if (s == SOA_E_ARGUMENT) { /* the paper's law has no value if shapes overlap */
         const soa_status overlap = soai_find_overlap(w, 0, "at the start", report);
         return overlap ? overlap : s;
     }
-    if (!s) s = soai_find_overlap(w, 1, "at the start", report); /* more than one margin deep is no resting contact */
+    /* More than one margin deep is not a resting contact. */
+    if (!s) s = soai_find_overlap(w, 1, "at the start", report);
     if (s == SOA_E_MEMORY)
         return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "more than %d points touch at the start",
                                    w->touch_most);
@@ -319,7 +324,7 @@ static soa_status start(soa_world *w, soa_report *report) {
     return SOA_OK;
 }
 
-/* Things that the scenario says and that come to nothing, or come out otherwise. */
+/* Warns of entries of the scenario that have no effect, or a different one. */
 static void warn_of_idle_keys(soa_world *w) {
     const soa_scenario *sc = w->scenario;
     for (int p = 0; p < sc->part_count; ++p) {
@@ -418,12 +423,13 @@ void soa_world_free(soa_world *w) {
     free(w->part_start), free(w->part_loose), free(w);
 }
 
-/* --- time --------------------------------------------------------------------------------------------------------- */
+/* --- ticks ------------------------------------------------------------------------------------ */
 /* The hands that hold the object: other bodies that touch it or are tied to it. */
 enum { HANDS_MOST = 16 };
 typedef struct hands {
     int count, body[HANDS_MOST];
-    double force[HANDS_MOST][3], at[HANDS_MOST][3], weight[HANDS_MOST]; /* on the object; where, times its weight */
+    /* Forces on the object; their points times their weight. */
+    double force[HANDS_MOST][3], at[HANDS_MOST][3], weight[HANDS_MOST];
 } hands;
 static void add_hand(hands *h, int body, const double force[3], const double at[3], double weight) {
     int k = 0;
@@ -458,8 +464,9 @@ static void find_hands(const soa_world *w, int object, hands *h) {
         add_hand(h, loop->body[!side], loop->wrench[side] + 3, point, 1);
     }
 }
-/* Internal force between the hands.  As a coordination law that moves the object counts it; without one, half of what presses along the line between the two hands' centres, for two; the mean
- * pressure towards the middle for more. */
+/* Internal force between the hands. If a coordination law moves the object, as that law counts it.
+ * Otherwise the mean of the hands' forces towards their middle; for two hands this is half of what
+ * presses along the line between their centres. */
 static double squeeze(soa_world *w, int object) {
     soa_frame_info info;
     double counted;
@@ -489,7 +496,7 @@ static double squeeze(soa_world *w, int object) {
     return sum;
 }
 
-/* Errors of the object against its last goal, or against where it was when it began to count: m, rad. */
+/* Errors of the object (m, rad) from its last goal, or from its place when it began to count. */
 static soa_status object_error(soa_world *w, double error[2]) {
     const soa_success *ask = &w->scenario->success;
     const soa_frame *goal = w->controller ? soai_controller_goal(w) : &w->object_start;
@@ -513,7 +520,7 @@ void soai_object_figures(soa_world *w, double figures[3]) {
     figures[2] = w->object >= 0 ? squeeze(w, w->object) : 0;
 }
 
-/* Whether a shape is a finger that the success is about. */
+/* True if a shape is one of the fingers of `success`. */
 static int is_finger(const soa_world *w, const soai_solid *s) {
     const soa_success *ask = &w->scenario->success;
     if (!ask->finger_groups) return ask->fingers && soai_in_group(s, ask->fingers);
@@ -522,7 +529,8 @@ static int is_finger(const soa_world *w, const soai_solid *s) {
     return 0;
 }
 
-/* Fingers that the success is about: how many there are, touch now, have slipped more than a tenth of a millimetre. */
+/* Fingers of `success`: how many there are, touch now, and have slipped more than a tenth of a
+ * millimetre. */
 static int count_fingers(const soa_world *w, int *touching, int *slipped, double *slip_worst) {
     int count = 0;
     for (int i = 0; i < w->solid_count; ++i) {
@@ -541,8 +549,9 @@ static int count_fingers(const soa_world *w, int *touching, int *slipped, double
     return count;
 }
 
-/* What the integration may lose of the energy, relative: the tolerance, over steps whose errors have no common sign, with
- * room for a factor 100.  Fixed steps promise nothing; a thousandth is worth a word. */
+/* Relative energy error that the integration may have: the tolerance, over steps whose errors have
+ * random signs, times 100. Fixed steps guarantee nothing; for them a warning starts at one
+ * thousandth. */
 static double balance_bound(const soa_world *w) {
     const soa_integration *o = &w->scenario->integration;
     if (o->method == SOA_INTEGRATE_FIXED) return 1e-3;
@@ -551,7 +560,8 @@ static double balance_bound(const soa_world *w) {
 static void watch_balance(soa_world *w) {
     const soai_stats *st = &w->state->stats;
     const double bound = balance_bound(w);
-    const double rounding = 1e3 * w->scenario->integration.absolute_tolerance; /* J, while hardly anything moves */
+    /* J: while hardly anything moves. */
+    const double rounding = 1e3 * w->scenario->integration.absolute_tolerance;
     if (st->balance_worst <= bound * st->energy_scale + rounding) return;
     soai_warn(w, "energy-balance", "world", st->balance_worst / st->energy_scale,
               "energy is off by this much of the largest, more than the integration explains (%.1e); use a smaller "
@@ -559,7 +569,7 @@ static void watch_balance(soa_world *w) {
               bound, w->scenario->integration.method == SOA_INTEGRATE_FIXED ? "step" : "relative_tolerance");
 }
 
-/* Figures of the summary at the state reached. */
+/* Updates the figures of the summary at the state reached. */
 static soa_status watch(soa_world *w) {
     soai_stats *st = &w->state->stats;
     const double *ledger = w->y + w->at_ledger;
@@ -581,7 +591,8 @@ static soa_status watch(soa_world *w) {
     double slip = 0;
     const int fingers = ask->fingers ? count_fingers(w, &touching, &slipped, &slip) : 0;
     if (st->grasped) st->slip_worst = fmax(st->slip_worst, slip);
-    if (fingers && soai_controller_counting(w)) { /* from when all touch they must go on doing so */
+    /* Once all fingers touch, they must keep touching. */
+    if (fingers && soai_controller_counting(w)) {
         if (touching == fingers && !st->grasped) {
             st->grasped = 1, slipped = 0;
             for (int k = 0; k < w->slot_count; ++k) w->slots[k].before = w->slots[k].slipped;
@@ -610,7 +621,7 @@ static soa_status watch(soa_world *w) {
     return SOA_OK;
 }
 
-/* Number of the last tick of a run until `end`: ticks are whole. */
+/* Number of the last tick of a run until `end`. Ticks are not divided. */
 int64_t soai_last_tick(const soa_world *w, double end) {
     return (int64_t)floor(end / w->tick_length + 1e-6);
 }
@@ -648,7 +659,7 @@ soa_status soa_world_set_torque(soa_world *w, soa_world_torque_fn *torque, void 
     return SOA_OK;
 }
 
-/* --- what is there ------------------------------------------------------------------------------------------------ */
+/* --- queries ---------------------------------------------------------------------------------- */
 const soa_model *soa_world_model(const soa_world *w) {
     return w ? w->model : NULL;
 }
@@ -719,7 +730,7 @@ soa_status soa_world_diagram(const soa_world *w, char *text, size_t size, size_t
     return supervisor ? soa_supervisor_diagram(supervisor, text, size, length) : SOA_E_ARGUMENT;
 }
 
-/* --- states kept -------------------------------------------------------------------------------------------------- */
+/* --- saved states ----------------------------------------------------------------------------- */
 size_t soa_world_state_size(const soa_world *w) {
     return w ? w->state_size : 0;
 }
@@ -739,7 +750,8 @@ static int all_finite(const double *x, size_t n) {
         if (!(fabs(x[i]) < INFINITY)) return 0;
     return 1;
 }
-/* Nothing in the block just read indexes what is not there, and numbers that steer time are such. */
+/* Checks a block that was read: no index is out of range, and the numbers that control time are
+ * valid. */
 static int state_fits(const soa_world *w) {
     const soai_state *state = w->state;
     if (state->tick < 0 || state->tick > (int64_t)1 << 53 || state->t != (double)state->tick * w->tick_length) return 0;
@@ -769,7 +781,7 @@ soa_status soa_world_restore(soa_world *w, const void *memory, size_t size) {
         s = soai_loops_recount(w);
         if (!s) s = soai_peek(w);
     }
-    if (s) { /* as it was */
+    if (s) { /* restore the state */
         memcpy(w->block, before, size);
         soai_contact_index(w);
         soai_loops_recount(w);
@@ -792,9 +804,11 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
     out->steps = st->steps, out->rejected = st->rejected, out->evaluations = st->evaluations;
     out->touches = st->touches, out->releases = st->releases, out->slips = st->slips, out->saves = st->saves;
     soa_status s = soai_energy(w, w->y, w->y + w->at_v, &out->kinetic, &out->potential);
-    const int looked = soai_peek(w) == SOA_OK; /* after a failed tick the state may be beyond what there is to see */
+    /* After a failed tick the state may be one where touches cannot be computed. */
+    const int looked = soai_peek(w) == SOA_OK;
     for (int i = 0; i < w->touch_count; ++i) out->stored += w->touch[i].stored;
-    out->supplied = ledger[SOAI_SUPPLIED] + 0.0; /* never -0: people read these */
+    /* +0.0: never print -0. */
+    out->supplied = ledger[SOAI_SUPPLIED] + 0.0;
     out->viscous = ledger[SOAI_VISCOUS] + 0.0, out->rubbed = ledger[SOAI_RUBBED] + 0.0;
     out->stopped = ledger[SOAI_STOPPED] + 0.0, out->contact = ledger[SOAI_CONTACT] + 0.0;
     out->disturbed = ledger[SOAI_DISTURBED] + 0.0;
@@ -828,7 +842,8 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
         if (!st->grasped) out->fingers_lost = out->finger_count - touching;
         out->slip_worst_m = st->slip_worst;
         if (!st->hold_samples && looked) soai_loops_feel(w);
-        const double now = !st->hold_samples && looked ? squeeze(w, w->object) : 0; /* before the time of holding */
+        /* Before the holding time. */
+        const double now = !st->hold_samples && looked ? squeeze(w, w->object) : 0;
         out->internal_force_N = st->hold_samples ? st->squeeze_sum / (double)st->hold_samples : now;
         out->internal_force_least = st->hold_samples ? st->squeeze_least : now;
         out->internal_force_most = st->hold_samples ? st->squeeze_most : now;

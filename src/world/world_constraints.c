@@ -1,30 +1,41 @@
-/* loops.c  constraints of a world: those that models bring and those that the scenario adds.
+/* world_constraints.c  constraints of a world: those of the models and those that the scenario
+ * adds.
  *
- * opening    models' constraints first, named "part.name", then the scenario's; Coulomb friction of cut joints is taken out
- *            and modelled here as that of other joints is: a spring and a damper within Coulomb's bounds
- * start      the loops are closed.  Coordinates that the scenario gives stay where they are if the others can do it alone;
- *            if not, all may move, those given not farther than the scenario's assembly_bound
- * motion     soa_closed_fd.  Stages of a step lie off the constraints by about the tolerance, so rows that repeat others
- *            no longer quite do: there the rank is bounded by the largest one found at accepted states
- * forces     multipliers at the state reached, as wrenches on the two bodies: for wrist sensors, the record, and the
- *            internal force of an object that is held by loops                                                         */
+ * opening    Constraints of models first, named "part.name", then the scenario's. Coulomb friction
+ *            of cut joints is removed and modelled here like that of other joints: a spring and a
+ *            damper within Coulomb's bounds.
+ * start      The loops are closed. Coordinates that the scenario gives keep their values if the
+ *            others can close the loops alone. If not, all may move, the given ones not farther
+ *            than the scenario's assembly_bound.
+ * motion     By soa_closed_fd. Stages of a step are off the constraints by about the tolerance,
+ *            so redundant rows are not exactly dependent. There the rank is limited to the
+ *            largest one found at accepted states.
+ * forces     Multipliers at the state reached, as wrenches on the two bodies: for wrist sensors,
+ *            the record, and the internal force of an object held by loops. */
 #include "world_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double joint_give = 1e-4;     /* rad or m that a sticking cut joint gives at its full friction */
-static const double joint_calm = 2e-3;     /* s: damping over stiffness of that spring */
-static const double moved_least = 1e-9;    /* relative: smaller moves of the assembly are its own rounding */
-static const double stage_disagree = 1e-2; /* relative: what redundant rows may differ by within a step */
+/* rad or m: deflection of a sticking cut joint at its full friction. */
+static const double joint_give = 1e-4;
+/* s: damping over stiffness of that spring. */
+static const double joint_calm = 2e-3;
+/* Relative: smaller moves of the assembly are rounding. */
+static const double moved_least = 1e-9;
+/* Relative: allowed disagreement of redundant rows within a step. */
+static const double stage_disagree = 1e-2;
 
 static const double lean_least = 0.02; /* rad: discs that lean less lie flat */
-static const double jump_most = 0.05;  /* rad or m, of a joint that follows, in one of these steps ... */
-static const double jump_ratio = 20;   /* ... and times what the leading ones move */
-enum { LEADING_STEPS = 100 };          /* from the neutral position to the one that is given */
+/* Largest move of a following joint in one step, in rad or m ... */
+static const double jump_most = 0.05;
+/* ... and relative to the move of the leading joints. */
+static const double jump_ratio = 20;
+/* Steps from the neutral position to the given one. */
+enum { LEADING_STEPS = 100 };
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening ---------------------------------------------------------------------------------- */
 static soa_status find_frame(const soa_scenario *sc, const soa_model *model, const char *what, const char *name,
                              soa_mark mark, int *frame, soa_report *report) {
     *frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(model, name);
@@ -33,7 +44,7 @@ static soa_status find_frame(const soa_scenario *sc, const soa_model *model, con
                                soai_nearest_frame(model, name));
 }
 
-/* Constraint i of the scenario, with the model's numbers of frames and joints. */
+/* Converts constraint i of the scenario, with the model's numbers of frames and joints. */
 static soa_status scenario_constraint(const soa_scenario *sc, const soa_model *model, int i, soa_mark mark,
                                       soa_constraint_def *def, soa_report *report) {
     const char *what = def->name ? def->name : "";
@@ -78,7 +89,7 @@ soa_status soai_loops_create(const soa_scenario *sc, const soa_model *model, con
         soa_constraint_def def = i < own->count ? own->defs[i] : sc->constraints[i - own->count];
         soa_report inner = {.body = -1};
         if (i >= own->count && (s = scenario_constraint(sc, model, i - own->count, mark, &def, report))) break;
-        def.friction = 0; /* soai_loops_friction */
+        def.friction = 0; /* handled by soai_loops_friction */
         s = soa_constraint_add(*out, &def, NULL, &inner);
         if (s) soai_scenario_fault(sc, mark, s, report, "%s", inner.text);
     }
@@ -89,7 +100,7 @@ soa_status soai_loops_create(const soa_scenario *sc, const soa_model *model, con
     return s;
 }
 
-/* Friction that the definition of constraint `number` had. */
+/* Friction in the definition of constraint `number`. */
 static double friction_of(const soa_world *w, int number) {
     const soa_constraint_list *own = &w->own_loops;
     return number < own->count ? own->defs[number].friction : w->scenario->constraints[number - own->count].friction;
@@ -137,17 +148,17 @@ void soai_loops_close(soa_world *w) {
     free(w->lambda);
 }
 
-/* Nonzero: a constraint ties something to the world. */
+/* Nonzero if a constraint ties something to the world. */
 int soai_loops_hold_world(const soa_world *w) {
     for (int i = 0; i < w->loop_count; ++i)
         if (w->loops[i].kind != SOA_RATIO && (!w->loops[i].body[0] || !w->loops[i].body[1])) return 1;
     return 0;
 }
 
-/* --- the start ---------------------------------------------------------------------------------------------------- */
-/* The constraint that is farthest from being met at q; off: by how much. */
+/* --- the start -------------------------------------------------------------------------------- */
+/* The constraint with the largest error at q; off: that error. */
 static soa_status worst_loop(soa_world *w, const double *q, int *worst, double *off) {
-    double *g = w->lambda; /* room for as many numbers */
+    double *g = w->lambda; /* scratch */
     const soa_status s = soa_constraint_rows_at(w->constraints, w->work, q, NULL, 0, g, NULL, NULL, NULL);
     *worst = 0;
     *off = 0;
@@ -208,7 +219,8 @@ static soa_status note_rates(soa_world *w, const double *before) {
     return SOA_OK;
 }
 
-/* A small step of those that lead moves the others by a small step too; else the machine has jumped to another branch. */
+/* Checks that a small step of the leading joints moves the others by a small step too. Otherwise
+ * the machine has jumped to another branch. */
 static soa_status stays_near(soa_world *w, const double *from, const double *to, const double *way) {
     double *moved = w->torque;
     double led = 0;
@@ -218,9 +230,9 @@ static soa_status stays_near(soa_world *w, const double *from, const double *to,
         if (!(fabs(moved[i]) <= jump_most + jump_ratio * led)) return SOA_E_NO_CONVERGENCE;
     return s;
 }
-/* Given joints are led from the neutral position, where the loops are closed first, to where they are wanted, the others
- * following on the way: so the machine stays on its branch.  A part's place is given from the beginning.  Nothing changes
- * where this does not lead to the end. */
+/* Leads the given joints from the neutral position, where the loops are closed first, to their
+ * given positions; the others follow. So the machine stays on its branch. The place of a part is
+ * given from the beginning. Changes nothing if the end cannot be reached. */
 static soa_status lead_positions(soa_world *w, int *led) {
     const size_t size = (size_t)w->nq * sizeof *w->y;
     double *at = w->y_scratch[2];
@@ -249,8 +261,9 @@ static soa_status lead_positions(soa_world *w, int *led) {
     return s;
 }
 
-/* Positions that contradict each other a little, as written digits do: one of those given gives way, the one that has to
- * move least.  Nothing changes where none does within the bound. */
+/* Positions may contradict each other slightly because of rounded digits. Releases one of the given
+ * joints, the one that has to move least. Changes nothing if none closes the loops within the
+ * bound. */
 static soa_status release_one(soa_world *w, const double *before) {
     const size_t size = (size_t)w->nq * sizeof *w->y;
     double *best = w->y_scratch[3];
@@ -323,7 +336,7 @@ static soa_status close_rates(soa_world *w, soa_report *report) {
     return note_rates(w, before);
 }
 
-/* Angles of cut joints are counted from where they begin. */
+/* Counts angles of cut joints from their initial values. */
 static soa_status count_turns(soa_world *w) {
     soa_status s = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL);
     for (int i = 0; !s && i < w->loop_count; ++i)
@@ -331,7 +344,7 @@ static soa_status count_turns(soa_world *w) {
     return s ? s : soai_loops_recount(w);
 }
 
-/* A disc that lies flat has no lowest point to roll on. */
+/* Refuses a disc that lies flat: it has no lowest point to roll on. */
 static soa_status refuse_flat_discs(soa_world *w, soa_report *report) {
     soa_status s = soa_kinematics(w->model, w->work, w->y, NULL, NULL);
     for (int i = 0; !s && i < w->loop_count; ++i) {
@@ -383,8 +396,8 @@ soa_status soai_loops_recount(soa_world *w) {
     return s;
 }
 
-/* --- motion ------------------------------------------------------------------------------------------------------- */
-/* Friction of cut joints as efforts; their springs are at the end of y. */
+/* --- motion ----------------------------------------------------------------------------------- */
+/* Applies friction of cut joints as efforts. Their springs are at the end of y. */
 static soa_status rub_cuts(soa_world *w, double t, const double *y, double *rate, double *rubbed) {
     soa_status s = soa_constraint_rows_at(w->constraints, w->work, w->q, y + w->at_v, t, NULL, NULL, NULL, NULL);
     for (int i = 0; !s && i < w->cut_count;) {
@@ -423,7 +436,8 @@ soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wr
     soa_closed_report found;
     const int accepted = w->fresh;
     o.brief = 1;
-    o.most_condition = 1e16; /* near singular configurations the error control of the steps judges */
+    /* Near singular configurations the steps' error control decides. */
+    o.most_condition = 1e16;
     o.rank_tolerance = 1e-14;
     if (!accepted) {
         o.rank_most = w->state->rank_most;
@@ -437,7 +451,8 @@ soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wr
     double supplied = 0;
     double dissipated = 0;
     s = soa_closed_power(w->constraints, &supplied, &dissipated);
-    ledger[SOAI_SUPPLIED] += supplied - rubbed; /* efforts of cut joints are friction here */
+    /* Here the efforts of cut joints are friction. */
+    ledger[SOAI_SUPPLIED] += supplied - rubbed;
     ledger[SOAI_RUBBED] += rubbed;
     ledger[SOAI_VISCOUS] += dissipated;
     return s;
@@ -467,9 +482,9 @@ soa_status soai_energy(soa_world *w, const double *q, const double *v, double *k
     return s;
 }
 
-/* --- forces ------------------------------------------------------------------------------------------------------- */
-/* Multipliers at the state with the torques that are held, and what they are on the bodies.  Nothing of the state changes;
- * kinematics and touches are those of the state afterwards. */
+/* --- forces ----------------------------------------------------------------------------------- */
+/* Computes the multipliers at the state with the torques that are held, and the wrenches on the
+ * bodies. The state does not change; afterwards kinematics and touches are those of the state. */
 soa_status soai_loops_feel(soa_world *w) {
     if (!w->constraints) return SOA_OK;
     soa_distance_cache *own = w->caches;
@@ -479,7 +494,8 @@ soa_status soai_loops_feel(soa_world *w) {
     w->caches = w->spare_caches;
     w->feeling = 1;
     w->fresh = 0;
-    w->when = w->state->t + 1e-6 * w->tick_length; /* disturbances that begin now act */
+    /* Include disturbances that begin now. */
+    w->when = w->state->t + 1e-6 * w->tick_length;
     soa_status s = soai_motion(w, w->state->t, w->y, w->y_scratch[0]);
     w->feeling = 0;
     w->fresh = 1;
@@ -502,14 +518,14 @@ soa_status soai_loops_feel(soa_world *w) {
     return s ? s : looked;
 }
 
-/* Where a constraint sits on a body, world axes. */
+/* Point of a constraint on a body, in world axes. */
 void soai_loop_point(const soai_loop *loop, int side, double point[3]) {
     const soa_frame *at = &loop->at[side];
     const double *p = loop->place[side].p;
     for (int k = 0; k < 3; ++k)
         point[k] = at->p[k] + at->R[3 * k] * p[0] + at->R[3 * k + 1] * p[1] + at->R[3 * k + 2] * p[2];
 }
-/* The wrench on the body of one side, moved from the frame's origin to `point`. */
+/* Wrench on the body of one side, moved from the frame's origin to `point`. */
 void soai_loop_wrench(const soai_loop *loop, int side, const double point[3], double out[6]) {
     const double *f = loop->wrench[side];
     double r[3];
