@@ -1,4 +1,4 @@
-# A short front to CMake; `make help` lists what it can do.
+# Short commands for CMake; `make help` lists them.
 PREFIX ?= /usr/local
 SECONDS ?= 60
 JOBS ?= $(shell nproc)

@@ -1,14 +1,15 @@
-/* bench.c  libsoa against its peers: one core, one run.
+/* bench.c  compares the speed of libsoa with its peers: one core, one run.
  *
- * usage: bench [--out DIR] [--peers DIR] [--facts FILE] [--rounds R] [--longest N] [MODEL...]
+ *   usage: bench [--out DIR] [--peers DIR] [--facts FILE] [--rounds R] [--longest N] [MODEL...]
  *
- * For each model every library first answers the same random states; an answer that differs from ours is reported and
- * that routine is not timed.  Then the calls are timed in rounds, all libraries in turn within a round, each sample at
- * least a millisecond long, states changing from call to call: 201 rounds for the robots and for chains beyond 1,000,
- * 25 for the others, or R.  Every round has the stack, and our work spaces and arrays, at another place
- * (docs/decisions/moving-bench.md).
- * The figure is the median of the rounds; the spread is the distance between quartiles, in per cent of the median.
- * Writes DIR/bench.json and DIR/bench.svg.                                                                          */
+ * For each model every library first answers the same random states. An answer that differs from
+ * ours is reported, and that routine is not timed. Then the calls are timed in rounds, all
+ * libraries in turn within a round. Each sample lasts at least a millisecond, and states change
+ * from call to call. There are 201 rounds for the robots and for chains beyond 1,000, 25 for the
+ * others, or R. In every round the stack, our work spaces and our arrays are at another place
+ * (docs/decisions/moving-bench.md). The figure is the median of the rounds; the spread is the
+ * distance between quartiles, in per cent of the median. Writes DIR/bench.json and
+ * DIR/bench.svg. */
 #define _GNU_SOURCE
 #include "flops.h"
 #include "peer.h"
@@ -28,18 +29,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SAMPLE_NS 1e6  /* a sample lasts at least this long            */
-#define BUDGET_NS 3e9  /* rounds of one slow call together, about      */
-#define LEAST_ROUNDS 5 /* whatever the budget says                     */
-#define AGREE 1e-6     /* largest relative difference still "the same" */
+#define SAMPLE_NS 1e6  /* a sample lasts at least this long */
+#define BUDGET_NS 3e9  /* about the total time of the rounds of one slow call */
+#define LEAST_ROUNDS 5 /* for any budget */
+#define AGREE 1e-6     /* largest relative difference that counts as equal */
 #define AGREE_FLOAT 1e-3
-#define AGREE_FLOAT_FD 2e-2 /* and only to nv = 30: beyond, single precision loses fd for good reasons */
+/* Only up to nv = 30: beyond, single precision cannot compute fd accurately. */
+#define AGREE_FLOAT_FD 2e-2
 #define MOST_ENTRIES 64
 #define MOST_ROUNDS 201
-#define POOL_PAGES 4096 /* how far our memory moves */
-#define STACK_PAGES 256 /* and the stack            */
+#define POOL_PAGES 4096 /* range in which our memory is moved */
+#define STACK_PAGES 256 /* and the stack */
 
-/* --- generated code --------------------------------------------------------------------------------------------- */
+/* --- generated code --------------------------------------------------------------------------- */
 typedef struct generated {
     const char *model;
     int (*fd)(const double *q, const double *v, const double *tau, double *qdd);
@@ -68,20 +70,21 @@ static const generated generated_code[] = {ROW(arm7), ROW(quadruped), ROW(humano
 static const generated generated_code[] = {{0}};
 #endif
 
-/* --- what is measured ------------------------------------------------------------------------------------------- */
-typedef struct numbers { /* states, and answers */
+/* --- measured data ---------------------------------------------------------------------------- */
+typedef struct numbers { /* states and answers */
     double *q, *v, *a, *tau, *out, *M;
     float *qf, *vf, *af, *tauf, *outf, *Mf;
 } numbers;
 typedef struct states {
     const soa_model *model;
-    int nq, nv, bodies, count, batch, mass_batch; /* states; states of one batch call */
+    int nq, nv, bodies, count, batch, mass_batch; /* states; states per batch call */
     soa_body_info *body;
-    numbers home, at; /* as they were drawn, without answers; where this round has them */
+    /* As drawn, without answers; where they are in this round. */
+    numbers home, at;
     soa_work *work;
     soa_batch *lanes;
     const generated *gen;
-    char *pool; /* holds all of these but home */
+    char *pool; /* holds all of these except home */
     size_t pool_bytes;
     uint64_t seed;
     int failed; /* calls of ours that did not return SOA_OK */
@@ -92,7 +95,7 @@ struct entry {
     const char *fn, *lib, *how;
     void (*run)(entry *e, int state);
     states *s;
-    const peer_library *library; /* peers only */
+    const peer_library *library; /* only for peers */
     void *peer;
     peer_fn peer_fn;
     int way;
@@ -120,12 +123,13 @@ typedef struct bench {
     int libraries, rounds, longest, complaints;
     result *results;
     int count, room;
-    double peak, peak_wide; /* of registers of up to 256 bits, of 512 */
+    double peak, peak_wide; /* with registers of up to 256 bits, of 512 */
     work_done done[32];
     int done_count, not_counted;
 } bench;
 
-/* Time this process has spent on the core, all its threads together: others' turns on it do not count. */
+/* Time that this process has used on the core, all threads together. Time of other processes does
+ * not count. */
 static double now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -181,7 +185,8 @@ static float *single(const double *x, size_t n) {
     return f;
 }
 
-/* A place in the pool, on a line of the cache somewhere in a page, filled from `from` if that is given. */
+/* Address in the pool, at a cache line somewhere in a page; filled from `from` unless that is
+ * NULL. */
 static void *put(states *s, size_t *at, const void *from, size_t bytes) {
     size_t start = *at + (size_t)((uniform(&s->seed) + 1) * 32) * 64;
     *at += (bytes + 4095) / 4096 * 4096 + 4096;
@@ -189,7 +194,8 @@ static void *put(states *s, size_t *at, const void *from, size_t bytes) {
     if (from) memcpy(s->pool + start, from, bytes);
     return s->pool + start;
 }
-/* Work spaces, states and answers to another place of the pool; without one, tells how much they need. */
+/* Moves work spaces, states and answers to another place in the pool. Without a pool, returns how
+ * much they need. */
 static size_t move(states *s) {
     size_t nq = (size_t)s->batch * (size_t)s->nq, nv = (size_t)s->batch * (size_t)s->nv;
     size_t matrices = s->nv <= 1000 ? (size_t)s->mass_batch * (size_t)s->nv * (size_t)s->nv : 0;
@@ -211,13 +217,13 @@ static size_t move(states *s) {
     return at;
 }
 
-/* Where the matrix of state k goes: up to nv = 100 to a place of its own, for one state after the other as for a batch, so
- * that neither is spared the way out of the nearest cache.  Peers keep theirs in one place. */
+/* Address for the matrix of state k. Up to nv = 100 each state has its own, in single calls as in a
+ * batch, so that both must write beyond the nearest cache. Peers keep theirs in one place. */
 static double *matrix(const states *s, int k) {
     return s->at.M + (s->nv <= 100 ? (ptrdiff_t)(k % s->mass_batch) * s->nv * s->nv : 0);
 }
 
-/* --- our own calls ---------------------------------------------------------------------------------------------- */
+/* --- our own calls ---------------------------------------------------------------------------- */
 #define OURS(name, call)                                                                       \
     static void name(entry *e, int k) {                                                        \
         states *s = e->s;                                                                      \
@@ -272,8 +278,8 @@ static void run_peer(entry *e, int k) {
     e->library->run(e->peer, e->peer_fn, e->way, k);
 }
 
-/* --- answers compared ------------------------------------------------------------------------------------------- */
-/* max |x - reference| / max(max |reference|, 1e-3); NaN anywhere gives infinity. */
+/* --- comparison of answers -------------------------------------------------------------------- */
+/* max |x - reference| / max(max |reference|, 1e-3); infinite if there is any NaN. */
 static double difference(const double *x, const double *reference, size_t n) {
     double d = 0, scale = 1e-3;
     for (size_t i = 0; i < n; ++i) {
@@ -288,7 +294,7 @@ static size_t answer_size(const states *s, peer_fn fn) {
     return fn == PEER_MASS ? (size_t)s->nv * (size_t)s->nv : (size_t)s->nv;
 }
 
-/* Our scalar answer for state k. */
+/* Our answer for state k from single calls. */
 static void reference(states *s, peer_fn fn, int k, double *out) {
     entry e = {.s = s};
     own_calls[fn].run(&e, k);
@@ -330,8 +336,9 @@ static double compare_peer(states *s, const entry *e) {
     return worst;
 }
 
-/* --- timing ----------------------------------------------------------------------------------------------------- */
-/* Nanoseconds a run.  Each run takes another state than the one before: some libraries notice an old one. */
+/* --- timing ----------------------------------------------------------------------------------- */
+/* Nanoseconds per run. Each run uses another state than the one before: some libraries recognise an
+ * old one. */
 static double time_run(entry *e, long repeat) {
     int count = e->s->count, k = e->state;
     double t = now_ns();
@@ -344,7 +351,8 @@ static double time_run(entry *e, long repeat) {
     return t / (double)repeat;
 }
 
-/* How often to repeat for one sample, and how many samples; also the warm-up.  Returns a first estimate. */
+/* Finds how often to repeat for one sample, and how many samples; also warms up. Returns a first
+ * estimate. */
 static double calibrate(entry *e, int rounds) {
     double once = time_run(e, 1);
     long repeat = 1;
@@ -361,14 +369,15 @@ static int ascending(const void *a, const void *b) {
     return (d > 0) - (d < 0);
 }
 
-/* One round: every call once, the stack `deeper` bytes further down. */
+/* One round: every call once, with the stack `deeper` bytes further down. */
 static __attribute__((noinline)) void measure_round(entry *entries, int count, int r, size_t deeper) {
     char *volatile unused = alloca(deeper);
     (void)unused;
     for (int i = 0; i < count; ++i) {
         entry *e = &entries[(i + r) % count];
         if (e->next >= e->rounds) continue;
-        time_run(e, 1 + e->repeat / 8); /* brings its data back into the caches */
+        /* Brings its data back into the caches. */
+        time_run(e, 1 + e->repeat / 8);
         e->ns[e->next++] = time_run(e, e->repeat) / e->states_per_run;
     }
 }
@@ -395,7 +404,7 @@ static void record(bench *b, const char *model, int n, const entry *e) {
     b->results[b->count++] = (result){model, e->fn, e->lib, n, e->median, e->spread};
 }
 
-/* --- one model -------------------------------------------------------------------------------------------------- */
+/* --- one model -------------------------------------------------------------------------------- */
 static int states_open(states *s, const char *spec, const char *name) {
     soa_read_options options = {.ideal = 1};
     soa_report report = {0};
@@ -408,7 +417,8 @@ static int states_open(states *s, const char *spec, const char *name) {
     s->body = need((size_t)s->bodies + 1, sizeof *s->body);
     for (int i = 1; i <= s->bodies; ++i) soa_body(s->model, i, &s->body[i]);
     s->batch = s->nv <= 100 ? 256 : s->nv <= 1000 ? 64 : 8;
-    s->mass_batch = s->nv <= 100 ? 64 : 8; /* their matrices stay in the cache of the core (level 2) */
+    /* Their matrices stay in the core's level 2 cache. */
+    s->mass_batch = s->nv <= 100 ? 64 : 8;
     s->count = s->nv <= 100 ? 64 : s->nv <= 300 ? 16 : 8;
     size_t nq = (size_t)s->batch * (size_t)s->nq, nv = (size_t)s->batch * (size_t)s->nv;
     s->home.q = need(nq, sizeof(double)), s->home.v = need(nv, sizeof(double));
@@ -425,7 +435,8 @@ static int states_open(states *s, const char *spec, const char *name) {
         perror("bench: memory");
         return 0;
     }
-    madvise(pool, s->pool_bytes, MADV_NOHUGEPAGE); /* pages from anywhere, as those of a heap */
+    /* Pages from anywhere, like those of a heap. */
+    madvise(pool, s->pool_bytes, MADV_NOHUGEPAGE);
     memset(pool, 0, s->pool_bytes);
     s->pool = pool;
     move(s);
@@ -465,7 +476,8 @@ static int add_own(bench *b, states *s, entry *entries, int long_chain) {
     return n;
 }
 
-/* A library's ways to each answer, those that agree with us; prints how far each is from ours. */
+/* Adds a library's routines for each answer, if they agree with ours. Prints how far each is from
+ * ours. */
 static int add_peer(bench *b, states *s, const peer_library *library, void *peer, entry *entries) {
     int n = 0;
     for (int k = 0; k < s->count; ++k)
@@ -490,7 +502,7 @@ static int add_peer(bench *b, states *s, const peer_library *library, void *peer
                 ++b->complaints;
             }
         }
-        int end = n; /* hopeless ways only cost time */
+        int end = n; /* routines far too slow are left out */
         n = first;
         for (int i = first; i < end; ++i)
             if (estimate[i - first] <= 3 * best) entries[n++] = entries[i];
@@ -499,7 +511,8 @@ static int add_peer(bench *b, states *s, const peer_library *library, void *peer
     return n;
 }
 
-/* Of several ways of a library to one answer the fastest counts. */
+/* True if another routine of the same library gives the same answer faster: only the fastest
+ * counts. */
 static int beaten(const entry *entries, int count, int i) {
     for (int k = 0; k < count; ++k)
         if (k != i && !strcmp(entries[k].lib, entries[i].lib) && !strcmp(entries[k].fn, entries[i].fn)) {
@@ -516,7 +529,7 @@ static void count_call(void *arg) {
     e->run(e, 0);
 }
 
-/* Flops of our forward dynamics, counted on a batch of 8 where it is a batch. */
+/* Counts flops of our forward dynamics; for a batch call on a batch of 8. */
 static void count_work(bench *b, const char *model, int n, entry *entries, int count) {
     for (int i = 0; i < count; ++i) {
         entry *e = &entries[i];
@@ -534,7 +547,8 @@ static void count_work(bench *b, const char *model, int n, entry *entries, int c
     }
 }
 
-/* Nanoseconds a state to write the matrices of a batch and nothing else, median: what no way of computing them can save. */
+/* Nanoseconds per state for writing the matrices of a batch and nothing else, median: a lower bound
+ * for any method. */
 static double write_matrices(const states *s) {
     enum { ROUNDS = 101 };
     const size_t bytes = answer_size(s, PEER_MASS) * sizeof(double);
@@ -603,7 +617,7 @@ static int bench_model(bench *b, const char *spec, const char *name) {
     return 1;
 }
 
-/* --- report ----------------------------------------------------------------------------------------------------- */
+/* --- report ----------------------------------------------------------------------------------- */
 static const char *const libs[] = {"soa", "mujoco", "bullet", "kdl", "simbody", "dart", NULL};
 
 static const result *find(const bench *b, const char *model, int n, const char *fn, const char *lib) {
@@ -870,7 +884,8 @@ int main(int argc, char **argv) {
         if (wanted(argv + i, argc - i, robots[m]) && !bench_model(&b, robots[m], robots[m])) return 2;
     for (int k = 0; lengths[k] && lengths[k] <= b.longest && wanted(argv + i, argc - i, "chain"); ++k) {
         char spec[32];
-        b.rounds = rounds[lengths[k] <= 1000]; /* the longest fill all caches, also those that others use */
+        /* The longest chains fill all caches, also those that other processes use. */
+        b.rounds = rounds[lengths[k] <= 1000];
         snprintf(spec, sizeof spec, "chain:%d", lengths[k]);
         if (!bench_model(&b, spec, "chain")) return 2;
     }

@@ -1,8 +1,10 @@
-/* bench_closed.c  closed chains: libsoa beside MuJoCo (equality constraints) and Simbody (constraints), same mechanisms,
- * same run; and our own time against the number of joints and of loops.
+/* bench_closed.c  closed chains: libsoa, MuJoCo (equality constraints) and Simbody (constraints)
+ * with the same mechanisms in the same run; and our own time against the number of joints and of
+ * loops.
  *
- * evaluations   accelerations with constraints at 16 states of the motion, all anew each time
- * motions       10 s from the same start; closure and energy of everybody's states by libsoa, the largest and the last */
+ * evaluations   accelerations with constraints at 16 states of the motion, computed anew each time
+ * motions       10 s from the same start; closure and energy of all states computed by libsoa, the
+ *               largest and the last */
 #define _POSIX_C_SOURCE 200809L
 #include "stock/closed.h"
 #include "closed_peer.h"
@@ -25,14 +27,15 @@ static int ascending(const void *a, const void *b) {
 }
 
 enum { ROUNDS = 25, STATES = 16, SAMPLES = 100, MOST_PEERS = 2 };
-static const double LENGTH = 10, PATIENCE = 10; /* s of motion; s of processor time for one */
+/* s of motion; s of processor time for one motion. */
+static const double LENGTH = 10, PATIENCE = 10;
 
 typedef struct mechanism {
     const char *name;
     soai_mechanism k;
     soa_work *work;
     int nq;
-    double *state; /* STATES x (q, v), then room */
+    double *state; /* STATES x (q, v), then scratch */
     peer_model peer;
     soa_body_info *body;
     closed_tie *tie;
@@ -51,7 +54,7 @@ static int keep_states(void *user, const soa_closed_sample *s) {
     return 0;
 }
 
-/* Builds it, and keeps states of its motion. */
+/* Builds a mechanism and stores states of its motion. */
 static int open_mechanism(mechanism *m, const char *name) {
     soa_report report = {SOA_OK, -1, 0, ""};
     memset(m, 0, sizeof *m);
@@ -77,7 +80,8 @@ static int open_mechanism(mechanism *m, const char *name) {
         const soa_frame *place[2] = {&d.place1, &d.place2};
         for (int side = 0; side < 2; ++side) {
             soa_frame_info info;
-            soa_frame_get(m->k.model, frame[side], &info); /* a link's frame is its body's */
+            /* A link's frame is its body's. */
+            soa_frame_get(m->k.model, frame[side], &info);
             m->tie[i].body[side] = info.body;
             memcpy(m->tie[i].at[side], place[side]->p, sizeof place[side]->p);
         }
@@ -89,11 +93,11 @@ static void close_mechanism(mechanism *m) {
     free(m->state), free(m->body), free(m->tie);
 }
 
-/* --- errors of a motion ------------------------------------------------------------------------------------------- */
+/* --- errors of a motion ----------------------------------------------------------------------- */
 typedef struct errors {
     double start, scale, closure, closure_end, energy, energy_end; /* metres; joules */
-    int lost;                                                      /* it could not */
-    double cpu; /* s it would take, if that is too much to wait for */
+    int lost;                                                      /* it failed */
+    double cpu; /* s that it would take, if that is too long to wait for */
 } errors;
 static void measure(mechanism *m, const double *q, const double *v, int first, errors *e) {
     double g[4096], kinetic = 0, potential = 0, most = 0;
@@ -182,7 +186,7 @@ static void theirs(mechanism *m, const closed_peer *p, void *peer, int setting, 
     r->time = spent / LENGTH;
 }
 
-/* --- evaluations -------------------------------------------------------------------------------------------------- */
+/* --- evaluations ------------------------------------------------------------------------------ */
 static double our_evaluation(mechanism *m) {
     double times[ROUNDS], *qdd = calloc((size_t)m->nq, sizeof *qdd);
     int calls = 2000 / (m->nq + 3) + 1, bad = !qdd;
@@ -199,7 +203,7 @@ static double our_evaluation(mechanism *m) {
     qsort(times, ROUNDS, sizeof *times, ascending);
     return bad ? NAN : times[ROUNDS / 2];
 }
-/* Ours and theirs in turn, so that both meet the same load of the machine; medians. */
+/* Runs ours and theirs in turn, so that both meet the same load of the machine; medians. */
 static double their_evaluation(mechanism *m, const closed_peer *p, void *peer, double *own) {
     double times[ROUNDS], mine[ROUNDS], *qdd = calloc((size_t)m->nq, sizeof *qdd);
     const int calls = STATES * (2000 / (m->nq * (1 + m->nq / 50) + 3) + 1);
@@ -227,8 +231,9 @@ static double their_evaluation(mechanism *m, const closed_peer *p, void *peer, d
     return times[ROUNDS / 2];
 }
 
-/* Is it the same mechanism?  Accelerations from rest, where terms of velocity do not matter (MuJoCo's constraints have
- * none), by the peer's stiffer second setting; relative to gravity or more. */
+/* Checks that it is the same mechanism: compares accelerations from rest, where velocity terms do
+ * not matter (MuJoCo's constraints have none), with the peer's stiffer second setting; relative to
+ * gravity or more. */
 static double difference(mechanism *m, const closed_peer *p, void *peer, double *room) {
     double *v = room, *own = room + m->nq, *other = room + 2 * m->nq, size = 9.81, off = 0;
     memset(v, 0, (size_t)m->nq * sizeof *v);
@@ -245,7 +250,7 @@ static double difference(mechanism *m, const closed_peer *p, void *peer, double 
     return off / size;
 }
 
-/* One mechanism against the peers. */
+/* Compares one mechanism with the peers. */
 static int compare(const char *name, const closed_peer *const *peers, int peer_count) {
     static const struct {
         int order;
@@ -282,7 +287,8 @@ static int compare(const char *name, const closed_peer *const *peers, int peer_c
     for (int n = 0; n < peer_count; ++n)
         printf("  goal, evaluation faster than %s: %s\n", peers[n]->name,
                beside[n] < evaluation[n] ? "met" : "NOT MET");
-    for (int i = 0; i < others; ++i) { /* is there a way of ours that is faster and 100 times better in both errors? */
+    /* Is there a setting of ours that is faster and 100 times better in both errors? */
+    for (int i = 0; i < others; ++i) {
         const run *best = NULL;
         if (other[i].e.lost) continue;
         for (int k = 0; k < WAYS; ++k)
@@ -297,7 +303,7 @@ static int compare(const char *name, const closed_peer *const *peers, int peer_c
     return 0;
 }
 
-/* --- growth ------------------------------------------------------------------------------------------------------- */
+/* --- growth ----------------------------------------------------------------------------------- */
 static double one_size(const char *name) {
     mechanism m;
     if (open_mechanism(&m, name)) return NAN;

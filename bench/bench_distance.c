@@ -1,10 +1,13 @@
-/* bench_distance.c  distance of two convex hulls of 8 to 1,000 vertices: libsoa beside Bullet and FCL.
+/* bench_distance.c  distance between two convex hulls of 8 to 1,000 vertices: libsoa, Bullet and
+ * FCL.
  *
- * cold    every call anew, at places unrelated to each other
- * warm    along a path, each call from where the last one ended; a method that cannot is measured cold
- * Vertices are random on a sphere; the hulls are apart.  All methods see the same shapes and places, in turn, in every
- * round; times are medians over the rounds.  "off": the largest relative difference from ours, whose answers are
- * proved (docs/theory/distance.md). */
+ * cold    every call starts anew, at places unrelated to each other
+ * warm    along a path, each call starts from the last result; a method that cannot is measured
+ *         cold
+ *
+ * Vertices are random on a sphere; the hulls are apart. All methods get the same shapes and places,
+ * in turn, in every round; times are medians over the rounds. "off": the largest relative
+ * difference from ours, whose answers are proved (docs/theory/distance.md). */
 #define _POSIX_C_SOURCE 200809L
 #include "distance_peer.h"
 #include "soa/io.h"
@@ -36,7 +39,7 @@ static double uniform(double low, double high) {
     return low + (high - low) * ((double)((z ^ (z >> 31)) >> 11) * 0x1p-53);
 }
 
-/* ---- ours, in the same form -------------------------------------------------------------------------------------- */
+/* --- libsoa, in the same form ----------------------------------------------------------------- */
 typedef struct own_pair {
     soa_shape a, b;
     soa_frame A[PLACES], B[PLACES];
@@ -59,7 +62,7 @@ static double own_distance(void *pair, int at, int warm) {
 }
 static const distance_peer OWN = {"libsoa", 1, own_open, own_place, own_distance, free};
 
-/* ---- shapes and places ------------------------------------------------------------------------------------------- */
+/* --- shapes and places ------------------------------------------------------------------------ */
 static int random_hull(int count, soa_shape *s) {
     static double x[1000][3];
     for (int i = 0; i < count; ++i) {
@@ -72,7 +75,7 @@ static int random_hull(int count, soa_shape *s) {
     }
     return soa_hull_from_points(x[0], count, s, NULL) == SOA_OK;
 }
-/* warm: a path; else anywhere.  Apart in either case. */
+/* warm: along a path; else anywhere. The hulls are apart in both cases. */
 static void places(const soa_shape *a, const soa_shape *b, int warm, soa_frame *A, soa_frame *B) {
     double t[9];
     for (int k = 0; k < 9; ++k) t[k] = uniform(-3, 3);
@@ -124,7 +127,8 @@ int main(int argc, char **argv) {
                     for (int at = 0; at < PLACES; ++at) method[m]->place(pair[p][m], at, &A[at], &B[at]);
                 }
             }
-            for (int round = -1; round < ROUNDS; ++round) /* the first one unmeasured */
+            /* The first round is not measured. */
+            for (int round = -1; round < ROUNDS; ++round)
                 for (int m = 0; m < methods; ++m) {
                     const int on = warm && method[m]->warms;
                     for (int p = 0; on && p < PAIRS; ++p) method[m]->distance(pair[p][m], 0, 1);

@@ -1,6 +1,6 @@
-/* bench_divide.c  divide-and-conquer forward dynamics and the constraint-force forms against soa_aba: operations, and
- *                 wall time on one core and on all.  Best of 200 short rounds, interleaved, so that other work on the
- *                 machine matters least.  Argument: the longest chain (4096). */
+/* bench_divide.c  divide-and-conquer forward dynamics and the constraint-force forms against
+ * soa_aba: operations, and wall time on one core and on all. Best of 200 short rounds, interleaved,
+ * so that other work on the machine has the least influence. Argument: the longest chain (4096). */
 #define _POSIX_C_SOURCE 200809L
 #include "flops.h"
 #include "soa/io.h"

@@ -1,5 +1,6 @@
-/* bench_journal.c FILE [SAMPLES [SIGNALS]]  writes a journal (default: an hour at 1 kHz, 100 signals), opens it, complete and
- * torn, draws overviews, and says how long each took.  The file is removed at the end.                                  */
+/* bench_journal.c FILE [SAMPLES [SIGNALS]]  writes a journal (default: an hour at 1 kHz, 100
+ * signals), opens it, complete and cut off, reads overviews, and prints how long each took. The
+ * file is removed at the end. */
 #include "soa/journal.h"
 
 #include <fcntl.h>
@@ -19,7 +20,7 @@ static void need(soa_status s, const soa_report *report) {
     fprintf(stderr, "bench_journal: %s\n", report->text[0] ? report->text : soa_status_text(s));
     exit(2);
 }
-/* So that the next reading is from the disk. */
+/* Drops the file from the cache, so that the next reading is from the disk. */
 static void forget(const char *path) {
     const int fd = open(path, O_RDONLY);
     if (fd < 0) return;

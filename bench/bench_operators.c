@@ -1,4 +1,5 @@
-/* bench_operators.c  planned expressions against the hand-written calls, in one run; growth with the joints. */
+/* bench_operators.c  times planned expressions against the hand-written calls in one run, and their
+ * growth with the number of joints. */
 #define _POSIX_C_SOURCE 200809L
 #include "soa/io.h"
 #include "soa/soa.h"
@@ -39,7 +40,8 @@ static int compliance(const soa_model *m, soa_work *w, int tip, const double *q,
     return 0;
 }
 
-/* Median times of the plan (with its state set) and of a hand-written call, interleaved. */
+/* Median times of the plan (including setting its state) and of a hand-written call,
+ * interleaved. */
 static int measure(const char *name, const char *text, int improve, hand_written *hand, double *plan_ns,
                    double *hand_ns) {
     const soa_read_options ideal = {0, 1};
@@ -81,7 +83,8 @@ typedef struct row {
     const char *name, *text;
     int improve;
     hand_written *hand;
-    double goal_small, goal; /* of the hand-written call, at 7 joints and from 100 on; 0: none */
+    /* Allowed time relative to the hand-written call, at 7 joints and from 100 on; 0: no limit. */
+    double goal_small, goal;
 } row;
 
 static int print_row(const row *r, double hand[4]) {
@@ -105,8 +108,9 @@ static int print_row(const row *r, double hand[4]) {
 
 int main(void) {
     static const row rows[] = {
-        /* rewritten it is FD3, which plans recognise and hand to the library's filter and smoother; then the same
-           form with K written S L, which they do not: the sweeps that the planner makes */
+        /* Rewritten, this is FD3, which plans recognise and pass to the library's filter and
+         * smoother. The next row is the same form with K written as S L, which they do not
+         * recognise: it measures the sweeps that the planner makes. */
         {"forward dynamics, recognised", "inv(Mass) (T - H phi (M phi' a + b))", 1, forward, 3, 1.5},
         {"the same, planner's sweeps", "(I - H psi S L)' inv(D) (T - H psi (S L T + M phi' a + b))", 0, forward, 0, 0},
         {"FD1, sweep by sweep", "(I - H Psi L)' inv(D) (I - H Psi L) (T - H phi (M phi' a + b + B f0))", 0, forward, 0,

@@ -1,7 +1,8 @@
-/* bench_view_record.c FILE [HOURS]  a long record to look at: a humanoid and a lump, 105 signals, 1 kHz, an hour.
+/* bench_view_record.c FILE [HOURS]  writes a long record for viewing: a humanoid and a lump, 105
+ * signals, 1 kHz, an hour.
  *
- * Nothing is simulated: every coordinate swings with a period of its own, quaternions are unit.  bench_view.py opens the
- * file with `soa view` and scrubs in it.                                                                              */
+ * Nothing is simulated: every coordinate oscillates with its own period; quaternions are unit.
+ * bench_view.py opens the file with `soa view` and scrubs in it. */
 #include "soa/world.h"
 
 #include <math.h>

@@ -1,18 +1,21 @@
-/* bench_world.c  whole simulations: libsoa beside MuJoCo and Simbody on the same scenes, in the same run.
+/* bench_world.c  whole simulations: libsoa, MuJoCo and Simbody with the same scenes in the same
+ * run.
  *
- * arm        a 7-joint arm swings from rest for 3 s under gravity, no friction (from a raised posture errors grow a
- *            thousandfold a second, whoever computes)
- * two arms   a free-flying satellite with two moving 7-joint arms, a box that tumbles beside it; no gravity
- * hold       the same, the box tied to both tips by a point each: a closed chain
+ * arm        a 7-joint arm swings from rest for 3 s under gravity, no friction (from a raised
+ *            posture errors grow a thousandfold per second, whichever program computes)
+ * two arms   a free-flying satellite with two moving 7-joint arms, and a box that tumbles beside
+ *            it; no gravity
+ * hold       the same, with the box tied to both tips at one point each: a closed chain
  * boxes      100 cubes fall on a plane
  *
- * Contact-free scenes: processor time per simulated second against the error of the last state (largest difference of a
- * coordinate or a velocity; rad, m, rad/s, m/s) from a reference of ours with tolerance 1e-13, which is itself checked
- * by a method of another order.  Everybody in turn, several rounds, the least time of each counts; building and setting
- * up are not timed.  Boxes: time, energy and depth, all computed from the states by the same code.
+ * Scenes without contact: processor time per simulated second against the error of the last state
+ * (largest difference of a coordinate or a velocity; rad, m, rad/s, m/s) from our reference with
+ * tolerance 1e-13, which is checked by a method of another order. All programs run in turn, in
+ * several rounds; the smallest time of each counts. Building and setting up are not timed. Boxes:
+ * time, energy and depth, all computed from the states by the same code.
  *
- * soa_bench_world DIRECTORY_OF_PEERS [PICTURE.svg [ROUNDS [free | boxes | heap]]]                                           */
-#define _GNU_SOURCE /* RTLD_DEEPBIND */
+ *   soa_bench_world DIRECTORY_OF_PEERS [PICTURE.svg [ROUNDS [free | boxes | heap]]] */
+#define _GNU_SOURCE /* for RTLD_DEEPBIND */
 #include "soa/soa.h"
 #include "soa/world.h"
 #include "world_peer.h"
@@ -24,14 +27,15 @@
 
 enum { MOST_PEERS = 2, MOST_POINTS = 160, MOST_CURVES = 16, MOST_VALUES = 24 };
 
-static const double PATIENCE = 30; /* s of processor time for one fall of the boxes */
+/* s of processor time for one fall of the boxes. */
+static const double PATIENCE = 30;
 static double seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* --- scenes ------------------------------------------------------------------------------------------------------- */
+/* --- scenes ----------------------------------------------------------------------------------- */
 static const char arm_text[] = "name: arm\nduration: 3\ngravity: [0, 0, -9.81]\n"
                                "parts:\n"
                                "  - {name: arm, model: arm7, damping_scale: 0, friction_scale: 0, rotor_scale: 0,\n"
@@ -69,7 +73,8 @@ typedef struct scene {
     world_tie tie[8];
     world_scene peer;
     int nq, nv;
-    double *q, *v, *q_ref, *v_ref, floor; /* floor: how well the reference is known */
+    /* floor: accuracy of the reference. */
+    double *q, *v, *q_ref, *v_ref, floor;
 } scene;
 
 static void close_scene(scene *s) {
@@ -110,13 +115,13 @@ static int open_scene(scene *s, const char *text, size_t size) {
     return 0;
 }
 
-/* --- one motion --------------------------------------------------------------------------------------------------- */
+/* --- one motion ------------------------------------------------------------------------------- */
 typedef struct point {
     const char *who;
-    char how[64]; /* the curve */
+    char how[64]; /* name of the curve */
     world_way way;
-    int order, plain; /* ours; plain: soa_simulate */
-    int number;       /* theirs */
+    int order, plain; /* order of ours; plain: soa_simulate */
+    int number;       /* number of the peer's setting */
     const world_peer *peer;
     void *machine;
     double time, error; /* s per simulated second */
@@ -124,7 +129,7 @@ typedef struct point {
     int lost;
 } point;
 
-/* q and -q of a quaternion are the same attitude. */
+/* Error of a state. q and -q of a quaternion are the same attitude. */
 static double state_error(const scene *s, const double *q, const double *v) {
     double worst = 0;
     for (int b = 1; b <= s->peer.model.bodies; ++b) {
@@ -215,7 +220,7 @@ static void move(scene *s, point *p) {
     free(q);
 }
 
-/* The reference by order 8, and how far order 5 is from it. */
+/* Computes the reference with order 8, and how far order 5 is from it. */
 static int make_reference(scene *s) {
     point p = {.order = 8, .way = {"reference", 1e-13, 0}, .time = INFINITY};
     double *q = calloc((size_t)(s->nq + s->nv), sizeof *q), *v = q + s->nq;
@@ -228,7 +233,7 @@ static int make_reference(scene *s) {
     return p.lost;
 }
 
-/* --- work and precision ------------------------------------------------------------------------------------------- */
+/* --- work and precision ----------------------------------------------------------------------- */
 typedef struct peers {
     const world_peer *of[MOST_PEERS];
     int count;
@@ -274,8 +279,8 @@ static int list_theirs(const scene *s, const peers *others, void **machine, poin
     return count;
 }
 
-/* Our lower curve at this error: the fastest of all points of ours that are as good.  Within 1 %, for the same method with
- * the same step makes the same error but for rounding. */
+/* Our lower curve at this error: the fastest of our points that are at least as accurate. Within 1
+ * %, because the same method with the same step has the same error except for rounding. */
 static const point *best_of_ours(const point *p, int ours, double error, int fixed_only) {
     const point *best = NULL;
     for (int i = 0; i < ours; ++i)
@@ -291,7 +296,7 @@ typedef struct picture {
     int count;
 } picture;
 
-/* The curves worth a line, by short names. */
+/* Short names of the curves that get a line. */
 static const char *short_name(const point *p) {
     static const char *const name[][3] = {{"libsoa", "world, order 5", "libsoa 5"},
                                           {"libsoa", "world, order 8", "libsoa 8"},
@@ -331,9 +336,10 @@ static int compare(const char *text, size_t size, const peers *others, int round
     if (make_reference(&s)) return 1;
     printf("  reference: order 8 against order 5 at tolerance 1e-13: %.1e\n", s.floor);
     const int ours = list_ours(&s, p), count = ours + list_theirs(&s, others, machine, p + ours, MOST_POINTS - ours);
+    /* Long motions run only once. */
     for (int round = 0; round < rounds; ++round)
         for (int i = 0; i < count; ++i)
-            if (!round || (!p[i].lost && p[i].time * s.scenario.duration < 0.5)) move(&s, &p[i]); /* long ones: once */
+            if (!round || (!p[i].lost && p[i].time * s.scenario.duration < 0.5)) move(&s, &p[i]);
     printf("  %-8s %-26s %9s %12s %10s %8s %9s   %s\n", "", "", "value", "us per s", "error", "steps", "evals",
            "libsoa as good: us per s, times faster");
     int worse = 0, judged = 0, garbage = 0;
@@ -366,10 +372,11 @@ static int compare(const char *text, size_t size, const peers *others, int round
     return 0;
 }
 
-/* --- boxes -------------------------------------------------------------------------------------------------------- */
-/* 100 cubes of 0.1 m and 1 kg, turned at random.  Spread: 10 x 10 above the plane, where they do not meet each other;
- * heap: 25 columns of 4 that fall onto each other. */
-static const double box_stiffness = 2e4, box_damping = 30, box_friction = 0.5; /* at one corner, N/m, N s/m */
+/* --- boxes ------------------------------------------------------------------------------------ */
+/* 100 cubes of 0.1 m and 1 kg, randomly rotated. Spread: 10 x 10 above the plane, where they do not
+ * meet each other. Heap: 25 columns of 4 that fall onto each other. */
+/* At one corner, N/m, N s/m. */
+static const double box_stiffness = 2e4, box_damping = 30, box_friction = 0.5;
 static char *box_text(int heap, size_t *length) {
     const size_t room = 65536;
     char *text = malloc(room);
@@ -404,7 +411,8 @@ static char *box_text(int heap, size_t *length) {
 
 typedef struct tally {
     soa_work *work;
-    double start, least, most, kinetic, deepest, lowest; /* J; m below the plane, ever and now */
+    /* J; m below the plane, ever and now. */
+    double start, least, most, kinetic, deepest, lowest;
 } tally;
 static void take(const scene *s, const double *q, const double *v, int first, tally *t) {
     double kinetic = NAN, potential = NAN;
@@ -508,7 +516,8 @@ static int boxes(int heap, const peers *others) {
     for (int i = 0; i < count; ++i) {
         soa_world_summary sum = {0};
         int contacts = 0;
-        if (heap && p[i].peer && !p[i].peer->contacts) continue; /* Simbody: boxes do not meet boxes there */
+        /* In Simbody boxes do not touch boxes. */
+        if (heap && p[i].peer && !p[i].peer->contacts) continue;
         const int lost = p[i].peer ? drop_theirs(&s, &p[i], &t, &contacts) : drop_ours(&s, &p[i], &t, &sum, &contacts);
         printf("  %-8s %-26s %9.0e", p[i].who, p[i].how, p[i].way.value);
         if (lost) {
@@ -548,7 +557,8 @@ int main(int count, char **argument) {
     for (int i = 0; i < MOST_PEERS && count > 1; ++i) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", argument[1], file[i]);
-        void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND); /* Simbody brings its own CPODES */
+        /* Simbody contains its own CPODES. */
+        void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
         if (!module) continue;
         world_peer_get_fn *get;
         *(void **)&get = dlsym(module, "world_peer_get");

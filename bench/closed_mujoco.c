@@ -1,4 +1,4 @@
-/* closed_mujoco.c  MuJoCo with equality constraints ("connect") beside us. */
+/* closed_mujoco.c  MuJoCo with equality constraints ("connect"), for bench_closed. */
 #include "peer_mujoco.c"
 
 #include "closed_peer.h"
@@ -10,7 +10,8 @@ static void *closed_open(const peer_model *model, const closed_tie *ties, int co
     mujoco *p = calloc(1, sizeof *p);
     text t = {0};
     if (!p) return NULL;
-    mju_user_warning = silent; /* else it writes a file where it is run */
+    /* Otherwise it writes a file in the working folder. */
+    mju_user_warning = silent;
     put(&t, "<equality>");
     for (int i = 0; i < count; ++i) {
         const int first = ties[i].body[0] ? 0 : 1, other = ties[i].body[1 - first];
@@ -29,7 +30,8 @@ static void *closed_open(const peer_model *model, const closed_tie *ties, int co
         mujoco_close(p);
         return NULL;
     }
-    for (int i = 0; i < count; ++i) { /* the compiler ties what is there at q = 0; ours are closed elsewhere */
+    /* The compiler ties the points at q = 0; our loops are closed elsewhere. */
+    for (int i = 0; i < count; ++i) {
         const int first = ties[i].body[0] ? 0 : 1;
         memcpy(p->m->eq_data + mjNEQDATA * i + 3, ties[i].at[1 - first], 3 * sizeof(double));
     }
@@ -69,7 +71,7 @@ static void closed_state(void *peer, double *q, double *v) {
     for (int i = 0; i < p->nv; ++i) q[i] = p->d->qpos[p->v_at[i]], v[i] = p->d->qvel[p->v_at[i]];
 }
 
-/* As shipped; and as stiff as its documentation allows, with smaller steps. */
+/* Settings: as shipped; and as stiff as its documentation allows, with smaller steps. */
 static const struct {
     const char *name;
     double step;
@@ -91,7 +93,7 @@ static int closed_begin(void *peer, int setting) {
     }
     return 0;
 }
-/* Where it finds itself unstable it starts anew from time 0: that ends the motion. */
+/* When MuJoCo detects instability it restarts from time 0: this ends the motion. */
 static int closed_advance(void *peer, double time) {
     mujoco *p = peer;
     double last = p->d->time;

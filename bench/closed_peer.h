@@ -1,6 +1,8 @@
-/* closed_peer.h  what bench_closed needs of another library: a tree of hinges whose points are tied together.
+/* closed_peer.h  what bench_closed needs from another library: a tree of hinges with points tied
+ * together.
  *
- * One module per library, with one entry, closed_peer_get().  States are ours (angles and their rates).              */
+ * One module per library, with one entry, closed_peer_get(). States are in our convention (angles
+ * and their rates). */
 #ifndef SOA_BENCH_CLOSED_PEER_H
 #define SOA_BENCH_CLOSED_PEER_H
 #include "peer.h"
@@ -10,22 +12,25 @@ extern "C" {
 #endif
 
 typedef struct closed_tie {
-    int body[2];     /* 0 the world */
+    int body[2];     /* 0: the world */
     double at[2][3]; /* the points, in the bodies' frames */
 } closed_tie;
 
 typedef struct closed_peer {
     const char *name, *version;
-    /* NULL if the library cannot hold this mechanism; why then says so. */
+    /* Returns NULL if the library cannot represent this mechanism; `why` explains. */
     void *(*open)(const peer_model *model, const closed_tie *ties, int tie_count, char *why, size_t size);
     void (*close)(void *peer);
     void (*load)(void *peer, const double *q, const double *v);
-    void (*evaluate)(void *peer, const double *q, const double *v); /* accelerations with constraints, all anew */
-    void (*accelerations)(void *peer, double *qdd);                 /* of the last one */
-    /* Ways to move: their names, NULL past the last; begin sets one up from the loaded state, advance goes on. */
+    /* Accelerations with constraints, computed anew. */
+    void (*evaluate)(void *peer, const double *q, const double *v);
+    void (*accelerations)(void *peer, double *qdd); /* of the last evaluation */
+    /* Settings for motions: their names, NULL after the last. begin starts one from the loaded
+     * state, advance continues it. */
     const char *(*setting)(int setting);
     int (*begin)(void *peer, int setting);
-    int (*advance)(void *peer, double time); /* to this time; nonzero: it could not */
+    /* Moves to this time. Nonzero: failed. */
+    int (*advance)(void *peer, double time);
     void (*state)(void *peer, double *q, double *v);
 } closed_peer;
 

@@ -1,4 +1,4 @@
-// closed_simbody.cpp  Simbody with Ball constraints beside us.
+// closed_simbody.cpp  Simbody with Ball constraints, for bench_closed.
 #include "peer_simbody.cpp"
 
 #include "closed_peer.h"
@@ -9,7 +9,7 @@ struct Closed {
     std::unique_ptr<Peer> p;
     std::unique_ptr<Integrator> integrator;
     std::unique_ptr<TimeStepper> stepper;
-    std::vector<int> at; // of our coordinates
+    std::vector<int> at; // positions of our coordinates
 };
 
 void *closed_open(const peer_model *model, const closed_tie *ties, int count, char *why, size_t size) {

@@ -1,4 +1,5 @@
-// distance_bullet.cpp  Bullet in double precision: btGjkPairDetector and btGjkEpaSolver2 on btConvexHullShape.
+// distance_bullet.cpp  Bullet in double precision: btGjkPairDetector and btGjkEpaSolver2 on
+// btConvexHullShape.
 #include "distance_peer.h"
 
 #include <BulletCollision/CollisionShapes/btConvexHullShape.h>

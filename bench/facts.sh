@@ -1,5 +1,6 @@
 #!/bin/sh
-# facts.sh DIR: for the peer modules in DIR, how the libraries they use were built, read from the libraries themselves.
+# facts.sh DIR: for the peer modules in DIR, prints how the libraries they use were built, read from
+# the libraries themselves.
 set -eu
 for peer in "$1"/peer_*.so; do
     [ -e "$peer" ] || continue

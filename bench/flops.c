@@ -1,11 +1,12 @@
-/* flops.c  flops executed by a call, counted by single-stepping it; the core's peak, measured. */
+/* flops.c  counts the flops that a call executes, by single-stepping it, and measures the core's
+ * peak. */
 #define _GNU_SOURCE
 #include "flops.h"
 
 #include <stdint.h>
 #include <time.h>
 
-static double seconds(void) { /* on the core, like the bench's own clock */
+static double seconds(void) { /* time on the core, as in bench.c */
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -20,7 +21,8 @@ static double seconds(void) { /* on the core, like the bench's own clock */
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Flops of the instruction at p: SSE2, AVX, FMA and AVX-512 arithmetic; moves, compares and conversions count nothing. */
+/* Flops of the instruction at p: SSE2, AVX, FMA and AVX-512 arithmetic. Moves, compares and
+ * conversions count as zero. */
 static int flops_of(const uint8_t *p, int *wide) {
     int pp = 0, map = 1, W = 0, L = 0, vex = 1;
     if (p[0] == 0xC5) {
@@ -49,7 +51,8 @@ static int flops_of(const uint8_t *p, int *wide) {
     if (map == 1) {
         int lanes = (pp == 0 ? 4 : pp == 1 ? 2 : 1) << (pp < 2 ? L : 0);
         if (op == 0x51 || op == 0x58 || op == 0x59 || op == 0x5C || op == 0x5E) return lanes;
-        if (op == 0x7C || op == 0x7D || op == 0xD0) return (pp == 3 ? 4 : 2) << L; /* horizontal and add-subtract */
+        /* Horizontal and add-subtract instructions. */
+        if (op == 0x7C || op == 0x7D || op == 0xD0) return (pp == 3 ? 4 : 2) << L;
     }
     if (map == 2 && pp == 1 && (op >> 4 == 0x9 || op >> 4 == 0xA || op >> 4 == 0xB) && (op & 15) >= 6) {
         int scalar = (op & 15) >= 9 && (op & 1);
@@ -60,7 +63,7 @@ static int flops_of(const uint8_t *p, int *wide) {
 
 int flops_counted(void (*call)(void *arg), void *arg, flop_count *count) {
     *count = (flop_count){0, 0, 0};
-    call(arg); /* resolves what is bound lazily */
+    call(arg); /* resolves lazily bound symbols */
     pid_t child = fork();
     if (child < 0) return 0;
     if (child == 0) {
@@ -75,7 +78,8 @@ int flops_counted(void (*call)(void *arg), void *arg, flop_count *count) {
     for (;;) {
         struct user_regs_struct regs;
         if (ptrace(PTRACE_GETREGS, child, NULL, &regs) != 0) break;
-        count->flops += flops_of((const uint8_t *)(uintptr_t)regs.rip, &count->wide); /* same code in this process */
+        /* The same code is mapped in this process. */
+        count->flops += flops_of((const uint8_t *)(uintptr_t)regs.rip, &count->wide);
         ++count->instructions;
         if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0) break;
         if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return 0;
@@ -95,7 +99,7 @@ int flops_counted(void (*call)(void *arg), void *arg, flop_count *count) {
 #define CHAINS 12
 #define ROUNDS 2000000
 
-/* In registers of `doubles` numbers. */
+/* With registers of `doubles` numbers. */
 #define PEAK_FMA(name, isa, type, set1, doubles)                                                               \
     __attribute__((target(isa))) static double name(void) {                                                    \
         const type a = set1(0.999999), b = set1(1e-6);                                                         \
@@ -149,7 +153,8 @@ int flops_counted(void (*call)(void *arg), void *arg, flop_count *count) {
     return 0;
 }
 
-double flops_peak(int wide) { /* portable: eight chains of multiply and add, as the compiler makes them */
+/* Portable: eight chains of multiply and add, as the compiler makes them. */
+double flops_peak(int wide) {
     double best = 0;
     (void)wide;
     for (int k = 0; k < 9; ++k) {

@@ -1,8 +1,9 @@
-/* peer.h  what the bench needs of another dynamics library.
+/* peer.h  what the bench needs from another dynamics library.
  *
- * Each peer is a module with one entry, peer_get().  It builds the mechanism from plain data, takes states in our
- * conventions (load, not timed), answers from a loaded state (run, timed: everything from q is computed anew) and
- * hands the answer back in our conventions (fetch, not timed).  A library is so charged for its own work only.     */
+ * Each peer is a module with one entry, peer_get(). It builds the mechanism from plain data, takes
+ * states in our conventions (load, not timed), answers from a loaded state (run, timed: everything
+ * from q is computed anew) and returns the answer in our conventions (fetch, not timed). So only
+ * the library's own work is timed. */
 #ifndef SOA_BENCH_PEER_H
 #define SOA_BENCH_PEER_H
 
@@ -26,13 +27,14 @@ typedef struct peer_model {
 } peer_model;
 
 typedef struct peer_library {
-    const char *name;    /* as in bench.json */
+    const char *name;    /* name in bench.json */
     const char *version; /* a line for the reader */
-    /* NULL if the library cannot hold this mechanism; why then says so. */
+    /* Returns NULL if the library cannot represent this mechanism; `why` explains. */
     void *(*open)(const peer_model *model, int states, char *why, size_t size);
     void (*close)(void *peer);
     void (*load)(void *peer, int state, const double *q, const double *v, const double *a, const double *tau);
-    /* Name of the way-th routine that answers fn, NULL past the last; of those that agree the fastest counts. */
+    /* Name of routine number `way` for fn; NULL after the last. The fastest of those that agree
+     * counts. */
     const char *(*way)(void *peer, peer_fn fn, int way);
     void (*run)(void *peer, peer_fn fn, int way, int state);
     /* Answer of the last run of `state`: nv numbers, or nv x nv for the mass matrix. */
@@ -42,8 +44,9 @@ typedef struct peer_library {
 typedef const peer_library *peer_get_fn(void);
 __attribute__((visibility("default"))) const peer_library *peer_get(void);
 
-/* --- coordinates ----------------------------------------------------------------------------------------------- */
-/* One joint's velocities there and here: theirs = B ours, and of accelerations theirs = B ours + c. */
+/* --- coordinates ------------------------------------------------------------------------------ */
+/* Velocities of one joint in both conventions: theirs = B ours; for accelerations theirs = B ours +
+ * c. */
 typedef struct peer_block {
     int ours, theirs, n;
     int plain; /* B = 1, c = 0 */
@@ -56,7 +59,7 @@ static inline void peer_block_plain(peer_block *b, int ours, int theirs, int n) 
     for (int i = 0; i < n; ++i) b->B[i * n + i] = 1;
 }
 
-/* x with B x = r, or B' x = r; n <= 6. */
+/* Solves B x = r, or B' x = r; n <= 6. */
 static inline void peer_block_solve(const peer_block *b, int transpose, const double *r, double *x) {
     double A[6][7];
     int n = b->n;
@@ -110,7 +113,7 @@ static inline void peer_force_from(const peer_block *b, int count, const double 
         }
 }
 
-/* ours = B' theirs B, block by block; theirs has `stride` numbers a row. */
+/* ours = B' theirs B, block by block; theirs has `stride` numbers per row. */
 static inline void peer_mass_from(const peer_block *blocks, int count, const double *theirs, int stride, double *ours,
                                   int nv) {
     for (int k = 0; k < count; ++k)
@@ -132,7 +135,7 @@ static inline void peer_mass_from(const peer_block *blocks, int count, const dou
         }
 }
 
-/* --- small vectors; matrices row by row ------------------------------------------------------------------------- */
+/* --- small vectors; matrices row by row ------------------------------------------------------- */
 static inline void peer_mul(const double A[9], const double x[3], double y[3]) {
     double t[3];
     for (int i = 0; i < 3; ++i) t[i] = A[3 * i] * x[0] + A[3 * i + 1] * x[1] + A[3 * i + 2] * x[2];
@@ -162,7 +165,7 @@ static inline void peer_transpose(const double A[9], double C[9]) {
     memcpy(C, t, sizeof t);
 }
 
-/* Quaternion w x y z to rotation and back. */
+/* Converts a quaternion w x y z to a rotation, and back. */
 static inline void peer_rotation(const double q[4], double R[9]) {
     double w = q[0], x = q[1], y = q[2], z = q[3];
     double t[9] = {w * w + x * x - y * y - z * z, 2 * (x * y - w * z),           2 * (x * z + w * y),
@@ -184,7 +187,8 @@ static inline void peer_quaternion(const double R[9], double q[4]) {
     for (int i = 0; i < 4; ++i) q[i] = u[k][i] / sqrt(s);
 }
 
-/* Principal moments and axes of an inertia xx yy zz xy xz yz: I = R diag(moments) R'.  Cyclic Jacobi. */
+/* Principal moments and axes of an inertia xx yy zz xy xz yz: I = R diag(moments) R'. Cyclic
+ * Jacobi. */
 static inline void peer_principal(const double inertia[6], double moments[3], double R[9]) {
     double A[3][3] = {{inertia[0], inertia[3], inertia[4]},
                       {inertia[3], inertia[1], inertia[5]},
@@ -231,7 +235,7 @@ static inline void peer_axis_frame(const double axis[3], int k, double R[9]) {
     for (int i = 0; i < 3; ++i) R[3 * i + k] = axis[i], R[3 * i + (k + 1) % 3] = b[i], R[3 * i + (k + 2) % 3] = c[i];
 }
 
-/* Write a 3 x 3 block at (row, col) of the block's n x n matrix. */
+/* Writes a 3 x 3 block at (row, col) of the n x n matrix. */
 static inline void peer_block_set(peer_block *b, int row, int col, const double A[9]) {
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) b->B[(row + i) * b->n + col + j] = A[3 * i + j];

@@ -1,11 +1,11 @@
-// peer_bullet.cpp  Bullet in double precision beside us.
+// peer_bullet.cpp  Bullet in double precision as a peer.
 //
 // fd    btMultiBody::computeAccelerationsArticulatedBodyAlgorithmMultiDof, without a world
 // id    MultiBodyTree::calculateInverseDynamics of BulletInverseDynamics
 // mass  MultiBodyTree::calculateMassMatrix
 //
-// A free joint is Bullet's floating base, so only the single root may have one.  Links of btMultiBody stand at their
-// centre of mass, in principal axes.
+// A free joint is Bullet's floating base, so only the single root may have one. The frames of
+// btMultiBody's links are at the centre of mass, in principal axes.
 #include "peer.h"
 
 #include <BulletDynamics/Featherstone/btMultiBody.h>
@@ -155,7 +155,7 @@ btMatrix3x3 matrix(const double *R) {
 void build_tree(Peer &p) {
     int roots = 0;
     for (size_t i = 1; i < p.body.size(); ++i) roots += p.body[i].parent == 0;
-    int shift = roots > 1 ? 0 : 1; // several roots hang on a fixed body of their own
+    int shift = roots > 1 ? 0 : 1; // several roots are attached to a separate fixed body
     if (shift == 0)
         p.tree.addBody(0, -1, id::FIXED, btVector3(0, 0, 0), btMatrix3x3::getIdentity(), btVector3(0, 0, 1), 1,
                        btVector3(0, 0, 0), btMatrix3x3::getIdentity(), 0, nullptr);
@@ -203,8 +203,8 @@ void close(void *peer) {
     delete static_cast<Peer *>(peer);
 }
 
-// The base: world axes and the centre of mass in btMultiBody; body axes and the origin in MultiBodyTree, but with the
-// classical acceleration.
+// The base: world axes and the centre of mass in btMultiBody; body axes and the origin in
+// MultiBodyTree, but with the classical acceleration.
 void load_base(Peer &p, State &s, const double *q, const double *v, const double *tau, double *euler) {
     const soa_body_info &b = p.body[1];
     const Principal &own = p.principal[1];
@@ -318,7 +318,7 @@ void fetch(void *peer, peer_fn fn, int, int state, double *out) {
     Peer &p = *static_cast<Peer *>(peer);
     const State &s = p.states[static_cast<size_t>(state)];
     int base = p.floating ? 6 : 0;
-    if (fn == PEER_FD) { // the answer stands in the scratch numbers: 6 of the base, then the joints
+    if (fn == PEER_FD) { // the answer is in the scratch numbers: 6 for the base, then the joints
         const btScalar *answer = &p.scratch_r[p.multi->getNumDofs()];
         if (p.floating) peer_accel_from(&s.base_fd, 1, answer, out);
         for (int i = 0; i < p.links; ++i) out[base + i] = answer[6 + i];

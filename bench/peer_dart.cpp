@@ -1,8 +1,11 @@
-// peer_dart.cpp  DART beside us: a Skeleton of revolute, prismatic, ball and free joints.
+// peer_dart.cpp  DART as a peer: a Skeleton of revolute, prismatic, ball and free joints.
 //
-// fd    Skeleton::computeForwardDynamics      id    Skeleton::computeInverseDynamics      mass  getMassMatrix
+// fd    Skeleton::computeForwardDynamics
+// id    Skeleton::computeInverseDynamics
+// mass  Skeleton::getMassMatrix
 //
-// Ball and free joints: exponential coordinates, speeds in the body's frame, angular part first, like ours.
+// Ball and free joints: exponential coordinates, velocities in the body's frame, angular part
+// first, like ours.
 #include "peer.h"
 
 #include <cstdio>
@@ -99,7 +102,7 @@ void close(void *peer) {
     delete static_cast<Peer *>(peer);
 }
 
-// DART numbers its coordinates body by body; a body's first one:
+// First coordinate of a body: DART numbers its coordinates body by body.
 Eigen::Index first(const Peer &p, size_t body) {
     return static_cast<Eigen::Index>(p.node[body]->getParentJoint()->getIndexInSkeleton(0));
 }

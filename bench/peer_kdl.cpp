@@ -1,6 +1,8 @@
-// peer_kdl.cpp  Orocos KDL beside us: one segment per body, revolute and prismatic joints, fixed base.
+// peer_kdl.cpp  Orocos KDL as a peer: one segment per body, revolute and prismatic joints, fixed
+// base.
 //
-// fd    ChainFdSolver_RNE (mass matrix and a Cholesky-like solve) or ChainHdSolver_Vereshchagin without constraints
+// fd    ChainFdSolver_RNE (mass matrix and a Cholesky-like solve) or ChainHdSolver_Vereshchagin
+//       without constraints
 // id    ChainIdSolver_RNE on chains, TreeIdSolver_RNE on trees
 // mass  ChainDynParam::JntToMass.  Trees: KDL has neither fd nor mass.
 #include "peer.h"

@@ -1,10 +1,11 @@
-/* peer_mujoco.c  MuJoCo beside us: the mechanism as MJCF text in memory, the answers through its C interface.
+/* peer_mujoco.c  MuJoCo as a peer: the mechanism as MJCF text in memory, the answers through its C
+ * interface.
  *
  * fd    mj_forward with the contact, constraint, passive, actuator and sensor stages off
- * id    mj_kinematics, mj_comPos, mj_comVel, mj_rne with accelerations: what mj_inverse needs for it, and no more
+ * id    mj_kinematics, mj_comPos, mj_comVel, mj_rne with accelerations: only what mj_inverse needs
  * mass  mj_kinematics, mj_comPos, mj_crb, mj_fullM
  *
- * A free joint's velocity is [v world; w body] there.  Free joints stand at the root only.                          */
+ * The velocity of a free joint is [v world; w body] there. Free joints occur only at the root. */
 #include "peer.h"
 
 #include <mujoco/mujoco.h>
@@ -12,7 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The XML reader refuses deep nesting, so a long chain is cut into files that include one another. */
+/* The XML reader refuses deep nesting, so a long chain is divided into files that include one
+ * another. */
 #define NEST 40
 
 typedef struct text {
@@ -25,7 +27,7 @@ typedef struct mujoco {
     mjData *d;
     const soa_body_info *body;
     int bodies, nv, states;
-    int *q_at, *v_at; /* first coordinate of a body there */
+    int *q_at, *v_at; /* first coordinates of a body in MuJoCo */
     double *qpos, *qvel, *qacc, *tau, *M;
     peer_block *block; /* states x bodies */
 } mujoco;
@@ -58,7 +60,7 @@ static void put_joint(text *t, int body, int k, const char *type, const double *
     put(t, "/>\n");
 }
 
-/* Joints of one body, in the order in which they move it. */
+/* Writes the joints of one body, in the order in which they move it. */
 static int put_joints(text *t, int i, const soa_body_info *b) {
     double third[3];
     switch (b->type) {
@@ -119,7 +121,7 @@ static int put_body(text *files, int *file_count, int file, const peer_model *mo
     return 1;
 }
 
-/* sections: more of the file, or ""; njmax: rows of constraints there may be. */
+/* sections: further parts of the file, or ""; njmax: largest number of constraint rows. */
 static mjModel *compile(const peer_model *model, const char *sections, int njmax, char *why, size_t size) {
     int file_count = 1, room = model->bodies + 2, ok = 1;
     text *files = calloc((size_t)room, sizeof *files);

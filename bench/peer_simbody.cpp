@@ -1,4 +1,4 @@
-// peer_simbody.cpp  Simbody beside us: Pin, Slider, Ball and Free mobilizers.
+// peer_simbody.cpp  Simbody as a peer: Pin, Slider, Ball and Free mobilizers.
 //
 // fd    System::realize(Acceleration), or realize and calcAccelerationIgnoringConstraints
 // id    realize(Velocity) and calcResidualForceIgnoringConstraints
@@ -47,7 +47,7 @@ Rotation rotation(const double *R) {
     return Rotation(Mat33(R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8]), true);
 }
 
-// The bodies and joints; nothing, and a reason, where a joint is not translated.
+// Builds the bodies and joints. Returns nullptr with a reason if a joint has no counterpart.
 std::unique_ptr<Peer> build(const peer_model *model, char *why, size_t size) {
     auto p = std::make_unique<Peer>(model->gravity);
     p->matter.setShowDefaultGeometry(false);

@@ -1,4 +1,4 @@
-/* plot.c  a log-log chart, three panels side by side, written as SVG text. */
+/* plot.c  writes a log-log chart, three panels side by side, as SVG text. */
 #include "plot.h"
 
 #include <math.h>

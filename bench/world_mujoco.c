@@ -1,8 +1,10 @@
 /* world_mujoco.c  MuJoCo's motion of the scenes of bench_world.
  *
- * contact-free  constraints and everything passive switched off: mj_step is kinematics, inertia, forces, integrator
- * ties          equality constraints "connect", as stiff as the step allows (solref 2 steps, solimp 0.9999)
- * boxes         geoms of type box on a plane, solver and contact parameters as shipped                                  */
+ * contact-free  constraints and everything passive switched off: mj_step is kinematics, inertia,
+ *               forces, integrator
+ * ties          equality constraints "connect", as stiff as the step allows (solref 2 steps, solimp
+ *               0.9999)
+ * boxes         geoms of type box on a plane, solver and contact parameters as shipped */
 #include "peer_mujoco.c"
 
 #include "world_peer.h"
@@ -39,7 +41,7 @@ static void world_close(void *peer) {
     free(w);
 }
 
-/* The model of mujoco_open with geoms, ties and room for them. */
+/* The model of mujoco_open with geoms, ties and memory for them. */
 static mjModel *compile_scene(const world_scene *scene, char *why, size_t size) {
     text t = {0};
     put(&t, "<equality>");
@@ -51,11 +53,12 @@ static mjModel *compile_scene(const world_scene *scene, char *why, size_t size) 
     put(&t, "</equality>");
     mjModel *m = compile(&scene->model, t.data, 3 * scene->tie_count + 10, why, size);
     free(t.data);
-    for (int i = 0; m && i < scene->tie_count; ++i) /* the compiler ties what is there at q = 0 */
+    /* The compiler ties the points at q = 0. */
+    for (int i = 0; m && i < scene->tie_count; ++i)
         memcpy(m->eq_data + mjNEQDATA * i + 3, scene->tie[i].at[1], 3 * sizeof(double));
     return m;
 }
-/* Boxes on a plane have their own file: bodies with geoms. */
+/* Boxes on a plane have a separate file: bodies with geoms. */
 static mjModel *compile_boxes(const world_scene *scene, char *why, size_t size) {
     const peer_model *model = &scene->model;
     const int most = 15 * model->bodies;
@@ -98,7 +101,8 @@ static void *world_open(const world_scene *scene, char *why, size_t size) {
         return NULL;
     }
     w->base = p, w->ties = scene->tie_count, w->boxes = scene->boxes;
-    mju_user_warning = silent; /* else it writes a file where it is run */
+    /* Otherwise it writes a file in the working folder. */
+    mju_user_warning = silent;
     p->m = scene->boxes ? compile_boxes(scene, why, size) : compile_scene(scene, why, size);
     p->d = p->m ? mj_makeData(p->m) : NULL;
     p->q_at = calloc((size_t)model->bodies + 1, sizeof(int)), p->v_at = calloc((size_t)model->bodies + 1, sizeof(int));
@@ -154,7 +158,7 @@ static int world_begin(void *peer, int way, const double *q, const double *v) {
     }
     return 0;
 }
-/* Where it finds itself unstable it starts anew from time 0: that ends the motion. */
+/* When MuJoCo detects instability it restarts from time 0: this ends the motion. */
 static int world_advance(void *peer, double time) {
     const world *w = peer;
     mujoco *p = w->base;

@@ -1,8 +1,9 @@
 // world_simbody.cpp  Simbody's motion of the scenes of bench_world.
 //
-// ties    Constraint::Ball, kept by its projection
-// boxes   bricks on a half space by its compliant contact (a penalty at every corner, Hunt-Crossley and Stribeck friction
-//         with a transition speed); it has no contact of brick with brick, so boxes pass through each other
+// ties    Constraint::Ball, with its projection
+// boxes   bricks on a half space with its compliant contact (a penalty at every corner,
+//         Hunt-Crossley and Stribeck friction with a transition speed). It has no contact of brick
+//         with brick, so boxes pass through each other.
 #include "peer_simbody.cpp"
 
 #include "world_peer.h"
@@ -68,7 +69,8 @@ void add_boxes(World &w, const world_scene *scene) {
     w.contact = std::make_unique<CompliantContactSubsystem>(p.system, *w.tracker);
     w.contact->setTransitionVelocity(1e-3);
     const ContactCliqueId clique = ContactSurface::createNewContactClique();
-    // A corner that sinks in by x is pushed by stiffness x (1 + dissipation x'); two equal surfaces share it by halves.
+    // A corner at depth x is pushed out by stiffness x (1 + dissipation x'); of two equal surfaces
+    // each gets half of the depth.
     const Real dissipation = 0.5;
     const ContactMaterial material(2 * scene->stiffness, dissipation, scene->friction, scene->friction, 0);
     p.matter.updGround().updBody().addContactSurface(Transform(Rotation(Pi / 2, YAxis), Vec3(0)), // x > 0 is solid
@@ -161,7 +163,7 @@ int world_begin(void *peer, int way, const double *q, const double *v) {
     }
     return 0;
 }
-// CPODES writes pages to the standard error; they are not for the reader of a table.
+// Silences CPODES, which writes long texts to standard error.
 struct Hush {
     int saved;
     Hush() : saved(dup(2)) {

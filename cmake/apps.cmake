@@ -10,14 +10,15 @@ pkg_check_modules(CAIRO REQUIRED IMPORTED_TARGET cairo cairo-svg cairo-pdf cairo
 find_package(SUNDIALS REQUIRED COMPONENTS arkode cvode nvecserial)
 find_package(OpenMP QUIET COMPONENTS C) # without it the executor of soa/world.h runs on one core
 
-# The kernels' own text, as strings, for `soa gen`.
+# Source text of the kernels, as strings, for `soa gen`.
 set(SOA_KERNEL_TEXT src/spatial/real.h src/spatial/algebra.h src/table/table_fields.h src/table/tables.h
     src/sweep/work_space.h src/table/joint_types.h src/sweep/joint.h src/sweep/steps.h src/sweep/rnea.h
     src/sweep/aba.h src/sweep/crba.h src/sweep/kinematics.h src/sweep/lanes.h)
 list(TRANSFORM SOA_KERNEL_TEXT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE kernel_files)
 file(GLOB generated_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/gen/templates/*.h)
 
-# soa_embed(LIST HEADER FILES...): the files as strings in LIST, which HEADER declares; the variable LIST is the source.
+# soa_embed(LIST HEADER FILES...): makes a source file with the files as strings in LIST, which
+# HEADER declares. The variable LIST is the source file.
 function(soa_embed list header)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${list}.c)
   add_custom_command(OUTPUT ${out}
@@ -33,7 +34,8 @@ soa_embed(soai_generated_text src/gen/kernel_text.h ${generated_files})
 file(GLOB scenario_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/scenarios/*.yaml)
 soa_embed(soai_scenario_text src/scenario/scenario_text.h ${scenario_files})
 
-# A library of its own objects, compiled once for both kinds; the rest of the arguments is what it links to.
+# A library with its own objects, compiled once for static and shared. The remaining arguments are
+# the libraries it links to.
 function(soa_upper_library name output exported sources)
   add_library(${name}_objects OBJECT ${sources})
   target_include_directories(${name}_objects PRIVATE include)
@@ -51,7 +53,7 @@ file(GLOB SOA_WORLD CONFIGURE_DEPENDS src/scenario/*.c src/record/*.c src/world/
 soa_upper_library(soa_io soa-io io "${SOA_IO};${soai_kernel_text};${soai_generated_text}" PkgConfig::XML2 PkgConfig::QHULL PkgConfig::ASSIMP)
 set(SOA_OPENMP)
 set(SOA_OPENMP_LIBS)
-if(OpenMP_C_FOUND AND NOT SOA_SANITIZE MATCHES thread) # its barriers are unknown to the thread sanitizer
+if(OpenMP_C_FOUND AND NOT SOA_SANITIZE MATCHES thread) # the thread sanitizer does not know its barriers
   set(SOA_OPENMP OpenMP::OpenMP_C)
   set(SOA_OPENMP_LIBS " ${OpenMP_C_FLAGS}")
 endif()
@@ -62,13 +64,14 @@ if(SOA_SHARED)
   target_link_libraries(soa_sim PUBLIC soa_io)
 endif()
 
-# The pages that the program shows (web/, the playground's with libsoa inside), for apps/view/page.c.
+# The pages that the program shows (web/; the playground's page contains libsoa), for
+# apps/view/page.c.
 include(cmake/wasm.cmake)
 include(cmake/web.cmake)
 
-# The program: main.c and a library of the rest, which the fuzzers use too.
+# The program: main.c and a library with the rest, which the fuzzers use too.
 file(GLOB SOA_APP CONFIGURE_DEPENDS apps/soa/*.c apps/soa/*/*.c apps/output/*.c apps/view/*.c)
-list(FILTER SOA_APP EXCLUDE REGEX "/(main|out_of_memory).c$") # for programs: it replaces malloc
+list(FILTER SOA_APP EXCLUDE REGEX "/(main|out_of_memory).c$") # only for programs: it replaces malloc
 find_package(Threads REQUIRED)
 pkg_check_modules(WEBSOCKETS IMPORTED_TARGET libwebsockets)
 if(NOT WEBSOCKETS_FOUND)
@@ -89,7 +92,7 @@ target_compile_definitions(soa_program PRIVATE _POSIX_C_SOURCE=200809L)
 target_link_libraries(soa_program PRIVATE soa_warnings soa_app)
 soa_harden(soa_app soa_program)
 
-# The same sweep with ranks, where MPI is; soa itself does without.
+# soa-mpi: the same sweep with ranks, if MPI is installed. soa itself does not need MPI.
 if(NOT SOA_SANITIZE)
   find_package(MPI QUIET COMPONENTS C)
 endif()

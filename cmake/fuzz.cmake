@@ -1,5 +1,6 @@
-# Every tests/fuzz/fuzz_NAME.c with its corpus tests/corpus/NAME: replayed by the CTest test fuzz_corpus with any
-# compiler, and with SOA_FUZZ (clang) built as a libFuzzer program fuzz_NAME.
+# Every tests/fuzz/fuzz_NAME.c with its corpus tests/corpus/NAME is replayed by the CTest test
+# fuzz_corpus, with any compiler. With SOA_FUZZ (clang) it is also built as a libFuzzer program
+# fuzz_NAME.
 file(GLOB fuzzers CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
 function(soa_fuzz_program target)
   add_executable(${target} ${ARGN})
@@ -20,7 +21,7 @@ foreach(source ${fuzzers})
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   endif()
 endforeach()
-# tests/corpus/model is written by seed_models; where it is of an older format it must be written anew.
+# seed_models writes tests/corpus/model. After a change of the format it must be written again.
 soa_fuzz_program(seed_models tests/fuzz/seed_models.c)
 if(replay)
   list(APPEND replay "'$<TARGET_FILE:soa_program>' info '${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus/model/all_joints.soam'")

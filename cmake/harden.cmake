@@ -1,7 +1,8 @@
-# Hardening of what is shipped: stack protector, checked libc calls, addresses chosen at random, tables read-only after
-# loading.  The kernels (src/dynamics/compiled_sweeps.c, objects soa_kernels_*) are left out of the compile options: they call no
-# libc function that could be checked, get sizes that the public calls have checked, and are where the time goes.
-# tests/program/test_elf.sh reads the result from the files.
+# Hardening of what is shipped: stack protector, checked libc calls, random addresses, tables
+# read-only after loading. The kernels (src/dynamics/compiled_sweeps.c, objects soa_kernels_*) are
+# compiled without these options: they call no libc function that could be checked, their sizes were
+# checked by the public calls, and they take most of the time. tests/program/test_elf.sh reads the
+# result from the files.
 set(SOA_HARDEN_DEFAULT OFF)
 if(CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT SOA_SANITIZE AND NOT SOA_FUZZ AND NOT SOA_SMALL) # sanitizers check the same calls
   set(SOA_HARDEN_DEFAULT ON)
@@ -16,7 +17,7 @@ endif()
 function(soa_harden) # targets
   if(SOA_HARDEN)
     foreach(target ${ARGN})
-      # _FORTIFY_SOURCE works with optimisation only, which all build types here have.
+      # _FORTIFY_SOURCE works only with optimisation, which all build types here have.
       target_compile_options(${target} PRIVATE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
     endforeach()
   endif()

@@ -1,4 +1,5 @@
-# What `make install` gives; everything can be moved together afterwards.  The target soa_installed builds all of it.
+# What `make install` installs; the installed tree can be moved as a whole. The target soa_installed
+# builds all of it.
 add_custom_target(soa_installed)
 include(CMakePackageConfigHelpers)
 set(SOA_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/soa)

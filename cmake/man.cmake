@@ -5,7 +5,7 @@ function(help result)
     message(FATAL_ERROR "${SOA} help ${ARGN}: ${code}")
   endif()
   string(REPLACE "\\" "\\e" text "${text}")
-  string(REGEX REPLACE "(^|\n)([.'])" "\\1@guard@\\2" text "${text}") # no line may begin like a request
+  string(REGEX REPLACE "(^|\n)([.'])" "\\1@guard@\\2" text "${text}") # no line may begin like a troff request
   string(REPLACE "@guard@" "\\&" text "${text}")
   string(REPLACE "-" "\\-" text "${text}")
   set(${result} "${text}" PARENT_SCOPE)

@@ -1,8 +1,9 @@
-# Every tests/ROOM/test_NAME.c is one program and one CTest test NAME; test_NAME.sh and test_NAME.py likewise.
-# Scripts share tests/support/lib.sh.  A script gets the soa program as $1 (test_headers.sh and test_install.sh what they say) and finds in the environment
+# Every tests/ROOM/test_NAME.c is one program and one CTest test NAME; likewise test_NAME.sh and
+# test_NAME.py. Scripts share tests/support/lib.sh. A script gets the soa program as $1
+# (test_headers.sh and test_install.sh differ, as they say) and finds in the environment
 #   SOA_SOURCE_DIR SOA_BUILD_DIR   this tree and its build directory
-#   SOA_SANITIZE                   the sanitizers of this build, or nothing
-#   CC CXX CMAKE_COMMAND           what this build uses (CXX may be nothing)
+#   SOA_SANITIZE                   the sanitizers of this build, or empty
+#   CC CXX CMAKE_COMMAND           the tools of this build (CXX may be empty)
 # A test that cannot run here prints "SKIPPED: why" and ends with 77.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
@@ -16,9 +17,9 @@ find_program(SOA_BASH bash)
 find_program(SOA_PYTHON python3)
 find_program(SOA_CXX NAMES ${CMAKE_CXX_COMPILER} $ENV{CXX} c++ g++ clang++)
 
-# Oracles that only tests use: the sweeps over complex numbers and __float128.  They are judges: no sanitizer watches
-# them, and they need not be fast but to compile.
-# SOA_ORACLES takes those of another build as they are: they take longer to compile than most of libsoa.
+# Oracles that only tests use: the sweeps over complex numbers and __float128. They judge other
+# code, so they are built without sanitizers and optimised for short compilation. With SOA_ORACLES
+# those of another build are used: they take longer to compile than most of libsoa.
 set(SOA_ORACLES "" CACHE FILEPATH "libsoa_oracles.a of another build, to be used instead of compiling it")
 if(SOA_ORACLES AND EXISTS ${SOA_ORACLES})
   add_library(soa_oracles STATIC IMPORTED)
@@ -35,7 +36,7 @@ else()
   endif()
   target_link_libraries(soa_oracles PUBLIC quadmath m)
 endif()
-if(CMAKE_C_COMPILER_ID MATCHES Clang) # quadmath.h is among gcc's own headers
+if(CMAKE_C_COMPILER_ID MATCHES Clang) # quadmath.h is one of gcc's own headers
   execute_process(COMMAND gcc -print-file-name=include OUTPUT_VARIABLE gcc_headers OUTPUT_STRIP_TRAILING_WHITESPACE)
   target_compile_options(soa_oracles INTERFACE "SHELL:-idirafter ${gcc_headers}")
   if(NOT SOA_ORACLES)
@@ -43,7 +44,7 @@ if(CMAKE_C_COMPILER_ID MATCHES Clang) # quadmath.h is among gcc's own headers
   endif()
 endif()
 
-# What tests share: the C files that are neither tests nor oracles.
+# Shared by tests: the C files that are neither tests nor oracles.
 file(GLOB shared CONFIGURE_DEPENDS tests/oracle/*.c tests/support/*.c)
 list(FILTER shared EXCLUDE REGEX "/(test|oracle)_[^/]*$")
 if(shared)
@@ -55,7 +56,7 @@ endif()
 
 set(SOA_SCRIPT_ENVIRONMENT "SOA_SOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR}" "SOA_BUILD_DIR=${CMAKE_CURRENT_BINARY_DIR}"
     "SOA_SANITIZE=${SOA_SANITIZE}" "CC=${CMAKE_C_COMPILER}" "CXX=$<$<BOOL:${SOA_CXX}>:${SOA_CXX}>" "CMAKE_COMMAND=${CMAKE_COMMAND}")
-function(soa_test name) # the rest is the command
+function(soa_test name) # the other arguments are the command
   add_test(NAME ${name} COMMAND ${ARGN})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
@@ -67,7 +68,7 @@ file(GLOB programs CONFIGURE_DEPENDS tests/*/test_*.c)
 foreach(source ${programs})
   get_filename_component(program ${source} NAME_WE)
   string(REGEX REPLACE "^test_" "" name ${program})
-  # Libraries that only some tests need, found by what they include and name.
+  # Libraries that only some tests need, found from what the tests include and name.
   set(extra_sources)
   set(extra_libraries)
   set(missing)
@@ -91,7 +92,7 @@ foreach(source ${programs})
   if(words MATCHES "hdf5.h")
     list(APPEND extra_libraries PkgConfig::HDF5)
   endif()
-  if(words MATCHES "null_calls.h") # calls of all public functions, made of the headers
+  if(words MATCHES "null_calls.h") # calls of all public functions, generated from the headers
     if(SOA_PYTHON)
       file(GLOB public_headers CONFIGURE_DEPENDS include/soa/*.h)
       add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/null_calls/null_calls.h
@@ -109,7 +110,7 @@ foreach(source ${programs})
     continue()
   endif()
   add_executable(${program} ${source} ${extra_sources})
-  set_target_properties(${program} PROPERTIES C_VISIBILITY_PRESET default) # an allocator of a test's own is for libc too
+  set_target_properties(${program} PROPERTIES C_VISIBILITY_PRESET default) # libc must also use an allocator defined by a test
   target_compile_definitions(${program} PRIVATE _POSIX_C_SOURCE=200809L)
   target_include_directories(${program} PRIVATE src tests/support tests/oracle bench ${CMAKE_CURRENT_BINARY_DIR}/null_calls)
   target_link_libraries(${program} PRIVATE soa_warnings $<TARGET_NAME_IF_EXISTS:soa_test_shared> ${extra_libraries} soa_app
@@ -118,7 +119,7 @@ foreach(source ${programs})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${SOA_SCRIPT_ENVIRONMENT};SOA_PROGRAM=$<TARGET_FILE:soa_program>")
 endforeach()
 
-# The portable kernels too, on machines where the library would choose others.
+# Tests the portable kernels too, on machines where the library would choose others.
 if(SOA_AVX2)
   foreach(name identities reference operational)
     if(TARGET test_${name})
@@ -151,7 +152,7 @@ foreach(script ${scripts})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${SOA_SCRIPT_ENVIRONMENT}")
 endforeach()
 
-# The slow ones first, so that no core waits at the end.
+# Slow tests first, so that no core is idle at the end.
 foreach(name generated page served view playground wasm emit contact op_page cli saved_model invariance identities resume)
   if(TEST ${name})
     set_tests_properties(${name} PROPERTIES COST 100)

@@ -1,9 +1,10 @@
-# The playground: libsoa compiled to WebAssembly (a build of its own below wasm/, through emcmake), and the machines that
-# it brings along.  Gives SOA_WASM_MODULE and SOA_WASM_MODELS, files that web/ makes one page of; both empty without emcc.
+# The playground: libsoa compiled to WebAssembly (a separate build in wasm/, through emcmake), and
+# its shipped machines. Sets SOA_WASM_MODULE and SOA_WASM_MODELS, files from which web/ makes one
+# page; both are empty without emcc.
 set(SOA_WASM_MODULE)
 set(SOA_WASM_MODELS)
 option(SOA_PLAYGROUND "build the playground, where emcc is installed" ON)
-if(NOT SOA_PLAYGROUND OR SOA_SANITIZE OR SOA_WEB_DIR OR (DEFINED SOA_WEB AND NOT SOA_WEB)) # cmake/web.cmake
+if(NOT SOA_PLAYGROUND OR SOA_SANITIZE OR SOA_WEB_DIR OR (DEFINED SOA_WEB AND NOT SOA_WEB)) # options of cmake/web.cmake
   return()
 endif()
 find_program(SOA_EMCC emcc)

@@ -1,6 +1,6 @@
-# The playground's module (configured by emcmake, see cmake/wasm.cmake): libsoa and apps/playground as one JavaScript
-# file with the WebAssembly inside, for pages and for node.  No file system; memory grows to at most 512 MB.
-# Linked at -O1: -O2 takes 13 s more and makes it 6 % smaller.
+# The playground's module (configured by emcmake, see cmake/wasm.cmake): libsoa and apps/playground
+# as one JavaScript file with the WebAssembly inside, for pages and for node. No file system; memory
+# grows to at most 512 MB. Linked with -O1: -O2 takes 13 s more and makes it 6 % smaller.
 file(GLOB playground CONFIGURE_DEPENDS apps/playground/*.c)
 list(FILTER playground EXCLUDE REGEX "/models.c$")
 add_executable(soa_playground ${playground} apps/output/out.c apps/output/number.c)

@@ -1,8 +1,9 @@
-# The pages of web/, built by npm and vite, each one HTML file that needs nothing else: ${SOA_WEB_PAGES}/view.html, taken into
-# the program by apps/view/page.c.  Nothing is written into the source tree: web/work below the build directory holds a copy
-# and the npm packages, which are fetched again only when the lock file changed.
+# The pages of web/, built by npm and vite. Each is one HTML file that needs nothing else:
+# ${SOA_WEB_PAGES}/view.html, included in the program by apps/view/page.c. Nothing is written into
+# the source tree: web/work in the build directory contains a copy and the npm packages, which are
+# fetched again only when the lock file changes.
 #   SOA_WEB=OFF         no pages: `soa view` and `soa report` say so
-#   SOA_WEB_DIR=DIR     take the pages of DIR (web in another build directory) as they are
+#   SOA_WEB_DIR=DIR     use the pages of DIR (web in another build directory) without building
 option(SOA_WEB "build the pages of soa view and soa report (needs node and npm)" ON)
 set(SOA_WEB_DIR "" CACHE PATH "directory with pages that are built already, for example build/web of another build")
 find_program(SOA_NODE node)
@@ -53,7 +54,7 @@ else()
       set(fetched missing)
     endif()
   endforeach()
-  if(NOT fetched EQUAL 0) # now and not while building: what cannot be fetched must not keep the rest from being built
+  if(NOT fetched EQUAL 0) # fetched now, not while building, so that a failure does not stop the rest of the build
     message(STATUS "fetching the npm packages of web/")
     file(COPY ${wanted} DESTINATION ${work})
     execute_process(COMMAND ${SOA_NPM} ci --ignore-scripts --prefer-offline --loglevel=error WORKING_DIRECTORY ${work}

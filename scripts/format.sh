@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# format.sh [--check]  lays out all C and C++ by .clang-format, or names the files that are not.
+# format.sh [--check]  formats all C and C++ files with .clang-format, or lists the files that are
+# not formatted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mapfile -t files < <(find include src models apps tests bench examples -name '*.[ch]' -o -name '*.cpp' | sort)

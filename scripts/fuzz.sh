@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# fuzz.sh [SECONDS]  every fuzzer of tests/fuzz gets its share of the time, starting from its corpus.
+# fuzz.sh [SECONDS]  runs every fuzzer of tests/fuzz for its share of the time, starting from its
+# corpus.
 #
-# What it finds on the way stands in build-fuzz/corpus/NAME, inputs that fail in build-fuzz/found; the repository's
-# corpus is only read.  Keep what is worth it:  build-fuzz/fuzz_NAME -merge=1 tests/corpus/NAME build-fuzz/corpus/NAME
+# New inputs are stored in build-fuzz/corpus/NAME, inputs that fail in build-fuzz/found; the corpus
+# of the repository is only read. To keep useful inputs:
+#   build-fuzz/fuzz_NAME -merge=1 tests/corpus/NAME build-fuzz/corpus/NAME
 set -euo pipefail
 cd "$(dirname "$0")/.."
 total=${1:-60}

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# io-fault-campaign.sh SOA [EVERY]  every call by which soa opens, writes, synchronises, renames or closes a file fails
-# once, in every command that writes files; EVERY > 1 tries only each EVERY-th of them.
+# io-fault-campaign.sh SOA [EVERY]  lets each call by which soa opens, writes, synchronises, renames
+# or closes a file fail once, in every command that writes files. EVERY > 1 tries only every
+# EVERY-th call.
 #
-# A fault may make the command fail.  It must not crash it, and afterwards an older file of that name is unchanged or
-# the new one is complete (a record of soa sim goes on to the same bytes).  Exit status 0 only with the complete output.
-# No temporary file is left, no other file is touched.  Modes: tests/fault/io_fault.c.
+# A fault may make the command fail, but not crash. Afterwards an older file of that name is
+# unchanged or the new one is complete (a record of soa sim can be resumed to the same bytes). The
+# exit status is 0 only with the complete output. No temporary file is left, no other file is
+# changed. Modes: tests/fault/io_fault.c.
 set -u
 soa=$(cd "$(dirname "${1:?usage: $(basename "$0") SOA [EVERY]}")" && pwd)/$(basename "$1")
 every=${2:-1}
@@ -32,7 +34,7 @@ printf '{}\n{"q": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]}\n' >states
 "$soa" sim x.yaml -q -o log.soalog || exit 1
 in=$dir/in
 
-# NAME | OUTPUTS | how the outcome is judged (file, record, table) | COMMAND
+# NAME | OUTPUTS | how the result is judged (file, record, table) | COMMAND
 commands=(
     "save|f.soam|file|save arm7 -o f.soam"
     "gen|f.c f.h|file|gen arm7 -o f.c --header f.h"
@@ -49,7 +51,7 @@ commands=(
     "sweep|f.csv|table|sweep $in/vary.yaml --cases 3 --jobs 1 -o f.csv"
     "drop|drop.csv drop.svg|file|drop --model arm7 --seconds 0.2 --out ."
 )
-# what differs from run to run is left out
+# removes what differs from run to run
 steady() { sed -e '/"wall_s"/d' -e '/"real_time_factor"/d' "$1"; }
 equal() { if [[ $1 == *.json ]]; then cmp -s <(steady "$1") <(steady "$2"); else cmp -s "$1" "$2"; fi; }
 problems=0
@@ -57,7 +59,7 @@ problem() {
     problems=$((problems + 1))
     echo "PROBLEM $name, $old, call $k ($call) $mode, exit $code: $*: $(head -c 300 said)"
 }
-# one fault: sets code, judges what is there
+# one fault: sets code, judges the files
 try() {
     local f
     cd "$dir" && rm -rf work && mkdir work && cd work || exit 1
@@ -90,7 +92,7 @@ try() {
         [ "$(cat "$f.new" "$f.part")" = "mine
 mine" ] || problem "$f.new or $f.part was touched"
     done
-    if [ $judge = table ] && [ $code != 0 ] && [ -e f.csv.cases ]; then # what is finished is kept
+    if [ $judge = table ] && [ $code != 0 ] && [ -e f.csv.cases ]; then # finished cases are kept
         "$soa" $words --resume >/dev/null 2>&1 && equal f.csv "$dir/ref/f.csv" || problem "cannot be resumed"
         resumed=$((resumed + 1))
     fi

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# kill-campaign.sh PROGRAM [KILLS [SCENARIO...]]  runs scenarios, kills them with SIGKILL at random instants, takes them up again
-# with `soa sim --resume`, kills again, and compares journal and summary with those of a run that was left alone: the journal
-# to the byte, the summary in every figure but wall time.  SEED in the environment repeats a campaign's instants (as far as
-# a clock can).  Ends with 0 if all were the same.
+# kill-campaign.sh PROGRAM [KILLS [SCENARIO...]]  runs scenarios, kills them with SIGKILL at random
+# times, resumes them with `soa sim --resume`, kills them again, and compares journal and summary
+# with those of an uninterrupted run: the journal byte by byte, the summary in every figure except
+# wall time. SEED in the environment repeats the times of a campaign (as far as a clock can). Ends
+# with 0 if all were the same.
 set -u
 soa=$(cd "$(dirname "${1:?usage: kill-campaign.sh PROGRAM [KILLS [SCENARIO...]]}")" && pwd)/$(basename "$1")
 kills=${2:-1000}
@@ -18,7 +19,7 @@ pid=
 trap '[ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; rm -rf "$dir"' EXIT
 figures() { grep -v -e '"wall_s"' -e '"real_time_factor"' "$1"; }
 now() { date +%s%N; }
-until_of() { case $1 in *grapple*) echo "--until 1" ;; esac; } # the whole of it takes long
+until_of() { case $1 in *grapple*) echo "--until 1" ;; esac; } # the whole scenario takes long
 
 total=0 runs=0 bad=0 empty=0
 each=$(((kills + $# - 1) / $#))
@@ -36,7 +37,7 @@ for scenario in "$@"; do
         for attempt in 1 2 3 4 5 6; do
             if [ -e "$dir/cut.soalog" ]; then
                 "$soa" sim --resume "$dir/cut.soalog" $more -q --summary "$dir/cut.json" 2>"$dir/err" &
-            else # killed before there was a journal: from the start
+            else # killed before there was a journal: start again
                 "$soa" sim "$scenario" $more -q -o "$dir/cut.soalog" --summary "$dir/cut.json" 2>"$dir/err" &
             fi
             pid=$!

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# report-pictures.sh  the README's picture and animation of build/demo/report.html: docs/images/report.png, report.gif.
-# After `make demo`; needs Chromium and ImageMagick.
+# report-pictures.sh  makes the README's picture and animation of build/demo/report.html:
+# docs/images/report.png, report.gif. Run it after `make demo`; needs Chromium and ImageMagick.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -s build/demo/report.html ] || { echo "run make demo first" >&2; exit 1; }

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# setup.sh [--check] PURPOSE...  installs through apt what is missing for a purpose, and only that.
+# setup.sh [--check] PURPOSE...  installs with apt what is missing for a purpose, and only that.
 #   build    compiler, cmake, and the libraries of the soa program
-#   test     what the tests need beyond it: clang, cmocka, LAPACKE, MuJoCo, Open MPI, Python, Chromium, the playground's and
-#            the embedded stage's
+#   test     what the tests need in addition: clang, cmocka, LAPACKE, MuJoCo, Open MPI, Python,
+#            Chromium, and everything for the playground and the embedded stage
 #   playground  libsoa as WebAssembly in a page: emscripten, node, npm
 #   embedded    libsoa for Cortex-M: cross compiler, newlib, QEMU
 #   bench    the peers of the benchmark
 #   fuzz     libFuzzer
 #   format   clang-format
-# With --check nothing is installed: what is missing is named, and the exit status is 1.
+# With --check nothing is installed: missing packages are listed, and the exit status is then 1.
 set -euo pipefail
 
-# A package, and the command, header or compiler run-time by which it is known when it came in another way.
+# A package, and the command, header or compiler run-time that shows that it is present even if it
+# was not installed by apt.
 build='
 gcc             command:cc
 libc6-dev       header:stdio.h

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# test.sh  everything `make test` does, one line per stage; the details of what fails stand below its line.
+# test.sh  everything that `make test` does, one line per stage; details of a failure follow its
+# line.
 #
 #   release    gcc, as users get it: every test
-#   asan       address and undefined-behaviour sanitizers: all but what compiles code of its own or measures long motions
+#   asan       address and undefined-behaviour sanitizers: all tests except those that compile code
+#              or measure long motions
 #   tsan       thread sanitizer: the threads test
 #   clang      the other compiler, warnings as errors: one or two tests of each room
-#   embedded   libsoa alone, for small targets: builds, links and runs with nothing but libc and libm;
-#              for Cortex-M4F and M7 too, where it runs under QEMU (tests/program/embedded.sh)
+#   embedded   libsoa alone, for small targets: builds, links and runs with only libc and libm; also
+#              for Cortex-M4F and M7, where it runs under QEMU (tests/program/embedded.sh)
 #
-# Each build has its own directory (build, build-asan, ...), so that a second run compiles only what changed.
-# SOA_STAGES="release clang" runs some of them; SOA_JOBS=n uses n cores.
+# Each build has its own directory (build, build-asan, ...), so that a second run compiles only what
+# changed. SOA_STAGES="release clang" runs some of them; SOA_JOBS=n uses n cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${SOA_JOBS:-$(nproc)}
@@ -23,14 +25,14 @@ skips=()
 red= plain=
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then red=$'\e[31m' plain=$'\e[0m'; fi
 
-# start STAGE WHAT, then finish RESULT: one line
+# start STAGE WHAT, then finish RESULT: print one line
 start() {
     printf '%-9s %-48s ' "$1" "$2"
     stage_begun=$(date +%s)
 }
 finish() { printf '%-24s %4d s\n' "$1" $(($(date +%s) - stage_begun)); }
 shout() { printf '%s%-24s%s %4d s\n' "$red" "$1" "$plain" $(($(date +%s) - stage_begun)); }
-details() { # LOG, from standard input what is worth showing of it
+details() { # LOG; the lines to show come from standard input
     sed 's/^/    | /' | tail -n 60
     echo "    | all of it: ${1#"$PWD"/}"
 }
@@ -39,7 +41,7 @@ details() { # LOG, from standard input what is worth showing of it
 build() {
     local log=$logs/$1-build.log
     start "$1" "build, $2"
-    local more=() oracles=$PWD/build/libsoa_oracles.a # the judges are the same everywhere
+    local more=() oracles=$PWD/build/libsoa_oracles.a # the same oracles for all builds
     if [ "$1" != release ] && [ -s "$oracles" ]; then more=("-DSOA_ORACLES=$oracles"); fi
     if cmake --preset "$1" "${more[@]}" >"$log" 2>&1 && cmake --build --preset "$1" -j "$jobs" ${3:+--target "$3"} >>"$log" 2>&1; then
         finish ok
@@ -51,7 +53,7 @@ build() {
     fi
 }
 
-# run STAGE WHAT DIRECTORY CTEST-ARGUMENT...: ctest there, under the command in `under`, if any
+# run STAGE WHAT DIRECTORY CTEST-ARGUMENT...: runs ctest there, under the command in `under`, if any
 under=()
 run() {
     local stage=$1 log=$logs/$1-test.log xml=$logs/$1-test.xml code=0 tests bad skipped line
@@ -90,7 +92,7 @@ stage_asan() {
 }
 stage_tsan() {
     build tsan "gcc, threads" test_threads || return 0
-    # This sanitizer cannot map what a kernel that randomises addresses widely gives it.
+    # This sanitizer cannot use the addresses of a kernel that randomises them widely.
     if setarch -R true 2>/dev/null; then under=(setarch -R); fi
     TSAN_OPTIONS=halt_on_error=1 run tsan "threads" build-tsan -R '^threads$'
     under=()

@@ -1,6 +1,6 @@
 #!/bin/sh
-# wasm.sh DIRECTORY [GENERATOR]  compiles libsoa and the playground's calls to WebAssembly: DIRECTORY/playground.js.
-# What the tools say is shown only when they fail.
+# wasm.sh DIRECTORY [GENERATOR]  compiles libsoa and the playground's calls to WebAssembly:
+# DIRECTORY/playground.js. Output of the tools is shown only if they fail.
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
 directory=${1:?usage: wasm.sh DIRECTORY [GENERATOR]}

@@ -1,9 +1,11 @@
-/* counts.c  R87's Tables II and III and Fig. 4 once more, from our own scalar graphs; and the same for general arms.
+/* counts.c  reproduces R87's Tables II and III and Fig. 4 from our own scalar graphs, and the same
+ * for general arms.
  *
  *   soa_counts [FILE.svg]   prints the tables of docs/theory/operation-counts.md; draws the picture
  *
- * Every number in a column named "ours" is counted in a graph (soa_graph_count) that computes the right answer; those named
- * "R87" are the paper's print.  A flop is R87's: one addition with one multiplication, divisions left out.            */
+ * Numbers in columns named "ours" are counted in a graph (soa_graph_count) that computes the right
+ * answer. Numbers in columns named "R87" are as printed in the paper. A flop is R87's: one addition
+ * with one multiplication, divisions not counted. */
 #include "soa/io.h"
 #include "soa/soa.h"
 #include "soa/world.h"
@@ -34,7 +36,8 @@ static void stop(const char *what, const char *why) {
     fprintf(stderr, "soa_counts: %s: %s\n", what, why);
     exit(2);
 }
-/* The expression as written, for the mass matrix; and as the rewriter improves it, for the sweeps. */
+/* Parses an expression. The mass matrix uses it as written, the sweeps as the rewriter improves
+ * it. */
 static const soa_expr *parsed(const char *text, const soa_expr **improved) {
     char message[600] = "";
     const soa_expr *e = NULL;
@@ -74,7 +77,7 @@ static double flops(const soa_count *c) {
     return 0.5 * (double)(c->additions + c->multiplications);
 }
 
-/* ---- Table II: additions, multiplications, divisions of an inner link ------------------------------------------------- */
+/* --- Table II: additions, multiplications, divisions of an inner link ------------------------- */
 static void table_2(const tally *link, const tally *world) {
     static const struct {
         const char *name, *parts[3];
@@ -112,7 +115,7 @@ static void table_2(const tally *link, const tally *world) {
         sum[1].additions != world->inner.additions || sum[1].multiplications != world->inner.multiplications)
         stop("Table II", "a part is not in any row");
 }
-/* ---- Table III: assembly of the mass matrix of SHOWN links -------------------------------------------------------------- */
+/* --- Table III: assembly of the mass matrix of SHOWN links ------------------------------------ */
 static void table_3(const tally *link, const tally *world) {
     static const struct {
         const char *name, *parts[3];
@@ -164,8 +167,8 @@ static void table_3(const tally *link, const tally *world) {
     if (sum[0].additions != link->all.additions || sum[1].multiplications != world->all.multiplications)
         stop("Table III", "a part is not in any row");
 }
-/* ---- Fig. 4 and the crossovers ------------------------------------------------------------------------------------------- */
-/* The first N from which a stays below b. */
+/* --- Fig. 4 and the crossovers ---------------------------------------------------------------- */
+/* First N from which a stays below b. */
 static int crossover(const double *a, const double *b) {
     int n = MOST;
     while (n > 0 && a[n - 1] < b[n - 1]) --n;
@@ -225,7 +228,7 @@ int main(int argc, char **argv) {
     printf("Each further joint of the general arm costs %ld additions and %ld multiplications.\n",
            a.additions - b.additions, a.multiplications - b.multiplications);
     if (argc < 2) return 0;
-    enum { FIGURE = 9 }; /* where R87's curves still cross visibly */
+    enum { FIGURE = 9 }; /* R87's curves still cross visibly here */
     const soa_plot_curve first[] = {{"smoother, ours", ours[0], x, FIGURE, 1},
                                     {"matrix, ours", ours[1], x, FIGURE, 1},
                                     {"smoother, R87", paper[0], x, FIGURE, 0},

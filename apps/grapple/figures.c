@@ -1,7 +1,10 @@
-/* figures.c  the pictures of docs/grapple.md: the paper's controller and the supervised one, in the same task.
+/* figures.c  draws the pictures of docs/grapple.md: the paper's controller and the supervised one
+ * in the same task.
  *
- * soa_grapple_figures SCENARIOS OUT  reads SCENARIOS/grapple.yaml and grapple-paper.yaml, runs both, and writes
- * OUT/grapple-errors.svg (satellite and fingers) and OUT/grapple-approach.svg (the paper's approach). */
+ *   soa_grapple_figures SCENARIOS OUT
+ *
+ * reads SCENARIOS/grapple.yaml and grapple-paper.yaml, runs both, and writes OUT/grapple-errors.svg
+ * (satellite and fingers) and OUT/grapple-approach.svg (the paper's approach). */
 #include "soa/world.h"
 
 #include <math.h>
@@ -19,7 +22,7 @@ static int index_of(const soa_world *world, const char *name) {
         if (!strcmp(soa_world_signal(world, i, NULL), name)) return i;
     return -1;
 }
-/* Shapes of the fingers that are pressed. */
+/* Number of finger shapes that are pressed. */
 static int touching(const soa_world *world) {
     soa_world_contact contacts[64];
     int count = soa_world_contacts(world, contacts, 64), fingers = 0;
@@ -32,7 +35,7 @@ static int touching(const soa_world *world) {
     }
     return fingers;
 }
-/* The farthest joint from the goal of the first phase's first action, rad. */
+/* Largest joint distance from the goal of the first phase's first action, rad. */
 static double joint_error(const soa_world *world, const soa_scenario *scenario, const double *values) {
     const soa_action *law = &scenario->control.phases[0].actions[0];
     double worst = NAN;
@@ -101,7 +104,7 @@ int main(int argc, char **argv) {
         s = run(path, &r[i], &report);
     }
     if (!s) {
-        long count = 0; /* three seconds of it */
+        long count = 0; /* the first three seconds */
         while (count < r[0].count && r[0].t[count] <= 3) ++count;
         const soa_plot_curve joint[1] = {{.name = "farthest joint", .y = r[0].joints}},
                              finger[1] = {{.name = "fingers", .y = r[0].fingers}};
@@ -121,7 +124,7 @@ int main(int argc, char **argv) {
         for (int i = 0; i < 2; ++i) {
             double *const y[5] = {r[i].position, r[i].attitude, r[i].fingers, r[i].force, r[i].t};
             long n = 0;
-            for (long k = 0; k < r[i].count; k += 10, ++n) /* five points a second are enough */
+            for (long k = 0; k < r[i].count; k += 10, ++n) /* five points per second are enough */
                 for (int p = 0; p < 5; ++p) y[p][n] = y[p][k];
             r[i].count = n;
             for (int p = 0; p < 4; ++p)

@@ -1,4 +1,5 @@
-/* main.c  soa-mpi: the sweep of soa whose ranks share the cases.  `soa sweep` started under mpirun runs it by itself. */
+/* main.c  soa-mpi: `soa sweep` with its cases divided among MPI ranks. `soa sweep` under mpirun
+ * starts this program. */
 #include "../soa/app.h"
 #include "../soa/ranks.h"
 #include "../soa/target.h"
@@ -13,7 +14,7 @@
 extern const app_command app_sweep;
 const app_command *const app_commands[] = {&app_sweep, NULL};
 
-/* Everybody's bytes to everybody, in order of rank. */
+/* Sends the bytes of every rank to all ranks, in order of rank. */
 static soa_status exchange(void *user, const char *mine, size_t size, char **all, size_t *all_size) {
     (void)user;
     *all = NULL, *all_size = 0;
@@ -46,13 +47,13 @@ int main(int argc, char **argv) {
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &app_mpi.rank), MPI_Comm_size(MPI_COMM_WORLD, &app_mpi.size);
     app_mpi.exchange = exchange;
-    /* "soa-mpi sweep ..." as people type it, or "sweep ..." as soa hands it over */
+    /* "soa-mpi sweep ..." as typed by users, or "sweep ..." as started by soa */
     const int skip = argc > 1 && !strcmp(argv[1], "sweep");
     app_remove_temporaries();
     int code = app_sweep.run(argc - skip, argv + skip);
     if (app_print_error() && code != APP_FAILED)
         code = app_fail(&app_sweep, "cannot write the output: %s", strerror(app_print_error()));
-    if (code == APP_FAILED) MPI_Abort(MPI_COMM_WORLD, code); /* the others need not wait */
+    if (code == APP_FAILED) MPI_Abort(MPI_COMM_WORLD, code); /* do not let the other ranks wait */
     MPI_Finalize();
     return code;
 }

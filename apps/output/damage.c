@@ -1,4 +1,4 @@
-/* damage.c  reading a log some of whose records are damaged. */
+/* damage.c  reads a log that contains damaged records. */
 #include "damage.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The journal tells the place in words. */
+/* Takes the position of the damage from the journal's message. */
 static void take(view_damage *damage, const soa_report *report, int64_t good, double last) {
     static const char mark[] = "damaged at byte ";
     const char *at = NULL;
@@ -25,7 +25,8 @@ soa_status view_damage_find(soa_log *log, double t0, double t1, int64_t *first, 
     if (status) return tell(report, &inner, status);
     status = soa_log_find(log, nextafter(t1, INFINITY), after, &inner);
     if (status != SOA_E_CHECKSUM) return tell(report, &inner, status);
-    soa_log_get(log, &info); /* damaged before t1: reading will end there */
+    /* Damaged before t1: reading will end there. */
+    soa_log_get(log, &info);
     *after = info.samples;
     return SOA_OK;
 }
@@ -39,7 +40,7 @@ soa_status view_damage_read(soa_log *log, int64_t first, int64_t count, const in
     return SOA_OK;
 }
 
-/* Sample by sample, up to the damage. */
+/* Reads sample by sample, up to the damage. */
 static soa_status by_samples(soa_log *log, const int *signals, int n, double t0, double t1, int columns, double *low,
                              double *high, view_damage *damage, soa_report *report) {
     enum { VALUES = 1 << 18 };
@@ -60,7 +61,7 @@ static soa_status by_samples(soa_log *log, const int *signals, int n, double t0,
             last = t[i];
             for (size_t k = 0; k < (size_t)n; ++k) {
                 const size_t to = k * (size_t)columns + column;
-                low[to] = fmin(low[to], values[(size_t)i * wide + k]); /* NaN counts for nothing */
+                low[to] = fmin(low[to], values[(size_t)i * wide + k]); /* fmin ignores NaN */
                 high[to] = fmax(high[to], values[(size_t)i * wide + k]);
             }
         }

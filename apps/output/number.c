@@ -1,8 +1,10 @@
-/* number.c  doubles as text with 17 significant digits, the same characters as "%.17g", about ten times as fast.
+/* number.c  prints doubles with 17 significant digits: the same characters as "%.17g", about ten
+ * times as fast.
  *
- * x = m 2^e is scaled by a power of ten known to 128 bits, so that its integer part holds the 17 digits.  The power is
- * good to 2^-116, so the fraction is good to 2^-58: unless it lies that close to one half (where only exact arithmetic
- * can round), its rounding is certain.  The rare rest goes through snprintf.                                         */
+ * x = m 2^e is scaled by a power of ten known to 128 bits, so that its integer part contains the 17
+ * digits. The power is accurate to 2^-116, so the fraction is accurate to 2^-58. Unless the
+ * fraction is that close to one half (where only exact arithmetic can round), its rounding is
+ * certain. The rare other cases use snprintf. */
 #include "out.h"
 
 #include <locale.h>
@@ -11,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* snprintf, with whatever decimal point the locale has put back to '.'. */
+/* Uses snprintf, and replaces the locale's decimal point by '.'. */
 static size_t print_slowly(char text[NUMBER_ROOM], double x) {
     int length = snprintf(text, NUMBER_ROOM, "%.17g", x);
     const char *point = localeconv()->decimal_point;
@@ -33,7 +35,8 @@ enum { POWER_MIN = -292, POWER_MAX = 341, DIGITS = 17 };
 #define TEN16 10000000000000000u
 #define TEN17 100000000000000000u
 
-/* 10^p = value 2^exponent with value in [2^127, 2^128), each step cut off by at most two units of the last place. */
+/* 10^p = value 2^exponent with value in [2^127, 2^128). Each step truncates by at most two units in
+ * the last place. */
 typedef struct power {
     wide value;
     int exponent;
@@ -61,7 +64,8 @@ static const power *powers_of_ten(void) {
     return table - POWER_MIN;
 }
 
-/* The 17 digits of x > 0 as an integer, x ~ digits 10^(k - 16); 0 if the rounding is not certain. */
+/* The 17 digits of x > 0 as an integer, x ~ digits 10^(k - 16). 0 if the rounding is not
+ * certain. */
 static uint64_t digits_of(double x, int *k) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -76,7 +80,7 @@ static uint64_t digits_of(double x, int *k) {
     exponent -= 1075 + shift; /* x = m 2^exponent, m in [2^63, 2^64) */
 
     const power *ten = powers_of_ten();
-    /* log10(2) = 0.30103: a first guess of floor(log10 x), right or one too low */
+    /* log10(2) = 0.30103: first guess of floor(log10 x), correct or one too low */
     int guess = (int)floor((exponent + 63) * 0.30102999566398120);
     for (int tries = 0; tries < 3; ++tries) {
         power s = ten[DIGITS - 1 - guess];
@@ -122,7 +126,7 @@ size_t number_print(char text[NUMBER_ROOM], double x) {
     int used = DIGITS;
     while (used > 1 && digit[used - 1] == '0') --used;
 
-    if (k < -4 || k >= DIGITS) { /* d.ddde-07 */
+    if (k < -4 || k >= DIGITS) { /* form d.ddde-07 */
         *at++ = digit[0];
         if (used > 1) {
             *at++ = '.';
@@ -131,7 +135,7 @@ size_t number_print(char text[NUMBER_ROOM], double x) {
         }
         return (size_t)(at - text) + (size_t)snprintf(at, 8, "e%+03d", k);
     }
-    int before = k + 1; /* digits before the point */
+    int before = k + 1; /* number of digits before the point */
     if (before <= 0) {
         memcpy(at, "0.000", 5);
         at += 2 - before;

@@ -1,4 +1,4 @@
-/* out.c  the output buffer. */
+/* out.c  output buffer (out.h). */
 #include "out.h"
 
 #include "../../src/base/visible.h"
@@ -23,7 +23,7 @@ void out_free(app_out *out) {
     *out = (app_out){.fd = -1};
 }
 
-/* A last guard before the terminal: whatever was put there by other ways than out_print. */
+/* Last protection of the terminal, for bytes that did not come through out_print. */
 static void clean(app_out *out) {
     size_t odd = 0;
     while (odd < out->size) {
@@ -62,7 +62,7 @@ int out_flush(app_out *out) {
     return out->error ? -1 : 0;
 }
 
-/* Makes room for `more` bytes; NULL after a failure. */
+/* Makes room for `more` bytes. Returns NULL after a failure. */
 static char *room(app_out *out, size_t more) {
     if (out->error) return NULL;
     if (more > out->capacity - out->size) {
@@ -121,16 +121,18 @@ void out_visible(app_out *out, const char *text, size_t length) {
     }
 }
 
-/* --- formats whose texts come from files ---------------------------------------------------------------------- */
+/* --- formats whose texts come from files ------------------------------------------------------ */
 enum { SPEC_ROOM = 64 };
 typedef struct conversion {
-    char spec[SPEC_ROOM]; /* up to the letter, numbers for the stars; without the precision of a text */
-    char length[3];       /* "", "l", "ll", "z" ... */
+    /* The conversion up to its letter, with numbers for the stars, without the precision of a
+     * text. */
+    char spec[SPEC_ROOM];
+    char length[3]; /* "", "l", "ll", "z" ... */
     char letter;
-    int precision; /* of a text; -1: none */
+    int precision; /* precision of a text; -1: none */
 } conversion;
 
-/* Reads a conversion after its '%'; returns what follows it. */
+/* Reads a conversion after its '%'. Returns the position after it. */
 static const char *read_conversion(conversion *c, const char *at, va_list *list) {
     size_t size = 0;
     int in_precision = 0, precision = 0;
@@ -166,7 +168,8 @@ static void print_text(app_out *out, const conversion *c, const char *text) {
     size_t length = 0;
     if (!text) text = "(null)";
     while (text[length] && (c->precision < 0 || length < (size_t)c->precision)) ++length;
-    while (text[length] && length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) --length; /* no half character */
+    /* Do not cut inside a UTF-8 character. */
+    while (text[length] && length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) --length;
     out_start(&shown, -1);
     out_visible(&shown, text, length);
     out_char(&shown, 0);
@@ -213,7 +216,7 @@ void out_print(app_out *out, const char *format, ...) {
     va_end(arguments);
 }
 
-/* --- what the program says ------------------------------------------------------------------------------------ */
+/* --- messages of the program ------------------------------------------------------------------ */
 static int print_error;
 int app_print_error(void) {
     return print_error;
@@ -221,7 +224,8 @@ int app_print_error(void) {
 static int say(int fd, const char *format, va_list arguments) {
     app_out out;
     out_start(&out, fd);
-    out.coloured = 1; /* the format's own; texts are made visible one by one */
+    /* The format is our own; texts were made visible one by one. */
+    out.coloured = 1;
     out_vprint(&out, format, arguments);
     out_flush(&out);
     const int error = out.error;
@@ -242,8 +246,9 @@ void app_note(const char *format, ...) {
     va_end(arguments);
 }
 
-/* --- JSON and HTML -------------------------------------------------------------------------------------------- */
-/* Bytes of the character at s, what it is shown as (empty: itself), and whether it is no UTF-8. */
+/* --- JSON and HTML ---------------------------------------------------------------------------- */
+/* Number of bytes of the character at s, the text it is shown as (empty: itself), and whether it is
+ * not UTF-8. */
 static size_t next_character(const char *s, char escaped[SOAI_VISIBLE_ROOM], int *broken) {
     const size_t n = soai_visible(s, strlen(s) < 4 ? strlen(s) : 4, escaped);
     *broken = escaped[0] == '\\' && escaped[1] == 'x' && (unsigned char)*s >= 0x80;
@@ -263,7 +268,7 @@ void out_string(app_out *out, const char *text) {
         else if (escaped[0] && n == 1)
             out_format(out, "\\u%04x", (unsigned)*s);
         else if (escaped[0])
-            out_text(out, escaped); /* as JSON writes them */
+            out_text(out, escaped); /* with JSON's escapes */
         else
             out_bytes(out, s, n);
         s += n;

@@ -1,7 +1,9 @@
-/* expression.c  an operator expression in the playground: what `soa op` does, kept for one state after the other.
+/* expression.c  operator expressions in the playground: like `soa op`, but kept from one state to
+ * the next.
  *
- * A vector expression is planned as it is.  An operator E is planned as E x for a vector x of the page's own and run once
- * for each unit vector, so that its matrix, too, comes from sweeps; soa_dense forms the same matrix from definitions.  */
+ * A vector expression is planned as it is. An operator E is planned as E x for a vector x owned by
+ * the page, and run once for each unit vector, so that its matrix also comes from sweeps. soa_dense
+ * forms the same matrix from the definitions. */
 #include "playground.h"
 
 #include <math.h>
@@ -9,14 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DENSE = 360, MOST_COUNTED = 64 }; /* size of link space; joints of a machine whose operations are counted */
+/* Size of link space; joints of a machine whose operations are counted. */
+enum { MOST_DENSE = 360, MOST_COUNTED = 64 };
 
 void play_expression_drop(play *p) {
     soa_plan_free(p->plan), soa_expr_free(p->expr), soa_expr_free(p->applied);
     p->plan = NULL, p->expr = p->applied = p->planned = NULL;
 }
 
-/* A plan of the same expression for a machine that was made anew; a plan wants its vectors to have values. */
+/* Plans the same expression for a new machine. A plan needs values for its vectors. */
 int play_expression_plan(play *p, char *why, size_t room) {
     soa_plan_free(p->plan), p->plan = NULL;
     if (!p->planned || !p->machine) return 0;
@@ -37,8 +40,8 @@ static void show_step(void *user, const char *rule, const char *result) {
     out_text(out, "{\"rule\": "), out_string(out, rule), out_text(out, ", \"result\": "), out_string(out, result);
     out_char(out, '}');
 }
-/* E x (E itself if it is a vector), made cheaper; the way there goes into the text.  As written, a vector needs no other
- * expression: NULL, as when memory is short.                                                                         */
+/* E x (or E itself if it is a vector), simplified; the steps are written to the text. NULL if a
+ * vector is to be used as written, which needs no other expression, or if there is no memory. */
 static const soa_expr *make_applied(const play *p, const soa_expr *x, int as_written, app_out *out) {
     const soa_expr *product = x ? soa_expr_product(p->expr, x) : NULL, *better = NULL;
     if (as_written || (x && !product)) return product;
@@ -46,7 +49,8 @@ static const soa_expr *make_applied(const play *p, const soa_expr *x, int as_wri
     soa_expr_free(product);
     return better;
 }
-/* Operations, known zeros and constants left out; of an operator on the vector of the state that fits it. */
+/* Counts operations without known zeros and constants. An operator is counted for the vector of the
+ * state that fits it. */
 static void write_count(play *p, int as_written) {
     static const char *const with[SOA_SPACE_COUNT] = {
         [SOA_SPACE_JOINT] = "T", [SOA_SPACE_TIP] = "f0", [SOA_SPACE_BASE] = "g"};

@@ -1,8 +1,9 @@
-/* models.c  the machines that the playground brings along, as JSON: saved-model buffers in base64.
+/* models.c  writes the machines shipped with the playground as JSON: saved-model buffers in base64.
  *
  *   soa_playground_models FILE
- * All are ideal (no friction, springs or rotors), so that operator expressions tell the whole truth about them; those on
- * the ground have the gravity of the earth, downwards.                                                               */
+ *
+ * All are ideal (no friction, springs or rotors), so that operator expressions describe them
+ * completely. Those on the ground have the gravity of the earth, downwards. */
 #include "../output/out.h"
 #include "soa/io.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 
 static const struct {
-    const char *spec, *name, *text, *q; /* q: where it begins, nothing for neutral */
+    const char *spec, *name, *text, *q; /* q: initial position, empty for neutral */
 } chosen[] = {
     {"puma560", "PUMA 560", "industrial arm, 6 joints", "0.4, 0.9, -1.8, 0, 0.6, 0"},
     {"arm7", "7-joint arm", "the numbers of the KUKA iiwa", "0.3, 0.6, 0, -1.3, 0.4, 0.9, 0"},

@@ -1,12 +1,14 @@
-/* motion.c  the machine let go: q' = rate(q, v), v' = soa_aba(q, v) less what dies away, in fixed steps.
+/* motion.c  free motion of the machine: q' = rate(q, v), v' = soa_aba(q, v) minus damping, in fixed
+ * steps.
  *
- * The classical Runge-Kutta method of fourth order on the numbers of q.  Quaternions are made unit before every stage:
- * the motion stays on the sphere of unit quaternions, and off it this is a smooth field like any other, so the order
- * holds.  Per step four calls of soa_aba, O(n).
+ * Classical Runge-Kutta method of order four on the numbers of q. Quaternions are normalised before
+ * every stage: the motion stays on the unit sphere, and outside it this defines a smooth field, so
+ * the order is kept. Each step calls soa_aba four times, O(n).
  *
- * A pulled body hangs on a spring and damper between a point of it and a point of the world; both are as strong as the
- * machine is heavy, and limited by the inertia that the point has by itself (soa_compliance), so that steps of a
- * millisecond stay stable.  A led joint has a spring and damper of its own, critically damped.                       */
+ * A pulled body is connected by a spring and damper between one of its points and a point of the
+ * world. Both are scaled with the mass of the machine and limited by the inertia at that point
+ * (soa_compliance), so that steps of one millisecond are stable. A led joint has its own spring and
+ * damper, critically damped. */
 #include "playground.h"
 
 #include <math.h>
@@ -23,7 +25,7 @@ typedef struct where {
 static void cross(const double a[3], const double b[3], double c[3]) {
     c[0] = a[1] * b[2] - a[2] * b[1], c[1] = a[2] * b[0] - a[0] * b[2], c[2] = a[0] * b[1] - a[1] * b[0];
 }
-/* Arm from the origin of the frame to the pulled point, world axes. */
+/* Vector from the origin of the frame to the pulled point, in world axes. */
 static void arm_of(const soa_frame *X, const double at[3], double r[3]) {
     for (int i = 0; i < 3; ++i) r[i] = X->R[3 * i] * at[0] + X->R[3 * i + 1] * at[1] + X->R[3 * i + 2] * at[2];
 }
@@ -120,7 +122,8 @@ int play_pull_body(play *p, int body, double ax, double ay, double az, double x,
         return play_status(s);
     }
     arm_of(&X, p->pull.at, r);
-    for (int i = 0; i < 3; ++i) { /* row i of [-r x, 1]: the speed of the point along axis i */
+    /* Row i of [-r x, 1]: velocity of the point along axis i. */
+    for (int i = 0; i < 3; ++i) {
         double row[6] = {0}, axis[3] = {0};
         axis[i] = row[3 + i] = 1;
         cross(r, axis, row);

@@ -1,4 +1,5 @@
-/* playground.c  a session of the playground: a saved model, its state, and what libsoa says about it. */
+/* playground.c  a session of the playground: a saved model, its state, and the quantities that
+ * libsoa computes. */
 #include "playground.h"
 
 #include <math.h>
@@ -47,11 +48,12 @@ const char *play_text(play *p) {
     return NULL;
 }
 
-/* ---- a session ------------------------------------------------------------------------------------------------------ */
+/* --- a session -------------------------------------------------------------------------------- */
 static double *zeros(int count) {
     return calloc((size_t)count + 1, sizeof(double));
 }
-/* Operators for the model and tips at hand; a machine that has none (mimic joints, exact rotors) is no mistake. */
+/* Makes the operators for the present model and tips. A machine that has none (mimic joints, exact
+ * rotors) is not an error. */
 static void make_machine(play *p) {
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_plan_free(p->plan), p->plan = NULL;
@@ -115,7 +117,8 @@ play *play_open(const void *bytes, size_t size) {
         return NULL;
     }
     soa_neutral(p->given, p->q);
-    soa_body_info info; /* tip space as in `soa op`: the link of the last joint */
+    /* Tip space as in `soa op`: the link of the last joint. */
+    soa_body_info info;
     for (int b = soa_body_count(p->given); b > 0 && !p->tip_count; --b)
         if (soa_body(p->given, b, &info) == SOA_OK && info.nq > 0) p->tips[p->tip_count++] = info.frame;
     double gravity[3];
@@ -169,7 +172,7 @@ int play_push(play *p, int frame, double nx, double ny, double nz, double fx, do
     return 0;
 }
 
-/* ---- the scene ------------------------------------------------------------------------------------------------------ */
+/* --- the scene -------------------------------------------------------------------------------- */
 /* x y z, then the quaternion w x y z. */
 static void place_of(const soa_frame *X, double place[7]) {
     const double *R = X->R;
@@ -178,7 +181,7 @@ static void place_of(const soa_frame *X, double place[7]) {
     memcpy(place, X->p, 3 * sizeof *place);
     if (trace > 0) {
         e[0] = 1 + trace, e[1] = R[7] - R[5], e[2] = R[2] - R[6], e[3] = R[3] - R[1];
-    } else { /* the largest of x, y, z comes first */
+    } else { /* the largest of x, y, z first */
         const int i = R[4] > R[0] ? (R[8] > R[4] ? 2 : 1) : (R[8] > R[0] ? 2 : 0), j = (i + 1) % 3, k = (i + 2) % 3;
         e[0] = R[3 * k + j] - R[3 * j + k];
         e[1 + i] = 1 + R[4 * i] - R[4 * j] - R[4 * k];
@@ -243,7 +246,7 @@ const char *play_scene(play *p) {
     return play_text(p);
 }
 
-/* ---- quantities ------------------------------------------------------------------------------------------------------ */
+/* --- quantities ------------------------------------------------------------------------------- */
 static soa_status places(play *p, double *x) {
     soa_status s = soa_kinematics(p->model, p->work, p->q, NULL, NULL);
     const double world[7] = {0, 0, 0, 1, 0, 0, 0};
@@ -253,7 +256,7 @@ static soa_status places(play *p, double *x) {
         soa_frame X;
         s = soa_body(p->model, i, &b);
         if (s == SOA_OK) s = soa_pose(p->model, p->work, b.frame, &X);
-        /* the frame of the link is the body's own: a link that a fixed joint carries is no body */
+        /* The frame of the link is that of the body; a link on a fixed joint is not a body. */
         if (s == SOA_OK) place_of(&X, x + 7 * i);
     }
     return s;

@@ -1,4 +1,5 @@
-/* args.c  command lines: options by table, mistakes with the nearest valid name, models opened with their options. */
+/* args.c  command lines: options from the tables, mistakes with the nearest valid name, models
+ * opened with their options. */
 #include "app.h"
 
 #include <errno.h>
@@ -40,9 +41,10 @@ int app_fail_file(const app_command *command, const char *path, const char *text
     return app_fail(command, "%s%s%s", named ? "" : path, named ? "" : ": ", text);
 }
 
-/* --- options ---------------------------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 static int find_option(const app_option *options, const char *text, size_t length) {
-    if (length == 8 && strncmp(text, "--output", 8) == 0) text = "--out", length = 5; /* as other programs call it */
+    /* As other programs call it. */
+    if (length == 8 && strncmp(text, "--output", 8) == 0) text = "--out", length = 5;
     for (int i = 0; options[i].name; ++i)
         if ((strlen(options[i].name) == length && strncmp(options[i].name, text, length) == 0) ||
             (options[i].brief && strlen(options[i].brief) == length && strncmp(options[i].brief, text, length) == 0))
@@ -66,7 +68,8 @@ static int is_number(const char *text) {
     return end != text && !*end;
 }
 
-/* A number where none belongs, after an option that wants several with commas and got one: APP_FAILED with the reason. */
+/* Reports a number in a wrong place after an option that needs several numbers with commas but has
+ * one. Returns APP_FAILED. */
 static int scattered_numbers(const app_command *command, const app_args *args, const char *text) {
     for (int row = 0; is_number(text) && command->options[row].name; ++row) {
         const app_option *o = &command->options[row];
@@ -77,7 +80,7 @@ static int scattered_numbers(const app_command *command, const app_args *args, c
     return APP_OK;
 }
 
-/* The folder of a path and its last part. */
+/* Folder of a path and its last part. */
 static int place_of(const char *path, struct stat *folder, const char **last) {
     const char *slash = strrchr(path, '/');
     char name[4096];
@@ -104,8 +107,9 @@ static int is_one_of(const app_option *option, const char *names) {
     snprintf(padded, sizeof padded, " %s ", option->name);
     return option->value && strstr(names, padded) != NULL;
 }
-/* The model or record that is read may not be written to, nor two things to one file: APP_OK, or the exit code.  compute
- * may write to the file of its states, which it has read by then. */
+/* Refuses to write to the model or record that is read, and to write two outputs to one file:
+ * APP_OK, or the exit code. compute may write to the file of its states, which it has read by
+ * then. */
 static int refuse_overwriting(const app_command *command, const app_args *args) {
     static const char *const written = " --out --header --summary --diagram --record --html ";
     static const char *const read = " --resume --model ";
@@ -114,7 +118,8 @@ static int refuse_overwriting(const app_command *command, const app_args *args) 
         const char *path = args->value[i];
         if (!path || !is_one_of(option + i, written)) continue;
         struct stat about;
-        for (int w = 0; w < args->words; ++w) /* words may be shipped names, signals, expressions */
+        /* Words may be shipped names, signals, expressions. */
+        for (int w = 0; w < args->words; ++w)
             if (stat(args->word[w], &about) == 0 && app_same_file(path, args->word[w]))
                 return app_fail(command, "%s %s would overwrite what is read; give another name", option[i].name, path);
         for (int j = 0; option[j].name; ++j) {
@@ -180,7 +185,7 @@ int app_parse(const app_command *command, int argc, char **argv, app_args *args)
     return refuse_overwriting(command, args) == APP_OK ? APP_GO_ON : APP_FAILED;
 }
 
-/* --- numbers ---------------------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 int app_read_number(const app_command *command, const char *name, const char *text, double least, double most,
                     double *value) {
     char *end;
@@ -202,8 +207,8 @@ int app_read_whole(const app_command *command, const char *name, const char *tex
                     bound, text);
 }
 
-/* --- models ----------------------------------------------------------------------------------------------------- */
-/* "x,y,z" to three finite numbers; 0 if it is that. */
+/* --- models ----------------------------------------------------------------------------------- */
+/* Reads "x,y,z" as three finite numbers. Returns 0 on success. */
 static int read_triple(const char *text, double value[3]) {
     for (int i = 0; i < 3; ++i) {
         char *end;
@@ -264,7 +269,8 @@ const soa_model *app_open_closed(const app_command *command, const app_args *arg
     const unsigned losses = (args->value[APP_NO_FRICTION] ? (unsigned)SOA_FRICTION : 0) |
                             (args->value[APP_NO_SPRINGS] ? (unsigned)SOA_SPRINGS : 0);
     if (!losses) return model;
-    for (int i = 0; i < constraints->count; ++i) { /* cut joints are joints too */
+    /* Cut joints are joints too. */
+    for (int i = 0; i < constraints->count; ++i) {
         soa_constraint_def *cut = constraints->defs + i;
         if (losses & SOA_FRICTION) cut->damping = cut->friction = 0;
         if (losses & SOA_SPRINGS) cut->stiffness = cut->rest = 0;

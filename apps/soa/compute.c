@@ -1,4 +1,4 @@
-/* compute.c  one line of `soa compute`. */
+/* compute.c  answers one line of `soa compute`. */
 #include "compute.h"
 #include "nearest.h"
 
@@ -43,9 +43,10 @@ const compute_function compute_functions[] = {
     {"closed_id", TAKES_JOINT},  {NULL, TAKES_NOTHING},
 };
 
-const char *const compute_methods[] = {"auto", "kkt", "forces", "null_space", NULL}; /* soa_closed_method */
+/* In the order of soa_closed_method. */
+const char *const compute_methods[] = {"auto", "kkt", "forces", "null_space", NULL};
 
-/* One function of the list, with the frames it is wanted for. */
+/* One function of the list, with the frames for which it is requested. */
 typedef struct item {
     enum function function;
     int *frames, frame_count;
@@ -67,28 +68,29 @@ struct compute {
     soa_wrench *wrenches;
     int wrench_count, wrench_room;
 
-    double *vector, *matrix;                    /* nv; nv x nv or 6 x nv, whichever is needed */
-    double *task;                               /* memory of soa_operational_space            */
-    double *daba[2], *drnea[2];                 /* d/dq and d/dv                              */
-    soa_constraints *constraints;               /* where closed, assemble or closed_id are    */
-    int constraint_count, method;               /* method of closed, -1: not said             */
-    unsigned char *actuated;                    /* coordinates for closed_id, NULL: all       */
-    double *lambda, *residual;                  /* rows; residuals and their rates            */
-    int have_kinematics, have_daba, have_drnea; /* for the line at hand                  */
+    /* nv numbers; nv x nv or 6 x nv, whichever is needed. */
+    double *vector, *matrix;
+    double *task;                               /* memory for soa_operational_space */
+    double *daba[2], *drnea[2];                 /* d/dq and d/dv */
+    soa_constraints *constraints;               /* if closed, assemble or closed_id are requested */
+    int constraint_count, method;               /* method of closed; -1: not given */
+    unsigned char *actuated;                    /* coordinates for closed_id; NULL: all */
+    double *lambda, *residual;                  /* one per row; residuals and their rates */
+    int have_kinematics, have_daba, have_drnea; /* valid for the present line */
 
     int full_only;
     char error[COMPUTE_MESSAGE];
 };
 
-/* --- the list --------------------------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
-/* "no link 'x'; did you mean 'y'?" */
+/* Writes "no link 'x'; did you mean 'y'?". */
 static void say_no_link(const soa_model *model, const char *name, char *message, size_t room) {
     char hint[APP_HINT];
     snprintf(message, room, "the model has no link '%.80s'%s", name, app_nearest_link(model, name, hint));
 }
 
-/* The link of the last joint with coordinates of its own, or -1. */
+/* Link of the last joint that has its own coordinates, or -1. */
 static int last_joint_frame(const soa_model *model) {
     soa_body_info info;
     for (int b = soa_body_count(model); b > 0; --b)
@@ -132,7 +134,7 @@ static int set_method(compute *c, const char *name, char message[COMPUTE_MESSAGE
     return -1;
 }
 
-/* One more joint whose motor closed_id may use. */
+/* Adds a joint whose motor closed_id may use. */
 static int add_actuated(compute *c, const char *joint, char message[COMPUTE_MESSAGE]) {
     soa_body_info info;
     const int body = soa_find_joint(c->model, joint);
@@ -233,7 +235,8 @@ static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
     return failed;
 }
 
-/* Where an entry ends: at its first comma, or at a later one (or the end) if what stands before that names a link or joint. */
+/* End of an entry: its first comma, or a later comma (or the end) if the text before that is the
+ * name of a link or joint. */
 static char *entry_end(const compute *c, char *entry) {
     char *first = entry + strcspn(entry, ","), *name = memchr(entry, ':', (size_t)(first - entry));
     const int is_joint = strncmp(entry, "closed_id:", 10) == 0;
@@ -276,9 +279,9 @@ static int read_list(compute *c, const char *list, char message[COMPUTE_MESSAGE]
     return failed;
 }
 
-/* --- making it -------------------------------------------------------------------------------------------------- */
+/* --- preparation ------------------------------------------------------------------------------ */
 
-/* rows x columns zeros, at least one; NULL if there is no such memory. */
+/* rows x columns zeros, at least one; NULL if there is no memory. */
 static double *numbers(size_t rows, size_t columns) {
     if (columns && rows > SIZE_MAX / sizeof(double) / columns) return NULL;
     return calloc(rows * columns > 0 ? rows * columns : 1, sizeof(double));
@@ -298,7 +301,8 @@ static int allocate(compute *c) {
     return complete ? 0 : -1;
 }
 
-/* The constraints, where they are asked for; dense methods where those are of any size to speak of. */
+/* Opens the constraints if they are needed. Dense methods are available up to DENSE_MOST
+ * coordinates and rows. */
 static int make_constraints(compute *c, const soa_constraint_list *list, char message[COMPUTE_MESSAGE]) {
     enum { DENSE_MOST = 2000 };
     static const soa_constraint_list none = {0, NULL};
@@ -333,7 +337,8 @@ compute *compute_create(const soa_model *model, const soa_constraint_list *const
         compute_free(c);
         return NULL;
     }
-    enum { NUMBERS_MOST = 16000000 }; /* in matrices nv x nv of one state: 300 MB of text, five seconds */
+    /* Numbers in nv x nv matrices of one state: 300 MB of text, five seconds. */
+    enum { NUMBERS_MOST = 16000000 };
     const int *w = c->wanted;
     const double squares = !!w[MASS] + !!w[MASS_INV] + !!w[DABA_DQ] + !!w[DABA_DV] + !!w[DRNEA_DQ] + !!w[DRNEA_DV];
     if (squares * (double)c->nv * (double)c->nv > NUMBERS_MOST) {
@@ -395,7 +400,7 @@ void compute_full_reader_only(compute *c, int on) {
     c->full_only = on;
 }
 
-/* --- reading a line --------------------------------------------------------------------------------------------- */
+/* --- reading a line --------------------------------------------------------------------------- */
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
@@ -429,7 +434,7 @@ static const char *skip_digits(const char *at, const char *end) {
     return at;
 }
 
-/* The end of a JSON number, or NULL. */
+/* End of a JSON number, or NULL. */
 static const char *skip_number(const char *at, const char *end) {
     if (at < end && *at == '-') ++at;
     const char *digits = at;
@@ -450,7 +455,8 @@ static const char *skip_number(const char *at, const char *end) {
     return at;
 }
 
-/* The quick reader: {"q": [...], "tau": [...]} with the right sizes.  0 if the line was that and was read. */
+/* Fast reader for {"q": [...], "tau": [...]} with the right sizes. Returns 0 if the line has this
+ * form and was read. */
 static int read_quickly(compute *c, const char *at, const char *end) {
     unsigned seen = 0;
     at = skip_space(at, end);
@@ -477,7 +483,7 @@ static int read_quickly(compute *c, const char *at, const char *end) {
             at = skip_space(at, end);
             const char *tail = skip_number(at, end);
             if (!tail || tail == end) return -1;
-            /* what follows is no part of a number, so strtod stops at tail */
+            /* What follows is not part of a number, so strtod stops at tail. */
             const char *next = skip_space(tail, end);
             if (next == end || *next != (i + 1 < count ? ',' : ']')) return -1;
             c->in[which][i] = strtod(at, NULL);
@@ -599,14 +605,14 @@ static int read_object(compute *c, json_t *line) {
             failed = read_numbers(c, key, value, c->in[which], in_size(c, which));
         else if (strcmp(key, "fext") == 0)
             failed = read_wrenches(c, value);
-        else if (strcmp(key, "vars") != 0) /* other commands read it */
+        else if (strcmp(key, "vars") != 0) /* used by other commands */
             failed = unknown_key(c, "", key, known);
         if (failed) return -1;
     }
     return 0;
 }
 
-/* jansson's sentence, which has the place, with a hint for the mistakes people make. */
+/* Reports jansson's message, which has the position, with a hint for common mistakes. */
 static int say_not_json(compute *c, const char *text, size_t length, const json_error_t *error) {
     const char *hint = "", *end = strstr(error->text, "end of file");
     char next = error->position >= 0 && (size_t)error->position < length ? text[error->position] : ' ';
@@ -635,9 +641,9 @@ static int read_fully(compute *c, const char *text, size_t length) {
     return failed;
 }
 
-/* --- answering it ----------------------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
-/* A status of the library in words, with the names of the joint and link it means. */
+/* Reports a status of the library in words, with the names of the joint and link. */
 static int say_status(compute *c, const char *function, soa_status status) {
     soa_body_info info;
     int body = soa_work_body(c->work);
@@ -652,7 +658,8 @@ static int say_status(compute *c, const char *function, soa_status status) {
     return say(c, "%s: body '%s' (joint '%s'): %s", function, info.link, info.joint, soa_status_text(status));
 }
 
-/* Writes `"key": ` and the numbers, a vector if rows is 0; -1 with an error if one is not finite. */
+/* Writes `"key": ` and the numbers, as a vector if rows is 0. Returns -1 with an error if one is
+ * not finite. */
 static int put(compute *c, app_out *out, const char *key, const double *x, size_t rows, size_t columns) {
     out_string(out, key);
     out_bytes(out, ": ", 2);
@@ -670,7 +677,7 @@ static int put_scalar(compute *c, app_out *out, const char *key, double x) {
     return isfinite(x) ? 0 : say(c, "%s is not finite: the numbers given are too large", key);
 }
 
-/* pose, jacobian and jdot_v: {link: value, ...} of the frames asked for. */
+/* pose, jacobian and jdot_v: {link: value, ...} for the requested frames. */
 static int put_frames(compute *c, app_out *out, const item *it) {
     const char *name = compute_functions[it->function].name;
     soa_status status = SOA_OK;
@@ -710,7 +717,7 @@ static int put_frames(compute *c, app_out *out, const item *it) {
     return 0;
 }
 
-/* compliance and operational: the same, 6 x 6; lambda, mu, p. */
+/* compliance and operational: the same with 6 x 6 matrices; lambda, mu, p. */
 static int put_tasks(compute *c, app_out *out, const item *it) {
     const char *name = compute_functions[it->function].name;
     const double *q = c->in[IN_Q], *v = c->in[IN_V];
@@ -751,7 +758,8 @@ static int put_tasks(compute *c, app_out *out, const item *it) {
     return 0;
 }
 
-/* How far the loops are open at the state, and how fast they open: "closure": [g, rate], the largest of each. */
+/* How far the loops are open at the state, and how fast they open: "closure": [g, rate], the
+ * largest of each. */
 static int put_closure(compute *c, app_out *out, const char *function) {
     const int rows = soa_constraint_rows(c->constraints);
     double most[2] = {0, 0};
@@ -775,7 +783,7 @@ static int put_lambda(compute *c, app_out *out) {
     return 0;
 }
 
-/* closed, assemble and closed_id: an object each. */
+/* closed, assemble and closed_id: one object each. */
 static int put_closed(compute *c, app_out *out, const item *it) {
     const char *name = compute_functions[it->function].name;
     double *q = c->in[IN_Q], *v = c->in[IN_V], *x = c->vector;
@@ -816,7 +824,7 @@ static int put_closed(compute *c, app_out *out, const item *it) {
         failed |= put(c, out, "v", v, 0, c->nv);
         out_bytes(out, ", ", 2);
         failed |= put_closure(c, out, name);
-        c->have_daba = c->have_drnea = 0; /* of the state before */
+        c->have_daba = c->have_drnea = 0; /* these belong to the previous state */
     } else {
         status = soa_closed_id(c->constraints, c->work, q, v, c->in[IN_A], c->wrenches, c->wrench_count, 0, c->actuated,
                                x, c->lambda);
@@ -844,7 +852,7 @@ static int put_item(compute *c, app_out *out, const item *it) {
     if (it->function == COMPLIANCE || it->function == OPERATIONAL) return put_tasks(c, out, it);
     if (compute_functions[it->function].takes == TAKES_LINK) return put_frames(c, out, it);
     if (it->function >= CLOSED) return put_closed(c, out, it);
-    c->have_kinematics = 0; /* every call below takes q */
+    c->have_kinematics = 0; /* every call below uses q */
     switch (it->function) {
     case RNEA:
         key = "tau";
@@ -925,7 +933,7 @@ compute_outcome compute_line(compute *c, const char *text, size_t length, unsign
         if (i) out_bytes(out, ", ", 2);
         failed = put_item(c, out, &c->items[i]);
     }
-    if (failed) { /* take back what stands there of the answer */
+    if (failed) { /* remove what was already written of the answer */
         out->size = start;
         out_format(out, "{\"line\": %lu, \"error\": ", number);
         out_string(out, c->error);

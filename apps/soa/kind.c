@@ -1,4 +1,5 @@
-/* kind.c  what a file or a name stands for, so that a command given the wrong thing says what it is and who takes it. */
+/* kind.c  finds what a file or a name means. A command that gets the wrong kind can then say what
+ * it is and which command accepts it. */
 #include "app.h"
 
 #include "soa/scenario.h"
@@ -39,7 +40,8 @@ app_kind app_kind_of(const char *spec, const char **what) {
         if (app_is_stock_model(spec)) return *what = "a shipped model", APP_MODEL;
         return APP_UNKNOWN;
     }
-    FILE *file = S_ISREG(about.st_mode) ? fopen(spec, "rb") : NULL; /* a pipe would be read only once */
+    /* A pipe can be read only once. */
+    FILE *file = S_ISREG(about.st_mode) ? fopen(spec, "rb") : NULL;
     char head[64] = "";
     if (!file) return APP_UNKNOWN;
     const size_t length = fread(head, 1, sizeof head - 1, file);
@@ -63,7 +65,8 @@ int app_refuse_others(const app_command *command, const char *spec, app_kind wan
         [APP_MODEL] = "soa info, compute, drop, view and others take it",
         [APP_PAGE] = "a browser opens it",
     };
-    if (wanted == APP_MODEL && app_is_stock_model(spec)) return APP_OK; /* whatever else is called so */
+    /* A shipped model has precedence over other things of this name. */
+    if (wanted == APP_MODEL && app_is_stock_model(spec)) return APP_OK;
     const char *what = "";
     const app_kind kind = app_kind_of(spec, &what);
     if (kind == APP_UNKNOWN || kind == wanted) return APP_OK;

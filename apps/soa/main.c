@@ -37,9 +37,10 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is an error we report, not a silent end */
+    /* A reader that closes the pipe is an error that we report, not a silent end. */
+    signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ
-    signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow */
+    signal(SIGXFSZ, SIG_IGN); /* likewise a file that may not grow */
 #endif
     app_remove_temporaries();
     int code = run(argc, argv);

@@ -1,4 +1,5 @@
-/* nearest.h  "did you mean": the program's names for the helper it shares with the readers of files. */
+/* nearest.h  "did you mean": the program's interface to the helper that it shares with the file
+ * readers. */
 #ifndef SOA_NEAREST_H
 #define SOA_NEAREST_H
 #include "../../src/base/nearest.h"
@@ -12,12 +13,13 @@ typedef soai_nearest app_nearest;
 #define app_nearest_to soai_nearest_to
 #define app_nearest_try soai_nearest_try
 #define app_nearest_hint soai_nearest_hint
-/* Names that other programs have for ours: pairs of theirs and ours, ended by NULL; such a pair goes before what is near. */
+/* Names that other programs use for ours: pairs of theirs and ours, ending with NULL. A match here
+ * has precedence over similar names. */
 static inline void app_nearest_synonyms(app_nearest *search, const char *const (*pairs)[2]) {
     for (; (*pairs)[0]; ++pairs)
         if (!strcmp((*pairs)[0], search->word)) search->best = (*pairs)[1], search->distance = 0;
 }
-/* The hint among the links and frames of a model. */
+/* Hint with the nearest name among the links and frames of a model. */
 static inline const char *app_nearest_link(const soa_model *model, const char *name, char hint[APP_HINT]) {
     app_nearest search = app_nearest_to(name);
     soa_frame_info info;

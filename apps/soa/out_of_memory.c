@@ -1,13 +1,15 @@
-/* out_of_memory.c  libraries that cannot do without memory end the program with a message instead of crashing.
+/* out_of_memory.c  ends the program with a message when a library runs out of memory, instead of a
+ * crash.
  *
- * When an allocation fails, our own code gets NULL and reports it.  SUNDIALS and HDF5 crash then, assimp throws through
- * C, and libfyaml, libxml2 and fontconfig return something that looks like a damaged file or an empty answer
- * (docs/robustness.md).  No caller can repair that.  So the program has its own malloc, calloc, realloc and aligned ones
- * in front of libc's: a small request that fails, made by a shared library, ends the program with status 2.  Temporary
- * files are removed; records are as after a kill, and `soa sim --resume` goes on with them.
+ * When an allocation fails, our own code gets NULL and reports it. But SUNDIALS and HDF5 crash,
+ * assimp throws through C, and libfyaml, libxml2 and fontconfig return something that looks like a
+ * damaged file or an empty answer (docs/robustness.md). No caller can repair that. So the program
+ * has its own malloc, calloc, realloc and aligned variants in front of libc's: if a small request
+ * from a shared library fails, the program ends with status 2. Temporary files are removed. Records
+ * are as after a kill, and `soa sim --resume` continues them.
  *
- * Requests of a gigabyte and more fail as usual: those are sizes read from a damaged file, which libraries do check.
- * Only for glibc, and not with sanitizers, which have their own allocator.                                            */
+ * Requests of a gigabyte and more fail as usual: these are sizes read from a damaged file, which
+ * libraries do check. Only for glibc, and not with sanitizers, which have their own allocator. */
 #define _GNU_SOURCE /* RTLD_NEXT, dladdr, dl_iterate_phdr */
 #include "app.h"
 #include "../../src/base/new_file.h"
@@ -31,14 +33,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SMALL ((size_t)1 << 30) /* what any library may need for the inputs that are accepted */
+/* More than any library needs for the inputs that are accepted. */
+#define SMALL ((size_t)1 << 30)
 #define PUBLIC __attribute__((visibility("default")))
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
-int posix_memalign(void **out, size_t alignment, size_t size); /* hidden by _POSIX_C_SOURCE of C11 */
+/* Hidden by _POSIX_C_SOURCE of C11. */
+int posix_memalign(void **out, size_t alignment, size_t size);
 void *memalign(size_t alignment, size_t size);
 
 /* The allocator behind this one: libc's, or that of a preloaded library. */
@@ -59,7 +63,7 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *unused) {
     }
     return 1; /* the first object is the program */
 }
-/* dlsym returns an object pointer; ISO C has no cast from that to a function's. */
+/* dlsym returns an object pointer; ISO C has no cast from it to a function pointer. */
 static void take_next(const char *name, void *function) {
     void *symbol = dlsym(RTLD_NEXT, name);
     if (symbol) memcpy(function, &symbol, sizeof symbol);
@@ -72,7 +76,7 @@ __attribute__((constructor)) static void begin(void) {
     take_next("aligned_alloc", &next_aligned);
 }
 
-/* Returns where the caller can do something about it. */
+/* Returns only if the caller can handle the failure. */
 static void refused(size_t size, const void *caller) {
     const uintptr_t at = (uintptr_t)caller;
     const int ours = at >= program_begin && at < program_end;

@@ -1,4 +1,5 @@
-/* signals.c  what commands that read a log share: signals by name, times, files written whole. */
+/* signals.c  shared by commands that read a log: signals by name, times, and files that appear
+ * complete. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "signals.h"
 #include "target.h"

@@ -1,4 +1,5 @@
-/* sim_report.c  how a run of a world is shown: its scenario opened, progress, summary for people, summary as JSON. */
+/* sim_report.c  shows a run of a world: opens its scenario, prints progress and a summary, writes
+ * the summary as JSON. */
 #include "sim_report.h"
 #include "target.h"
 
@@ -10,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ASSEMBLY_SHOWN = 12, GAPS_SHOWN = 1 }; /* coordinates and missing meshes listed on the terminal */
+/* Coordinates and missing meshes listed on the terminal. */
+enum { ASSEMBLY_SHOWN = 12, GAPS_SHOWN = 1 };
 
 static volatile sig_atomic_t interrupted;
 static void on_signal(int number) {
@@ -18,8 +20,8 @@ static void on_signal(int number) {
     interrupted = 1;
 }
 
-/* --- the scenario ------------------------------------------------------------------------------------------------- */
-/* Whether cases differ in their noise. */
+/* --- the scenario ----------------------------------------------------------------------------- */
+/* True if cases differ in their noise. */
 static int is_noisy(const soa_sensor_set *s) {
     return s->position_noise > 0 || s->rate_noise > 0 || s->force_noise > 0 || s->torque_noise > 0 ||
            s->pose_noise[0] + s->pose_noise[1] > 0 || s->twist_noise[0] + s->twist_noise[1] > 0 ||
@@ -52,7 +54,7 @@ int app_open_scenario(const app_command *command, const char *spec, const char *
     return APP_FAILED;
 }
 
-/* --- progress ----------------------------------------------------------------------------------------------------- */
+/* --- progress --------------------------------------------------------------------------------- */
 
 static double seconds_since(const struct timespec *then) {
     struct timespec now;
@@ -95,16 +97,18 @@ void app_progress_end(const app_progress *b) {
     if (b->tty && !b->quiet) app_note("\r\033[K");
 }
 void app_catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}; /* the second one kills */
+    /* The second signal ends the program. */
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL), sigaction(SIGTERM, &action, NULL), sigaction(SIGHUP, &action, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigaction(SIGXFSZ, &ignore, NULL); /* a file that may not grow is a failed write, as on a full disk */
+    /* A file that may not grow is a failed write, as on a full disk. */
+    sigaction(SIGXFSZ, &ignore, NULL);
 }
 int app_interrupted(void) {
     return interrupted != 0;
 }
 
-/* --- the summary -------------------------------------------------------------------------------------------------- */
+/* --- the summary ------------------------------------------------------------------------------ */
 static void put(app_out *out, const char *name, double value) {
     out_format(out, "  \"%s\": ", name);
     out_number(out, value);
@@ -119,7 +123,7 @@ static int count_gaps(const soa_world_summary *s, const char *part) {
     for (int i = 0; i < s->gap_count; ++i) count += strcmp(s->gaps[i].part, part) == 0;
     return count;
 }
-/* A part that moves among shapes of others and has none that meets them. */
+/* True for a part that moves among shapes of others and has no shape that meets them. */
 static int cannot_touch(const soa_world_summary *s, int p) {
     int others = 0;
     for (int i = 0; i < s->part_count; ++i) others = others || (i != p && s->parts[i].shapes + s->parts[i].collisions);
@@ -211,7 +215,8 @@ static void put_law(app_out *out, const soa_contact_pair *law) {
         out_number(out, list[k].value);
     }
 }
-/* Of URDF parts: their <collision> shapes, those in use, the law where contacts say nothing, what cannot be used. */
+/* For URDF parts: their <collision> shapes, those in use, the law without contacts in the scenario,
+ * those that cannot be used. */
 static void put_collisions(app_out *out, const soa_world_summary *s) {
     int count = 0;
     out_text(out, "  \"collisions\": [");
@@ -296,7 +301,7 @@ int app_write_summary(const app_command *command, const char *path, const soa_sc
     return lost ? app_fail(command, "%s: %s", path, strerror(errno)) : APP_OK;
 }
 
-/* "1e+03", or "1e+03 to 2e+04". */
+/* Text such as "1e+03", or "1e+03 to 2e+04". */
 static const char *range_text(const double x[2], char text[48]) {
     snprintf(text, 48, x[0] == x[1] ? "%.3g" : "%.3g to %.3g", x[0], x[1]);
     return text;
@@ -317,7 +322,7 @@ static void print_limits(const soa_world_summary *s) {
         label = "";
     }
 }
-/* Whether the warnings say which shapes of a part cannot be used. */
+/* True if a warning says which shapes of a part cannot be used. */
 static int has_gap_warning(const soa_world_summary *s, const char *part) {
     const size_t n = strlen(part);
     for (int i = 0; i < s->warning_count; ++i) {
@@ -400,7 +405,7 @@ void app_print_summary(const soa_scenario *scenario, const soa_world_summary *s)
         app_print("           %lld steps ended below a contact law's least distance (continued linearly there)\n",
                   s->saves);
     if (s->judged) {
-        const char *label = "object"; /* no line for what was not measured yet */
+        const char *label = "object"; /* no line for what has not been measured yet */
         if (isfinite(s->position_error_m) && isfinite(s->attitude_error_deg)) {
             app_print("%-11s%s by %.3g mm and %.3g deg\n", label, s->has_goal ? "off its goal" : "moved",
                       1e3 * s->position_error_m, s->attitude_error_deg);

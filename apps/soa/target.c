@@ -1,4 +1,4 @@
-/* target.c  the file a command writes. */
+/* target.c  the output file of a command (target.h). */
 #include "target.h"
 
 #include <errno.h>

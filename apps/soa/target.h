@@ -1,5 +1,5 @@
-/* target.h  the file a command writes, by the one writer of files (src/base/new_file.h): an older file stays until the
- * new one is complete. */
+/* target.h  the output file of a command, by the common file writer (src/base/new_file.h): an older
+ * file is kept until the new one is complete. */
 #ifndef SOA_APP_TARGET_H
 #define SOA_APP_TARGET_H
 
@@ -10,12 +10,14 @@ typedef struct app_target {
     int fd;
 } app_target;
 
-/* path NULL or "-": standard output.  0, or -1 with errno. */
+/* path NULL or "-": standard output. Returns 0, or -1 with errno. */
 int app_target_open(app_target *t, const char *path);
-/* Ends the output; the file takes its name only if all was well.  0, or -1 with errno. */
+/* Ends the output. The file gets its name only if `good` and nothing failed. Returns 0, or -1 with
+ * errno. */
 int app_target_close(app_target *t, int good);
 
-/* From now on a signal that ends the program removes its temporary files first; signals that were ignored stay so. */
+/* From now on a signal that ends the program first removes its temporary files. Ignored signals
+ * remain ignored. */
 void app_remove_temporaries(void);
 
 #endif

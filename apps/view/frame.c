@@ -1,8 +1,9 @@
-/* frame.c  frames, overviews and samples as bytes (docs/view-protocol.md).
+/* frame.c  writes frames, overviews and samples as bytes (docs/view-protocol.md).
  *
- * Places of bodies by soa_kinematics, the centre of mass and the momenta by soa_momentum.  Lines of nearest points: of the
- * pairs that may touch those whose boxes are nearer than VIEW_NEAR are looked at, the VIEW_TRIED nearest boxes at most, and
- * the VIEW_LINES nearest of them are drawn.  Cost: O(bodies + pairs), and at most VIEW_TRIED distances, warm-started.    */
+ * Places of bodies come from soa_kinematics, the centre of mass and the momenta from soa_momentum.
+ * Lines between nearest points: among the pairs that may touch, those whose boxes are nearer than
+ * VIEW_NEAR are examined, at most the VIEW_TRIED nearest boxes, and the VIEW_LINES nearest of these
+ * pairs are drawn. Cost: O(bodies + pairs), and at most VIEW_TRIED distances, warm-started. */
 #include "scene_internal.h"
 
 #include <float.h>
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- bytes -------------------------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 static void put_u32(app_out *out, uint32_t x) {
     const char b[4] = {(char)(x & 255), (char)(x >> 8 & 255), (char)(x >> 16 & 255), (char)(x >> 24 & 255)};
     out_bytes(out, b, 4);
@@ -25,7 +26,8 @@ static void put_f64(app_out *out, double x) {
     put_u64(out, bits);
 }
 static void put_f32(app_out *out, double x) {
-    const float f = x > FLT_MAX ? FLT_MAX : x < -FLT_MAX ? -FLT_MAX : (float)x; /* NaN stays */
+    /* NaN is kept. */
+    const float f = x > FLT_MAX ? FLT_MAX : x < -FLT_MAX ? -FLT_MAX : (float)x;
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
     put_u32(out, bits);
@@ -52,14 +54,14 @@ static int all_finite(const double *x, int n) {
     return 1;
 }
 
-/* --- frames ------------------------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------- */
 static int by_gap(const void *a, const void *b) {
     const view_near *x = a, *y = b;
     if (x->gap != y->gap) return x->gap < y->gap ? -1 : 1;
     return (x->pair > y->pair) - (x->pair < y->pair);
 }
 
-/* Distance of two boxes. */
+/* Distance between two boxes. */
 static double box_gap(const soa_bounds *a, const soa_bounds *b) {
     double sum = 0;
     for (int k = 0; k < 3; ++k) {
@@ -69,7 +71,7 @@ static double box_gap(const soa_bounds *a, const soa_bounds *b) {
     return sqrt(sum);
 }
 
-/* Nearest points of shapes that may touch and do not, into s->near; how many there are. */
+/* Finds nearest points of shapes that may touch and do not, into s->near. Returns their number. */
 static int find_lines(view_scene *s, const soa_frame *body) {
     soa_frame *pose = s->pose + s->bodies + 1;
     int count = 0, lines = 0;
@@ -90,7 +92,7 @@ static int find_lines(view_scene *s, const soa_frame *body) {
                                &pair->cache, &d) ||
             !(d.distance > pair->margin && d.distance < VIEW_NEAR))
             continue;
-        view_near *line = &s->near[lines++]; /* never beyond i */
+        view_near *line = &s->near[lines++]; /* lines <= i, so no entry is overwritten too early */
         *line = (view_near){.gap = d.distance, .pair = s->near[i].pair};
         memcpy(line->on_a, d.point_a, sizeof d.point_a), memcpy(line->on_b, d.point_b, sizeof d.point_b);
     }
@@ -100,7 +102,7 @@ static int find_lines(view_scene *s, const soa_frame *body) {
 
 soa_status view_frame(view_scene *s, uint32_t id, const view_state *state, app_out *out) {
     if (!s || !s->model || !state || !state->q) return SOA_E_ARGUMENT;
-    /* a copy with unit quaternions; what cannot be drawn leaves the last one */
+    /* a copy with unit quaternions; a state that cannot be drawn keeps the last one */
     double *q = s->q_now;
     const int good_v = state->v && all_finite(state->v, s->nv);
     soa_status status = SOA_OK;
@@ -218,8 +220,8 @@ soa_status view_frame_of_log(view_scene *s, uint32_t id, double t, app_out *out,
     return view_frame_of_sample(s, id, after > 0 ? after - 1 : 0, out, report);
 }
 
-/* --- signals ------------------------------------------------------------------------------------------------------ */
-/* The signals asked for, checked; all of them for NULL.  To be freed. */
+/* --- signals ---------------------------------------------------------------------------------- */
+/* Checks the requested signals; all of them for NULL. The caller frees the list. */
 static int *signal_list(const soa_log *log, const int *signals, int *count, soa_report *report) {
     soa_log_info info;
     soa_log_get(log, &info);
@@ -284,7 +286,8 @@ soa_status view_samples(view_scene *s, uint32_t id, const int *signals, int sign
         values = malloc(((size_t)count * (size_t)signal_count + 1) * sizeof *values);
         if (!t || !values) status = fail(report, SOA_E_MEMORY, "no memory for so many samples");
     }
-    if (!status && count) /* what stands before a damaged record is shown */
+    /* Samples before a damaged record are shown. */
+    if (!status && count)
         status = view_damage_read(s->from.log, first, count, list, signal_count, t, values, &got, &s->damage, report);
     if (!status) {
         const size_t before = out->size;

@@ -1,7 +1,7 @@
-/* machine.c  a model alone as a scenario: one part of it, with the model's gravity.
+/* machine.c  makes a scenario of a single model: one part, with the model's gravity.
  *
- * The scenario is written as text and read, so that a record of it can be opened again.                                */
-#define _XOPEN_SOURCE 700 /* realpath */
+ * The scenario is written as text and read again, so that a record of it can be opened later. */
+#define _XOPEN_SOURCE 700 /* for realpath */
 #include "session.h"
 
 #include <ctype.h>
@@ -15,7 +15,8 @@ static soa_status fail(soa_report *report, soa_status status, const char *text) 
     return status;
 }
 
-/* A name for the part: the model's without folder and ending, letters and digits only. */
+/* Makes a name for the part: the model's name without folder and extension, only letters and
+ * digits. */
 static void part_name(const char *spec, char name[32]) {
     const char *start = strrchr(spec, '/');
     size_t n = 0;
@@ -25,7 +26,7 @@ static void part_name(const char *spec, char name[32]) {
     if (!n || !strcmp(name, "world")) strcpy(name, "machine");
 }
 
-/* With as many digits as it takes to be read back to the same number. */
+/* Writes the shortest number that reads back as the same value. */
 static void put_shortest(app_out *out, double x) {
     char number[NUMBER_ROOM];
     for (int digits = 1; digits <= 17; ++digits) {
@@ -47,7 +48,7 @@ soa_status view_machine_open(const char *spec, int floating, view_machine *m, so
     soa_model_gravity(model, g);
     app_out text;
     out_start(&text, -1);
-    char *file = realpath(spec, NULL); /* shipped ones are known by name */
+    char *file = realpath(spec, NULL); /* shipped models are found by name */
     out_text(&text, "name: "), out_string(&text, part);
     out_text(&text, "\ntext: "), out_string(&text, soa_model_name(model));
     out_text(&text, "\nduration: 3600\ngravity: [");

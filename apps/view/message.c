@@ -1,7 +1,8 @@
-/* message.c  a page's wishes: JSON of at most 4096 bytes, one object, every field checked.
+/* message.c  parses requests of a page: JSON of at most 4096 bytes, one object, every field
+ * checked.
  *
- * Unknown fields are passed over, unknown wishes refused.  Numbers must be finite and within what the program can do; whether
- * a signal, joint or body exists is the session's business.                                                            */
+ * Unknown fields are ignored, unknown requests refused. Numbers must be finite and within the
+ * limits of the program. The session checks whether a signal, joint or body exists. */
 #include "message.h"
 
 #include <jansson.h>

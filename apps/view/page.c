@@ -1,5 +1,5 @@
-/* page.c  the built pages as bytes: the assembler takes the files in (cmake/web.cmake names them). Each is followed by a 0
- * that is not counted.  A page that was not built has size 0.                                                         */
+/* page.c  the built pages as bytes. The assembler includes the files (named by cmake/web.cmake).
+ * Each is followed by a 0 that is not counted. A page that was not built has size 0. */
 #include "page.h"
 #include <stdint.h>
 

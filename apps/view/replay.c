@@ -1,11 +1,11 @@
-/* replay.c  a log opened to be looked at. */
+/* replay.c  opens a log for viewing. */
 #include "replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The file's name without folder and ending. */
+/* Name of the file without folder and extension. */
 static char *title_of(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path, *point = strrchr(name, '.');
     const size_t n = point && point > name ? (size_t)(point - name) : strlen(name);
@@ -19,11 +19,11 @@ soa_status view_replay_open(const char *path, view_replay *r, soa_report *report
     *r = (view_replay){0};
     soa_status status = soa_log_open(path, &r->log, report);
     if (status) return status;
-    /* a scenario that no longer opens leaves the plots */
+    /* if the scenario no longer opens, the plots are still shown */
     soa_status cannot = soa_scenario_of_log(r->log, path, &r->scenario, &inner);
     r->has_scenario = !cannot;
     if (!cannot) cannot = soa_world_create(&r->scenario, &r->world, &inner);
-    if (cannot == SOA_E_MEMORY) { /* that says nothing of the scenario */
+    if (cannot == SOA_E_MEMORY) { /* this says nothing about the scenario */
         if (report) *report = inner;
         view_replay_close(r);
         return cannot;
@@ -36,8 +36,8 @@ soa_status view_replay_open(const char *path, view_replay *r, soa_report *report
     if (cannot) source.text = r->why;
     if (!r->has_scenario || !r->scenario.name || !*r->scenario.name) source.title = r->title = title_of(path);
     status = view_scene_create(&source, &r->scene, report);
-    if (!status && !cannot && !view_body_count(r->scene) &&
-        view_scene_note(r->scene, 0)) { /* coordinates are missing */
+    /* Coordinates are missing. */
+    if (!status && !cannot && !view_body_count(r->scene) && view_scene_note(r->scene, 0)) {
         snprintf(r->why, sizeof r->why, "The machine cannot be shown: %.760s", view_scene_note(r->scene, 0));
         source.text = r->why;
         view_scene_free(r->scene), r->scene = NULL;

@@ -1,9 +1,10 @@
-/* report.c  a run as one HTML file (docs/view-protocol.md, "A report").
+/* report.c  writes a run as one HTML file (docs/view-protocol.md, "A report").
  *
- * Sizes: what the page and the scene leave of VIEW_REPORT_MOST is shared.  Frames get up to FRAMES bytes; if all samples
- * need more, equally spaced ones are taken.  The signals go in as they were recorded if they fit into SAMPLES, else as an
- * overview with as many columns as fit into OVERVIEW, from the log's own tree of smallest and largest values, so that the
- * time it takes does not grow with the length of the run.                                                             */
+ * Sizes: the bytes of VIEW_REPORT_MOST that the page and the scene leave are shared. Frames get up
+ * to FRAMES bytes; if all samples need more, equally spaced ones are used. Signals are included as
+ * recorded if they fit into SAMPLES. Otherwise an overview is included, with as many columns as fit
+ * into OVERVIEW, from the log's own tree of smallest and largest values, so that the time does not
+ * grow with the length of the run. */
 #include "report.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static soa_status fail(soa_report *report, soa_status status, const char *text) 
     return status;
 }
 
-/* --- base64 ------------------------------------------------------------------------------------------------------- */
+/* --- base64 ----------------------------------------------------------------------------------- */
 typedef struct base64 {
     app_out *out;
     unsigned char left[3];
@@ -40,7 +41,7 @@ static void put_base64(base64 *b, const char *data, size_t size) {
         if (b->count == 3) put_group(b);
     }
 }
-/* A message with its length before and zeros behind; `message` is emptied. */
+/* Writes a message with its length before it and zeros after it. `message` is emptied. */
 static void put_message(base64 *b, app_out *message) {
     const size_t n = message->size, padding = (8 - n % 8) % 8;
     const char head[8] = {(char)(n & 255), (char)(n >> 8 & 255), (char)(n >> 16 & 255), (char)(n >> 24 & 255)};
@@ -49,12 +50,12 @@ static void put_message(base64 *b, app_out *message) {
     message->size = 0;
 }
 
-/* --- the messages ------------------------------------------------------------------------------------------------- */
+/* --- the messages ----------------------------------------------------------------------------- */
 static int64_t sample_of(int64_t frame, int64_t frames, int64_t samples) {
     return frames < 2 ? 0 : (int64_t)floor((double)frame * (double)(samples - 1) / (double)(frames - 1) + 0.5);
 }
 
-/* How many frames fit: by the size of some of them. */
+/* Computes how many frames fit, from the size of some of them. */
 static soa_status plan_frames(view_scene *scene, int64_t samples, size_t budget, app_out *message, int64_t *frames,
                               size_t *size, soa_report *report) {
     enum { TRIED = 64 };
@@ -62,7 +63,7 @@ static soa_status plan_frames(view_scene *scene, int64_t samples, size_t budget,
     size_t most = 0, sum = 0;
     for (int64_t i = 0; i < tried; ++i) {
         const soa_status s = view_frame_of_sample(scene, 0, sample_of(i, tried, samples), message, report);
-        if (s == SOA_E_CHECKSUM) continue; /* a damaged record is left out */
+        if (s == SOA_E_CHECKSUM) continue; /* skip a damaged record */
         if (s) return s;
         sum += message->size + 16, most = message->size + 16 > most ? message->size + 16 : most;
         message->size = 0;
@@ -84,7 +85,7 @@ static soa_status put_frames(view_replay *r, int64_t samples, int64_t frames, si
     int left_out = 0;
     for (int64_t i = 0; i < frames && *used < budget; ++i) {
         const int64_t sample = sample_of(i, frames, samples);
-        if (damage->found && sample >= damage->good) break; /* as the signals */
+        if (damage->found && sample >= damage->good) break; /* as for the signals */
         const soa_status s = view_frame_of_sample(r->scene, 0, sample, message, report);
         if (s == SOA_E_CHECKSUM) {
             const char *at = report ? strstr(report->text, "damaged at byte") : NULL;
@@ -130,7 +131,7 @@ static soa_status make_signals(view_replay *r, const soa_log_info *info, size_t 
     return s;
 }
 
-/* JSON inside a script element: no "<" in it. */
+/* Writes JSON inside a script element: it must not contain "<". */
 static void put_escaped(app_out *out, const char *text, size_t size) {
     for (size_t i = 0, from = 0; i <= size; ++i) {
         if (i < size && text[i] != '<') continue;
@@ -140,7 +141,7 @@ static void put_escaped(app_out *out, const char *text, size_t size) {
     }
 }
 
-/* Where "</body>" begins, the last one; the end without any. */
+/* Position of the last "</body>"; the end if there is none. */
 static size_t end_of_body(const char *page, size_t size) {
     static const char mark[] = "</body>";
     for (size_t i = size; i-- > 0;)
@@ -159,9 +160,10 @@ soa_status view_report_build(view_replay *r, const char *page, size_t page_size,
     const size_t before = out->size, cut = end_of_body(page, page_size);
     app_out scene, message, signals, data;
     out_start(&scene, -1), out_start(&message, -1), out_start(&signals, -1), out_start(&data, -1);
-    /* the messages first: what they leave out is told in the scene */
+    /* The messages first: the scene says what they leave out. */
     soa_status s = view_scene_json(r->scene, &scene);
-    const size_t taken = page_size + scene.size + scene.size / 8 + SPARE; /* "<" is longer when escaped */
+    /* "<" is longer when escaped. */
+    const size_t taken = page_size + scene.size + scene.size / 8 + SPARE;
     const size_t raw = !s && taken < VIEW_REPORT_MOST ? (VIEW_REPORT_MOST - taken) / 4 * 3 : 0;
     if (!s && raw < 100000) s = fail(report, SOA_E_MEMORY, "the scene alone is too large for a report");
     base64 to = {.out = &data};
@@ -169,7 +171,7 @@ soa_status view_report_build(view_replay *r, const char *page, size_t page_size,
     int64_t frames = 0;
     if (!s && view_body_count(r->scene))
         s = plan_frames(r->scene, info.samples, budget, &message, &frames, &planned, report);
-    /* signals are made before the frames: they tell where a log is damaged */
+    /* Signals before frames: they show where a log is damaged. */
     if (!s) s = make_signals(r, &info, raw > planned ? raw - planned : 0, &signals, result, report);
     budget += budget / 8;
     if (!s && raw < signals.size + budget) budget = raw > signals.size ? raw - signals.size : 0;

@@ -1,8 +1,9 @@
-/* scene.c  the scene: opened from a world, a machine alone or a log, and written as JSON (docs/view-protocol.md).
+/* scene.c  the scene: opened from a world, a single machine or a log, and written as JSON
+ * (docs/view-protocol.md).
  *
- * Bodies are those of the model, 0 the world.  The first shapes are the world's own, with its numbers, so that contacts and
- * pairs name them.  Coordinates are found in the record by their names, as src/world/run.c writes them:
- * q.JOINT, or q.JOINT.PART where a joint has several.                                                                  */
+ * Bodies are those of the model, 0 the world. The first shapes are the world's own, with its
+ * numbers, because contacts and pairs refer to them. Coordinates are found in the record by their
+ * names, as src/world/run.c writes them: q.JOINT, or q.JOINT.PART if a joint has several. */
 #include "scene_internal.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ static char *copy_text(const char *text) {
     return copy;
 }
 
-/* The quaternion w x y z of a rotation, by its largest component (Shepperd 1978). */
+/* Quaternion w x y z of a rotation, from its largest component (Shepperd 1978). */
 void view_quaternion(const double R[9], double q[4]) {
     const double square[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
                               1 - R[0] - R[4] + R[8]};
@@ -86,13 +87,13 @@ void view_scene_clear_summary(view_scene *scene) {
 static const soa_shape *shape_of(const view_shape *shape) {
     return shape->shape ? shape->shape : &shape->hull;
 }
-/* Files that are read as XML; saved models have no looks, shipped ones neither. */
+/* True for files that are read as XML. Saved and shipped models have no visual shapes. */
 static int is_urdf(const char *model) {
     const size_t n = model ? strlen(model) : 0;
     return n && (strchr(model, '/') || strchr(model, '.')) && !(n > 5 && !strcmp(model + n - 5, ".soam"));
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening ---------------------------------------------------------------------------------- */
 static soa_status open_shapes(view_scene *s) {
     const soa_world *w = s->from.world;
     const int count = w ? soa_world_shape_count(w) : 0;
@@ -124,15 +125,16 @@ static soa_status open_shapes(view_scene *s) {
     return SOA_OK;
 }
 
-/* --- visuals ------------------------------------------------------------------------------------------------------ */
-/* A mesh that is one too many is drawn by its hull. */
+/* --- visuals ---------------------------------------------------------------------------------- */
+/* Draws a mesh beyond the limit by its hull. */
 static void take_hull(view_shape *to) {
     soa_shape hull = {.type = SOA_SHAPE_POLYTOPE};
     if (soa_hull_from_points(to->shape->vertices, to->shape->vertex_count, &hull, NULL)) return;
-    to->hull = hull, to->shape = NULL, to->is_mesh = 0; /* shape_of finds it, wherever the list moves to */
+    /* shape_of finds it, even if the list is moved. */
+    to->hull = hull, to->shape = NULL, to->is_mesh = 0;
 }
 
-/* The looks of a URDF's links, found as frames "PREFIXlink" of the model. */
+/* Adds the visual shapes of a URDF's links, which are frames "PREFIXlink" of the model. */
 static soa_status add_visuals(view_scene *s, const char *path, const char *prefix) {
     soa_report report = {.body = -1};
     soa_urdf_shape_list *more = realloc(s->visuals, ((size_t)s->visual_count + 1) * sizeof *more);
@@ -141,7 +143,8 @@ static soa_status add_visuals(view_scene *s, const char *path, const char *prefi
     soa_urdf_shape_list *list = &more[s->visual_count];
     soa_status status = soa_urdf_shapes(path, list, &report);
     if (status == SOA_E_MEMORY) return status;
-    if (status) { /* it was opened a moment ago, so this is rare */
+    /* It was opened just before, so this is rare. */
+    if (status) {
         view_note(s, "%s", report.text);
         return SOA_OK;
     }
@@ -158,7 +161,8 @@ static soa_status add_visuals(view_scene *s, const char *path, const char *prefi
         soa_frame_info frame;
         snprintf(name, sizeof name, "%s%s", prefix, from->link);
         const int number = soa_find_frame(s->model, name);
-        if (number < 0 || soa_frame_get(s->model, number, &frame)) continue; /* a link that no joint carries */
+        /* A link that no joint carries. */
+        if (number < 0 || soa_frame_get(s->model, number, &frame)) continue;
         view_shape *to = &s->shapes[s->shape_count];
         *to = (view_shape){.body = frame.body, .is_visual = 1, .is_mesh = from->is_mesh, .shape = &from->shape};
         to->place = soa_frame_compose(&frame.placement, &from->place);
@@ -181,7 +185,8 @@ static soa_status add_visuals(view_scene *s, const char *path, const char *prefi
     return SOA_OK;
 }
 
-/* Every part that is a URDF file; a file's name is meant from where the scenario's own file is. */
+/* Adds the visual shapes of every part that is a URDF file. File names are relative to the
+ * scenario's file. */
 static soa_status open_visuals(view_scene *s) {
     const soa_scenario *sc = s->from.scenario;
     soa_status status = SOA_OK;
@@ -213,9 +218,9 @@ static void coordinate_name(const soa_body_info *info, int rates, int k, char na
         snprintf(name, 600, "%s.%s.%d", group, info->joint, k);
 }
 
-/* Which shapes' recorded forces are drawn.  Each contact is felt by two shapes, so one of each pair is enough: shapes of
- * the world (a table), then those that meet many others (the hull that fingers touch), are left out where all of their
- * partners are shown. */
+/* Chooses the shapes whose recorded forces are drawn. Each contact acts on two shapes, so one of
+ * each pair is enough. Shapes of the world (a table), then those that meet many others (the hull
+ * that fingers touch), are left out if all of their partners are shown. */
 static int ranks_before(const view_scene *s, const int *degree, int i, int j) {
     const int world_i = !s->shapes[i].body, world_j = !s->shapes[j].body;
     return world_i != world_j ? world_i : degree[i] > degree[j];
@@ -238,8 +243,10 @@ static soa_status choose_recorded(view_scene *s) {
     }
     int taking_part = 0;
     for (int i = 0; i < n; ++i) taking_part += shown[i];
-    if (taking_part > VIEW_RECORDED) memset(shown, 0, (size_t)n * sizeof *shown); /* so many are not recorded */
-    for (int done = 0; done < n && taking_part <= VIEW_RECORDED; ++done) {        /* in the order above */
+    /* So many shapes are not recorded. */
+    if (taking_part > VIEW_RECORDED) memset(shown, 0, (size_t)n * sizeof *shown);
+    /* in the order above. */
+    for (int done = 0; done < n && taking_part <= VIEW_RECORDED; ++done) {
         int most = -1;
         for (int i = 0; i < n; ++i)
             if (degree[i] > 0 && (most < 0 || ranks_before(s, degree, i, most))) most = i;
@@ -276,7 +283,7 @@ static soa_status open_columns(view_scene *s) {
                 const int at = soa_log_find_signal(s->from.log, name);
                 if (at < 0 && !rates) missing = name;
                 if (at < 0 && rates) s->has_v = 0;
-                /* bodies' coordinates may stand in another order than the bodies */
+                /* coordinates may be in another order than the bodies */
                 s->column[rates ? s->nq + info.v_index + k : info.q_index + k] = at < 0 ? 0 : at;
             }
         }
@@ -378,7 +385,7 @@ int view_body_count(const view_scene *s) {
     return s->model && (!s->from.log || s->from.live || s->column_count) ? s->bodies + 1 : 0;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 static void put_key(app_out *out, const char *key) {
     out_format(out, ", \"%s\": ", key);
 }
@@ -395,7 +402,7 @@ static void put_place(app_out *out, const char *key, const soa_frame *f) {
     put_key(out, key), out_vector(out, place, 7);
 }
 
-/* The part of the scenario that a name "part.thing" belongs to. */
+/* Writes the part of the scenario that a name "part.thing" belongs to. */
 static void put_part(const view_scene *s, app_out *out, const char *name) {
     const soa_scenario *sc = s->from.scenario;
     const char *part = "";
@@ -434,7 +441,8 @@ static void put_body(const view_scene *s, app_out *out, int b) {
     out_text(out, "}}");
 }
 
-/* How far anything is from the origin at the start: half spaces are drawn a little larger. */
+/* Largest distance of anything from the origin at the start. Half spaces are drawn slightly
+ * larger. */
 static double reach_of(view_scene *s) {
     double reach = 1;
     if (soa_kinematics(s->model, s->work, s->q, NULL, NULL)) return 10;
@@ -453,7 +461,7 @@ static double reach_of(view_scene *s) {
     return fmin(reach, 1000);
 }
 
-/* A coordinate of a mesh, to a micrometre. */
+/* Writes a coordinate of a mesh, rounded to a micrometre. */
 static void put_short(app_out *out, double x) {
     char text[40];
     if (!(fabs(x) < 1e9)) x = 0;
@@ -489,7 +497,7 @@ static void put_shape(view_scene *s, app_out *out, int index) {
     double half[3] = {core->half[0], core->half[1], core->half[2]}, radius = grown;
     soa_frame place = shape->place;
     switch (core->type) {
-    case SOA_SHAPE_BOX: /* grown ones without their round edges */
+    case SOA_SHAPE_BOX: /* with a margin: without the round edges */
         for (int k = 0; k < 3; ++k) half[k] += grown;
         radius = 0;
         break;
@@ -521,7 +529,8 @@ static void put_frames(const view_scene *s, app_out *out) {
         soa_frame_info frame;
         soa_body_info info;
         soa_frame_get(s->model, f, &frame);
-        if (frame.body && !soa_body(s->model, frame.body, &info) && info.frame == f) continue; /* the body itself */
+        /* The body itself. */
+        if (frame.body && !soa_body(s->model, frame.body, &info) && info.frame == f) continue;
         out_text(out, count++ ? ",\n  {\"name\": " : "\n  {\"name\": "), out_string(out, frame.name);
         put_key(out, "body"), out_format(out, "%d", frame.body);
         put_place(out, "place", &frame.placement);
@@ -529,8 +538,8 @@ static void put_frames(const view_scene *s, app_out *out) {
     }
 }
 
-/* `place` turned so that its z axis lies along `axis`: the shortest turn to it or, if it points down, to its opposite,
- * and then half a turn about x. */
+/* `place` rotated so that its z axis lies along `axis`: the shortest rotation to it or, if it
+ * points down, to its opposite followed by half a turn about x. */
 static soa_frame along(const soa_frame *place, const double axis[3]) {
     const double size = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]), up = axis[2] < 0 ? -1 : 1;
     soa_frame turn = soa_frame_identity();
@@ -552,7 +561,7 @@ static void put_constraint(const view_scene *s, app_out *out, int index, const s
         soa_frame_info in = {.placement = soa_frame_identity()};
         if (frames[side] > 0 && soa_frame_get(s->model, frames[side], &in)) in.body = 0;
         put_key(out, side ? "body_b" : "body_a"), out_format(out, "%d", in.body);
-        if (def->kind == SOA_RATIO) continue; /* it is nowhere */
+        if (def->kind == SOA_RATIO) continue; /* it has no place */
         soa_frame place = soa_frame_compose(&in.placement, side ? &def->place2 : &def->place1);
         if (is_loop && has_axis(def->joint))
             place = along(&place, side && def->joint == SOA_UNIVERSAL ? def->axis2 : def->axis);
@@ -561,7 +570,7 @@ static void put_constraint(const view_scene *s, app_out *out, int index, const s
     if (is_loop) put_text(out, "joint", soa_joint_type_name(def->joint));
     out_char(out, '}');
 }
-/* Of a world: those that its models bring and those of the scenario. */
+/* Writes the constraints of a world: those of its models and those of the scenario. */
 static void put_constraints(const view_scene *s, app_out *out) {
     const soa_constraint_list *list = s->from.constraints;
     const soa_constraints *all = s->from.world ? soa_world_constraints(s->from.world) : NULL;
@@ -588,7 +597,8 @@ static void put_signals(const view_scene *s, app_out *out) {
     }
 }
 
-/* Every event, if they are few enough; else without slips and sticks, and then the first ones and all phases. */
+/* Writes every event if they are few enough. Otherwise leaves out slips and sticks, and then writes
+ * the first ones and all phases. */
 static void put_events(view_scene *s, app_out *out) {
     soa_log_info info;
     s->events = 0;
@@ -605,7 +615,7 @@ static void put_events(view_scene *s, app_out *out) {
         const int slip = slips && (!strcmp(e.kind, "slip") || !strcmp(e.kind, "stick"));
         if (slip || (count >= EVENTS_MOST && strcmp(e.kind, "phase")) || count >= 2 * EVENTS_MOST) continue;
         out_text(out, count++ ? ",\n  {\"t\": " : "\n  {\"t\": "), out_number(out, e.t);
-        char text[300]; /* a record may hold 65 kB of it */
+        char text[300]; /* in a record it may have 65 kB */
         snprintf(text, sizeof text, "%s", e.text);
         put_text(out, "kind", e.kind), put_text(out, "text", text);
         out_char(out, '}');

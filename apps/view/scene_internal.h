@@ -1,17 +1,17 @@
-/* scene_internal.h  the scene as scene.c and frame.c see it. */
+/* scene_internal.h  the scene's data, shared by scene.c and frame.c. */
 #ifndef VIEW_SCENE_INTERNAL_H
 #define VIEW_SCENE_INTERNAL_H
 #include "../output/damage.h"
 #include "scene.h"
 
 enum { VIEW_LINES = 64, VIEW_TRIED = 256, VIEW_CONTACTS = 512, VIEW_RECORDED = 64 };
-#define VIEW_NEAR 0.5 /* m: farther apart no line is drawn */
+#define VIEW_NEAR 0.5 /* m: no line is drawn between shapes farther apart */
 
 typedef struct view_shape {
     char *name, *group;
     int body, is_visual, is_mesh;
     soa_frame place;        /* in the body's frame */
-    const soa_shape *shape; /* NULL: the hull, drawn instead of a mesh too many */
+    const soa_shape *shape; /* NULL: the hull, drawn instead of a mesh beyond the limit */
     soa_shape hull;
     int has_colour;
     double colour[3];
@@ -24,7 +24,7 @@ typedef struct view_pair {
 } view_pair;
 
 typedef struct view_near {
-    double gap; /* between boxes; then the distance */
+    double gap; /* distance of boxes; later the true distance */
     int pair;
     double on_a[3], on_b[3];
 } view_near;
@@ -35,41 +35,42 @@ typedef struct view_summary_row {
 
 struct view_scene {
     view_source from;
-    const soa_model *model; /* NULL: plots only */
+    const soa_model *model; /* NULL: only plots */
     soa_work *work;
     int nq, nv, bodies; /* bodies without the world */
 
     view_shape *shapes;
     int shape_count, shape_most;
-    int contact_shapes; /* the first ones are the world's, with its numbers */
+    int contact_shapes; /* the first shapes are the world's, with its numbers */
     view_pair *pairs;
     int pair_count;
     soa_urdf_shape_list *visuals; /* of the parts that are URDF files */
     int visual_count;
-    long triangles;  /* of their meshes */
-    soa_frame *pose; /* of bodies, then of the contact shapes */
+    long triangles;  /* number of triangles in their meshes */
+    soa_frame *pose; /* poses of bodies, then of the contact shapes */
     soa_bounds *bounds;
     view_near *near;
 
-    /* where the coordinates stand in the record */
-    int *column;      /* q, v, phase, then six for each recorded contact: numbers of signals */
-    double *row;      /* their values, one sample */
+    /* positions of the coordinates in the record */
+    /* Numbers of signals: q, v, phase, then six for each recorded contact. */
+    int *column;
+    double *row;      /* their values for one sample */
     int column_count; /* 0: the record gives no frames */
     int has_v, phase_column;
-    int recorded;       /* shapes whose contacts are shown from the record */
-    int *recorded_of;   /* shape, and its only partner or -1, for each     */
-    int first_recorded; /* column of the first of them                     */
+    int recorded;       /* number of shapes whose contacts are shown from the record */
+    int *recorded_of;   /* for each: the shape, and its only partner or -1 */
+    int first_recorded; /* column of the first of them */
 
-    int *partner; /* of each contact shape: the only one it may touch, or -1 */
-    int *shown;   /* of each: contacts are told as what this shape feels     */
+    int *partner; /* for each contact shape: the only one it may touch, or -1 */
+    int *shown;   /* for each: contacts are given as forces on this shape */
 
-    double t_made;  /* the world's time then: it may be moving by now */
-    int64_t events; /* in the last JSON */
-    double *q, *v;  /* of the last good state */
-    double *q_now;  /* of the one being looked at */
+    double t_made;  /* the world's time when this was made; it may be moving now */
+    int64_t events; /* number of events in the last JSON */
+    double *q, *v;  /* the last good state */
+    double *q_now;  /* the state being shown */
     int phase_count;
     const char **phases;
-    view_damage damage; /* met by overviews and samples */
+    view_damage damage; /* found by overviews and samples */
     char **notes;
     int note_count;
     view_summary_row *summary;

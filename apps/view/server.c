@@ -1,16 +1,19 @@
-/* server.c  one page, one socket, nothing else: libwebsockets on loopback.
+/* server.c  serves one page and one socket, nothing else: libwebsockets on loopback.
  *
- * who      only requests whose Host is this server's own address are heard, and on the socket only pages that came from it
- *          (Origin): a page of somebody else, or a name that was made to point here, is turned away with 403.  A socket that
- *          gave the run's token (compared in constant time) may command, one without it may watch; with --listen or
- *          --token-file both / and /socket need it
- * what     GET /, GET /playground, GET /socket.  No file is ever opened, no path is ever formed
- * how much at most CLIENTS sockets, WAITING other connections, a message at most 4096 bytes, PENDING questions, RATE messages
- *          a second; a client that breaks that gets an error, and after BAD of them is shut out.  Half requests time out;
- *          connections that do not answer pings go; where there are too many, the oldest that asked nothing goes first
- * out      one message at a time for each client, made when its socket can take it: answers first, then news, then the
- *          newest frame.  What a slow client misses is not kept for it                                                  */
-#define _DEFAULT_SOURCE /* getrandom */
+ * who      A request is accepted only if its Host is this server's own address, and on the socket
+ *          only from pages that came from it (Origin). A page from elsewhere, or another name
+ *          that points here, is refused with 403. A socket that gave the run's token (compared in
+ *          constant time) may command; one without it may watch. With --listen or --token-file
+ *          both / and /socket need it.
+ * what     GET /, GET /playground, GET /socket. No file is opened and no path is formed.
+ * how much At most CLIENTS sockets, WAITING other connections, 4096 bytes per message, PENDING
+ *          requests, RATE messages per second. A client that exceeds this gets an error, and after
+ *          BAD errors it is disconnected. Incomplete requests time out. Connections that do not
+ *          answer pings are closed. If there are too many, the oldest that requested nothing is
+ *          closed first.
+ * out      One message at a time for each client, made when its socket can take it: answers first,
+ *          then news, then the newest frame. What a slow client misses is not kept for it. */
+#define _DEFAULT_SOURCE /* for getrandom */
 #include "server.h"
 
 #include "digest.h"
@@ -34,8 +37,10 @@
 enum {
     HOSTS = 40,
     CLIENTS = 8,
-    WAITING = 100,     /* connections that are no sockets (yet); then the oldest goes */
-    CONNECTIONS = 256, /* descriptors: room for those that are on their way out */
+    /* Connections that are not (yet) sockets; beyond this the oldest is closed. */
+    WAITING = 100,
+    /* Descriptors, including those that are being closed. */
+    CONNECTIONS = 256,
     PENDING = 64,
     BAD = 8,
     FRAGMENTS = 64,
@@ -43,13 +48,16 @@ enum {
     EVENTS_MOST = 20000,
     CHUNK = 1 << 16
 };
-static const double rate_most = 1000, burst_most = 2000; /* messages a second, and at once      */
+/* Messages per second, and at once. */
+static const double rate_most = 1000, burst_most = 2000;
 static const double frame_period = 1.0 / 60, state_period = 0.2, idle_period = 0.25;
 
-static const double request_most = 10, download_most = 60; /* s until a request is there, and its page taken */
+/* s until a request is complete, and until its page is taken. */
+static const double request_most = 10, download_most = 60;
 
-typedef struct view_peer { /* a connection that is no socket (yet) */
-    struct lws *wsi;       /* NULL: free */
+/* A connection that is not (yet) a socket. */
+typedef struct view_peer {
+    struct lws *wsi; /* NULL: not in use */
     double since;
     int has_asked, is_leaving;
 } view_peer;
@@ -61,21 +69,21 @@ typedef struct view_client {
     int has_scene, want_state, closing, bad;
     char in[VIEW_MESSAGE_MOST];
     size_t in_size;
-    int fragments, skipping; /* skipping: the rest of a message that was refused */
+    int fragments, skipping; /* skipping: ignoring the rest of a refused message */
     view_message pending[PENDING];
     int pending_count;
     char error[sizeof((soa_report *)0)->text];
     uint64_t errors_seen, summaries_seen, frame_serial;
     int record;
-    int64_t events;        /* in the page's list */
-    int64_t events_at;     /* of the record */
-    double tokens, told;   /* of the rate; when tokens were last given */
-    double framed, stated; /* when the last frame and state went out */
-    int pulls;             /* this client's hand */
+    int64_t events;        /* number in the page's list */
+    int64_t events_at;     /* position in the record */
+    double tokens, told;   /* for the rate limit; when tokens were last added */
+    double framed, stated; /* when the last frame and state were sent */
+    int pulls;             /* this client is pulling */
     int holds[SOA_WORLD_PULLS], hold_count;
 } view_client;
 
-typedef struct view_download { /* of a page */
+typedef struct view_download { /* sending of a page */
     const unsigned char *at;
     size_t left;
 } view_download;
@@ -90,10 +98,11 @@ struct view_server {
     char address[300];
     char host[HOSTS][80];
     int host_count;
-    char scripts[2][1000]; /* that the page and the playground may run */
+    char scripts[2][1000]; /* hashes of scripts that the page and the playground may run */
     lws_sorted_usec_list_t timer;
     view_session_state state, before;
-    app_out out, frame; /* a message being made; the newest frame, for all */
+    /* The message being made; the newest frame, for all clients. */
+    app_out out, frame;
     uint64_t frame_serial;
     unsigned char chunk[LWS_PRE + CHUNK];
 };
@@ -104,14 +113,14 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* --- who may ask ---------------------------------------------------------------------------------------------------- */
+/* --- who may connect -------------------------------------------------------------------------- */
 int view_random_token(char *text, size_t size) {
     unsigned char bytes[64];
     if (size > sizeof bytes || getrandom(bytes, size, 0) != (ssize_t)size) return -1;
     for (size_t i = 0; i < size; ++i) snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     return 0;
 }
-/* In a time that depends on the length of what was given alone. */
+/* Compares in a time that depends only on the length of `given`. */
 static int same_secret(const char *given, const char *own) {
     const size_t n = strlen(given), m = strlen(own);
     unsigned char differs = n != m;
@@ -130,7 +139,7 @@ static int token_given(const view_server *s, struct lws *wsi) {
     if (!token) return 0;
     return same_secret(token, s->how.token) ? 1 : -1;
 }
-/* NULL, or why the request is not heard. */
+/* NULL, or why the request is refused. */
 static const char *refusal(const view_server *s, struct lws *wsi, int socket, int *code) {
     char host[100] = "";
     char origin[120] = "";
@@ -148,13 +157,13 @@ static const char *refusal(const view_server *s, struct lws *wsi, int socket, in
     return NULL;
 }
 
-/* --- connections that are no sockets yet -------------------------------------------------------------------------- */
+/* --- connections that are not yet sockets ----------------------------------------------------- */
 static view_peer *peer_of(view_server *s, const struct lws *wsi) {
     for (int i = 0; i < CONNECTIONS; ++i)
         if (s->peers[i].wsi == wsi) return &s->peers[i];
     return NULL;
 }
-/* Closed at once: libwebsockets would wait 5 s for a peer to take what was written already. */
+/* Closes at once: libwebsockets would wait 5 s for a peer to take what was already written. */
 static void hang_up(struct lws *wsi) {
     shutdown(lws_get_socket_fd(wsi), SHUT_RDWR);
     lws_set_timeout(wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
@@ -163,7 +172,7 @@ static void send_away(view_peer *peer) {
     peer->is_leaving = 1;
     hang_up(peer->wsi);
 }
-/* The oldest of those that have not asked for anything, else the oldest that is taking a page. */
+/* The oldest connection that has not requested anything, else the oldest that is taking a page. */
 static view_peer *oldest_peer(view_server *s, int *waiting) {
     view_peer *oldest = NULL;
     *waiting = 0;
@@ -188,7 +197,8 @@ static void remove_peer(view_server *s, const struct lws *wsi) {
     view_peer *peer = peer_of(s, wsi);
     if (peer) *peer = (view_peer){0};
 }
-/* Whatever libwebsockets thinks of them: a request that comes byte by byte, a page that is never taken. */
+/* Closes connections that libwebsockets would keep: a request that arrives byte by byte, a page
+ * that is never taken. */
 static void end_late_peers(view_server *s) {
     const double t = now();
     for (int i = 0; i < CONNECTIONS; ++i) {
@@ -197,7 +207,7 @@ static void end_late_peers(view_server *s) {
     }
 }
 
-/* --- pages ------------------------------------------------------------------------------------------------------------ */
+/* --- pages ------------------------------------------------------------------------------------ */
 static int put_header(struct lws *wsi, const char *name, const char *value, unsigned char **p, unsigned char *end) {
     return lws_add_http_header_by_name(wsi, (const unsigned char *)name, (const unsigned char *)value,
                                        (int)strlen(value), p, end);
@@ -208,7 +218,8 @@ static const unsigned char *find(const unsigned char *at, const unsigned char *e
         if (*at == (unsigned char)text[0] && !memcmp(at, text, n)) return at;
     return NULL;
 }
-/* "'sha256-...'" of every script that stands in a page: those may run, and no others.  Empty: a script was too much. */
+/* Lists "'sha256-...'" of every script in a page: only these may run. Scripts for which the list
+ * has no room are left out. */
 static void list_scripts(const unsigned char *page, size_t size, char *list, size_t room) {
     const unsigned char *at = page, *const end = page + size;
     size_t used = 0;
@@ -225,7 +236,7 @@ static void list_scripts(const unsigned char *page, size_t size, char *list, siz
         at = stop;
     }
 }
-/* Status line and headers.  0, or -1. */
+/* Writes status line and headers. Returns 0, or -1. */
 static int start_reply(struct lws *wsi, unsigned code, const char *type, size_t size, const char *scripts) {
     static const char *const fixed[][2] = {
         {"x-content-type-options:", "nosniff"},
@@ -239,7 +250,8 @@ static int start_reply(struct lws *wsi, unsigned code, const char *type, size_t 
         *p = buffer + LWS_PRE, *const start = p, *const end = buffer + sizeof buffer - 1;
     char host[100] = "", policy[1600];
     if (lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) < 0 || code != 200) host[0] = 0;
-    /* everything stands in the page; of the network only the socket.  Blobs: what the page saves and computes itself */
+    /* The page contains everything; from the network it uses only the socket. Blobs: what the page
+     * saves and computes itself. */
     snprintf(policy, sizeof policy,
              "default-src 'none'; script-src%s 'wasm-unsafe-eval'; style-src 'unsafe-inline'; "
              "img-src data: blob:; font-src data:; worker-src blob:; connect-src data: blob: %s%s; base-uri 'none'; "
@@ -251,7 +263,7 @@ static int start_reply(struct lws *wsi, unsigned code, const char *type, size_t 
     if (put_header(wsi, "content-security-policy:", policy, &p, end)) return -1;
     return lws_finalize_write_http_header(wsi, start, &p, end) ? -1 : 0;
 }
-/* A sentence, and the end of the connection. */
+/* Sends a sentence and closes the connection. */
 static int refuse(struct lws *wsi, int code, const char *text) {
     unsigned char buffer[LWS_PRE + 200];
     const size_t size = strlen(text);
@@ -301,7 +313,7 @@ static int on_download(view_server *s, struct lws *wsi, view_download *d) {
     d->at = NULL;
     return lws_http_transaction_completed(wsi) ? -1 : 0;
 }
-/* Pages that may command go before those that may watch. */
+/* Makes room for a page that may command by closing one that may only watch. */
 static void end_oldest_watcher(view_server *s) {
     view_client *oldest = NULL;
     for (view_client *c = s->clients; c; c = c->next) /* newest first */
@@ -311,7 +323,7 @@ static void end_oldest_watcher(view_server *s) {
     --s->client_count;
     hang_up(oldest->wsi);
 }
-/* Before a connection becomes a socket: 0 go on, 1 answered, -1 hang up. */
+/* Called before a connection becomes a socket. 0: continue, 1: answered, -1: close. */
 static int on_upgrade(view_server *s, struct lws *wsi) {
     char protocol[40] = "";
     char *uri = NULL;
@@ -330,19 +342,20 @@ static int on_upgrade(view_server *s, struct lws *wsi) {
     return 1;
 }
 
-/* --- what a client asks ------------------------------------------------------------------------------------------------ */
+/* --- requests of a client --------------------------------------------------------------------- */
 static void ask_to_write(view_client *c) {
     lws_callback_on_writable(c->wsi);
 }
-/* Tells the client what is wrong; too often: good-bye. */
+/* Sends the client an error; closes the connection if there were too many. */
 static void complain(view_client *c, const char *text) {
     snprintf(c->error, sizeof c->error, "%s", text);
     if (++c->bad >= BAD) c->closing = 1;
-    if (c->closing) lws_set_timeout(c->wsi, PENDING_TIMEOUT_CLOSE_SEND, 5); /* also if it never reads that */
+    /* Also if the client never reads it. */
+    if (c->closing) lws_set_timeout(c->wsi, PENDING_TIMEOUT_CLOSE_SEND, 5);
     ask_to_write(c);
 }
 
-/* Joints and bodies that this client's hand holds; let go when it goes away. */
+/* Remembers joints and bodies that this client holds. They are released when it disconnects. */
 static void remember_hand(view_client *c, const view_message *m) {
     if (m->what == VIEW_PULL) c->pulls = 1;
     if (m->what == VIEW_RELEASE) c->pulls = 0;
@@ -356,7 +369,7 @@ static void remember_hand(view_client *c, const view_message *m) {
 static void let_go(view_server *s, view_client *c) {
     char why[100];
     view_message m = {.what = VIEW_RELEASE};
-    if (!s->session) return; /* it is over */
+    if (!s->session) return; /* the session has ended */
     if (c->pulls) view_session_command(s->session, &m, why);
     for (int i = 0; i < c->hold_count; ++i) {
         m = (view_message){.what = VIEW_JOINT, .q = c->holds[i]};
@@ -386,13 +399,14 @@ static void on_message(view_server *s, view_client *c) {
         snprintf(c->error, sizeof c->error, "this page may only watch; open the address that soa view printed");
         ask_to_write(c);
     } else if (view_session_command(s->session, &m, why)) {
-        snprintf(c->error, sizeof c->error, "%s", why); /* well meant */
+        /* A valid request that cannot be done: not counted as a bad one. */
+        snprintf(c->error, sizeof c->error, "%s", why);
         ask_to_write(c);
     } else
         remember_hand(c, &m);
 }
 static int on_bytes(view_server *s, view_client *c, struct lws *wsi, const char *bytes, size_t size) {
-    if (c->closing) return 0; /* nobody listens any more */
+    if (c->closing) return 0; /* the connection is being closed */
     if (lws_is_first_fragment(wsi)) c->in_size = 0, c->fragments = 0, c->skipping = 0;
     const int last = lws_is_final_fragment(wsi) && !lws_remaining_packet_payload(wsi);
     if (!c->skipping) {
@@ -402,7 +416,8 @@ static int on_bytes(view_server *s, view_client *c, struct lws *wsi, const char 
                                                                   : NULL;
         if (why) {
             c->skipping = 1;
-            if (size > VIEW_MESSAGE_MOST - c->in_size) c->closing = 1; /* who knows how much is still to come */
+            /* The total length is not known. */
+            if (size > VIEW_MESSAGE_MOST - c->in_size) c->closing = 1;
             complain(c, why);
         } else {
             memcpy(c->in + c->in_size, bytes, size);
@@ -414,7 +429,7 @@ static int on_bytes(view_server *s, view_client *c, struct lws *wsi, const char 
     return 0;
 }
 
-/* --- what a client is told ---------------------------------------------------------------------------------------------- */
+/* --- messages to a client --------------------------------------------------------------------- */
 static void start_message(app_out *out) {
     static const char room[LWS_PRE] = {0};
     out->size = 0;
@@ -424,7 +439,8 @@ static int send_message(view_client *c, app_out *out, enum lws_write_protocol ki
     if (out->error || out->size < LWS_PRE) return -1;
     const size_t n = out->size - LWS_PRE;
     const int sent = lws_write(c->wsi, (unsigned char *)out->data + LWS_PRE, n, kind);
-    if (out->capacity > 8u << 20) out_free(out); /* a long answer leaves no trace */
+    /* Do not keep the memory of a long answer. */
+    if (out->capacity > 8u << 20) out_free(out);
     return sent < (int)n ? -1 : 0;
 }
 
@@ -465,7 +481,7 @@ static int send_state(view_server *s, view_client *c) {
     c->want_state = 0, c->stated = now();
     return send_message(c, out, LWS_WRITE_TEXT);
 }
-/* What happened since; after a reset from the beginning. */
+/* Sends events since the last call; after a reset from the beginning. */
 static int send_events(view_server *s, view_client *c) {
     soa_log *log = view_session_log(s->session);
     app_out *out = &s->out;
@@ -479,7 +495,8 @@ static int send_events(view_server *s, view_client *c) {
             c->events_at = s->state.events;
             break;
         }
-        if (c->events + count >= EVENTS_MOST && strcmp(e.kind, "phase")) continue; /* nobody reads so many */
+        /* Long lists are limited to phases. */
+        if (c->events + count >= EVENTS_MOST && strcmp(e.kind, "phase")) continue;
         out_text(out, count++ ? ", {\"t\": " : "{\"t\": "), out_number(out, e.t);
         out_text(out, ", \"kind\": "), out_string(out, e.kind);
         out_text(out, ", \"text\": "), out_string(out, e.text), out_char(out, '}');
@@ -531,8 +548,8 @@ static int on_writable(view_server *s, view_client *c) {
     return 0;
 }
 
-/* --- time -------------------------------------------------------------------------------------------------------------- */
-/* Looks for news and asks for a chance to tell them. */
+/* --- timing ----------------------------------------------------------------------------------- */
+/* Checks for news and requests write callbacks to send them. */
 static void look(view_server *s) {
     s->before = s->state;
     view_session_look(s->session, &s->state);
@@ -572,7 +589,7 @@ static void on_timer(lws_sorted_usec_list_t *timer) {
     lws_sul_schedule(s->context, 0, &s->timer, on_timer, (lws_usec_t)(1e6 * next));
 }
 
-/* --- libwebsockets ----------------------------------------------------------------------------------------------------- */
+/* --- libwebsockets ---------------------------------------------------------------------------- */
 static void add_client(view_server *s, view_client *c, struct lws *wsi) {
     *c = (view_client){.wsi = wsi, .next = s->clients, .tokens = burst_most, .told = now()};
     c->may_command = token_given(s, wsi) > 0;
@@ -632,7 +649,7 @@ static const struct lws_protocols protocols[] = {
     {"soa-view-1", callback, sizeof(view_client), VIEW_MESSAGE_MOST, 0, NULL, 0},
     {NULL, NULL, 0, 0, 0, NULL, 0},
 };
-/* Who does not answer a ping is gone. */
+/* Clients that do not answer a ping are disconnected. */
 static const lws_retry_bo_t validity = {.secs_since_valid_ping = 20, .secs_since_valid_hangup = 60};
 
 static soa_status fail(soa_report *report, const char *text, const char *address, int port) {
@@ -644,7 +661,7 @@ static soa_status fail(soa_report *report, const char *text, const char *address
 static void add_host(view_server *s, const char *name, int port) {
     if (s->host_count < HOSTS) snprintf(s->host[s->host_count++], sizeof s->host[0], "%.60s:%d", name, port);
 }
-/* The names under which the server may be asked for; the first is printed. */
+/* Host names accepted by the server; the first is printed. */
 static void name_hosts(view_server *s, const char *address, int port) {
     const int everywhere = !strcmp(address, "0.0.0.0");
     struct ifaddrs *list = NULL;
@@ -665,7 +682,7 @@ static void name_hosts(view_server *s, const char *address, int port) {
     if (everywhere || !strncmp(address, "127.", 4)) add_host(s, "localhost", port);
 }
 
-/* 0, or why the system would not let anybody listen there: libwebsockets does not tell. */
+/* 0, or the reason why listening there fails, which libwebsockets does not report. */
 static int listen_error(const char *address, int port) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     const int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;

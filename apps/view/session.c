@@ -1,14 +1,15 @@
-/* session.c  a live run in a thread of its own, or a record that is played back.
+/* session.c  a live run in its own thread, or a record that is played back.
  *
- * run      soa_world_run writes the record; its progress function, called between ticks, is where the run is held while it is
- *          paused or ahead of its clock, and where commands are carried out.  A run nobody touched leaves the same bytes
- *          as `soa sim` does
- * clock    a tick is due at  anchor + (t - t_anchor) / speed  of real time; a run that cannot keep up gets a new anchor instead
- *          of a debt
- * news     after every tick the state is copied out under the lock (some hundred numbers); the server makes frames of that
- * hands    a joint is put somewhere by soa_world_set_state while the run is held, and drawn there by a spring while it goes;
- *          springs are as stiff as the mass they move allows: k = m w^2, c = 2 m w, with the mass that a force there feels,
- *          3 / trace(J M^-1 J'), from soa_aba                                                                             */
+ * run      soa_world_run writes the record. Its progress function is called between ticks. There
+ *          the run waits while it is paused or ahead of its clock, and commands are executed. A
+ *          run without commands leaves the same bytes as `soa sim`.
+ * clock    A tick is due at  anchor + (t - t_anchor) / speed  of real time. A run that cannot
+ *          keep up gets a new anchor; it does not try to catch up.
+ * news     After every tick the state is copied under the lock (some hundred numbers); the server
+ *          makes frames of the copy.
+ * hands    While the run is paused, a joint is moved by soa_world_set_state; while it runs, a
+ *          spring pulls it. Springs are as stiff as the mass they move allows: k = m w^2, c = 2 m
+ *          w, with the effective mass at that point, 3 / trace(J M^-1 J'), from soa_aba. */
 #include "session.h"
 
 #include "replay.h"
@@ -29,21 +30,26 @@ enum {
     QUEUE = 256,
     CONTACTS = 512,
     HOLDS = SOA_WORLD_PULLS,
-    NAME_SHOWN = 150,   /* characters of a record's name in a message */
-    RECORDS_MOST = 1000 /* NAME.soalog, NAME-2.soalog, ... that resets of one run may leave */
+    NAME_SHOWN = 150, /* characters of a record's name in a message */
+    /* Largest number of NAME.soalog, NAME-2.soalog, ... from resets of one run. */
+    RECORDS_MOST = 1000
 };
-static const double ahead_most = 0.004;   /* s of real time that the run may be ahead: it moves in short bursts */
-static const double behind_most = 0.25;   /* s behind: then the clock starts anew                               */
-static const double flush_period = 0.03;  /* s between looks that the record allows others                      */
-static const double factor_period = 0.25; /* s over which the factor is measured                               */
-static const double summary_period = 1;   /* s between two summaries of a run that goes on                      */
-static const double pull_rate = 20, hold_rate = 20; /* rad/s of the springs                                     */
+/* s of real time that the run may be ahead: it moves in short bursts. */
+static const double ahead_most = 0.004;
+/* s behind: then the clock is restarted. */
+static const double behind_most = 0.25;
+/* s between flushes of the record, so that others can read it. */
+static const double flush_period = 0.03;
+static const double factor_period = 0.25; /* s over which the factor is measured */
+/* s between two summaries of a run in progress. */
+static const double summary_period = 1;
+static const double pull_rate = 20, hold_rate = 20; /* rad/s: frequencies of the springs */
 
 struct view_session {
     view_session_options how;
-    soa_scenario scenario; /* the run's */
-    view_replay replay;    /* of a log */
-    soa_world *world;      /* of the run's thread once it has begun */
+    soa_scenario scenario; /* scenario of the run */
+    view_replay replay;    /* playback of a log */
+    soa_world *world;      /* used by the run's thread once it has begun */
     view_scene *scene;
     soa_log *log;
     int has_lock, has_thread;
@@ -54,44 +60,47 @@ struct view_session {
     pthread_cond_t news;
     pthread_t thread;
     view_message queue[QUEUE];
-    int queued, quit, held; /* held: nobody looks, the run waits */
+    int queued, quit, held; /* held: no viewer, the run waits */
     view_session_state state;
-    uint64_t serial; /* of what follows */
+    uint64_t serial; /* number of the values that follow */
     double t;
     double *q, *v;
     soa_world_contact contacts[CONTACTS];
     int contact_count;
     const char *phase;
-    soa_log *new_log; /* taken over by the server at its next look */
+    /* Taken over by the server at its next view_session_look. */
+    soa_log *new_log;
     soa_world_summary summary;
-    int summary_over;        /* it is that of the end */
-    uint64_t summary_serial; /* of the two above      */
+    int summary_over;        /* the summary is that of the end */
+    uint64_t summary_serial; /* number of the two above */
 
-    /* the server's */
+    /* used by the server */
     double *q_seen, *v_seen;
     soa_world_contact contacts_seen[CONTACTS];
     view_contact shown[CONTACTS];
     uint64_t summary_seen, summaries;
     int told_damage;
 
-    /* the run's */
+    /* used by the run */
     soa_journal *journal;
-    char *record_path; /* of a record with a name: options' first, then NAME-2, NAME-3, ... */
-    int untouched;     /* the record holds the beginning alone */
+    /* Path of a named record: that of the options first, then NAME-2, NAME-3, ... */
+    char *record_path;
+    int untouched; /* the record contains only the beginning */
     int said_full;
     soa_journal_state closed; /* how the record ended */
     int is_closed;
-    void *start; /* the state at the beginning */
+    void *start; /* state at the beginning */
     soa_world_event *start_events;
     int start_event_count;
     double *values, *q_new, *v_new, *torque, *response;
     soa_work *work;
-    int playing, ended, reset, steps, record, leaving, dirty; /* dirty: ticks since the record was flushed */
+    /* dirty: ticks since the record was flushed. */
+    int playing, ended, reset, steps, record, leaving, dirty;
     uint64_t tick;
     int unsummed; /* something has changed since the last summary */
     double speed, anchor, t_anchor, flushed, summed, factor_at, factor_t;
     int said_over;
-    int moved; /* by hand, and not yet in the record */
+    int moved; /* moved by hand, and not yet recorded */
     char noted[160];
     double noted_at;
     soa_world_pull pull;
@@ -113,8 +122,8 @@ static void wake(const view_session *s) {
     if (s->how.wake) s->how.wake(s->how.wake_user);
 }
 
-/* --- the record --------------------------------------------------------------------------------------------------- */
-/* Writes into new memory; NULL without memory.  A path is never cut. */
+/* --- the record ------------------------------------------------------------------------------- */
+/* Prints into new memory; NULL if there is none. A path is never truncated. */
 static char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static char *text_of(const char *format, ...) {
     va_list list;
@@ -133,7 +142,8 @@ static soa_status named_log(view_session *s, const char *path, soa_log **log, so
     if (soa_journal_flush(s->journal)) return fail(report, SOA_E_FILE, "the record cannot be written");
     return soa_log_open(path, log, report);
 }
-/* A journal in a folder made for it, both without a name as soon as they are open: they go when the last one closes them. */
+/* Opens a journal in a new folder. Both names are removed as soon as the files are open, so they
+ * disappear when the last user closes them. */
 static soa_status open_unnamed(view_session *s, soa_log **log, soa_report *report) {
     const char *temporary = getenv("TMPDIR");
     char *folder = text_of("%s/soa-view-XXXXXX", temporary && *temporary ? temporary : "/tmp");
@@ -154,7 +164,7 @@ static soa_status open_unnamed(view_session *s, soa_log **log, soa_report *repor
     free(folder);
     return status;
 }
-/* A journal, and a reader of it. */
+/* Opens a journal and a reader of it. */
 static soa_status open_record(view_session *s, soa_log **log, soa_report *report) {
     s->untouched = 1;
     s->said_full = 0;
@@ -164,7 +174,8 @@ static soa_status open_record(view_session *s, soa_log **log, soa_report *report
     const soa_status status = soa_world_record(s->world, s->record_path, &s->journal, report);
     return status ? status : named_log(s, s->record_path, log, report);
 }
-/* The name of the record after a reset, NAME-2.soalog for NAME.soalog: the first number that no file has.  NULL, and why. */
+/* Name of the record after a reset, NAME-2.soalog for NAME.soalog: the first number that is not in
+ * use. NULL on failure, with the reason in `why`. */
 static char *next_record(const view_session *s, char why[200]) {
     static const char end[] = ".soalog";
     const char *name = s->how.record;
@@ -184,14 +195,15 @@ static char *next_record(const view_session *s, char why[200]) {
              RECORDS_MOST);
     return NULL;
 }
-/* A record without a name has reached its bound: the run is held, and the page told what to do. */
+/* True if an unnamed record has reached its limit. Then the run is paused, and the page says what
+ * to do. */
 static int is_full(view_session *s) {
     soa_journal_state state;
     if (s->how.record || !s->journal) return 0;
     soa_journal_get(s->journal, &state);
     return (double)state.bytes >= s->how.room;
 }
-/* Ends the record: complete, or so that it could go on. */
+/* Closes the record: as complete, or so that it can be resumed. */
 static void close_record(view_session *s, int complete) {
     soa_report report = {.body = -1};
     if (s->is_closed || !s->journal) return;
@@ -201,7 +213,7 @@ static void close_record(view_session *s, int complete) {
     snprintf(s->closed.text, sizeof s->closed.text, "%.250s", report.text);
 }
 
-/* --- what others see ------------------------------------------------------------------------------------------------ */
+/* --- values for the server -------------------------------------------------------------------- */
 static void publish(view_session *s) {
     const double wall = now();
     pthread_mutex_lock(&s->lock);
@@ -230,7 +242,8 @@ static void flush_record(view_session *s) {
     s->flushed = now(), s->dirty = 0;
 }
 
-/* What `soa sim` would print of the run so far.  Costs about one evaluation of the forces. */
+/* Makes the summary that `soa sim` would print of the run so far. Costs about one evaluation of the
+ * forces. */
 static void sum_up(view_session *s) {
     soa_world_summary summary;
     s->summed = now(), s->unsummed = 0;
@@ -240,7 +253,7 @@ static void sum_up(view_session *s) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Holds a run whose record without a name is full. */
+/* Pauses a run whose unnamed record is full. */
 static void stop_full(view_session *s) {
     char text[200];
     s->playing = 0;
@@ -253,7 +266,7 @@ static void stop_full(view_session *s) {
     say(s, text);
 }
 
-/* --- commands ------------------------------------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 static void start_clock(view_session *s) {
     s->anchor = s->factor_at = now();
     s->t_anchor = s->factor_t = soa_world_time(s->world);
@@ -266,11 +279,12 @@ static int respond(view_session *s, const double *torque, const soa_wrench *wren
     memset(s->v_new, 0, (size_t)s->nv * sizeof *s->v_new);
     if (soa_aba(model, s->work, q, s->v_new, torque, wrench, wrench ? 1 : 0, out)) return -1;
     memset(s->torque, 0, (size_t)s->nv * sizeof *s->torque);
-    if (soa_aba(model, s->work, q, s->v_new, s->torque, NULL, 0, s->q_new)) return -1; /* q_new has nq >= nv numbers */
+    /* q_new has nq >= nv numbers. */
+    if (soa_aba(model, s->work, q, s->v_new, s->torque, NULL, 0, s->q_new)) return -1;
     for (int i = 0; i < s->nv; ++i) out[i] -= s->q_new[i];
     return 0;
 }
-/* The mass that a force at a point of a body feels, mean of three directions; 0: none was found. */
+/* Effective mass at a point of a body, mean of three directions; 0: not found. */
 static double mass_at(view_session *s, int body, const double at[3]) {
     const soa_model *model = soa_world_model(s->world);
     soa_body_info info;
@@ -287,8 +301,9 @@ static double mass_at(view_session *s, int body, const double at[3]) {
         for (int j = 0; j < 3; ++j)
             w.value[j] = arm[(j + 1) % 3] * f[(j + 2) % 3] - arm[(j + 2) % 3] * f[(j + 1) % 3], w.value[3 + j] = f[j];
         memset(s->torque, 0, (size_t)s->nv * sizeof *s->torque);
+        /* J times it. */
         if (respond(s, s->torque, &w, s->response) ||
-            soa_kinematics(model, s->work, soa_world_q(s->world), s->response, NULL) || /* J times it */
+            soa_kinematics(model, s->work, soa_world_q(s->world), s->response, NULL) ||
             soa_velocity(model, s->work, info.frame, SOA_AXES_WORLD, V))
             return 0;
         ease += V[3 + k] + V[(k + 1) % 3] * arm[(k + 2) % 3] - V[(k + 2) % 3] * arm[(k + 1) % 3];
@@ -306,7 +321,7 @@ static void set_pulls(view_session *s) {
     const soa_status status = soa_world_set_pulls(s->world, &s->pull, s->pulling, s->holds, s->hold_count);
     if (status) say(s, soa_status_text(status));
 }
-/* An event of the record, once: a hand that goes on at the same instant is not told again. */
+/* Records an event, once: repeated moves at the same instant are not recorded again. */
 static void note(view_session *s, const char *text) {
     const double t = soa_world_time(s->world);
     if (t == s->noted_at && !strcmp(text, s->noted)) return;
@@ -396,10 +411,12 @@ static void draw_joint(view_session *s, const view_message *m) {
     set_pulls(s);
 }
 
-/* A record with a name is kept; after the reset the run has another one.  Where that cannot be, there is no reset. */
+/* A named record is kept; after the reset the run has another one. If that is not possible, there
+ * is no reset. */
 static void want_reset(view_session *s) {
     char text[256];
-    if (s->how.record && s->untouched && s->journal) { /* nothing to keep: no file for each press of the key */
+    /* Nothing to keep: do not make a new file for each reset. */
+    if (s->how.record && s->untouched && s->journal) {
         s->playing = 0;
         s->steps = 0;
         return;
@@ -425,7 +442,7 @@ static void carry_out(view_session *s, const view_message *m) {
     if (s->ended && m->what != VIEW_RESET && m->what != VIEW_SPEED && m->what != VIEW_PAUSE &&
         m->what != VIEW_RELEASE && (m->what != VIEW_JOINT || m->has_value)) {
         if (m->what == VIEW_PLAY || m->what == VIEW_STEP || !s->said_over) say(s, over);
-        s->said_over = 1; /* a hand that goes on hears it once */
+        s->said_over = 1; /* say it only once to a hand that continues */
         return;
     }
     s->said_over = 0;
@@ -451,8 +468,9 @@ static void carry_out(view_session *s, const view_message *m) {
     }
 }
 
-/* --- the run -------------------------------------------------------------------------------------------------------- */
-/* Between two ticks, with the lock: carries out what was asked for.  Nonzero if there was anything. */
+/* --- the run ---------------------------------------------------------------------------------- */
+/* Called between two ticks, with the lock: executes queued commands. Returns nonzero if there were
+ * any. */
 static int take_commands(view_session *s) {
     int any = 0;
     while (s->queued && !s->quit && !s->reset) {
@@ -472,14 +490,14 @@ static void sleep_until(view_session *s, double when) {
     pthread_cond_timedwait(&s->news, &s->lock, &t);
 }
 
-/* A second sample of this instant: after the jump. */
+/* Records a second sample for this instant: after the jump. */
 static void record_move(view_session *s) {
     const double t = soa_world_time(s->world);
     s->moved = 0;
     if (t > 0 && s->journal && !soa_world_signals(s->world, s->values)) soa_journal_sample(s->journal, t, s->values);
 }
 
-/* Holds the run until its next tick is due; nonzero: it shall end here. */
+/* Waits until the next tick is due. Nonzero: the run ends here. */
 static int hold(view_session *s) {
     int was_held = 0;
     for (;;) {
@@ -498,7 +516,8 @@ static int hold(view_session *s) {
         if (held) was_held = 1;
         if (!held && was_held) {
             was_held = 0;
-            start_clock(s); /* the time nobody looked is not made up for */
+            /* Do not catch up on the time without viewers. */
+            start_clock(s);
         }
         const double wall = now();
         const double due = s->speed > 0 ? s->anchor + (soa_world_time(s->world) - s->t_anchor) / s->speed : 0;
@@ -533,10 +552,11 @@ static int after_tick(void *user, soa_world *world) {
     publish(s);
     const double end = s->how.until > 0 ? s->how.until : s->scenario.duration;
     const int is_last = soa_world_time(world) + 0.999 * soa_world_tick_length(world) > end;
-    return is_last ? 0 : hold(s); /* at the end nobody need press play to see that it is */
+    /* At the end do not wait for `play`. */
+    return is_last ? 0 : hold(s);
 }
 
-/* Back to the beginning, with another record. */
+/* Returns to the beginning, with another record. */
 static void begin_anew(view_session *s) {
     soa_report report = {.body = -1};
     soa_log *log = NULL;
@@ -587,7 +607,7 @@ static void *simulate(void *user) {
     return NULL;
 }
 
-/* --- opening and closing ---------------------------------------------------------------------------------------------- */
+/* --- opening and closing ---------------------------------------------------------------------- */
 static soa_status open_memory(view_session *s) {
     const size_t nq = (size_t)s->nq + 1, nv = (size_t)s->nv + 1;
     double **const lists[] = {&s->q, &s->q_seen, &s->q_new, &s->v, &s->v_seen, &s->v_new, &s->torque, &s->response};
@@ -606,7 +626,8 @@ static soa_status open_memory(view_session *s) {
 }
 
 static soa_status open_live(view_session *s, soa_report *report) {
-    s->scenario = *s->how.scenario; /* the caller's memory; only numbers are changed here */
+    /* The caller's memory; only numbers are changed here. */
+    s->scenario = *s->how.scenario;
     if (!s->how.record) s->scenario.recording.checkpoint = 0;
     soa_status status = soa_world_create(&s->scenario, &s->world, report);
     if (status) return status;
@@ -624,7 +645,7 @@ static soa_status open_live(view_session *s, soa_report *report) {
     return status;
 }
 
-/* What a page must be told of a record of which a part cannot be read. */
+/* Notes for the page that a part of a record cannot be read. */
 static void tell_damage(view_session *s, const view_damage *damage) {
     char text[160];
     if (!damage->found || s->told_damage) return;
@@ -639,13 +660,14 @@ static soa_status open_replay(view_session *s, soa_report *report) {
     if (status) return status;
     soa_report ignored;
     view_replay *r = &s->replay;
-    view_summarise(r->scene, r->log, r->has_scenario ? &r->scenario : NULL, r->world, &ignored); /* or without it */
+    /* or without it. */
+    view_summarise(r->scene, r->log, r->has_scenario ? &r->scenario : NULL, r->world, &ignored);
     s->log = s->replay.log, s->scene = s->replay.scene;
     view_damage end = {0};
     struct stat about;
     view_damage_of_end(s->log, &end);
     if (end.found && !stat(s->how.log, &about) && time(NULL) - about.st_mtime > 10)
-        tell_damage(s, &end); /* nobody writes */
+        tell_damage(s, &end); /* the record has no writer any more */
     return SOA_OK;
 }
 
@@ -703,7 +725,7 @@ soa_status view_session_close(view_session *s, soa_report *report) {
     return report->status;
 }
 
-/* --- the server's side -------------------------------------------------------------------------------------------------- */
+/* --- calls of the server ---------------------------------------------------------------------- */
 view_scene *view_session_scene(view_session *s) {
     return s->scene;
 }
@@ -749,7 +771,7 @@ int view_session_command(view_session *s, const view_message *m, char why[100]) 
     else if (m->what == VIEW_PULL && (m->body < 1 || m->body > s->bodies))
         bad = "there is no such body";
     pthread_mutex_lock(&s->lock);
-    /* only the newest wish of a hand counts: a drag never fills the queue */
+    /* only the newest position of a drag is kept, so that it never fills the queue */
     view_message *last = s->queued ? &s->queue[s->queued - 1] : NULL;
     if (!bad && last && last->what == m->what &&
         ((m->what == VIEW_PULL && last->body == m->body && !memcmp(last->at, m->at, sizeof m->at)) ||
@@ -805,7 +827,7 @@ soa_status view_session_answer(view_session *s, const view_message *m, app_out *
     *report = (soa_report){.body = -1};
     switch (m->what) {
     case VIEW_FRAME:
-        /* the newest states of a run are not in the record yet, at its beginning none is */
+        /* The newest states of a run are not in the record yet; at the beginning none is. */
         if (s->state.live && (m->t >= state.t || !has_samples(s)) && view_session_frame(s, m->id, &newest, out) == 1)
             return SOA_OK;
         return view_frame_of_log(s->scene, m->id, m->t, out, report);
@@ -818,6 +840,7 @@ soa_status view_session_answer(view_session *s, const view_message *m, app_out *
         break;
     default: return fail(report, SOA_E_ARGUMENT, "not a question");
     }
-    tell_damage(s, view_scene_damage(s->scene)); /* what was met on the way */
+    /* Damage found on the way. */
+    tell_damage(s, view_scene_damage(s->scene));
     return status;
 }

@@ -1,5 +1,6 @@
-/* summary.c  the table of a run: of a live one as it stands, of a log from the state at its last checkpoint, as `soa sim`
- * sums it up; what the log has besides, its phases and events and how far signals went. */
+/* summary.c  the summary table of a run: of a live run at its present state, of a log from the
+ * state at its last checkpoint, as `soa sim` prints it; also the log's phases and events, and the
+ * ranges of signals. */
 #include "replay.h"
 
 #include <math.h>
@@ -23,13 +24,14 @@ static void row(table *t, const char *name, const char *format, ...) {
     if (!t->status) t->status = view_scene_add_summary(t->scene, name, value);
 }
 
-/* over: the run has come to its end, where what is held is judged. */
+/* over: the run has ended, so what is held can be judged. */
 static void from_world(table *t, const soa_scenario *sc, const soa_world_summary *s, int over) {
     if (s->judged) {
         char name[120];
         snprintf(name, sizeof name, "%.100s held", sc->success.object);
         row(t, name, "%s", !over ? "judged at the end" : s->held ? "yes" : "no");
-        if (over || isfinite(s->position_error_m)) /* in the beginning there may be no goal */
+        /* At the beginning there may be no goal. */
+        if (over || isfinite(s->position_error_m))
             row(t, over ? "worst error while holding" : "off its goal by", "%.3g mm, %.3g deg",
                 1e3 * s->position_error_m, s->attitude_error_deg);
         row(t, "internal force", "%.3g N (%.3g to %.3g N)", s->internal_force_N, s->internal_force_least,
@@ -48,7 +50,7 @@ static void from_world(table *t, const soa_scenario *sc, const soa_world_summary
     row(t, "integration", "%lld steps (%lld tried again), %lld evaluations", s->steps, s->rejected, s->evaluations);
 }
 
-/* Largest and last value of a signal, if the record has it. */
+/* Adds the largest and last value of a signal, if the record has it. */
 static void from_signal(table *t, soa_log *log, const soa_log_info *info, const char *signal, const char *name,
                         double factor, const char *unit) {
     const int i = soa_log_find_signal(log, signal);
@@ -62,7 +64,7 @@ static void from_signal(table *t, soa_log *log, const soa_log_info *info, const 
     row(t, name, "%.3g %s at most, %.3g %s at the end", factor * high, unit, factor * last, unit);
 }
 
-/* Phases with their times; events of all kinds counted. */
+/* Adds the phases with their times, and counts of events of each kind. */
 static void from_events(table *t, soa_log *log, const soa_log_info *info) {
     enum { KINDS = 12, PHASES = 40 };
     struct {

@@ -1,15 +1,16 @@
-/* alloc_fault.c  a library to be preloaded: one chosen allocation fails.
+/* alloc_fault.c  library for LD_PRELOAD: makes one chosen allocation fail.
  *
- *   SOA_ALLOC_FAULT=K     allocation number K (from 1) of malloc, calloc, realloc, aligned_alloc, memalign or
- *                         posix_memalign fails with ENOMEM; what libc and C++ build on them (strdup, fopen, new) too.
- *                         0 or nothing: none fails
+ *   SOA_ALLOC_FAULT=K     allocation number K (from 1) of malloc, calloc, realloc, aligned_alloc,
+ *                         memalign or posix_memalign fails with ENOMEM, also when libc or C++
+ *                         call it (strdup, fopen, new). 0 or not set: none fails
  *   SOA_ALLOC_REPORT=FILE what happened, one line each:
- *                         "count N"                at the end: allocations there were
- *                         "failed OWNER STACK"     the allocation that failed and who asked for it
+ *                         "count N"                at the end: number of allocations
+ *                         "failed OWNER STACK"     the failed allocation and its caller
  *                         "crashed SIGNAL OWNER STACK"
  *
- * OWNER is the innermost object (program or shared library) of the stack that is neither libc, the C++ run time nor
- * this library; STACK the innermost addresses as OBJECT+OFFSET (addr2line -e OBJECT OFFSET).                         */
+ * OWNER is the innermost object (program or shared library) of the stack that is neither libc, the
+ * C++ run time nor this library. STACK is the list of innermost addresses as OBJECT+OFFSET
+ * (addr2line -e OBJECT OFFSET). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,7 +33,8 @@ enum { FRAMES = 40, LINE = 4096 };
 static long fault_at;
 static atomic_long calls;
 static char report_path[1024];
-static _Thread_local int inside; /* what the report itself allocates is neither counted nor refused */
+/* Allocations made by the report itself are not counted and do not fail. */
+static _Thread_local int inside;
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -45,7 +47,7 @@ static int is_run_time(const char *object) {
         if (!strncmp(object, names[i], strlen(names[i]))) return 1;
     return 0;
 }
-/* The program has an allocator in front of this one (apps/soa/out_of_memory.c). */
+/* The program has its own allocator in front of this one (apps/soa/out_of_memory.c). */
 static int is_allocator(const char *function) {
     static const char *const names[] = {"malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign"};
     for (size_t i = 0; function && i < sizeof names / sizeof *names; ++i)
@@ -92,7 +94,8 @@ __attribute__((constructor)) static void begin(void) {
     const char *at = getenv("SOA_ALLOC_FAULT"), *path = getenv("SOA_ALLOC_REPORT");
     void *frame[2];
     inside = 1;
-    backtrace(frame, 2); /* loads what it needs now, not in a signal handler */
+    /* Loads what it needs now, not in a signal handler. */
+    backtrace(frame, 2);
     if (path) snprintf(report_path, sizeof report_path, "%s", path);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) signal(faults[i], crashed);
     atomic_store(&calls, 0);

@@ -1,11 +1,13 @@
-/* io_fault.c  a library to be preloaded: one chosen call that writes, opens, closes, synchronises or renames fails.
+/* io_fault.c  library for LD_PRELOAD: makes one chosen call fail that writes, opens, closes,
+ * synchronises or renames.
  *
- *   SOA_IO_FAULT=K:MODE   call number K (from 1) fails.  MODE: EIO or ENOSPC, the call fails once; FULL, every write from
- *                         call K on fails with ENOSPC; SHORT, a write takes half of its bytes.  K = 0: no call fails
- *   SOA_IO_COUNT=FILE     at the end the names of all calls are written there, one a line
+ *   SOA_IO_FAULT=K:MODE   call number K (from 1) fails. MODE: EIO or ENOSPC, the call fails once;
+ *                         FULL, every write from call K on fails with ENOSPC; SHORT, a write takes
+ *                         half of its bytes. K = 0: no call fails
+ *   SOA_IO_COUNT=FILE     at the end the names of all calls are written there, one per line
  *
- * Only calls of the program itself count (its own code and static libraries), not those of shared libraries: these open
- * fonts and the like, as often as they please.                                                                        */
+ * Only calls of the program itself count (its own code and static libraries), not those of shared
+ * libraries: these open fonts and other files a varying number of times. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,7 +38,7 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *unused) {
         program_begin = info->dlpi_addr + p->p_vaddr;
         program_end = program_begin + p->p_memsz;
     }
-    return 1; /* the first one is the program */
+    return 1; /* the first object is the program */
 }
 __attribute__((constructor)) static void begin(void) {
     const char *what = getenv("SOA_IO_FAULT");
@@ -52,7 +54,8 @@ __attribute__((destructor)) static void end(void) {
     if (file) fclose(file);
 }
 
-/* Counts a call; 0, or the errno with which it is to fail.  is_write: a write to a file; *part: it is to take half. */
+/* Counts a call. Returns 0, or the errno with which it must fail. is_write: a write to a file;
+ * *part: it must take half of its bytes. */
 static int fault(const char *name, const void *caller, int is_write, int *part) {
     const uintptr_t from = (uintptr_t)caller;
     if (from < program_begin || from >= program_end) return 0;
@@ -126,7 +129,7 @@ int close(int fd) {
     const int result = REAL(close)(fd);
     if (!error) return result;
     errno = error;
-    return -1; /* closed all the same, as Linux does */
+    return -1; /* closed nevertheless, as in Linux */
 }
 FILE *fopen(const char *path, const char *mode) {
     FAIL_IF(fopen, 0, NULL, NULL);

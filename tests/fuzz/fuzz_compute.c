@@ -1,7 +1,8 @@
-/* fuzz_compute.c  one input line of `soa compute`, on a small machine with a free base, a ball joint and a mimic joint.
+/* fuzz_compute.c  one input line of `soa compute`, on a small machine with a free base, a ball
+ * joint and a mimic joint.
  *
- * Whatever the line, the answer must be one line holding a JSON object: an error with its line number, or every
- * quantity asked for, all finite; and the quick and the full reader must agree to the last byte.                     */
+ * For any line, the answer must be one line with a JSON object: an error with its line number, or
+ * every requested quantity, all finite. The fast and the full reader must give identical bytes. */
 #include "../../apps/soa/compute.h"
 #include "soa/model.h"
 
@@ -75,7 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     const uint8_t *stop = size > 0 ? memchr(data, '\n', size) : NULL;
     size_t length = stop != NULL ? (size_t)(stop - data) : size;
-    char *line = malloc(length + 1); /* no byte beyond the line may be read but its end */
+    /* Only the line and its terminator may be read. */
+    char *line = malloc(length + 1);
     demand(line != NULL, "no memory");
     memcpy(line, data, length);
     line[length] = '\n';

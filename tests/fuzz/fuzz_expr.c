@@ -1,4 +1,5 @@
-/* fuzz_expr.c  the parser of operator expressions, and what follows it: printing, proving, rewriting, planning. */
+/* fuzz_expr.c  the parser of operator expressions, then printing, proving, rewriting and
+ * planning. */
 #include "soa/soa.h"
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* fuzz_journal.c  the reader of journals, on the bytes as they are and again with all checksums made right, so that what
- * lies behind them is reached too.
+/* fuzz_journal.c  the reader of journals, on the bytes as they are and again with all checksums
+ * corrected, so that the code behind the checksums is reached too.
  *
- * Whatever the file says: no crash, no allocation larger than the file allows; what is handed out is within its bounds,
- * times are finite and events are texts.                                                                             */
+ * For any file: no crash, and no allocation larger than the file allows. Results are within their
+ * bounds, times are finite and events are texts. */
 #include "record/journal_format.h"
 
 #include <stdint.h>

@@ -1,7 +1,8 @@
-/* fuzz_model.c  any bytes as a saved model: refused with a report, or a model that every sweep survives.
+/* fuzz_model.c  any bytes as a saved model: refused with a report, or a model that works in every
+ * sweep.
  *
- * The bytes are tried as they are and, to get past the door, with the checksum that fits them.
- * The corpus, tests/corpus/model, is replayed by replay.c.                                                            */
+ * The bytes are tried as they are and with a correct checksum, to get past the first check.
+ * replay.c replays the corpus, tests/corpus/model. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdint.h>
@@ -19,7 +20,7 @@ static void demand(int condition, const char *what) {
     abort();
 }
 
-/* Exactly so many bytes, so that a read past the end is seen. */
+/* Memory of exactly this size, so that sanitizers detect a read past the end. */
 static void *aligned(size_t size) {
     void *memory = NULL;
     demand(posix_memalign(&memory, 64, size > 0 ? size : 1) == 0, "no memory");
@@ -31,7 +32,7 @@ static void *numbers(size_t count, size_t size) {
     return memory;
 }
 
-/* FNV-1a over all bytes, its own field (24 to 31) as zero. */
+/* FNV-1a over all bytes, with its own field (24 to 31) taken as zero. */
 static void seal(uint8_t *bytes, size_t size) {
     uint64_t length, h = 1469598103934665603u;
     memcpy(&length, bytes + 16, sizeof length);
@@ -60,7 +61,7 @@ static size_t read_texts(const soa_model *m) {
 static void sweep(const soa_model *m) {
     const size_t nq = (size_t)soa_nq(m), nv = (size_t)soa_nv(m), n = (size_t)soa_body_count(m);
     demand(nq >= nv && n < (size_t)1 << 20, "odd sizes");
-    if (n > 64) return; /* time, not safety */
+    if (n > 64) return; /* to save time */
     const int last = soa_frame_count(m) - 1;
     const soa_wrench f[2] = {{last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}}, {last, SOA_AXES_BODY, {6, 5, 4, 3, 2, 1}}};
     double *q = numbers(5 * nq, sizeof *q), *v = numbers(5 * nv, sizeof *v), V[6], kinetic, potential;

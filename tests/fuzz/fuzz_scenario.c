@@ -1,4 +1,5 @@
-/* fuzz_scenario.c  any bytes as a scenario file: a scenario whose names all lead somewhere, or a report; and cases of it. */
+/* fuzz_scenario.c  any bytes as a scenario file: a scenario in which all names exist, or a report;
+ * and cases of it. */
 #include "soa/scenario.h"
 #include <math.h>
 #include <stdint.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-/* libfyaml 0.7.12 loses 4 kB of its own where brackets are open too deep. */
+/* libfyaml 0.7.12 leaks 4 kB if brackets are nested too deep. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) {
     return "leak:libfyaml\n";
@@ -19,7 +20,7 @@ static void demand(int fine, const char *what) {
     abort();
 }
 
-/* "world", a part, or part.frame of a part that is there. */
+/* True for "world", a part, or part.frame of an existing part. */
 static int leads_somewhere(const soa_scenario *s, const char *frame) {
     if (!frame) return 0;
     if (strcmp(frame, "world") == 0) return 1;

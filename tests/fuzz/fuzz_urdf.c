@@ -1,7 +1,10 @@
-/* fuzz_urdf.c  any bytes into the URDF reader: a model or a report, never a crash, a leak or a hang.
+/* fuzz_urdf.c  any bytes into the URDF reader: a model or a report, never a crash, a leak or a
+ * hang.
  *
- * libFuzzer:  clang -fsanitize=fuzzer,address,undefined ... fuzz_urdf.c; run it with tests/corpus/urdf.
- * Replay:     with -DSOA_FUZZ_REPLAY a main() of its own reads the files and folders named on the command line.     */
+ * libFuzzer:  clang -fsanitize=fuzzer,address,undefined ... fuzz_urdf.c; run it with
+ *             tests/corpus/urdf.
+ * Replay:     with -DSOA_FUZZ_REPLAY it has a main() that reads the files and folders named on the
+ *             command line. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <dirent.h>
@@ -33,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (status != SOA_OK && (report.text[0] == 0 || memchr(report.text, 0, sizeof report.text) == NULL)) abort();
         if (list.count < 0 || (list.count > 0) != (list.defs != NULL) || (status != SOA_OK && list.count > 0)) abort();
         soa_constraints *all = NULL;
-        if (status == SOA_OK && list.count > 0 && list.count < 50 && soa_nv(model) < 50) { /* each was tried alone */
+        /* Each was tried alone before. */
+        if (status == SOA_OK && list.count > 0 && list.count < 50 && soa_nv(model) < 50) {
             if (soa_constraint_list_create(&list, model, 0, &all, &report) != SOA_OK) abort();
             soa_constraints_free(all);
         }
@@ -55,7 +59,8 @@ static int replay_file(const char *path) {
     }
     size_t size = fread(data, 1, 1 << 20, file);
     fclose(file);
-    uint8_t *exact = malloc(size > 0 ? size : 1); /* so that a read past the end is seen */
+    /* Exact size, so that sanitizers detect a read past the end. */
+    uint8_t *exact = malloc(size > 0 ? size : 1);
     if (exact != NULL) {
         memcpy(exact, data, size);
         LLVMFuzzerTestOneInput(exact, size);

@@ -1,4 +1,5 @@
-/* fuzz_view_message.c  any bytes as a page's message: a wish whose numbers are all within bounds, or a sentence. */
+/* fuzz_view_message.c  any bytes as a page's message: a request with all numbers within bounds, or
+ * an error sentence. */
 #include "message.h"
 
 #include <math.h>

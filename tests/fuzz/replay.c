@@ -1,6 +1,6 @@
-/* replay.c  a main() that hands every file named, or in a folder named, to a fuzzer's entry point: the corpus as an
- * ordinary test, with any compiler.  Each input stands in a block of its own size, so that sanitizers see reads past
- * its end.                                                                                                           */
+/* replay.c  a main() that passes every named file, and every file of a named folder, to a fuzzer's
+ * entry point: the corpus as an ordinary test, with any compiler. Each input has a block of exactly
+ * its size, so that sanitizers detect reads past its end. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static int replay_file(const char *path) {
         read = fread(data, 1, (size_t)size, file) == (size_t)size;
     fclose(file);
     if (read) {
-        fprintf(stderr, "%s\n", path); /* the last one named is the one that fails */
+        fprintf(stderr, "%s\n", path); /* the last name printed is that of the failing file */
         LLVMFuzzerTestOneInput(data, (size_t)size);
     }
     free(data);

@@ -1,6 +1,8 @@
-/* seed_models.c  writes the fuzzer's first saved models, anew whenever their format changes: seed_models DIR
+/* seed_models.c  writes the fuzzer's initial saved models; run it again when their format changes:
+ * seed_models DIR
  *
- * One of every joint, all of them together, what the reader checks beyond one joint, and models broken in one place.   */
+ * One model for every joint type, one with all of them, models for the checks that involve several
+ * joints, and models broken in one place. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +41,8 @@ static soa_body_def body(const char *name, int parent, soa_joint_type type) {
     if (type == SOA_HELICAL) b.joint.pitch = 0.1;
     return b;
 }
-/* The pendulum's bytes from `at` on replaced, or only the first `size` of them. */
+/* Writes the pendulum's bytes with those from `at` on replaced, or only the first `size` of
+ * them. */
 static void broken(const char *name, size_t size, size_t at, const void *bytes, size_t count) {
     unsigned char text[65536];
     FILE *in = fopen(path_of("pendulum"), "rb");
@@ -82,9 +85,11 @@ int main(int argc, char **argv) {
 
     soa_body_def forest[4] = {body("trunk", 0, SOA_SPHERICAL), body("branch", 1, SOA_UNIVERSAL),
                               body("other", 0, SOA_FREE), body("twig", 3, SOA_PRISMATIC)};
-    forest[0].mass = 0, memset(forest[0].inertia, 0, sizeof forest[0].inertia); /* a massless link within */
+    /* a massless inner link. */
+    forest[0].mass = 0, memset(forest[0].inertia, 0, sizeof forest[0].inertia);
     build("forest", forest, 4, NULL);
-    forest[3].mass = 0, memset(forest[3].inertia, 0, sizeof forest[3].inertia); /* no forward dynamics */
+    /* Forward dynamics is not defined. */
+    forest[3].mass = 0, memset(forest[3].inertia, 0, sizeof forest[3].inertia);
     build("forest_massless_tip", forest, 4, NULL);
 
     const unsigned version = 9, order = 0x04030201, count = 200;

@@ -1,11 +1,12 @@
-/* classical.c  Newton and Euler in world axes, tree by tree.
+/* classical.c  Newton and Euler in world axes, body by body.
  *
- * RK88-I (2.1)-(2.13) numbers links from the tip; here parents come first, so (2.2)-(2.6) run upwards and (2.9)-(2.13)
- * downwards.  A joint is told by what an observer on the parent sees: the body's rotation Q and displacement s in the
- * joint frame and their rates.  The rest is the motion of that observer:
- *   w    = wp + wr                      v    = vp + wp x l + s'                              l = from parent to body
+ * RK88-I (2.1)-(2.13) numbers links from the tip. Here parents come first, so (2.2)-(2.6) run
+ * upwards and (2.9)-(2.13) downwards. A joint is described as seen by an observer on the parent:
+ * the body's rotation Q and displacement s in the joint frame, and their rates. The motion of that
+ * observer is added:
+ *   w    = wp + wr                      v    = vp + wp x l + s'        l = from parent to body
  *   wdot = wpdot + wp x wr + wr'        vdot = vpdot + wpdot x l + wp x (wp x l) + 2 wp x s' + s''
- * with ' the rate seen by the observer; s = 0 gives (2.2)-(2.5).                                                     */
+ * with ' the rate seen by the observer; s = 0 gives (2.2)-(2.5). */
 #include "classical.h"
 
 #include <math.h>
@@ -41,7 +42,7 @@ static void product(const double A[9], const double B[9], double C[9]) {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
 }
-/* Rodrigues: each unit vector is turned about u. */
+/* Rodrigues: rotates each unit vector about u. */
 static void about(const double u[3], double angle, double R[9]) {
     for (int j = 0; j < 3; j++) {
         double e[3] = {j == 0, j == 1, j == 2}, ue[3];
@@ -61,7 +62,7 @@ static void from_quaternion(const double e[4], double R[9]) {
     }
 }
 
-/* The joint that leads body i, and q = ratio * q_lead + offset. */
+/* The joint that body i follows, and q = ratio * q_lead + offset. */
 static soa_body_info leader(const soa_model *model, int i, double *ratio, double *offset) {
     soa_body_info info;
     soa_body(model, i, &info);
@@ -100,11 +101,11 @@ static int freedoms(soa_joint_type type) {
     }
 }
 
-/* What the observer on the parent sees, in the joint frame. */
+/* Joint motion seen by the observer on the parent, in the joint frame. */
 typedef struct seen {
     double Q[9], s[3];
-    double turn[6][3], move[6][3];  /* wr = sum turn v, s' = sum move v         */
-    double wr_extra[3], s_extra[3]; /* parts of wr', s'' that stay when a = 0  */
+    double turn[6][3], move[6][3];  /* wr = sum turn v, s' = sum move v */
+    double wr_extra[3], s_extra[3]; /* parts of wr', s'' that remain when a = 0 */
 } seen;
 
 static seen see(const soa_body_info *b, const double *q, const double *v) {
@@ -135,7 +136,7 @@ static seen see(const soa_body_info *b, const double *q, const double *v) {
         add(1, u, o.turn[0]);
         add(1, u, o.move[1]);
         break;
-    case SOA_UNIVERSAL: { /* the second axis is carried round by the first turn */
+    case SOA_UNIVERSAL: { /* the first rotation moves the second axis */
         double Q1[9];
         about(u, q[0], Q1);
         about(u2, q[1], Q2);
@@ -210,7 +211,8 @@ void classical_motion(const soa_model *model, const double *q, const double *v, 
         add(1, s_rate, b->v);
         add(1, p->wdot, b->wdot), add(1, wr_rate, b->wdot); /* (2.4) */
         add_cross(p->w, wr, b->wdot);
-        add(1, p->vdot, b->vdot), add_cross(p->wdot, l, b->vdot); /* (2.5), with Coriolis' 2 w x s' */
+        /* (2.5), with the Coriolis term 2 w x s'. */
+        add(1, p->vdot, b->vdot), add_cross(p->wdot, l, b->vdot);
         cross(p->w, l, c), add(2, s_rate, c), add_cross(p->w, c, b->vdot);
         add(1, s_rate2, b->vdot);
 
@@ -248,7 +250,7 @@ void classical_frame(const soa_model *model, const classical_body *body, int fra
     add_cross(b->w, c, A + 3);
 }
 
-/* An external wrench acts on the body: it lowers what the joint must give. */
+/* An external wrench on the body reduces the force that the joint must supply. */
 static void subtract_wrench(const soa_model *model, const soa_wrench *x, classical_body *body) {
     soa_frame_info info;
     soa_frame pose;
@@ -267,7 +269,8 @@ void classical_inverse(const soa_model *model, const double *q, const double *v,
                        const soa_wrench *wrenches, int wrench_count, classical_body *body, double *tau) {
     double up[3];
     soa_model_gravity(model, up);
-    for (int k = 0; k < 3; k++) up[k] = -up[k]; /* (2.1): the base accelerated against gravity */
+    /* (2.1): the base is accelerated against gravity. */
+    for (int k = 0; k < 3; k++) up[k] = -up[k];
     classical_motion(model, q, v, a, up, body);
     memset(tau, 0, (size_t)soa_nv(model) * sizeof *tau);
     for (int k = 0; k < wrench_count; k++) subtract_wrench(model, wrenches + k, body); /* (2.8) */
@@ -283,8 +286,9 @@ void classical_inverse(const soa_model *model, const double *q, const double *v,
         inertia_mul(b->R, info.inertia, b->w, Iw);
         add_cross(b->w, Iw, Nc);                               /* (2.9) */
         for (int k = 0; k < 3; k++) Fc[k] = info.mass * vc[k]; /* (2.10) */
-        add(1, Fc, b->F);                                      /* (2.11), children have added theirs */
-        add_cross(c, Fc, b->N), add(1, Nc, b->N);              /* (2.12) */
+        /* (2.11); children have already added theirs. */
+        add(1, Fc, b->F);
+        add_cross(c, Fc, b->N), add(1, Nc, b->N); /* (2.12) */
         for (int k = 0; k < 3; k++) l[k] = b->o[k] - p->o[k];
         add(1, b->F, p->F), add(1, b->N, p->N), add_cross(l, b->F, p->N);
 
@@ -297,7 +301,8 @@ void classical_inverse(const soa_model *model, const double *q, const double *v,
             T += info.damping * vj[k] + (vj[k] > 0 ? info.friction_positive : 0) -
                  (vj[k] < 0 ? info.friction_negative : 0);
             if (info.stiffness != 0) T += info.stiffness * (qj[k] - info.rest);
-            if (exact_rotor(&info)) { /* the carrier gives the rotor the rate of Jm G qdot u; the joint turns it */
+            /* The carrier supplies the rate of Jm G qdot u to the rotor; the joint turns it. */
+            if (exact_rotor(&info)) {
                 double u[3], RJ[9];
                 product(p->R, info.placement.R, RJ);
                 turn(RJ, info.rotor_axis, u);
@@ -325,7 +330,8 @@ double classical_kinetic(const soa_model *model, const classical_body *body) {
         twice += info.mass * dot(vc, vc) + dot(b->w, Iw);
         const double GJG = info.gear_ratio * info.rotor_inertia * info.gear_ratio;
         for (int k = 0; k < freedoms(info.type); k++) twice += GJG * b->vj[k] * b->vj[k];
-        twice += 2 * dot(p->w, b->spin); /* the rest of Jm (u.wp + G qdot)^2 is in the carrier's inertia */
+        /* The rest of Jm (u.wp + G qdot)^2 is in the carrier's inertia. */
+        twice += 2 * dot(p->w, b->spin);
     }
     return twice / 2;
 }
@@ -346,7 +352,8 @@ void classical_momentum(const soa_model *model, const classical_body *body, doub
         add_cross(b->w, c, mv);
         inertia_mul(b->R, info.inertia, b->w, Iw);
         add(1, Iw, h), add_cross(x, mv, h), add(1, mv, h + 3);
-        add(1, b->spin, h); /* also of a rotor bolted to the world: it spins */
+        /* Also for a rotor fixed to the world: it spins. */
+        add(1, b->spin, h);
         add(info.mass, x, com);
         mass += info.mass;
     }

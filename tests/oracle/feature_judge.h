@@ -1,8 +1,11 @@
-/* feature_judge.h  distance and depth of two hulls of few points by enumeration of features, over NUMBER.
+/* feature_judge.h  distance and depth of two hulls of few points by enumeration of features, for
+ * number type NUMBER.
  *
- * Included once for each number type, NAME(x) giving its names.  All pairs and triples of points are taken for edges
- * and triangles, without asking which are the hull's: those inside only add what is farther, or overlaps more.       */
-static NUMBER NAME(root)(NUMBER x) { /* sqrtl is good to 64 bits, a step of Newton to twice that */
+ * Included once for each number type; NAME(x) makes its names. All pairs and triples of points are
+ * treated as edges and triangles, whether or not they belong to the hull: inner ones only add
+ * larger distances or larger overlaps. */
+/* sqrtl is accurate to 64 bits, a Newton step to twice that. */
+static NUMBER NAME(root)(NUMBER x) {
     if (!(x > 0) || x > 1e300) return x > 0 ? x : 0;
     NUMBER r = (NUMBER)sqrtl((long double)x);
     if (!(r > 0)) return 0;
@@ -25,7 +28,8 @@ static void NAME(minus)(const NUMBER a[3], const NUMBER b[3], NUMBER c[3]) {
     for (int i = 0; i < 3; ++i) c[i] = a[i] - b[i];
 }
 
-typedef struct NAME(solid) { /* the core's vertices in the world, less an origin near both */
+/* Vertices of the core in the world, relative to an origin near both. */
+typedef struct NAME(solid) {
     int count;
     NUMBER x[VERTICES_MOST][3];
     int edges, edge[EDGES_MOST][2], triangles, triangle[TRIANGLES_MOST][3];
@@ -73,7 +77,7 @@ static void NAME(solid_of)(const soa_shape *shape, const soa_frame *pose, const 
     NAME(solid_features)(s);
 }
 
-/* least squared distance of a vertex of a to a vertex, edge or triangle of b */
+/* Smallest squared distance of a vertex of a to a vertex, edge or triangle of b. */
 static NUMBER NAME(vertices_to)(const NAME(solid) * a, const NAME(solid) * b, NUMBER best) {
     for (int i = 0; i < a->count; ++i) {
         const NUMBER *p = a->x[i];
@@ -130,7 +134,7 @@ static NUMBER NAME(edges_to)(const NAME(solid) * a, const NAME(solid) * b, NUMBE
 static NUMBER NAME(judge_distance)(const NAME(solid) * a, const NAME(solid) * b) {
     return NAME(root)(NAME(edges_to)(a, b, NAME(vertices_to)(b, a, NAME(vertices_to)(a, b, INFINITY))));
 }
-/* How far A lies beyond B along n, from B's top to A's bottom: no more than the distance for any unit n. */
+/* Separation along n, from B's top to A's bottom: at most the distance, for any unit n. */
 static NUMBER NAME(parted_by)(const NAME(solid) * a, const NAME(solid) * b, const NUMBER n[3]) {
     NUMBER low = INFINITY, high = -INFINITY;
     for (int i = 0; i < a->count; ++i) low = NAME(least)(low, NAME(dot)(n, a->x[i]));
@@ -145,7 +149,7 @@ static void NAME(try_normal)(const NAME(solid) * a, const NAME(solid) * b, const
     for (int i = 0; i < 3; ++i) u[i] = -u[i];
     *best = NAME(least)(*best, -NAME(parted_by)(a, b, u));
 }
-/* Least overlap over all normals; 0 if there is none to try (both on one line). */
+/* Smallest overlap over all normals; 0 if there is none to try (both on one line). */
 static NUMBER NAME(judge_depth)(const NAME(solid) * a, const NAME(solid) * b) {
     NUMBER best = INFINITY;
     for (int t = 0; t < a->triangles; ++t) NAME(try_normal)(a, b, a->n[t], a->nn[t], &best);
@@ -162,8 +166,9 @@ static NUMBER NAME(judge_depth)(const NAME(solid) * a, const NAME(solid) * b) {
 static NUMBER NAME(size_of)(NUMBER x) {
     return x < 0 ? -x : x;
 }
-/* |distance or -depth of the cores - what is said to be it|; said <= allowed is taken for an overlap.  A depth of next
- * to nothing may also be a distance: of cores that touch, or flat ones in one plane. */
+/* |distance or -depth of the cores - the given value|. A value <= allowed is taken for an
+ * overlap. A depth close to zero may also be a distance: of cores that touch, or of flat ones in
+ * one plane. */
 static NUMBER NAME(error_of)(const NAME(solid) * a, const NAME(solid) * b, NUMBER said, NUMBER allowed) {
     const int overlap = !(said > allowed);
     const NUMBER depth = overlap ? NAME(judge_depth)(a, b) : 0, deep = NAME(size_of)(depth + said);

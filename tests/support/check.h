@@ -1,6 +1,6 @@
-/* check.h  comparisons for tests: they print what was found and fail on NaN.
+/* check.h  comparisons for tests: they print the result and fail on NaN.
  *
- * "Relative" is max|difference| / max(max|reference|, 1e-3).                                                         */
+ * "Relative" is max|difference| / max(max|reference|, 1e-3). */
 #ifndef SOA_TESTS_CHECK_H
 #define SOA_TESTS_CHECK_H
 #include <math.h>
@@ -24,7 +24,7 @@ static inline double relative(const double *got, const double *reference, size_t
     return worst / scale;
 }
 
-/* The worst of many comparisons of one kind, with the case that made it. */
+/* The worst of many comparisons of one kind, with the case that produced it. */
 typedef struct worst_case {
     double error;
     long seed;
@@ -34,7 +34,7 @@ static inline void note(worst_case *w, double error, long seed) {
     ++w->count;
     if (!(error <= w->error)) w->error = error, w->seed = seed;
 }
-/* Prints the line and fails the test unless every comparison stayed within the tolerance. */
+/* Prints the line. Fails the test unless every comparison was within the tolerance. */
 static inline void conclude(const char *what, const worst_case *w, double tolerance) {
     printf("  %-58s worst %.1e (seed %ld, %ld cases), allowed %.0e\n", what, w->error, w->seed, w->count, tolerance);
     assert_true(w->count > 0);

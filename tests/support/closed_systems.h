@@ -1,8 +1,10 @@
-/* closed_systems.h  closed chains for tests: random trees (fixed and floating bases, mimic joints, rotors, friction,
- * springs) closed by random constraints of every kind, and a dense oracle for them.
+/* closed_systems.h  closed chains for tests: random trees (fixed and floating bases, mimic joints,
+ * rotors, friction, springs) closed by random constraints of every kind, and a dense oracle for
+ * them.
  *
- * The oracle is the dense system FO00 (20), RK88-II (2.11):  [M G'; G 0] [vdot; -lambda] = [tau - bias; -gamma], and
- * for redundant rows the singular values of C^-1 G', M = C C', by LAPACK.                                            */
+ * The oracle is the dense system FO00 (20), RK88-II (2.11):
+ *   [M G'; G 0] [vdot; -lambda] = [tau - bias; -gamma],
+ * and for redundant rows the singular values of C^-1 G', M = C C', by LAPACK. */
 #ifndef SOA_TESTS_CLOSED_SYSTEMS_H
 #define SOA_TESTS_CLOSED_SYSTEMS_H
 #include "check.h"
@@ -28,7 +30,7 @@ static inline double dot(int n, const double *a, const double *b) {
     return sum;
 }
 
-/* ---- random places and motions ----------------------------------------------------------------------------------- */
+/* --- random places and motions ---------------------------------------------------------------- */
 static inline void direction(dice *d, double a[3]) {
     double size;
     do {
@@ -43,7 +45,7 @@ static inline soa_frame any_place(dice *d, double far) {
     roll_many(d, -far, far, 3, p);
     return soa_frame_axis_angle(a, roll(d, -3, 3), p);
 }
-/* Pose of a joint's body in its joint frame for coordinates q, written out from docs/notation.md. */
+/* Pose of a joint's body in its joint frame for coordinates q, written from docs/notation.md. */
 static inline soa_frame joint_motion(soa_joint_type type, const double u[3], const double u2[3], double pitch,
                                      const double *q) {
     const double zero[3] = {0, 0, 0};
@@ -102,7 +104,7 @@ static inline void any_axes(dice *d, soa_joint_type type, double u[3], double u2
     for (int j = 0; j < 3; ++j) u2[j] /= size;
 }
 
-/* ---- a random closed system -------------------------------------------------------------------------------------- */
+/* --- a random closed system ------------------------------------------------------------------- */
 typedef struct wave {
     double middle, size, speed, phase;
 } wave;
@@ -123,7 +125,7 @@ typedef struct closed {
     soa_constraint_def def[MOST_CONSTRAINTS];
     wave waves[MOST_CONSTRAINTS];
     double t;
-    double *q, *v, *tau, *qdd, *q1, *v1; /* state; room */
+    double *q, *v, *tau, *qdd, *q1, *v1; /* state; scratch */
     double *G, *M, *A, *K, *U;           /* rows x nv, nv^2, (nv + rows)^2 each */
     double effort[MOST_CONSTRAINTS][6];
     double g[MOST_ROWS], rate[MOST_ROWS], gamma[MOST_ROWS], lambda[MOST_ROWS];
@@ -140,7 +142,8 @@ static inline soa_frame pose_of(closed *s, int frame) {
     OK(soa_pose(s->m, s->w, frame, &X));
     return X;
 }
-/* A constraint that holds at q, t: place2, value, ... are chosen so.  0 where this tree has none of that kind. */
+/* Makes a constraint that holds at q, t: place2, value, ... are chosen for this. Returns 0 if this
+ * tree has none of that kind. */
 static inline int any_constraint(closed *s, soa_constraint_kind kind, soa_constraint_def *def, wave *w) {
     dice *d = &s->d;
     const int frames = soa_frame_count(s->m);
@@ -210,7 +213,7 @@ static inline int any_constraint(closed *s, soa_constraint_kind kind, soa_constr
     return 1;
 }
 
-/* A state of the model, no constraints yet; takes the model over. */
+/* A state of the model, without constraints yet. Takes ownership of the model. */
 static inline closed *start(const soa_model *m, long seed) {
     closed *s = calloc(1, sizeof *s);
     s->seed = seed, s->d.state = (uint64_t)seed * 7919 + 3, s->m = m;
@@ -234,7 +237,7 @@ static inline closed *start(const soa_model *m, long seed) {
     }
     return s;
 }
-/* Adds a constraint and takes note of it. */
+/* Adds a constraint and records it. */
 static inline int add(closed *s, const soa_constraint_def *def) {
     soa_report report = {0};
     int number = -1;
@@ -269,7 +272,7 @@ static inline closed *open_closed(long seed, int most) {
         if (!any_constraint(s, kind, &def, s->waves + k)) continue;
         const int number = add(s, &def);
         memcpy(s->v1, s->v, nv * sizeof *s->v);
-        /* a drive may ask for what the rest forbids: that one is taken back */
+        /* a drive may contradict the other constraints: then it is removed */
         const soa_status bad = soa_closed_project(s->c, s->w, s->t, s->q, s->v, NULL);
         if (bad && bad != SOA_E_INCONSISTENT && bad != SOA_E_NO_CONVERGENCE)
             fail_msg("seed %ld: %s", seed, soa_status_text(bad));
@@ -292,7 +295,7 @@ static inline void close_closed(closed *s) {
     free(s);
 }
 
-/* ---- the dense oracle -------------------------------------------------------------------------------------------- */
+/* --- the dense oracle ------------------------------------------------------------------------- */
 /* Torques of cut joints by virtual work: their rates are linear in v. */
 static inline void cut_torques(closed *s, double *torque) {
     const int nv = s->nv;
@@ -317,9 +320,9 @@ static inline void cut_torques(closed *s, double *torque) {
 }
 typedef struct answer {
     int rank;
-    double condition;    /* of G M^-1 G' on its range */
+    double condition;    /* condition number of G M^-1 G' on its range */
     double gap;          /* largest eigenvalue left out, relative */
-    double off;          /* how far the redundant rows contradict */
+    double off;          /* contradiction of the redundant rows */
     double free;         /* size of the acceleration without constraints */
     double *vdot, *pull; /* nv: vdot, G' lambda */
     double lambda[MOST_ROWS];
@@ -372,7 +375,7 @@ static inline void solve_dense(closed *s, const double *tau, answer *a) {
         for (int r = 0; r < rows; ++r) a->pull[j] += s->G[nv * r + j] * a->lambda[r];
     }
 }
-/* The whole system (20) by LU, refined; only where the rows are independent. */
+/* Solves the whole system (20) by LU, refined; only if the rows are independent. */
 static inline void solve_whole(closed *s, const double *tau, answer *a) {
     const int nv = s->nv, rows = s->rows, n = nv + rows;
     double *K = s->K, *x = s->U, *cut = s->A;
@@ -390,7 +393,8 @@ static inline void solve_whole(closed *s, const double *tau, answer *a) {
         x[nv + r] = -s->gamma[r];
         for (int c = 0; c < rows; ++c) K[n * (nv + r) + nv + c] = 0;
     }
-    double rows_scale[512], columns_scale[512], rcond, forward, backward, growth; /* scaled and refined */
+    /* Scaled and refined. */
+    double rows_scale[512], columns_scale[512], rcond, forward, backward, growth;
     char scaled;
     LAPACKE_dgesvx(LAPACK_ROW_MAJOR, 'E', 'N', n, 1, K, n, s->A, n, pivot, &scaled, rows_scale, columns_scale, x, 1,
                    x + n, 1, &rcond, &forward, &backward, &growth);
@@ -415,8 +419,8 @@ static inline void pull_of(const closed *s, const double *lambda, double *pull) 
         for (int r = 0; r < s->rows; ++r) pull[j] += s->G[s->nv * r + j] * lambda[r];
     }
 }
-/* Relative to the answer, or to a thousandth of the acceleration without constraints: what cannot move at all has vdot
- * = 0 up to the rounding of what is held back. */
+/* Relative to the answer, or to a thousandth of the acceleration without constraints: if nothing
+ * can move, vdot = 0 up to the rounding of the constrained accelerations. */
 static inline double vdot_error(const double *got, const answer *a, int nv) {
     double scale = 1e-3 * fmax(1, a->free), worst = 0;
     for (int j = 0; j < nv; ++j) {

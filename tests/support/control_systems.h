@@ -1,5 +1,5 @@
-/* control_systems.h  machines for tests of control: random trees of which only some coordinates are driven, and two
- * PUMA arms on a floating base beside a floating satellite, all in one model. */
+/* control_systems.h  machines for tests of control: random trees with only some coordinates driven,
+ * and two PUMA arms on a floating base beside a floating satellite, all in one model. */
 #ifndef SOA_TESTS_CONTROL_SYSTEMS_H
 #define SOA_TESTS_CONTROL_SYSTEMS_H
 #include "soa/io.h"
@@ -8,10 +8,10 @@
 
 #define OK(call) assert_int_equal(call, SOA_OK)
 
-/* A random machine whose first root and about a quarter of the other joints nobody drives. */
+/* A random machine whose first root and about a quarter of the other joints are not driven. */
 typedef struct driven_tree {
     const soa_model *m;
-    soa_work *w; /* of the judge */
+    soa_work *w; /* work space of the test's own computation */
     soa_control *c;
     unsigned char *drive;
     int nq, nv;
@@ -32,7 +32,8 @@ static inline driven_tree driven_tree_open(long seed, int count, int shape, int 
     for (int i = 1; i <= soa_body_count(t.m); ++i) {
         soa_body_info b;
         OK(soa_body(t.m, i, &b));
-        const int whole = roll(&d, 0, 1) < 0.2; /* a joint nobody drives, or some of its coordinates */
+        /* A joint that is not driven, or some of its coordinates. */
+        const int whole = roll(&d, 0, 1) < 0.2;
         for (int j = 0; j < b.nv; ++j) {
             const int none = passive && (whole || i == 1 || roll(&d, 0, 1) < 0.1);
             t.drive[b.v_index + j] = none ? SOA_DRIVE_NONE : SOA_DRIVE_OWN;
@@ -41,7 +42,8 @@ static inline driven_tree driven_tree_open(long seed, int count, int shape, int 
     }
     if (!own) t.drive[t.nv - 1] = SOA_DRIVE_OWN;
     soa_control_def def = soa_control_default(t.drive);
-    def.compensate = SOA_COMPENSATE_ALL, def.coulomb_rate = 1e-12; /* the sign, as the model has it */
+    /* The sign function, as in the model. */
+    def.compensate = SOA_COMPENSATE_ALL, def.coulomb_rate = 1e-12;
     OK(soa_control_create(t.m, &def, &t.c));
     OK(soa_work_create(t.m, &t.w));
     t.s = random_tree_state(t.m, seed);
@@ -57,8 +59,8 @@ static inline void driven_tree_close(driven_tree *t) {
 static inline void cross_add(const double a[3], const double b[3], double out[3]) {
     out[0] += a[1] * b[2] - a[2] * b[1], out[1] += a[2] * b[0] - a[0] * b[2], out[2] += a[0] * b[1] - a[1] * b[0];
 }
-/* World acceleration of a frame whose relative motion in the frame of its goal obeys a_rel = a_goal + K e + D e'; the
- * kinematics, with accelerations, stand in w. */
+/* World acceleration of a frame whose motion relative to the frame of its goal obeys a_rel = a_goal
+ * + K e + D e'. w must contain the kinematics with accelerations. */
 static inline void wanted_in_frame(const soa_model *m, const soa_work *w, int frame, int base, const soa_motion *goal,
                                    const soa_frame_error *e, const double K[6], const double D[6], double want[6]) {
     soa_frame B, H;
@@ -83,7 +85,8 @@ static inline void wanted_in_frame(const soa_model *m, const soa_work *w, int fr
                                e->goal.R[3 * i + j] * (K[h + j] * e->error[h + j] + D[h + j] * e->rate[h + j]);
 }
 
-/* Two PUMA arms on a floating base (two-puma), each with a palm frame, and a box that floats: one model, no gravity. */
+/* Two PUMA arms on a floating base (two-puma), each with a palm frame, and a floating box: one
+ * model, no gravity. */
 enum { PUMA_V = 24, PUMA_Q = 26, PUMA_SATELLITE_V = 18, PUMA_SATELLITE_Q = 19 };
 typedef struct two_pumas {
     const soa_model *m;
@@ -131,7 +134,7 @@ static inline two_pumas two_pumas_open(int coulomb, double satellite_mass, doubl
     for (int j = 0; j < PUMA_V; ++j) t.drive[j] = j >= 6 && j < PUMA_SATELLITE_V ? SOA_DRIVE_OWN : SOA_DRIVE_NONE;
     return t;
 }
-/* Elbows up, palms towards each other at about x = 0.6: found by inverse kinematics from here. */
+/* Elbows up, palms facing each other at about x = 0.6: found by inverse kinematics from here. */
 static inline void two_pumas_pose(const two_pumas *t, double apart, double *q) {
     const double left[6] = {0.3, -0.6, 2.2 - 3.14159 / 2, 0.1, 0.6, 0.2};
     soa_neutral(t->m, q);

@@ -1,8 +1,8 @@
-/* grasp_systems.h  random arms that hold a random object by random contacts, closed at their state; and the dense
- * system (2.11) of RK88-II in long double, by which every method is judged.
+/* grasp_systems.h  random arms that hold a random object by random contacts, closed at their state;
+ * and the dense system (2.11) of RK88-II in long double, with which every method is compared.
  *
- * T, J, M and biases are formed from public calls; nothing of the code under test is used but soa_grasp_close, to find
- * velocities that obey the contacts. */
+ * T, J, M and biases are formed from public calls. Of the code under test only soa_grasp_close is
+ * used, to find velocities that obey the contacts. */
 #ifndef SOA_TESTS_GRASP_SYSTEMS_H
 #define SOA_TESTS_GRASP_SYSTEMS_H
 #include "check.h"
@@ -12,16 +12,16 @@
 enum { MOST_ARMS = 6, MOST_BODIES = 64, MOST_V = 160, MOST_ROWS = 6 * MOST_ARMS };
 
 typedef struct recipe {
-    int arms;      /* 0: 2 to 4                                                       */
-    int joints;    /* of each arm; 0: 3 to 9                                          */
-    int floating;  /* arms on a floating base; -1: either                             */
-    int rigid;     /* rigid grasps only                                               */
-    int loops;     /* only contacts that are joints too: rigid, line, point, face     */
-    int mechanism; /* the object has a lid; contacts on either body; -1: seldom       */
+    int arms;      /* 0: 2 to 4 */
+    int joints;    /* joints of each arm; 0: 3 to 9 */
+    int floating;  /* arms on a floating base; -1: either */
+    int rigid;     /* only rigid grasps */
+    int loops;     /* only contacts that are also joints: rigid, line, point, face */
+    int mechanism; /* the object has a lid; contacts on both bodies; -1: seldom */
     int no_gravity, no_losses;
-    int turning_only; /* revolute joints only                                            */
-    int planar;       /* their axes parallel                                             */
-    int mimic;        /* some joints follow others                                       */
+    int turning_only; /* only revolute joints */
+    int planar;       /* with parallel axes */
+    int mimic;        /* some joints follow others */
 } recipe;
 
 typedef struct grasp_system {
@@ -30,7 +30,7 @@ typedef struct grasp_system {
     const soa_model *m;
     soa_work *w;
     soa_grasp *g;
-    int arms, floating, mechanism, nq, nv, object; /* object: its frame */
+    int arms, floating, mechanism, nq, nv, object; /* object: number of its frame */
     soa_contact_def contact[MOST_ARMS];
     double q[MOST_V], v[MOST_V], tau[MOST_V];
 } grasp_system;
@@ -65,7 +65,8 @@ static inline soa_body_def random_body(dice *d, const char *name, int parent, so
         const int k = pick(d, 3);
         for (int j = 0; j < 3; ++j) b.joint.axis[j] = j == k;
     }
-    const double *ax = b.joint.axis; /* across it: in a planar joint's plane */
+    /* Perpendicular to it: in a planar joint's plane. */
+    const double *ax = b.joint.axis;
     const double across[3] = {ax[1] * 0.2 - ax[2], ax[2] * 0.3 - ax[0] * 0.2, ax[0] - ax[1] * 0.3};
     memcpy(b.joint.axis2, across, sizeof across);
     b.joint.pitch = 0.1;
@@ -89,7 +90,8 @@ static inline soa_contact_def random_contact(grasp_system *s, const recipe *r, i
     c.axes_on_arm = pick(d, 3) == 0;
     if (r->loops) c.axes_on_arm = 0;
     const double x[3] = {1, 0, 0}, z[3] = {0, 0, 1}, zero[3] = {0, 0, 0};
-    soa_frame turn = soa_frame_identity(); /* the object's place in the arm's */
+    /* The object's pose in the arm's frame. */
+    soa_frame turn = soa_frame_identity();
     double shift[3] = {0, 0, 0};
     const double angle = roll(d, -1, 1);
     switch (type) {
@@ -109,7 +111,8 @@ static inline soa_contact_def random_contact(grasp_system *s, const recipe *r, i
     OK(soa_pose(s->m, s->w, object, &object_pose));
     const soa_frame there = soa_frame_compose(&arm_pose, &c.place_arm);
     soa_frame here = soa_frame_compose(&there, &turn);
-    for (int i = 0; i < 3; ++i) /* within the plane, which is the axes' */
+    /* Within the plane given by the axes. */
+    for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) here.p[i] -= (c.axes_on_arm ? &there : &here)->R[3 * i + j] * shift[j];
     back = soa_frame_inverse(&object_pose);
     c.place_object = soa_frame_compose(&back, &here);
@@ -147,7 +150,7 @@ static inline grasp_system grasp_system_open(long seed, const recipe *r) {
             }
             if (r->mimic && j > 1 && body[n].joint.type == SOA_REVOLUTE && body[n - 1].joint.type == SOA_REVOLUTE &&
                 body[n - 1].joint.mimic < 0 && pick(d, 2)) {
-                body[n].joint.mimic = n; /* the link before */
+                body[n].joint.mimic = n; /* the previous link */
                 body[n].joint.mimic_ratio = roll(d, -2, 2), body[n].joint.mimic_offset = 0.1;
             }
             parent = n + 1;
@@ -185,7 +188,7 @@ static inline void grasp_system_close(grasp_system *s) {
     soa_grasp_free(s->g), soa_work_free(s->w), soa_model_free(s->m);
 }
 
-/* --- dense ------------------------------------------------------------------------------------------------------- */
+/* --- dense ------------------------------------------------------------------------------------ */
 static inline void rotate(const double R[9], const double x[3], double y[3]) {
     for (int i = 0; i < 3; ++i) y[i] = R[3 * i] * x[0] + R[3 * i + 1] * x[1] + R[3 * i + 2] * x[2];
 }
@@ -198,12 +201,12 @@ static inline void cross(const double a[3], const double b[3], double out[3]) {
 
 typedef struct dense_grasp {
     int rows, n6, nv;
-    double T[MOST_ROWS][6];               /* of a row: its direction, contact axes */
-    int owner[MOST_ROWS];                 /* of a row: its contact                 */
-    double R[MOST_ARMS][9];               /* contact axes                          */
-    double J[MOST_ROWS][MOST_V];          /* 6 per contact, contact axes: object less arm */
-    double Ja[MOST_ROWS][MOST_V];         /* the arm's part alone                  */
-    double V[MOST_ROWS], bias[MOST_ROWS]; /* J v, and the rate of it at vdot = 0   */
+    double T[MOST_ROWS][6];               /* for each row: its direction, in contact axes */
+    int owner[MOST_ROWS];                 /* for each row: its contact */
+    double R[MOST_ARMS][9];               /* contact axes */
+    double J[MOST_ROWS][MOST_V];          /* 6 per contact, in contact axes: object minus arm */
+    double Ja[MOST_ROWS][MOST_V];         /* only the arm's part */
+    double V[MOST_ROWS], bias[MOST_ROWS]; /* J v, and its rate at vdot = 0 */
     double M[MOST_V * MOST_V], C[MOST_V];
 } dense_grasp;
 
@@ -232,7 +235,7 @@ static inline int complement(const soa_contact_def *c, double T[6][6]) {
         ++have;
     }
     const int free = have;
-    while (have < 6) { /* the unit vector farthest from what there is */
+    while (have < 6) { /* the unit vector farthest from those present */
         double best[6], most = -1;
         for (int k = 0; k < 6; ++k) {
             double x[6] = {0}, size = 0;
@@ -332,8 +335,8 @@ static inline double along_T(const dense_grasp *D, int row, const double *x) {
     return sum;
 }
 
-/* A x = b (n x n), complete pivoting, long double; unknowns without a pivot above `least` (relative) are set to zero.
- * Gives back the rank. */
+/* Solves A x = b (n x n) with complete pivoting in long double. Unknowns without a pivot above
+ * `least` (relative) are set to zero. Returns the rank. */
 static inline int solve_full(int n, long double *A, long double *b, double least) {
     int *column = malloc((size_t)n * sizeof *column), rank = 0;
     long double *x = calloc((size_t)n, sizeof *x), first = 0;
@@ -375,8 +378,8 @@ static inline int solve_full(int n, long double *A, long double *b, double least
     return rank;
 }
 
-/* (2.11): [0 G; G' M] [-y; vdot] = [-gamma; tau - C], rows of G scaled.  force: 6 per contact, world axes.  Gives back
- * the rank of G. */
+/* (2.11): [0 G; G' M] [-y; vdot] = [-gamma; tau - C], rows of G scaled. force: 6 per contact, in
+ * world axes. Returns the rank of G. */
 static inline int dense_solve(const dense_grasp *D, const double *tau, double *qdd, double *force) {
     const int nv = D->nv, n = nv + D->rows;
     long double *K = calloc((size_t)n * (size_t)n, sizeof *K), *x = calloc((size_t)n, sizeof *x);
@@ -403,7 +406,7 @@ static inline int dense_solve(const dense_grasp *D, const double *tau, double *q
     free(K), free(x);
     return rank;
 }
-/* J'f of forces in world axes. */
+/* J'f for forces in world axes. */
 static inline void dense_torques(const dense_grasp *D, const double *force, double *tau) {
     for (int k = 0; k < D->nv; ++k) tau[k] = 0;
     for (int a = 0; a < D->n6 / 6; ++a) {

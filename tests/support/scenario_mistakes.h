@@ -1,4 +1,5 @@
-/* scenario_mistakes.h  mistakes in scenario files, and the whole answer to each: status, line, column, text. */
+/* scenario_mistakes.h  mistakes in scenario files, and the complete answer to each: status, line,
+ * column, text. */
 #ifndef SOA_TESTS_SCENARIO_MISTAKES_H
 #define SOA_TESTS_SCENARIO_MISTAKES_H
 #include "soa/scenario.h"

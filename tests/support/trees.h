@@ -1,16 +1,16 @@
-/* trees.h  random machines of a given shape for tests: every joint type in turn, rotors, friction, springs, massless
- *          inner links; and a random state with wrenches in both kinds of axes. */
+/* trees.h  random machines of a given shape for tests: every joint type in turn, rotors, friction,
+ * springs, massless inner links; and a random state with wrenches in both kinds of axes. */
 #ifndef SOA_TESTS_TREES_H
 #define SOA_TESTS_TREES_H
 #include "check.h"
 #include "soa/dynamics.h"
 
 enum {
-    TREE_CHAIN = 1,    /* one chain                                             */
-    TREE_CHAINS = 2,   /* a forest of chains                                    */
-    TREE_BRANCHED = 4, /* a forest of trees (neither: one branched tree)        */
-    TREE_FITTED = 8,   /* reflected rotors, friction, springs                   */
-    TREE_MASSLESS = 16 /* some inner links have no mass, some only one moment   */
+    TREE_CHAIN = 1,    /* one chain */
+    TREE_CHAINS = 2,   /* a forest of chains */
+    TREE_BRANCHED = 4, /* a forest of trees (neither: one branched tree) */
+    TREE_FITTED = 8,   /* reflected rotors, friction, springs */
+    TREE_MASSLESS = 16 /* some inner links have no mass, some only one moment */
 };
 
 static inline soa_frame random_place(dice *d, double size) {
@@ -30,7 +30,7 @@ static inline const soa_model *random_tree(long seed, int count, int shape) {
     dice d = {(uint64_t)seed * 7919 + (uint64_t)shape};
     soa_body_def *bodies = calloc((size_t)count, sizeof *bodies);
     char(*names)[16] = calloc((size_t)count, sizeof *names);
-    int hungry = 0; /* the link before must be given inertia by this one */
+    int hungry = 0; /* the previous link must get inertia from this one */
     for (int i = 0; i < count; ++i) {
         snprintf(names[i], sizeof names[i], "link%d", i + 1);
         int parent = i;

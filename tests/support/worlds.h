@@ -1,4 +1,4 @@
-/* worlds.h  worlds for tests: made from scenario text, run, asked. */
+/* worlds.h  worlds for tests: made from scenario text, run and examined. */
 #ifndef SOA_TESTS_WORLDS_H
 #define SOA_TESTS_WORLDS_H
 #include "check.h"
@@ -19,11 +19,11 @@ static inline void near(const char *what, double got, double expected, double to
 }
 
 typedef struct stage {
-    soa_scenario *scenario; /* the world points to it, so it stays where it is */
+    soa_scenario *scenario; /* the world points to it, so it must not move */
     soa_world *world;
 } stage;
 
-/* A world from the text of a scenario; fails the test with the report's words. */
+/* Makes a world from the text of a scenario. On failure, fails the test with the report's text. */
 static inline stage opened(const char *text) {
     stage s = {malloc(sizeof *s.scenario), NULL};
     soa_report report = {SOA_OK, -1, 0, ""};
@@ -41,7 +41,7 @@ static inline stage made(const char *format, ...) {
     va_end(list);
     assert_true(length > 0 && (size_t)length < sizeof text);
     stage s = opened(text);
-    s.scenario->source = NULL; /* the text lives on this stack */
+    s.scenario->source = NULL; /* the text is on the stack of this function */
     return s;
 }
 static inline void closed(stage *s) {
@@ -63,7 +63,7 @@ static inline soa_world_summary summary_of(stage *s) {
     OK(soa_world_summarise(s->world, &out));
     return out;
 }
-/* First coordinates of the joint called so. */
+/* First coordinates of the joint with this name. */
 static inline const double *q_of(const stage *s, const char *joint) {
     soa_body_info info;
     const int b = soa_find_joint(soa_world_model(s->world), joint);
@@ -78,7 +78,7 @@ static inline const double *v_of(const stage *s, const char *joint) {
     soa_body(soa_world_model(s->world), b, &info);
     return soa_world_v(s->world) + info.v_index;
 }
-/* Velocity of a free body's origin in world axes (v is in the body's). */
+/* Velocity of a free body's origin in world axes (v is in the body's axes). */
 static inline void velocity_of(const stage *s, const char *joint, double out[3]) {
     const double *q = q_of(s, joint) + 3, *v = v_of(s, joint) + 3;
     const double w = q[0], x = q[1], y = q[2], z = q[3];

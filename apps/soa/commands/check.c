@@ -1,5 +1,5 @@
-/* check.c  soa check: every doubtful thing in a model, with file, line and rule. */
-#define _XOPEN_SOURCE 700 /* realpath */
+/* check.c  soa check: reports everything doubtful in a model, with file, line and rule. */
+#define _XOPEN_SOURCE 700 /* for realpath */
 #include "../app.h"
 
 #include <errno.h>
@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DENSE_MOST = 1500 }; /* coordinates and rows of a closed machine that is looked at as a whole */
+/* Coordinates and rows of a closed machine that is checked as a whole. */
+enum { DENSE_MOST = 1500 };
 
 static const app_option none[] = {APP_OPTION_END};
 
@@ -61,7 +62,7 @@ static int by_line(const void *a, const void *b) {
     return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : x->order - y->order;
 }
 
-/* What can be said of any model that loads: is forward dynamics defined, is there mass at all. */
+/* Checks that apply to any model that loads: is forward dynamics defined, is there any mass. */
 static void check_loaded(remarks *all, const soa_model *model) {
     char text[512];
     soa_work *work = NULL;
@@ -74,7 +75,7 @@ static void check_loaded(remarks *all, const soa_model *model) {
         status = soa_aba(model, work, q, NULL, NULL, NULL, 0, q + nq);
     }
     if (status == SOA_E_MEMORY) {
-        all->failed = 1; /* not looked at */
+        all->failed = 1; /* could not be checked */
     } else if (status != SOA_OK) {
         int body = work ? soa_work_body(work) : -1;
         if (body > 0 && soa_body(model, body, &info) == SOA_OK)
@@ -88,7 +89,8 @@ static void check_loaded(remarks *all, const soa_model *model) {
     free(q);
 }
 
-/* Closes the loops from the neutral position and looks at what is found there; URDF files: by the linter. */
+/* Closes the loops from the neutral position and checks the result. For URDF files the linter does
+ * this. */
 static void check_closed(remarks *all, const soa_model *model, const soa_constraint_list *list) {
     char text[512];
     soa_constraints *constraints = NULL;
@@ -150,7 +152,7 @@ static void print_remarks(app_out *out, const char *name, remarks *all) {
     }
 }
 
-/* The last line: how many of each, and what the model is (NULL: it could not be loaded). */
+/* Prints the last line: how many of each, and what the model is (NULL: it could not be loaded). */
 static void print_counts(app_out *out, const char *name, const int count[3], const soa_model *model, int constraints) {
     out_print(out, "%s: %d error%s, %d warning%s, %d note%s", name, count[2], count[2] == 1 ? "" : "s", count[1],
               count[1] == 1 ? "" : "s", count[0], count[0] == 1 ? "" : "s");
@@ -161,10 +163,11 @@ static void print_counts(app_out *out, const char *name, const int count[3], con
     out_char(out, '\n');
 }
 
-/* The text of a URDF, a file or whatever comes through a pipe; NULL: something else, for the model opener to explain, or
- * out of memory. */
+/* Text of a URDF, from a file or a pipe. NULL: something else, which the model opener will explain,
+ * or out of memory. */
 static char *read_urdf(const char *path, size_t *length, int *short_of_memory) {
-    const size_t most = (size_t)65 << 20; /* more than the reader takes, so that it says so */
+    /* More than the reader accepts, so that it reports the size. */
+    const size_t most = (size_t)65 << 20;
     struct stat about;
     FILE *file = stat(path, &about) == 0 && !S_ISDIR(about.st_mode) ? fopen(path, "rb") : NULL;
     char *text = NULL;
@@ -189,7 +192,7 @@ static char *read_urdf(const char *path, size_t *length, int *short_of_memory) {
     return NULL;
 }
 
-/* What a report says after "file:line: ", which check writes itself. */
+/* Text of a report after "file:line: ", which check writes itself. */
 static const char *without_place(const soa_report *report) {
     char line[16] = ": ";
     if (report->line > 0) snprintf(line, sizeof line, ":%d: ", report->line);
@@ -223,18 +226,21 @@ static int run(int argc, char **argv) {
     if (text) {
         char *directory = realpath(name, NULL), *slash = directory ? strrchr(directory, '/') : NULL;
         if (slash) *slash = 0;
-        if (!directory && errno == ENOMEM) all.failed = 1; /* meshes could not be looked for */
+        /* Meshes could not be searched for. */
+        if (!directory && errno == ENOMEM) all.failed = 1;
         soa_status status = soa_urdf_lint_parse(text, length, name, directory, collect, &all, NULL, NULL, &report);
         free(directory);
         if (status != SOA_OK) return app_fail(&app_check, "%s", report.text[0] ? report.text : soa_status_text(status));
     } else {
-        model = app_open_closed(&app_check, &args, &constraints); /* explains itself */
+        /* Reports failures itself. */
+        model = app_open_closed(&app_check, &args, &constraints);
         if (!model) return APP_FAILED;
         check_loaded(&all, model);
         check_closed(&all, model, &constraints);
     }
     for (int i = 0; i < all.count; ++i) ++count[all.list[i].level];
-    if (text && count[SOA_LINT_ERROR] == 0) { /* the reader has the last word */
+    /* The reader has the final decision. */
+    if (text && count[SOA_LINT_ERROR] == 0) {
         soa_status status = soa_urdf_parse_closed(text, length, name, NULL, &model, &constraints, &report);
         if (status == SOA_E_MEMORY) {
             all.failed = 1;
@@ -243,7 +249,8 @@ static int run(int argc, char **argv) {
             ++count[SOA_LINT_ERROR];
         }
     }
-    if (all.failed) { /* what was not looked at may be wrong: no counts */
+    /* What could not be checked may be wrong, so no counts are printed. */
+    if (all.failed) {
         code = app_fail(&app_check, "%s: out of memory, so it could not be checked", name);
     } else {
         print_remarks(&out, name, &all);

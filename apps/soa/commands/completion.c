@@ -1,6 +1,6 @@
-/* completion.c  soa completion: scripts for bash, zsh and fish, made from the command table.
+/* completion.c  soa completion: prints scripts for bash, zsh and fish, made from the command table.
  *
- * The files in completion/ are what this prints, kept for packages; a test compares them.                            */
+ * The files in completion/ contain this output, for packages; a test compares them. */
 #include "../app.h"
 #include "../compute.h"
 
@@ -9,7 +9,7 @@
 static const app_option none[] = {APP_OPTION_END};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 
-/* What an argument or an option's value can be.  The names are those of the bash script. */
+/* What an argument or the value of an option can be. The names are those of the bash script. */
 typedef enum kind {
     NOTHING,
     MODEL,
@@ -58,7 +58,7 @@ static void put_functions(app_out *out) {
     for (int i = 0; compute_functions[i].name; ++i) out_format(out, "%s%s", i ? " " : "", compute_functions[i].name);
 }
 
-/* The functions that take something after a colon, as patterns: a:* | b:* */
+/* Prints the functions that take something after a colon, as patterns: a:* | b:* */
 static void put_taking(app_out *out, compute_suffix takes, const char *end, const char *between) {
     int count = 0;
     for (int i = 0; compute_functions[i].name; ++i)
@@ -86,7 +86,7 @@ static void put_shells(app_out *out) {
     for (int i = 0; shells[i]; ++i) out_format(out, "%s%s", i ? " " : "", shells[i]);
 }
 
-/* Text inside single quotes, with a backslash before the characters named. */
+/* Prints text inside single quotes, with a backslash before the given characters. */
 static void put_quoted(app_out *out, const char *text, const char *special, const char *quote) {
     for (; *text; ++text) {
         if (*text == '\'') {
@@ -98,7 +98,7 @@ static void put_quoted(app_out *out, const char *text, const char *special, cons
     }
 }
 
-/* --- bash ------------------------------------------------------------------------------------------------------- */
+/* --- bash ------------------------------------------------------------------------------------- */
 /* clang-format off */
 static const char bash_script[] =
     "# bash completion for soa, made by `soa completion bash`.\n"
@@ -216,7 +216,7 @@ static void put_bash_cases(app_out *out) {
     }
 }
 
-/* --- zsh -------------------------------------------------------------------------------------------------------- */
+/* --- zsh -------------------------------------------------------------------------------------- */
 /* clang-format off */
 static const char zsh_script[] =
     "#compdef soa\n"
@@ -331,7 +331,7 @@ static void put_zsh_cases(app_out *out) {
     }
 }
 
-/* --- fish ------------------------------------------------------------------------------------------------------- */
+/* --- fish ------------------------------------------------------------------------------------- */
 /* clang-format off */
 static const char fish_script[] =
     "# fish completion for soa, made by `soa completion fish`.\n"
@@ -436,8 +436,8 @@ static void put_fish_lines(app_out *out) {
     }
 }
 
-/* --- all -------------------------------------------------------------------------------------------------------- */
-/* Prints a script, in which @NAME@ stands for a list made from the tables. */
+/* --- all -------------------------------------------------------------------------------------- */
+/* Prints a script in which @NAME@ is replaced by a list made from the tables. */
 static void put_script(app_out *out, const char *text) {
     static const struct {
         const char *name;

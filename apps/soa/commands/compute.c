@@ -1,4 +1,5 @@
-/* compute.c  soa compute: states in, one JSON object per line; quantities out, in the same order. */
+/* compute.c  soa compute: reads states, one JSON object per line; prints quantities in the same
+ * order. */
 #define _POSIX_C_SOURCE 200809L
 #include "../app.h"
 #include "../compute.h"
@@ -25,14 +26,15 @@ static const app_option options[] = {
     APP_OPTION_END,
 };
 
-/* --- the stream ------------------------------------------------------------------------------------------------- */
+/* --- the stream ------------------------------------------------------------------------------- */
 typedef struct stream {
     char *data;
     size_t size, capacity;
     int fd;
 } stream;
 
-/* Reads some more; bytes read, 0 at the end, -1 on error.  Before it would wait, what is answered goes out. */
+/* Reads more input: number of bytes, 0 at the end, -1 on error. Before it would block, finished
+ * answers are written. */
 static ssize_t stream_read(stream *in, app_out *out) {
     if (in->capacity - in->size < 2) {
         size_t want = in->capacity ? 2 * in->capacity : (size_t)1 << 16;
@@ -51,13 +53,13 @@ static ssize_t stream_read(stream *in, app_out *out) {
     while (n < 0 && errno == EINTR);
     if (n > 0) {
         in->size += (size_t)n;
-        in->data[in->size] = '\0'; /* number reading needs an end */
+        in->data[in->size] = '\0'; /* reading numbers needs a terminator */
     }
     return n;
 }
 
 typedef struct tally {
-    unsigned long lines, asked, bad, first_bad; /* asked: not blank */
+    unsigned long lines, asked, bad, first_bad; /* asked: lines that are not blank */
     char first_error[COMPUTE_MESSAGE];
 } tally;
 
@@ -72,7 +74,8 @@ static void answer(compute *c, const char *text, size_t length, app_out *out, ta
     if (out->size >= FLUSH_AT) out_flush(out);
 }
 
-/* All lines of the input.  0, or -1 with errno if it cannot be read on; write errors stay in out->error. */
+/* Answers all lines of the input. Returns 0, or -1 with errno if it cannot be read further; write
+ * errors are stored in out->error. */
 static int answer_all(compute *c, int fd, app_out *out, tally *t) {
     stream in = {NULL, 0, 0, fd};
     size_t searched = 0;
@@ -85,7 +88,8 @@ static int answer_all(compute *c, int fd, app_out *out, tally *t) {
             searched = 0;
         }
         if (out->error) break;
-        in.size = searched = (size_t)(end - line); /* an unfinished line waits for its rest */
+        /* An incomplete line waits for its rest. */
+        in.size = searched = (size_t)(end - line);
         memmove(in.data, line, in.size);
     }
     int reason = errno;
@@ -98,7 +102,7 @@ static int answer_all(compute *c, int fd, app_out *out, tally *t) {
     return n < 0 ? -1 : 0;
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------ */
+/* --- the command ------------------------------------------------------------------------------ */
 static int stream_all(compute *c, const app_args *args) {
     const char *in_path = args->value[IN], *out_path = args->value[OUT];
     int in_fd = STDIN_FILENO;

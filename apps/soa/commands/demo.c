@@ -1,4 +1,5 @@
-/* demo.c  soa demo: the main job.  Two arms catch a satellite, by one law as in WD89 and by a law for each phase. */
+/* demo.c  soa demo: the main example. Two arms catch a satellite, with one law as in WD89 and with
+ * one law per phase. */
 #include "../../view/page.h"
 #include "../sim_report.h"
 
@@ -52,7 +53,7 @@ static int make_directory(const char *path) {
     return 0;
 }
 
-/* Runs a shipped scenario, recorded, and exports the record. */
+/* Runs a shipped scenario with a record, and exports the record. */
 static int simulate(job *j, const char *dir) {
     soa_scenario scenario;
     soa_report report = {.body = -1};
@@ -89,7 +90,7 @@ static int simulate(job *j, const char *dir) {
     return app_interrupted() ? app_fail(&app_demo, "stopped by a signal") : APP_OK;
 }
 
-/* --- the picture -------------------------------------------------------------------------------------------------- */
+/* --- the picture ------------------------------------------------------------------------------ */
 typedef struct series {
     long count;
     double *t, *y[4];

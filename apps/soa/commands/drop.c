@@ -1,4 +1,4 @@
-/* drop.c  soa drop: drop a machine, show where its energy goes, write a table and a picture. */
+/* drop.c  soa drop: drops a machine, shows where its energy goes, writes a table and a picture. */
 #include "../signals.h"
 #include "../../../src/base/small_algebra.h"
 #include "soa/world.h"
@@ -36,17 +36,17 @@ const app_command app_drop = {
     .run = run,
 };
 
-/* Everything the samples leave behind, row after row. */
+/* The samples, row after row. */
 typedef struct record {
     int nq, nv, columns; /* t, q, v, kinetic, potential, dissipated, balance */
     long count, room;
     double *rows;
     double seconds;
-    int tty, shown; /* progress */
+    int tty, shown; /* for progress */
     int out_of_memory;
 } record;
 
-/* --- while it runs ----------------------------------------------------------------------------------------------- */
+/* --- while it runs ---------------------------------------------------------------------------- */
 
 static void progress(record *r, double t) {
     enum { BAR = 40 };
@@ -87,7 +87,7 @@ static int keep(void *user, const soa_sim_sample *s) {
     return 0;
 }
 
-/* --- results ----------------------------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static int write_csv(const record *r, const char *path) {
     app_out out;
@@ -112,7 +112,7 @@ static int write_csv(const record *r, const char *path) {
     return code;
 }
 
-/* What a coordinate is, for the picture. */
+/* Kind of a coordinate, for the picture. */
 typedef enum kind { ANGLE, LENGTH, OTHER } kind;
 
 static kind kind_of(soa_joint_type type, int k) {
@@ -144,7 +144,7 @@ static double *add_curve(picture *p, const char *name) {
     return y;
 }
 
-/* Curves of all coordinates of one kind; positions (rates zero) or speeds. */
+/* Adds curves of all coordinates of one kind: positions if rates is zero, else speeds. */
 static int add_joints(picture *p, const soa_model *model, const record *r, kind wanted, int rates) {
     int before = p->curve_count;
     double unit = wanted == ANGLE ? 180 / SOAI_PI : 1;
@@ -243,7 +243,7 @@ static void summary(const soa_model *model, const soa_sim_result *r) {
               r->balance_worst / scale);
 }
 
-/* --- before it runs ---------------------------------------------------------------------------------------------- */
+/* --- before it runs --------------------------------------------------------------------------- */
 
 static int make_directories(const char *path) {
     char part[4096];
@@ -272,7 +272,8 @@ static int read_start(const soa_model *model, const char *name, const char *list
     soa_neutral(model, q);
     if (list == NULL) {
         const double quarter = 0.78539816339744830962;
-        if (strcmp(name, "puma560") == 0) q[1] = quarter, q[2] = 4 * quarter, q[4] = quarter; /* qn */
+        /* The position qn. */
+        if (strcmp(name, "puma560") == 0) q[1] = quarter, q[2] = 4 * quarter, q[4] = quarter;
         return APP_OK;
     }
     int count = 0;
@@ -321,7 +322,8 @@ static int drop(const soa_model *model, const char *name, const app_args *args, 
     soa_sim_result result;
     if (code == APP_OK) {
         code = simulate(model, q, r, &result);
-        int written = write_csv(r, csv); /* what there is, also after a failure */
+        /* The samples so far, also after a failure. */
+        int written = write_csv(r, csv);
         if (code == APP_OK) code = written;
     }
     if (code == APP_OK) code = draw(model, r, svg);

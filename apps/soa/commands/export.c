@@ -1,4 +1,4 @@
-/* export.c  soa export: a journal as HDF5 or CSV. */
+/* export.c  soa export: converts a journal to HDF5 or CSV. */
 #include "../app.h"
 #include "../signals.h"
 

@@ -1,4 +1,4 @@
-/* gen.c  soa gen: self-contained C for one model. */
+/* gen.c  soa gen: writes self-contained C for one model. */
 #include "../app.h"
 #include "../target.h"
 
@@ -29,7 +29,7 @@ static int is_identifier(const char *text) {
     return 1;
 }
 
-/* The model's name with everything replaced that C does not take. */
+/* The model's name with all characters replaced that C does not allow. */
 static void prefix_from_name(char prefix[PREFIX_MAX + 1], const char *name) {
     int digit = name[0] >= '0' && name[0] <= '9';
     snprintf(prefix, PREFIX_MAX + 1, "%s%s", digit ? "m" : "", name[0] ? name : "robot");
@@ -110,7 +110,8 @@ static int run(int argc, char **argv) {
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status status = soa_generate_c(model, prefix, path, &report);
     app_out out;
-    out_start(&out, app_is_stdout(path) ? 2 : 1); /* the file has standard output to itself */
+    /* If the file goes to standard output, messages must not. */
+    out_start(&out, app_is_stdout(path) ? 2 : 1);
     code = APP_OK;
     if (status != SOA_OK)
         code = app_fail_file(&app_gen, path, report.text[0] ? report.text : soa_status_text(status));

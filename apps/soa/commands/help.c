@@ -62,7 +62,7 @@ static int run_help(int argc, char **argv) {
         char hint[APP_HINT];
         if (!command)
             return app_fail(&app_help, "unknown command '%s'%s", args.word[0], app_nearest_hint(&search, hint));
-        if (!command->options) { /* it explains itself */
+        if (!command->options) { /* it has its own help */
             char name[16], flag[] = "--help";
             snprintf(name, sizeof name, "%s", command->name);
             char *arguments[] = {name, flag, NULL};

@@ -1,4 +1,5 @@
-/* identity.c  soa identity: is LEFT = RIGHT for every machine?  By proof, else by trial on random ones. */
+/* identity.c  soa identity: is LEFT = RIGHT for every machine? By proof, otherwise by trial on
+ * random machines. */
 #include "../app.h"
 
 #include <math.h>
@@ -24,21 +25,22 @@ static void show_step(void *out, const char *rule, const char *result) {
 }
 
 enum { WHY = 1000 };
-/* Inverses up to this condition are formed with five digits and more; beyond it a difference shows nothing. */
+/* Inverses up to this condition number are accurate to five digits or more; beyond it a difference
+ * proves nothing. */
 #define MOST_CONDITION 1e9
-/* What rounding may leave of a difference, as a multiple of the condition. */
+/* Rounding error allowed in a difference, as a multiple of the condition number. */
 #define ROUNDING 1e-14
 
 typedef struct trial {
-    soa_status status; /* SOA_E_MEMORY: nothing can be said                */
-    int done;          /* both sides were formed; else why says why not */
-    int bodies;        /* of the machine                                 */
-    double apart;      /* |left - right| / max(|left|, |right|, 1e-3)    */
-    double condition;  /* the largest of the inverses on both sides      */
+    soa_status status; /* SOA_E_MEMORY: no result */
+    int done;          /* both sides were formed; otherwise `why` explains */
+    int bodies;        /* number of bodies of the machine */
+    double apart;      /* |left - right| / max(|left|, |right|, 1e-3) */
+    double condition;  /* largest condition number of the inverses on both sides */
     char why[WHY];
 } trial;
 
-/* Both sides at a random state of a machine with these tips. */
+/* Forms both sides at a random state of a machine with these tips. */
 static void form_sides(soa_machine *m, const soa_model *model, int seed, const soa_expr *left, const soa_expr *right,
                        trial *t) {
     const size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model),
@@ -83,7 +85,7 @@ static void form_sides(soa_machine *m, const soa_model *model, int seed, const s
     }
     free(room);
 }
-/* With two tips, and where they are one too many for an inverse to exist, with one. */
+/* Tries two tips and, if an inverse does not exist with two, one. */
 static trial try_machine(const char *name, int seed, const soa_expr *left, const soa_expr *right) {
     const soa_read_options ideal = {0, 1};
     const soa_model *model = NULL;
@@ -116,23 +118,24 @@ static trial try_machine(const char *name, int seed, const soa_expr *left, const
 
 static double nodes_of(const soa_expr *e) {
     soa_expr_info info;
-    double n = soa_expr_look(e, &info) == SOA_OK && info.definition ? 8 : 1; /* the longest has eight */
+    /* The longest definition has eight. */
+    double n = soa_expr_look(e, &info) == SOA_OK && info.definition ? 8 : 1;
     for (int i = 0; soa_expr_part(e, i); ++i) n += nodes_of(soa_expr_part(e, i));
     return n;
 }
-/* Multiplications of dense matrices after which no further machine is tried: some two seconds.  Only expressions of
- * hundreds of operators come that far. */
+/* After this many multiplications of dense matrices no further machine is tried: about two seconds.
+ * Only expressions with hundreds of operators reach it. */
 #define MOST_EFFORT 1e10
 
-/* What came out of all trials. */
+/* Result of all trials. */
 typedef struct verdict {
     int tried, skipped, where;
-    int cut_short;           /* the expression is too long for more           */
-    int short_of_memory;     /* the trials ended before their time            */
-    double worst;            /* |left - right| of its size                    */
-    double excess;           /* the same as a multiple of what may be left    */
-    char bad[48], first[48]; /* the machine of excess; the first one left out */
-    char why[WHY];           /* why that was                                  */
+    int cut_short;           /* the expression is too long for more trials */
+    int short_of_memory;     /* the trials ended early */
+    double worst;            /* |left - right| relative to its size */
+    double excess;           /* the same as a multiple of what is allowed */
+    char bad[48], first[48]; /* machine of excess; first machine left out */
+    char why[WHY];           /* reason for leaving it out */
 } verdict;
 static verdict try_all(long trials, double allowed, const soa_expr *left, const soa_expr *right) {
     static const char *const fixed[] = {"planar-chain:3", "chain:5", "arm7", "satellite"};

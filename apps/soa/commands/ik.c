@@ -1,4 +1,4 @@
-/* ik.c  soa ik: joint positions for wanted poses of links, one target a line. */
+/* ik.c  soa ik: finds joint positions for given poses of links, one target per line. */
 #define _POSIX_C_SOURCE 200809L
 #include "../app.h"
 #include "soa/forms.h"
@@ -28,7 +28,7 @@ static const app_option options[] = {
 typedef struct ik {
     const soa_model *model;
     soa_tip_work *work;
-    int tip; /* frame */
+    int tip; /* number of the frame */
     soa_ik_options options;
     soa_ik_target targets[MOST_TIPS];
     int count;
@@ -48,7 +48,7 @@ say(ik *k, const char *format, ...) {
     return -1;
 }
 
-/* ---- a line ------------------------------------------------------------------------------------------------------ */
+/* --- a line ----------------------------------------------------------------------------------- */
 static int numbers(ik *k, const char *name, const json_t *value, double *x, size_t n) {
     if (!json_is_array(value)) return say(k, "%.60s: a list of %zu numbers is wanted", name, n);
     if (json_array_size(value) != n)
@@ -60,7 +60,8 @@ static int numbers(ik *k, const char *name, const json_t *value, double *x, size
     }
     return 0;
 }
-/* {"p": [3], "R": [9], "weights": [angular, linear]}, all but p optional; p may be left out where R is given. */
+/* Reads {"p": [3], "R": [9], "weights": [angular, linear]}. All except p are optional; p may be
+ * omitted if R is given. */
 static int read_pose(ik *k, const char *link, int frame, json_t *pose) {
     static const char *const known[] = {"p", "R", "weights", NULL};
     const char *key;
@@ -93,7 +94,7 @@ static int read_pose(ik *k, const char *link, int frame, json_t *pose) {
     ++k->count;
     return 0;
 }
-/* By link, or a pose alone for the tip. */
+/* Reads poses by link, or a single pose for the tip. */
 static int read_target(ik *k, json_t *target) {
     const char *key;
     json_t *value;
@@ -132,7 +133,7 @@ static int read_line(ik *k, json_t *line) {
     if (!target) return say(k, "target is missing");
     return read_target(k, target);
 }
-/* 0 answered, 1 answered with the best there was, -1 an error. */
+/* Returns 0: answered; 1: answered with the best found; -1: error. */
 static int answer(ik *k, const char *text, app_out *out) {
     json_error_t where;
     json_t *line = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &where);
@@ -176,8 +177,8 @@ static int answer_all(ik *k, FILE *in, app_out *out) {
     return bad || missed ? APP_SOME_BAD : APP_OK;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------- */
-/* Numbers of options; 0 fine. */
+/* --- the command ------------------------------------------------------------------------------ */
+/* Reads the numeric options. Returns 0 on success. */
 static int read_options(ik *k, const app_args *args) {
     char *end;
     if (args->value[TOLERANCE]) {

@@ -1,4 +1,4 @@
-/* info.c  soa info: what is in a model, as a tree for people or JSON for programs. */
+/* info.c  soa info: shows the contents of a model, as a tree for people or JSON for programs. */
 #include "../app.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static const app_option options[] = {
     APP_OPTION_END,
 };
 
-/* --- JSON ------------------------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 static void put_key(app_out *out, const char *key) {
     out_print(out, "\"%s\": ", key);
 }
@@ -31,7 +31,7 @@ static void put_named(app_out *out, const char *key, const char *text) {
 
 static void put_value(app_out *out, const char *key, double x) {
     put_key(out, key);
-    out_number(out, x); /* null where there is no limit */
+    out_number(out, x); /* null if there is no limit */
     out_text(out, ", ");
 }
 
@@ -139,7 +139,7 @@ static void print_json(app_out *out, const soa_model *model, const soa_constrain
     out_text(out, "}\n");
 }
 
-/* --- the tree --------------------------------------------------------------------------------------------------- */
+/* --- the tree --------------------------------------------------------------------------------- */
 enum { CELLS = 8, DEPTH_SHOWN = 12 };
 static const char *const titles[CELLS] = {"link", "joint", "type", "axis", "q", "v", "mass kg", "limits"};
 
@@ -263,7 +263,8 @@ static int make_kin(const soa_model *model, kin *k) {
     for (int f = soa_frame_count(model) - 1; f >= 0; --f) {
         if (soa_frame_get(model, f, &frame) != SOA_OK) continue;
         if (frame.body > 0 && soa_body(model, frame.body, &body) == SOA_OK && body.frame == f) continue;
-        if (f == 0 && frame.body == 0 && !frame.is_link) continue; /* the world itself */
+        /* The world itself. */
+        if (f == 0 && frame.body == 0 && !frame.is_link) continue;
         k->next_frame[f] = k->frame[frame.body];
         k->frame[frame.body] = f;
     }
@@ -277,10 +278,10 @@ static void free_kin(kin *k) {
     free(k->next_frame);
 }
 
-/* The drawing to the left of the rows of a body's children. */
+/* The lines drawn to the left of a body's children. */
 typedef struct drawing {
     char *branch, *last, *under, *under_last;
-    int next; /* child to be drawn, 0: none left */
+    int next; /* next child to draw; 0: no more */
 } drawing;
 
 static void free_drawing(drawing *d) {
@@ -290,10 +291,11 @@ static void free_drawing(drawing *d) {
     free(d->under_last);
 }
 
-/* The rows of a body's frames, and the drawing of its children, which follow. */
+/* Adds the rows of a body's frames. Returns the drawing for its children, which follow. */
 static drawing add_frames(table *t, const soa_model *model, const kin *k, int body, const char *lines, int depth) {
     soa_frame_info frame;
-    int deep = depth >= DEPTH_SHOWN; /* long chains would walk off the page: they go straight down, with a count */
+    /* Long chains would not fit on the page: they are drawn straight down, with a count. */
+    int deep = depth >= DEPTH_SHOWN;
     char level[24] = "";
     if (deep) snprintf(level, sizeof level, "(+%d) ", depth - DEPTH_SHOWN + 1);
     drawing d = {join(lines, "|- ", level), join(lines, "`- ", level), join(lines, deep ? "" : "|  ", ""),
@@ -308,7 +310,8 @@ static drawing add_frames(table *t, const soa_model *model, const kin *k, int bo
     return d;
 }
 
-/* Rows of all that hangs on the world.  A stack of drawings instead of recursion: chains may have 100,000 bodies. */
+/* Adds rows for everything attached to the world. Uses a stack of drawings instead of recursion:
+ * chains may have 100,000 bodies. */
 static void add_children(table *t, const soa_model *model, const kin *k) {
     soa_body_info info;
     drawing *stack = malloc(((size_t)soa_body_count(model) + 2) * sizeof *stack);

@@ -1,4 +1,4 @@
-/* models.c  soa models: the shipped models and scenarios. */
+/* models.c  soa models: lists the shipped models and scenarios. */
 #include "../app.h"
 
 #include "soa/scenario.h"
@@ -15,7 +15,7 @@ static const app_option options[] = {
     APP_OPTION_END,
 };
 
-/* A scenario's own description, the line `text:` of its file. */
+/* Prints a scenario's description: the line `text:` of its file. */
 static void print_scenario(app_out *out, const char *name, int width) {
     const char *text = strstr(soa_stock_scenario_text(name), "\ntext:");
     out_print(out, "%-*s  ", width, name);
@@ -27,7 +27,7 @@ static void print_scenario(app_out *out, const char *name, int width) {
     out_char(out, '\n');
 }
 
-/* One line for each section of a scenario file. */
+/* Prints one line for each section of a scenario file. */
 static void print_keys(app_out *out) {
     const char *key, *section = NULL, *last = NULL;
     for (int i = 0; (key = soa_scenario_key(i, &section)); ++i) {

@@ -1,4 +1,5 @@
-/* op.c  soa op: an operator expression, run at states read line by line, formed, explained or derived. */
+/* op.c  soa op: an operator expression: run at states read line by line, formed as a matrix,
+ * explained or derived. */
 #define _POSIX_C_SOURCE 200809L
 #include "../app.h"
 #include "../operator_page/op_page.h"
@@ -52,7 +53,8 @@ typedef struct op {
     int dense, as_written;
     soa_machine *machine;
     const soa_model *model;
-    soa_variable vars[MOST_VARS]; /* of the expression as it stands parsed */
+    /* Variables of the parsed expression. */
+    soa_variable vars[MOST_VARS];
     char names[MOST_VARS][32];
     int var_count, parsed;
     const soa_expr *expr;
@@ -79,7 +81,7 @@ static const char *why_not(const soa_machine *machine, soa_status s) {
     return why[0] ? why : soa_status_text(s);
 }
 
-/* Parses (and improves) the expression for the variables in o->vars. */
+/* Parses and simplifies the expression with the variables in o->vars. */
 static int prepare(op *o) {
     const soa_expr *e = NULL, *better = NULL;
     soa_plan_free(o->plan), soa_expr_free(o->expr);
@@ -104,16 +106,19 @@ static int prepare(op *o) {
     return 0;
 }
 
-/* Operators in e; those with a definition count as what they are made of. */
+/* Number of operators in e; one with a definition counts as the operators of its definition. */
 static double nodes_of(const soa_expr *e) {
     soa_expr_info info;
-    double n = soa_expr_look(e, &info) == SOA_OK && info.definition ? 8 : 1; /* the longest has eight */
+    /* The longest definition has eight. */
+    double n = soa_expr_look(e, &info) == SOA_OK && info.definition ? 8 : 1;
     for (int i = 0; soa_expr_part(e, i); ++i) n += nodes_of(soa_expr_part(e, i));
     return n;
 }
-/* Matrices are formed by dense arithmetic, O(n^3) for each operator; nonzero: that would take minutes. */
+/* Matrices are formed by dense arithmetic, O(n^3) for each operator. Nonzero: this would take
+ * minutes. */
 static int refuse_dense(op *o) {
-    const double most = 2e10, forming = 4; /* multiplications, some five seconds; products that form one leaf */
+    /* Multiplications, about five seconds; products that form one leaf. */
+    const double most = 2e10, forming = 4;
     const double n = soa_machine_size(o->machine, SOA_SPACE_LINK);
     if (!o->dense || (nodes_of(o->expr) + forming) * n * n * n <= most) return 0;
     return say(o,
@@ -122,8 +127,8 @@ static int refuse_dense(op *o) {
                soa_body_count(o->model), n);
 }
 
-/* What is wrong whatever the states say: syntax, spaces, an operator without a vector.  A name that is unknown so far may be
- * among their vars. */
+/* Reports mistakes that do not depend on the states: syntax, spaces, an operator without a vector.
+ * An unknown name may still be among the vars of a state. */
 static int check_expression(op *o) {
     if (prepare(o)) return strstr(o->error, "nor a vector") ? 0 : -1;
     if (refuse_dense(o)) return -1;
@@ -131,7 +136,7 @@ static int check_expression(op *o) {
     return o->error[0] ? -1 : say(o, "out of memory");
 }
 
-/* ---- a line ------------------------------------------------------------------------------------------------------ */
+/* --- a line ----------------------------------------------------------------------------------- */
 static int numbers(op *o, const char *name, const json_t *value, double *x, size_t n) {
     if (!json_is_array(value) || json_array_size(value) != n)
         return say(o, "%s: a list of %zu numbers is wanted", name, n);
@@ -155,7 +160,8 @@ static int read_vars(op *o, json_t *vars) {
             return say(o, "vars.%.40s: its space is one of joint, link, edge, tip, base", name);
         if (count == MOST_VARS || strlen(name) >= sizeof o->names[0])
             return say(o, "vars: at most %d names of at most 31 letters", MOST_VARS);
-        const char *begins = json_string_value(json_object_get(entry, "from")); /* an operator, row by row */
+        /* An operator, row by row. */
+        const char *begins = json_string_value(json_object_get(entry, "from"));
         const soa_space from = !begins                   ? SOA_SPACE_ONE
                                : !strcmp(begins, "tip")  ? SOA_SPACE_TIP
                                : !strcmp(begins, "base") ? SOA_SPACE_BASE
@@ -277,7 +283,8 @@ static int answer_all(op *o, FILE *in, app_out *out) {
     ssize_t n;
     unsigned long number = 0, states = 0, bad = 0;
     char unknown[MESSAGE];
-    snprintf(unknown, sizeof unknown, "%s", o->error); /* of check_expression */
+    /* The message of check_expression. */
+    snprintf(unknown, sizeof unknown, "%s", o->error);
     while (!out->error && (n = getline(&line, &room, in)) >= 0) {
         ++number;
         if (strspn(line, " \t\r\n") == (size_t)n) continue;
@@ -301,14 +308,14 @@ static int answer_all(op *o, FILE *in, app_out *out) {
     return bad ? APP_SOME_BAD : APP_OK;
 }
 
-/* A name that ends no comment of C; free() it.  NULL: no memory. */
+/* Name with anything removed that would end a C comment. The caller frees it. NULL: no memory. */
 static char *name_in_comment(const char *name) {
     char *copy = strdup(name);
     for (char *c = copy; c && *c; ++c)
         if ((c[0] == '*' && c[1] == '/') || (c[0] == '/' && c[1] == '*')) c[1] = ' ';
     return copy;
 }
-/* ---- explaining -------------------------------------------------------------------------------------------------- */
+/* --- explaining ------------------------------------------------------------------------------- */
 static void show_step(void *out, const char *rule, const char *result) {
     static const char *const given = "given";
     if (strcmp(rule, given) == 0)
@@ -319,7 +326,7 @@ static void show_step(void *out, const char *rule, const char *result) {
 static void count_line(app_out *out, const char *name, const soa_count *c) {
     out_print(out, "%-24s %10ld %16ld %10ld %8ld\n", name, c->additions, c->multiplications, c->divisions, c->sines);
 }
-/* The operations one by one: counted, or as C. */
+/* Prints the operations one by one: counted, or as C. */
 static int scalars(op *o, const app_args *args, app_out *out) {
     const char *axes = args->value[AXES], *link = args->value[PARTS];
     soa_graph_options how = {
@@ -327,7 +334,8 @@ static int scalars(op *o, const app_args *args, app_out *out) {
     if (axes && strcmp(axes, "link") && strcmp(axes, "world"))
         return app_fail(&app_op, "--axes %s: it is link or world", axes);
     if (axes && !strcmp(axes, "world")) how.axes = SOA_AXES_WORLD;
-    if (how.by_matrix) o->as_written = 1; /* the rewriter would take the matrix away */
+    /* The rewriter would remove the matrix. */
+    if (how.by_matrix) o->as_written = 1;
     if (prepare(o)) return app_fail_lines(&app_op, o->error);
     int body = 0;
     soa_body_info info;
@@ -407,7 +415,7 @@ static int explain(op *o, const app_args *args, app_out *out) {
     return APP_OK;
 }
 
-/* Named forms whose results are accelerations carry gravity with them. */
+/* Says so if a named form, whose results are accelerations, includes gravity. */
 static void say_gravity(const soa_model *model, const char *form) {
     static const char *const forms[] = {"FD2", "FD2_tip", "FD3_link"};
     double g[3] = {0};
@@ -421,7 +429,8 @@ static void say_gravity(const soa_model *model, const char *form) {
                      form, i == 1 ? "B' " : "");
 }
 
-/* The state of the page: the first line of --in that is not blank; *line stays NULL where no file was named. */
+/* Reads the state for the page: the first line of --in that is not blank. *line remains NULL if no
+ * file was given. */
 static int first_state(op *o, const char *path, char **line) {
     if (!path) return 0;
     FILE *in = strcmp(path, "-") ? fopen(path, "r") : stdin;
@@ -443,7 +452,7 @@ static int write_page(op *o, const app_args *args, const int *tips, int tip_coun
     app_target file;
     app_out out;
     int code = first_state(o, args->value[IN], &line);
-    out_start(&out, -1); /* in memory until it is whole */
+    out_start(&out, -1); /* in memory until it is complete */
     const op_page page = {args->word[1], o->text,  o->vars, o->var_count, o->as_written,
                           o->machine,    o->model, tips,    tip_count,    line};
     if (!code && op_page_put(&out, &page, o->error, sizeof o->error)) code = app_fail_lines(&app_op, o->error);
@@ -495,7 +504,7 @@ static int run(int argc, char **argv) {
     if (!model) return APP_FAILED;
     const char *expression = args.word[1], *text, *name;
     for (int i = 0; (name = soa_form_name(i, &text, NULL)); ++i)
-        if (!strcmp(name, expression)) expression = text; /* an algorithm by name */
+        if (!strcmp(name, expression)) expression = text; /* the name of an algorithm */
     say_gravity(model, args.word[1]);
     op o = {.text = expression,
             .model = model,

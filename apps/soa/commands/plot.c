@@ -1,4 +1,4 @@
-/* plot.c  soa plot: signals of a log as a picture for papers. */
+/* plot.c  soa plot: draws signals of a log as a picture for papers. */
 #include "../draw/chart.h"
 #include "../signals.h"
 

@@ -1,4 +1,4 @@
-/* report.c  soa report: a run as one HTML file. */
+/* report.c  soa report: writes a run as one HTML file. */
 #include "../../view/page.h"
 #include "../../view/report.h"
 #include "../signals.h"

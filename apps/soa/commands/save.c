@@ -1,4 +1,4 @@
-/* save.c  soa save: any model as one file that libsoa loads without XML. */
+/* save.c  soa save: writes any model as one file that libsoa loads without XML. */
 #include "../app.h"
 
 enum { OUTPUT = APP_MODEL_OPTION_COUNT };
@@ -20,7 +20,8 @@ static int run(int argc, char **argv) {
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status status = soa_model_save(model, path, &report);
     app_out out;
-    out_start(&out, app_is_stdout(path) ? 2 : 1); /* the file has standard output to itself */
+    /* If the file goes to standard output, messages must not. */
+    out_start(&out, app_is_stdout(path) ? 2 : 1);
     code = APP_OK;
     if (status != SOA_OK)
         code = app_fail_file(&app_save, path, report.text[0] ? report.text : soa_status_text(status));

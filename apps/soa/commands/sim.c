@@ -1,4 +1,4 @@
-/* sim.c  soa sim: a scenario in time. */
+/* sim.c  soa sim: runs a scenario. */
 #include "../signals.h"
 #include "../sim_report.h"
 
@@ -47,7 +47,7 @@ const app_command app_sim = {
     .run = run,
 };
 
-/* --- the command -------------------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 static int draw_diagram(const soa_world *world, const char *path) {
     size_t length = 0;
     if (soa_world_diagram(world, NULL, 0, &length)) return app_fail(&app_sim, "the scenario has no phases to draw");
@@ -60,7 +60,7 @@ static int draw_diagram(const soa_world *world, const char *path) {
     return code;
 }
 
-/* Runs the world to its end, shows and writes what came of it. */
+/* Runs the world to its end, prints and writes the results. */
 static int run_world(const app_args *args, const soa_scenario *scenario, soa_world *world, soa_journal *journal,
                      double until) {
     const char *log = args->value[RESUME] ? args->value[RESUME] : args->value[OUT];
@@ -107,7 +107,7 @@ static int run_world(const app_args *args, const soa_scenario *scenario, soa_wor
     return code;
 }
 
-/* The run could not begin; those who wait for a summary get one. */
+/* Writes a summary although the run could not begin, for programs that wait for one. */
 static void write_empty_summary(const app_args *args, const soa_scenario *scenario, const char *fault) {
     const soa_world_summary nothing = {.phase = "",
                                        .redundancy = "",

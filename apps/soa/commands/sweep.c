@@ -1,4 +1,5 @@
-/* sweep.c  soa sweep: many cases of a scenario, on all cores, and across machines under mpirun. */
+/* sweep.c  soa sweep: runs many cases of a scenario, on all cores, and on several machines under
+ * mpirun. */
 #include "../../../src/base/visible.h"
 #include "../app.h"
 #include "../ranks.h"
@@ -61,7 +62,8 @@ static void on_signal(int number) {
 typedef struct bar {
     struct timespec begun;
     double shown;
-    int tty, quiet, asked; /* asked: the scenario says what is to be held */
+    /* asked: the scenario says what is to be held. */
+    int tty, quiet, asked;
 } bar;
 static int stop(void *user) {
     (void)user;
@@ -89,7 +91,7 @@ static void progress(void *user, const soa_sweep_result *now) {
     b->shown = wall;
 }
 
-/* Started by mpirun, but built without MPI: the program beside this one that has it takes over. */
+/* Under mpirun, a program built without MPI hands over to the one beside it that has it. */
 static int started_by_mpirun(void) {
     const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
     for (int i = 0; i < 2; ++i)
@@ -110,7 +112,7 @@ static int hand_over(char **argv) {
                     strerror(errno));
 }
 
-/* The scenario's name with an ending, in this folder whatever the name is. */
+/* Name of the table: the scenario's name with an extension, always in the present folder. */
 static void default_table(char *table, size_t room, const char *name) {
     char safe[200];
     size_t used = 0;

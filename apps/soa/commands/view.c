@@ -1,4 +1,4 @@
-/* view.c  soa view: a run, a record or a machine in the browser. */
+/* view.c  soa view: shows a run, a record or a machine in the browser. */
 #include "../../view/page.h"
 #include "../../view/server.h"
 #include "../sim_report.h"
@@ -66,7 +66,7 @@ static int run(int argc, char **argv) {
     return app_fail(&app_view, "this program was built without libwebsockets and cannot serve pages");
 }
 #else
-/* --- what is shown ---------------------------------------------------------------------------------------------------- */
+/* --- what is shown ---------------------------------------------------------------------------- */
 typedef struct shown {
     view_session_options how;
     soa_scenario scenario, original;
@@ -87,7 +87,8 @@ static int unknown_name(const char *spec) {
     return app_fail(&app_view, "'%s' is neither a file, a shipped scenario nor a shipped model%s", spec,
                     search.best ? app_nearest_hint(&search, hint) : " (soa models lists them)");
 }
-/* A file is what it holds, else what it is called; a name is a shipped scenario, else a shipped model. */
+/* A file is taken for what it contains, else by its extension. A name is a shipped scenario, else a
+ * shipped model. */
 static int open_shown(const app_args *args, shown *what) {
     const char *spec = args->word[0];
     soa_report report = {.body = -1};
@@ -128,7 +129,7 @@ static void close_shown(shown *what) {
     if (what->is_machine) view_machine_free(&what->machine);
 }
 
-/* --- the browser -------------------------------------------------------------------------------------------------------- */
+/* --- the browser ------------------------------------------------------------------------------ */
 extern char **environ;
 static void open_browser(const char *address) {
     if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY") && !getenv("BROWSER")) {
@@ -146,7 +147,7 @@ static void open_browser(const char *address) {
     posix_spawn_file_actions_destroy(&quiet);
 }
 
-/* --- the command -------------------------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 enum { TOKEN_BYTES = 16, TOKEN_ROOM = 129 };
 static const double HISTORY_DEFAULT = 1000, HISTORY_LEAST = 0.1, HISTORY_MOST = 1e6; /* MB */
 static int read_token(const char *path, char token[TOKEN_ROOM]) {

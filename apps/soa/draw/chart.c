@@ -1,10 +1,12 @@
-/* chart.c  signals of a log as a picture for papers.
+/* chart.c  draws signals of a log as a picture for papers.
  *
- * One panel for each unit, in the order in which units appear; legends beside them, without what all names of a panel begin
- * with.  Stretches of up to MOST samples are drawn as lines; longer ones as a band from the smallest to the largest value of
- * each of COLUMNS equal parts, which the log finds without reading all samples.  A value that is not finite is a gap.
- * Colours that colour-blind people tell apart (Okabe & Ito), dashes from the eighth curve on.  Lengths are points, 1/72
- * inch; text is drawn as glyphs, so that a picture looks the same everywhere.                                          */
+ * One panel for each unit, in the order in which units appear. The legends are beside the panels,
+ * without the common beginning of the names in a panel. Intervals of up to MOST samples are drawn
+ * as lines. Longer ones are drawn as a band from the smallest to the largest value in each of
+ * COLUMNS equal parts, which the log finds without reading all samples. A value that is not finite
+ * is a gap. Colours that colour-blind readers can distinguish (Okabe & Ito), dashed lines from the
+ * eighth curve on. Lengths are in points, 1/72 inch. Text is drawn as glyphs, so that a picture
+ * looks the same everywhere. */
 #include "chart.h"
 
 #include "../../../src/base/visible.h"
@@ -25,15 +27,15 @@ static const double COLOURS[7][3] = {{0, 0.447, 0.698},    {0.835, 0.369, 0},   
                                      {0.133, 0.133, 0.133}};
 
 typedef struct axis {
-    double low, high, factor; /* factor: labels are values over it */
+    double low, high, factor; /* labels are values divided by factor */
     int count, decimals;
     double tick[TICKS];
 } axis;
 
 typedef struct panel {
     const char *unit;
-    int first, count; /* of the sorted list of signals */
-    size_t prefix;    /* letters that all its names begin with */
+    int first, count; /* range in the sorted list of signals */
+    size_t prefix;    /* length of the common beginning of its names */
     axis y;
     double legend; /* width of its names */
 } panel;
@@ -55,8 +57,9 @@ typedef struct sketch {
     cairo_t *c;
 } sketch;
 
-/* --- axes --------------------------------------------------------------------------------------------------------- */
-/* About `wanted` ticks at 1, 2 or 5 times a power of ten; a range that is not tight ends on ticks. */
+/* --- axes ------------------------------------------------------------------------------------- */
+/* Makes an axis with about `wanted` ticks at 1, 2 or 5 times a power of ten. A range that is not
+ * tight ends on ticks. */
 static axis make_axis(double low, double high, int wanted, int tight) {
     axis a = {.low = low, .high = high, .factor = 1};
     if (!(low <= high)) a.low = 0, a.high = 1; /* nothing to draw */
@@ -87,7 +90,7 @@ static void label_tick(const axis *a, int k, char text[48]) {
         if (*p == ',') *p = '.';
     snprintf(text, 48, "%s%s", number[0] == '-' ? "\xe2\x88\x92" : "", number[0] == '-' ? number + 1 : number);
 }
-/* " (unit)" with the power of ten that the labels leave out. */
+/* Writes " (unit)" with the power of ten that the labels omit. */
 static void label_unit(const axis *a, const char *unit, char *text, size_t size) {
     char power[24] = "";
     if (a->factor != 1) snprintf(power, sizeof power, "1e%d", (int)lround(log10(a->factor)));
@@ -97,7 +100,7 @@ static void label_unit(const axis *a, const char *unit, char *text, size_t size)
         snprintf(text, size, " (%s%s%.60s)", power, *power && *unit ? " " : "", unit);
 }
 
-/* --- what is drawn ------------------------------------------------------------------------------------------------ */
+/* --- the data --------------------------------------------------------------------------------- */
 static const char *name_of(const sketch *s, int k) {
     return s->info.signals[s->order[k]].name;
 }
@@ -117,7 +120,7 @@ static soa_status sort_panels(sketch *s) {
         for (int k = i; k < n; ++k)
             if (!strcmp(s->info.signals[s->what->signals[k]].unit, unit))
                 s->order[at++] = s->what->signals[k], ++p->count;
-        /* what all begin with, up to a point or an underscore */
+        /* the common beginning, up to a point or an underscore */
         const char *first = name_of(s, p->first);
         size_t same = strlen(first);
         for (int k = 1; k < p->count; ++k) {
@@ -187,13 +190,13 @@ static soa_status read_phases(sketch *s, soa_report *report) {
     return SOA_OK;
 }
 
-/* --- drawing ------------------------------------------------------------------------------------------------------ */
+/* --- drawing ---------------------------------------------------------------------------------- */
 typedef struct box {
     double x, y, width, height;
 } box;
 
-/* Text whose anchor (0 left, 0.5 middle, 1 right) is at x, its base line at y. */
-/* Text as it may be drawn: names come from files, and cairo gives up on what is no UTF-8. */
+/* Draws text with its anchor (0 left, 0.5 middle, 1 right) at x and its base line at y. */
+/* Makes text drawable: names come from files, and cairo fails on text that is not UTF-8. */
 enum { TEXT_SHOWN = 1000 };
 static const char *drawable(const char *text, char shown[TEXT_SHOWN]) {
     size_t used = 0;
@@ -317,7 +320,7 @@ static void draw_curve(sketch *s, const panel *p, int k, box b) {
             if (isfinite(y)) {
                 const double px = at_x(s, b, s->t[i]), py = at_y(p, b, y);
                 const int ends = i + 1 == s->count || !isfinite(s->values[(size_t)(i + 1) * n + at]);
-                /* points that nobody could tell apart are left out */
+                /* points too close to be distinguished are left out */
                 if (!drawing || ends || fabs(px - last[0]) > 0.3 || fabs(py - last[1]) > 0.02)
                     line_to(c, drawing, px, py), last[0] = px, last[1] = py;
             }
@@ -327,7 +330,8 @@ static void draw_curve(sketch *s, const panel *p, int k, box b) {
         return;
     }
     const double *low = s->values + at * COLUMNS, *high = low + n * COLUMNS, step = b.width / COLUMNS;
-    for (int from = 0; from < COLUMNS;) { /* stretches without gaps: along the top, and back along the bottom */
+    /* Intervals without gaps: along the top, and back along the bottom. */
+    for (int from = 0; from < COLUMNS;) {
         if (!isfinite(low[from]) || !isfinite(high[from])) {
             ++from;
             continue;
@@ -337,14 +341,16 @@ static void draw_curve(sketch *s, const panel *p, int k, box b) {
         for (int pass = 0; pass < 2; ++pass)
             for (int turn = 0; turn < end - from; ++turn) {
                 const int i = pass ? end - 1 - turn : from + turn;
+                /* At least as thick as a line. */
                 const double top = at_y(p, b, high[i]), bottom = at_y(p, b, low[i]),
-                             more = fmax(0, 0.5 * (THIN - (bottom - top))); /* as thick as a line at least */
+                             more = fmax(0, 0.5 * (THIN - (bottom - top)));
                 line_to(c, pass || turn > 0, b.x + step * (i + 0.5), pass ? bottom + more : top - more);
             }
         cairo_close_path(c);
         from = end;
     }
-    cairo_set_source_rgba(c, COLOURS[k % 7][0], COLOURS[k % 7][1], COLOURS[k % 7][2], 0.7); /* those behind show */
+    /* Transparent, so that curves behind are visible. */
+    cairo_set_source_rgba(c, COLOURS[k % 7][0], COLOURS[k % 7][1], COLOURS[k % 7][2], 0.7);
     cairo_fill(c);
 }
 
@@ -382,7 +388,8 @@ static void draw_all(sketch *s, double width, double height) {
     cairo_t *c = s->c;
     const int columns = s->what->columns;
     cairo_set_source_rgb(c, 1, 1, 1);
-    cairo_rectangle(c, 0, 0, width + 2, height + 2), cairo_fill(c); /* over the last part of a pixel too */
+    /* Also covers the last fraction of a pixel. */
+    cairo_rectangle(c, 0, 0, width + 2, height + 2), cairo_fill(c);
     cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_line_join(c, CAIRO_LINE_JOIN_ROUND);
     if (s->what->title) {

@@ -1,8 +1,9 @@
-/* svg_tree.c  the bodies of a model as a drawing, and sweeps along them.
+/* svg_tree.c  draws the bodies of a model, and sweeps along them.
  *
- * Bodies stand in columns by depth, the base at the left, and in rows by branch. A run without branches longer than
- * LONG shows its ends only, a body with many children WIDE of them, and of a large tree only the first MOST nodes,
- * level by level, are drawn; a node with three dots stands for the rest. Cost O(n). */
+ * Bodies are placed in columns by depth, with the base at the left, and in rows by branch. An
+ * unbranched chain longer than LONG shows only its ends, a body with many children shows WIDE of
+ * them, and of a large tree only the first MOST nodes are drawn, level by level. A node with three
+ * dots represents the rest. Cost O(n). */
 #include "../operator_page/op_page.h"
 
 #include <stdio.h>
@@ -12,9 +13,9 @@
 enum { LONG = 9, ENDS = 3, MOST = 48, WIDE = 8, COLUMN = 58, ELBOW = 22, ROW = 50, LEFT = 34, TOP = 26, RADIUS = 13 };
 
 typedef struct node {
-    int body;   /* 0: stands for others */
-    int hidden; /* how many             */
-    int parent; /* node, -1: the base   */
+    int body;   /* 0: represents others */
+    int hidden; /* number of bodies represented */
+    int parent; /* number of the node; -1: the base */
     int depth, tips;
     double y;
 } node;
@@ -36,7 +37,8 @@ static int add(svg_tree *t, int parent, int body, int hidden, int tips) {
     t->nodes[t->count] = (node){.body = body, .hidden = hidden, .parent = parent, .depth = depth, .tips = tips};
     return t->count++;
 }
-/* The children of a body join the queue; of very many the first WIDE, the others as one node. */
+/* Adds the children of a body to the queue. If there are very many: the first WIDE, and the others
+ * as one node. */
 static void push(svg_tree *t, const bodies *b, int body, int at, int *queue, int *hang, int *tail) {
     int count = 0, left = 0;
     for (int c = b->first[body]; c; c = b->next[c])
@@ -46,7 +48,8 @@ static void push(svg_tree *t, const bodies *b, int body, int at, int *queue, int
             left += b->size[c];
     if (left) add(t, at, 0, left, 0);
 }
-/* The nodes level by level; a queue of bodies, each with the node it hangs on. */
+/* Chooses the nodes level by level, with a queue of bodies and the node that each is attached
+ * to. */
 static void choose(svg_tree *t, const bodies *b, int *queue, int *hang) {
     int head = 0, tail = 0;
     push(t, b, 0, -1, queue, hang, &tail);
@@ -78,7 +81,8 @@ static void choose(svg_tree *t, const bodies *b, int *queue, int *hang) {
         push(t, b, end, at, queue, hang, &tail);
     }
 }
-/* Rows: leaves one below the other in the order of the tree, a parent in the middle of its children. */
+/* Rows: leaves one below the other in the order of the tree, a parent in the middle of its
+ * children. */
 static double place(svg_tree *t, int at, const int *first, const int *next, double *row) {
     double low = 0, high = 0;
     int children = 0;
@@ -95,7 +99,8 @@ static int arrange(svg_tree *t) {
     double row = 0, low = TOP, high = TOP;
     if (first && next) {
         for (int i = 0; i < t->count; ++i) first[i] = next[i] = -1;
-        for (int real = 0; real < 2; ++real) /* what stands for others comes last */
+        /* Nodes that represent others come last. */
+        for (int real = 0; real < 2; ++real)
             for (int i = t->count - 1; i >= 0; --i) {
                 int *list = t->nodes[i].parent < 0 ? &root : first + t->nodes[i].parent;
                 if ((t->nodes[i].body > 0) == real) next[i] = *list, *list = i;
@@ -149,18 +154,18 @@ int svg_tree_hidden(const svg_tree *t) {
     return t->hidden;
 }
 
-/* ---- drawing ----------------------------------------------------------------------------------------------------- */
+/* --- drawing ---------------------------------------------------------------------------------- */
 static double x_of(const node *n) {
     return LEFT + COLUMN * (n->depth + 1);
 }
-/* An edge leaves its parent, turns up or down, and comes to the child from the left. */
+/* Draws an edge that leaves its parent, turns up or down, and reaches the child from the left. */
 static void put_edge(app_out *out, double x, double y, const node *c) {
     if (y == c->y)
         out_format(out, "M%g %gH%g", x, y, x_of(c));
     else
         out_format(out, "M%g %gh%dV%gH%g", x, y, ELBOW, c->y, x_of(c));
 }
-/* Shafts and heads of arrows along all edges, one way. */
+/* Draws lines and heads of arrows along all edges in one direction. */
 static void put_edges(app_out *out, const svg_tree *t, int inward) {
     out_format(out, "<g id=\"%s\"><path class=\"shaft\" d=\"", inward ? "inward" : "outward");
     for (int i = 0; i < t->count; ++i)

@@ -1,4 +1,5 @@
-/* tree.c  soa info: what is joined to what.  The spanning tree with its cut joints, WD89's binary tree, the constraints. */
+/* tree.c  soa info: shows the connections: the spanning tree with its cut joints, WD89's binary
+ * tree, the constraints. */
 #include "../app.h"
 
 #include <math.h>
@@ -6,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- names ------------------------------------------------------------------------------------------------------- */
-static const char *const kinds[] = {"loop",     "distance", "gear", "rolling",
-                                    "velocity", "plane",    "disc"}; /* soa_constraint_kind */
+/* --- names ------------------------------------------------------------------------------------ */
+/* In the order of soa_constraint_kind. */
+static const char *const kinds[] = {"loop", "distance", "gear", "rolling", "velocity", "plane", "disc"};
 
 static const char *frame_name(const soa_model *model, int frame) {
     soa_frame_info info;
@@ -26,7 +27,7 @@ static int has_axis(soa_joint_type type) {
     return type != SOA_FIXED && type != SOA_SPHERICAL && type != SOA_FREE;
 }
 
-/* --- constraints ------------------------------------------------------------------------------------------------- */
+/* --- constraints ------------------------------------------------------------------------------ */
 void app_print_constraints(app_out *out, const soa_model *model, const soa_constraint_list *list) {
     int width[3] = {0, 0, 0};
     if (list->count == 0) return;
@@ -116,9 +117,9 @@ void app_put_constraints(app_out *out, const soa_model *model, const soa_constra
     out_char(out, ']');
 }
 
-/* --- trees ------------------------------------------------------------------------------------------------------- */
+/* --- trees ------------------------------------------------------------------------------------ */
 
-/* A tree to be drawn: children as linked lists, in order; `mark` stands before a node. */
+/* A tree to draw: children as ordered linked lists; `mark` is printed before a node. */
 typedef struct node {
     int child, last, next, depth;
     char mark;
@@ -135,7 +136,8 @@ static void hang(node *nodes, int parent, int child, char mark) {
 
 typedef void text_fn(app_out *out, const void *user, int number);
 
-/* Depth first, the nodes that wait on a stack; deep trees go straight down, with a count. */
+/* Draws depth first, with a stack of waiting nodes. Deep trees are drawn straight down, with a
+ * count. */
 static int draw(app_out *out, node *nodes, int count, text_fn *text, const void *user) {
     enum { DEPTH_SHOWN = 12 };
     int *stack = malloc(((size_t)count + 1) * sizeof *stack), waiting = 0;
@@ -208,7 +210,7 @@ static void binary_text(app_out *out, const void *user, int number) {
         out_print(out, "connector on %s", body);
 }
 
-/* "T0_1(A) T1_2(B) ...": the way from the inertial link to an item. */
+/* Writes "T0_1(A) T1_2(B) ...": the path from the inertial link to an item. */
 static void put_way(app_out *out, const picture *p, int item) {
     enum { MOST = 24 };
     int way[MOST], length = 0;
@@ -224,7 +226,7 @@ static void put_way(app_out *out, const picture *p, int item) {
     }
 }
 
-/* Rank and mobility where the loops close from q = 0; nonzero: out of memory. */
+/* Prints rank and mobility if the loops close from q = 0. Nonzero: out of memory. */
 static int print_mobility(app_out *out, const soa_model *model, const soa_constraint_list *list) {
     enum { MOST = 600 };
     soa_constraints *all = NULL;

@@ -1,5 +1,6 @@
-/* html_math.c  expressions and recursions as HTML in the papers' letters: phi' becomes a Greek letter with a star,
- * inv(D) a power, z12 a letter with an index. Names that are not the algebra's stay as they are, escaped. */
+/* html_math.c  writes expressions and recursions as HTML with the papers' symbols: phi' becomes a
+ * Greek letter with a star, inv(D) a power, z12 a letter with an index. Other names are not
+ * changed, only escaped. */
 #include "op_page.h"
 
 #include <ctype.h>
@@ -39,7 +40,8 @@ static void put_name(app_out *out, const char *name, int loops) {
             return;
         }
     const size_t digits = strspn(name + 1, "0123456789"), length = strlen(name);
-    if (loops && strchr("ezytc", name[0]) && digits && digits + 1 == length) /* a value of the plan */
+    /* A value of the plan. */
+    if (loops && strchr("ezytc", name[0]) && digits && digits + 1 == length)
         out_format(out, "<i>%c</i><sub>%s</sub>", name[0], name + 1);
     else if (length == 1 && strchr("TabVgxkpc", name[0]))
         out_format(out, "<i>%c</i>", name[0]);
@@ -49,7 +51,8 @@ static void put_name(app_out *out, const char *name, int loops) {
 
 void html_math(app_out *out, const char *text, int loops) {
     enum { DEEP = 256 };
-    char power[DEEP]; /* of each parenthesis that is open: does an exponent -1 follow it? */
+    /* For each open parenthesis: does an exponent -1 follow it? */
+    char power[DEEP];
     int depth = 0;
     for (const char *s = text; *s;) {
         if (isalpha((unsigned char)*s)) {
@@ -62,7 +65,7 @@ void html_math(app_out *out, const char *text, int loops) {
                 size_t m = 0;
                 while (isalnum((unsigned char)in[m]) || in[m] == '_') ++m;
                 const int at_k = loops && !strncmp(in + m, "(k))", 4); /* inv(D(k)) */
-                if (m && (in[m] == ')' || at_k) && m < sizeof name) {  /* inv(D)    */
+                if (m && (in[m] == ')' || at_k) && m < sizeof name) {  /* inv(D) */
                     snprintf(name, sizeof name, "%.*s", (int)m, in);
                     put_name(out, name, loops);
                     out_text(out, at_k ? "<sup>−1</sup>(<i>k</i>)" : "<sup>−1</sup>");
@@ -95,7 +98,7 @@ void html_math(app_out *out, const char *text, int loops) {
         } else if (*s == '-') {
             out_text(out, "−");
         } else {
-            size_t n = 1; /* everything else as it is, whole characters at a time */
+            size_t n = 1; /* everything else unchanged, whole characters at a time */
             while (s[n] && ((unsigned char)s[n] & 0xc0) == 0x80) ++n;
             char piece[8];
             snprintf(piece, sizeof piece, "%.*s", (int)(n < 7 ? n : 7), s);

@@ -1,12 +1,13 @@
-/* op_filter.c  forward dynamics as R87 sees it: the block diagram of Kalman filter and smoother (Fig. 3, drawn from
- * equations (35) to (47) and the numbered walk through it in section XI) and the dictionary of Table I.
+/* op_filter.c  shows forward dynamics as in R87: the block diagram of Kalman filter and smoother
+ * (Fig. 3, drawn from equations (35) to (47) and the numbered description in section XI) and the
+ * dictionary of Table I.
  *
- * Misprints of the paper put right: (36) has z+(k-1); HP+ = 0 in section XI. */
+ * Misprints of the paper are corrected: (36) has z+(k-1); HP+ = 0 in section XI. */
 #include "op_page.h"
 
 #include <string.h>
 
-/* ---- is it in there? --------------------------------------------------------------------------------------------- */
+/* --- does the expression contain it? ---------------------------------------------------------- */
 enum { INVERSE_OF_MASS = 1, INVERSE_OF_D = 2, FILTER = 4, SMOOTHER = 8 };
 static int seen(const soa_expr *e, int turned) {
     soa_expr_info info, inner;
@@ -27,7 +28,7 @@ int op_filter_in(const soa_expr *e) {
     return (found & INVERSE_OF_MASS) || (found & all) == all;
 }
 
-/* ---- the diagram: pieces of SVG, two halves of 500 by 320 -------------------------------------------------------- */
+/* --- the diagram: pieces of SVG, two halves of 500 by 320 ------------------------------------- */
 static const char *const filter_svg[] = {
     "<svg class=\"flow\" viewBox=\"0 0 500 320\" role=\"img\" aria-label=\"Kalman filter, tips to base: prediction, "
     "innovations, gain, update\">\n"
@@ -80,7 +81,7 @@ static const char *const smoother_svg[] = {
     "x=\"316\" y=\"80\">λ⁻(k)</text><text x=\"498\" y=\"113\" class=\"end\">λ⁺(k−1)</text><text x=\"300\" "
     "y=\"34\" class=\"faint\">next link outward</text></g>\n",
 };
-/* The numbers of section XI, where they stand. */
+/* Positions of the numbers of section XI. */
 typedef struct place {
     int number, x, y;
 } place;

@@ -1,9 +1,10 @@
-/* op_matrix.c  the pattern of an operator's matrix, from the dense oracle at the machine's state.
+/* op_matrix.c  draws the pattern of an operator's matrix, from the dense oracle at the machine's
+ * state.
  *
- * Rows and columns are grouped by bodies (by tips in tip space). A block with any entry above ZERO times the
- * largest of the matrix is drawn, with data-row and data-column its numbers; its shade is the largest entry's decade.
- * Small matrices show their entries too. The words below a picture ("upper block triangular") are read off the
- * pattern, not off the name. */
+ * Rows and columns are grouped by bodies (by tips in tip space). A block with any entry above ZERO
+ * times the largest of the matrix is drawn, with its numbers as data-row and data-column; its shade
+ * is the decade of its largest entry. Small matrices also show their entries. The words below a
+ * picture ("upper block triangular") are derived from the pattern, not from the name. */
 #include "op_page.h"
 
 #include <errno.h>
@@ -15,8 +16,8 @@
 enum { FINE = 48, SHADES = 6 };
 static const double ZERO = 1e-12;
 
-typedef struct side {            /* rows or columns: groups of them */
-    int groups, *start, *number; /* start: groups + 1 */
+typedef struct side {            /* groups of rows or columns */
+    int groups, *start, *number; /* start: groups + 1 numbers */
     int total;
 } side;
 
@@ -73,19 +74,20 @@ static soa_status look(pattern *m, const op_page *p, const soa_expr *e) {
         }
     return s;
 }
-/* 0: nothing there; SHADES: within a decade of the largest. */
+/* 0: zero; SHADES: within a decade of the largest. */
 static int shade(double y, double most) {
     if (!(y > ZERO * most)) return 0;
     const int down = (int)floor(-log10(y / most) + 1e-9);
     return down >= SHADES ? 1 : SHADES - (down < 0 ? 0 : down);
 }
 
-/* ---- the picture ------------------------------------------------------------------------------------------------- */
+/* --- the picture ------------------------------------------------------------------------------ */
 typedef struct frame {
     double unit, left, top;
     int fine;
 } frame;
-static double at(const frame *f, const side *s, int group) { /* where a group begins */
+/* Position where a group begins. */
+static double at(const frame *f, const side *s, int group) {
     return f->unit * (f->fine ? s->start[group] : group);
 }
 static void labels(app_out *out, const frame *f, const side *s, int rows) {
@@ -143,7 +145,7 @@ static void picture(app_out *out, const pattern *m, const char *text, soa_space 
     out_format(out, "<rect class=\"frame\" x=\"%g\" y=\"%g\" width=\"%.4g\" height=\"%.4g\"/></svg>\n", f.left, f.top,
                width, height);
 }
-/* The form, read off the pattern. */
+/* The form of the matrix, derived from the pattern. */
 static const char *form(const pattern *m, soa_space to, soa_space from) {
     int above = 0, on = 0, below = 0;
     for (int r = 0; r < m->rows.groups; ++r)

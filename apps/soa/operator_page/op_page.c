@@ -1,9 +1,9 @@
-/* op_page.c  the teaching page of an operator expression.
+/* op_page.c  writes the teaching page of an operator expression.
  *
- * In order: the expression with its types, how it was rewritten, its sweeps along the bodies, what it costs and
- * gives, the patterns of its factors, and for forward dynamics R87's filter and smoother. An operator is shown
- * applied to a vector of its space. The page stays below MOST_* whatever is asked: sweeps and lines beyond are
- * counted, not shown. */
+ * In this order: the expression with its types, how it was rewritten, its sweeps along the bodies,
+ * its cost and results, the patterns of its factors, and for forward dynamics R87's filter and
+ * smoother. An operator is shown applied to a vector of its space. The limits MOST_* bound the page
+ * for any input: sweeps and lines beyond them are counted, not shown. */
 #include "op_page.h"
 
 #include <errno.h>
@@ -13,18 +13,19 @@
 #include <string.h>
 
 enum {
-    MOST_TEXT = 1 << 18, /* an expression or a plan as text */
-    MOST_NODES = 400,    /* of the typed expression         */
-    MOST_FORMS = 40,     /* of the derivation               */
-    MOST_FORM = 2000,    /* characters of one               */
-    MOST_SWEEPS = 24,    /* drawn                           */
-    MOST_LINES = 60,     /* of one sweep                    */
-    MOST_FACTORS = 28,   /* with a pattern                  */
-    MOST_NUMBERS = 64,   /* rows of a result                */
-    MOST_COUNTED = 1000, /* bodies for which operations are counted; the time grows with their square */
-    MOST_PAGE = 1500000, /* bytes; then no more patterns  */
-    MOST_BODIES = 64,    /* named, all of them;             */
-    FEW_BODIES = 12,     /* the first, of more              */
+    MOST_TEXT = 1 << 18, /* expression or plan as text */
+    MOST_NODES = 400,    /* nodes of the typed expression */
+    MOST_FORMS = 40,     /* forms of the derivation */
+    MOST_FORM = 2000,    /* characters of one form */
+    MOST_SWEEPS = 24,    /* sweeps drawn */
+    MOST_LINES = 60,     /* lines of one sweep */
+    MOST_FACTORS = 28,   /* factors with a pattern */
+    MOST_NUMBERS = 64,   /* rows of a result */
+    /* Bodies for which operations are counted; the time grows with their square. */
+    MOST_COUNTED = 1000,
+    MOST_PAGE = 1500000, /* bytes; beyond this no more patterns */
+    MOST_BODIES = 64,    /* up to this many bodies, all are named; */
+    FEW_BODIES = 12,     /* of more, only this many */
     MOST_PROOF = 2000    /* characters of what is compared with FD1 */
 };
 
@@ -33,21 +34,23 @@ static const char *const ways[] = {"memoryless", "causal", "anticausal", "mixed"
 typedef struct writing {
     app_out *out;
     const op_page *page;
-    const soa_expr *given, *better; /* the operator or vector as parsed; the vector as planned */
-    const soa_expr *vector;         /* given, applied to a vector if it is an operator         */
-    const char *applied;            /* that vector's name, or NULL                             */
+    /* The operator or vector as parsed; the vector as planned. */
+    const soa_expr *given, *better;
+    /* given, applied to a vector if it is an operator. */
+    const soa_expr *vector;
+    const char *applied; /* name of that vector, or NULL */
     soa_plan *plan;
     svg_tree *tree;
-    char *text; /* MOST_TEXT */
+    char *text; /* MOST_TEXT bytes */
     int nodes, forms;
     const soa_expr *factors[MOST_FACTORS];
     char *factor_text[MOST_FACTORS];
     int factor_count, factors_left;
 } writing;
 
-/* ---- the expression with its types ------------------------------------------------------------------------------- */
+/* --- the expression with its types ------------------------------------------------------------ */
 static void put_typed(writing *w, const soa_expr *e, int boxed);
-/* from and to of e, or of its adjoint. */
+/* Spaces from and to of e, or of its adjoint. */
 static void put_type(app_out *out, const soa_expr *e, int turned) {
     const soa_space to = turned ? soa_expr_from(e) : soa_expr_to(e), from = turned ? soa_expr_to(e) : soa_expr_from(e);
     if (from == SOA_SPACE_ONE)
@@ -108,7 +111,7 @@ static void put_typed(writing *w, const soa_expr *e, int boxed) {
     }
 }
 
-/* ---- the derivation ---------------------------------------------------------------------------------------------- */
+/* --- the derivation --------------------------------------------------------------------------- */
 static void put_form(void *user, const char *rule, const char *result) {
     writing *w = user;
     if (++w->forms > MOST_FORMS) return;
@@ -129,7 +132,7 @@ static void put_form(void *user, const char *rule, const char *result) {
     out_text(w->out, "</li>\n");
     free(form);
 }
-/* A page that would say less because memory was short is not written. */
+/* If memory is short, no page is written rather than an incomplete one. */
 static void need_memory(writing *w, soa_status s) {
     if (s == SOA_E_MEMORY) w->out->error = ENOMEM;
 }
@@ -156,7 +159,7 @@ static void put_derivation(writing *w) {
                            "identity that led to it.</p>\n");
 }
 
-/* ---- the sweeps -------------------------------------------------------------------------------------------------- */
+/* --- the sweeps ------------------------------------------------------------------------------- */
 typedef struct sweep_list {
     soa_plan_step *step;
     size_t count, room;
@@ -183,7 +186,7 @@ static void put_line(app_out *out, const soa_plan_step *s) {
     html_math(out, s->left, 1);
     out_text(out, "</td><td>= ");
     if (remark) *remark = 0;
-    if (s->way == SOA_MEMORYLESS) /* dense: words */
+    if (s->way == SOA_MEMORYLESS) /* dense: in words */
         out_html(out, right);
     else
         html_math(out, right, 1);
@@ -292,7 +295,7 @@ static int put_sweeps(writing *w) {
     return l.failed ? -1 : 0;
 }
 
-/* ---- what it costs and gives ------------------------------------------------------------------------------------- */
+/* --- cost and results ------------------------------------------------------------------------- */
 static void put_fact(app_out *out, long number, const char *what) {
     out_format(out, "<div><b>%ld</b>%s</div>\n", number, what);
 }
@@ -326,7 +329,7 @@ static void put_count(writing *w) {
     }
     soa_graph_free(graph);
 }
-/* The name of a row: a joint, or a body's link, or a tip's frame. */
+/* Name of a row: a joint, a body's link, or a tip's frame. */
 static const char *row_name(const op_page *p, soa_space space, int row) {
     soa_body_info info;
     soa_frame_info frame;
@@ -344,7 +347,8 @@ static const char *row_name(const op_page *p, soa_space space, int row) {
 static int put_result(writing *w) {
     app_out *out = w->out;
     const op_page *p = w->page;
-    const soa_expr *e = w->applied ? w->given : w->better; /* an operator: its matrix */
+    /* For an operator: its matrix. */
+    const soa_expr *e = w->applied ? w->given : w->better;
     const soa_space to = soa_expr_to(e);
     const size_t rows = (size_t)soa_machine_size(p->machine, to),
                  columns = (size_t)soa_machine_size(p->machine, soa_expr_from(e));
@@ -400,7 +404,7 @@ static int put_result(writing *w) {
     return 0;
 }
 
-/* ---- the factors ------------------------------------------------------------------------------------------------- */
+/* --- the factors ------------------------------------------------------------------------------ */
 static void keep_factor(writing *w, const soa_expr *e) {
     soa_expr_print(e, w->text, MOST_TEXT);
     for (int i = 0; i < w->factor_count; ++i)
@@ -414,7 +418,8 @@ static void keep_factor(writing *w, const soa_expr *e) {
     memcpy(name, w->text, strlen(w->text) + 1);
     w->factors[w->factor_count] = e, w->factor_text[w->factor_count++] = name;
 }
-/* Operators of an expression, from left to right: leaves, their adjoints, inverses, sums inside products. */
+/* Collects the operators of an expression from left to right: leaves, their adjoints, inverses,
+ * sums inside products. */
 static void collect(writing *w, const soa_expr *e, int in_product) {
     soa_expr_info info, inner;
     if (soa_expr_look(e, &info) != SOA_OK) return;
@@ -465,7 +470,7 @@ static void put_factors(writing *w) {
     if (w->factors_left) out_format(out, "<p class=\"note\">%d factors more are not drawn.</p>\n", w->factors_left);
 }
 
-/* ---- forward dynamics -------------------------------------------------------------------------------------------- */
+/* --- forward dynamics ------------------------------------------------------------------------- */
 static const char *forward_dynamics(writing *w) {
     static const char *const forms[] = {"inv(Mass) (T - H phi (M phi' a + b + B f0))",
                                         "inv(Mass) (T - H phi (M phi' a + b))", "inv(Mass) T",
@@ -491,7 +496,7 @@ static const char *forward_dynamics(writing *w) {
     return "It has the inverse of the mass matrix in it, and so a filter and a smoother.";
 }
 
-/* ---- the page ---------------------------------------------------------------------------------------------------- */
+/* --- the page --------------------------------------------------------------------------------- */
 static void put_head(writing *w) {
     app_out *out = w->out;
     const op_page *p = w->page;
@@ -563,7 +568,8 @@ static void put_expression(writing *w) {
         out_text(out, ", a vector of its space.</p>\n");
     }
 }
-/* Parses; an operator is applied to T or f0, or to a vector x of zeros where the algebra has none of that space. */
+/* Parses the expression. An operator is applied to T or f0, or to a vector x of zeros if the
+ * algebra has none of that space. */
 static int prepare(writing *w, char *message, size_t room) {
     const op_page *p = w->page;
     if (soa_expr_parse(p->text, p->vars, p->var_count, &w->given, message, room) != SOA_OK) return -1;

@@ -1,8 +1,9 @@
-/* op_style.c  the style sheet of the page of an operator expression.
+/* op_style.c  style sheet for the page of an operator expression.
  *
- * Colours are variables, chosen by prefers-color-scheme, and always those of paper when printed. Blue and orange
- * (Okabe and Ito's pair, darkened or lightened for contrast) tell causal from anticausal, with arrows, words and full
- * or dashed lines saying the same. Shades s1 to s6 differ in lightness alone. */
+ * Colours are variables, chosen by prefers-color-scheme; when printed, always those for paper. Blue
+ * and orange (Okabe and Ito's pair, darkened or lightened for contrast) distinguish causal from
+ * anticausal. Arrows, words and full or dashed lines show the same difference. Shades s1 to s6
+ * differ only in lightness. */
 #include "op_page.h"
 
 /* clang-format off */
