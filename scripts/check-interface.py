@@ -11,6 +11,7 @@ import pathlib
 import re
 import sys
 
+sys.dont_write_bytecode = True
 import c_source
 
 HERE = pathlib.Path(__file__).resolve().parent
