@@ -1,4 +1,5 @@
-/* base.c  status texts, version, checksum, report texts. */
+/* base.c  status texts, version, reports, aligned memory layout, checksum, test
+ * for finite numbers. */
 #include "base_internal.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,8 +44,9 @@ uint64_t soai_checksum(const void *data, size_t size) {
     return h;
 }
 
-/* x - x is 0 for every number and NaN for NaN and infinities; four at a time, the last four perhaps seen twice.  This
- * file is compiled without -ffinite-math-only. */
+/* x - x is 0 for every finite number and NaN for NaN and infinities. Works on four numbers at a
+ * time; the last four may overlap the four before. This file must be compiled without
+ * -ffinite-math-only. */
 #define ALL_FINITE(real)                                              \
     typedef real four __attribute__((vector_size(4 * sizeof(real)))); \
     four sum = {0}, y;                                                \

@@ -1,4 +1,4 @@
-/* dense.c  small dense kernels. */
+/* dense.c  small dense algebra: eigenvalues of a symmetric 3 x 3, linear solve, SPD inverse. */
 #include "base_internal.h"
 #include <math.h>
 
@@ -35,7 +35,8 @@ void soai_sym3_eigenvalues(const double S[6], double values[3]) {
 
 static const double unit_rounding = 2.3e-16;
 
-/* What elimination leaves of a pivot that is zero: rounding of the largest entry.  NaN where an entry is. */
+/* Smallest pivot that counts as nonzero: elimination leaves rounding of the largest entry where the
+ * exact pivot is zero. NaN if an entry is NaN. */
 static double least_pivot(int n, const double *A) {
     double size = 0;
     for (int i = 0; i < n * n; ++i)
@@ -68,7 +69,7 @@ int soai_solve(int n, double *A, double *x) {
     return 1;
 }
 
-/* L U in place, the rows that change places in `order`.  0 where a pivot is zero. */
+/* L U factors in place; row exchanges go to `order`. Returns 0 if a pivot is zero. */
 static int eliminate(int n, double *A, double *order) {
     for (int c = 0; c < n; ++c) {
         int best = c;
@@ -102,7 +103,7 @@ static void substitute(int n, const double *A, const double *order, double *x) {
         x[i] /= A[n * i + i];
     }
 }
-/* Sum of the sizes of `count` numbers `step` apart. */
+/* Sum of the absolute values of `count` numbers that are `step` apart. */
 static double sum_of(int count, const double *x, int step) {
     double sum = 0;
     for (int i = 0; i < count; ++i) sum += fabs(x[(size_t)step * (size_t)i]);
@@ -115,7 +116,7 @@ double soai_solve_measured(int n, double *A, double *x, double *room) {
         if (!(sum <= size)) size = sum;
     }
     if (!eliminate(n, A, order)) return INFINITY;
-    for (int c = 0; c < n; ++c) { /* the columns of A^-1 */
+    for (int c = 0; c < n; ++c) { /* columns of A^-1 */
         for (int r = 0; r < n; ++r) unit[r] = r == c;
         substitute(n, A, order, unit);
         const double sum = sum_of(n, unit, 1);
@@ -127,7 +128,7 @@ double soai_solve_measured(int n, double *A, double *x, double *room) {
     return condition;
 }
 
-/* Largest sum of a row's entries; lower triangle read. */
+/* Largest row sum of absolute values (1-norm); only the lower triangle is read. */
 static double norm_symmetric(int n, const double *A) {
     double most = 0;
     for (int i = 0; i < n; ++i) {
@@ -149,13 +150,13 @@ double soai_spd_inverse(int n, const double *A, double *L, double *inverse) {
             L[n * i + j] = x / L[n * j + j];
         }
     }
-    for (int j = 0; j < n; ++j) /* L^-1 in place, column by column */
+    for (int j = 0; j < n; ++j) /* L^-1, column by column */
         for (int i = j; i < n; ++i) {
             double x = i == j;
             for (int m = j; m < i; ++m) x -= L[n * i + m] * inverse[n * m + j];
             inverse[n * i + j] = x / L[n * i + i];
         }
-    for (int i = 0; i < n; ++i) /* L^-T L^-1: rows from i on are still those of L^-1 */
+    for (int i = 0; i < n; ++i) /* L^-T L^-1; rows from i on still hold L^-1 */
         for (int j = 0; j <= i; ++j) {
             double x = 0;
             for (int m = i; m < n; ++m) x += inverse[n * m + i] * inverse[n * m + j];

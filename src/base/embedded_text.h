@@ -1,4 +1,5 @@
-/* embedded_text.h  a file carried along in the library (cmake/embed.cmake); lists end with a NULL name. */
+/* embedded_text.h  a text file compiled into the library (cmake/embed.cmake). Lists end with a NULL
+ * name. */
 #ifndef SOAI_EMBEDDED_TEXT_H
 #define SOAI_EMBEDDED_TEXT_H
 typedef struct soai_text {

@@ -1,13 +1,15 @@
-/* factor.c  small dense factorisations with a rank: pivoted QR, pivoted Cholesky, L D L' with pivots, SVD.
+/* factor.c  small dense factorisations that find the rank: pivoted QR, pivoted Cholesky, pivoted L
+ * D L', SVD.
  *
- * Matrices are row by row.  Sizes are those of constraints and tasks (tens), or nv where a dense method is asked for.
- * Nothing allocates; the caller gives all rooms.                                                                     */
+ * Matrices are stored row by row. Sizes are those of constraints and tasks (tens), or nv where the
+ * caller chose a dense method. Nothing is allocated; the caller provides all memory. */
 #include "base_internal.h"
 #include <math.h>
 
-/* A P = Q R with columns by falling size (Householder; Golub & Van Loan 5.4.2).  A (m x n) becomes R above the diagonal
- * and the reflectors below it; beta their factors (min(m, n)); column j of R was column pivot[j] of A.  Gives back the
- * rank: diagonal entries above `tolerance` times the first. */
+/* A P = Q R by Householder reflections with column pivoting (Golub & Van Loan 5.4.2). A (m x n) is
+ * overwritten by R on and above the diagonal and by the reflectors below it. beta: factors of the
+ * reflectors, min(m, n) of them. Column j of R was column pivot[j] of A. Returns the rank: the
+ * number of diagonal entries above `tolerance` times the first. */
 int soai_qr(int m, int n, double *A, double *beta, int *pivot, double tolerance) {
     const int k = m < n ? m : n;
     int rank = 0;
@@ -16,7 +18,8 @@ int soai_qr(int m, int n, double *A, double *beta, int *pivot, double tolerance)
     for (int j = 0; j < k; ++j) {
         int best = j;
         double most = -1;
-        for (int c = j; c < n; ++c) { /* column sizes, each time anew: no cancellation to guard against */
+        /* Norms are computed afresh for each column: updated ones would suffer cancellation. */
+        for (int c = j; c < n; ++c) {
             double sum = 0;
             for (int r = j; r < m; ++r) sum += A[n * r + c] * A[n * r + c];
             if (sum > most) most = sum, best = c;
@@ -49,7 +52,7 @@ int soai_qr(int m, int n, double *A, double *beta, int *pivot, double tolerance)
     }
     return rank;
 }
-/* x = Q' x, or Q x; x has m numbers. */
+/* x = Q' x if transposed, otherwise x = Q x; x has m numbers. */
 void soai_qr_apply(int m, int n, const double *A, const double *beta, int transposed, double *x) {
     const int k = m < n ? m : n;
     for (int i = 0; i < k; ++i) {
@@ -62,9 +65,10 @@ void soai_qr_apply(int m, int n, const double *A, const double *beta, int transp
     }
 }
 
-/* P' A P = L L' of a positive semidefinite A (n x n, lower triangle read and overwritten by L, rows and columns in pivot
- * order), stopping where no pivot is above `tolerance` times the first; gives back the rank.  Rows past the rank hold
- * their first `rank` entries of L.  The upper triangle is room. */
+/* P' A P = L L' for a positive semidefinite A (n x n). Only the lower triangle is read; L replaces
+ * it, with rows and columns in pivot order. Stops when no pivot is above `tolerance` times the
+ * first and returns the rank. Rows past the rank hold their first `rank` entries of L. The upper
+ * triangle is scratch. */
 int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
     double first = 0;
     for (int j = 0; j < n; ++j) pivot[j] = j;
@@ -75,7 +79,7 @@ int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
         const double d = A[n * best + best];
         if (j == 0) first = d;
         if (!(d > tolerance * first) || !(d > 0)) return j;
-        if (best != j) { /* rows and columns j and best of the lower triangle change places */
+        if (best != j) { /* exchange rows and columns j and best of the lower triangle */
             const int p = pivot[j];
             pivot[j] = pivot[best], pivot[best] = p;
             for (int c = 0; c < j; ++c) {
@@ -94,8 +98,9 @@ int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
         }
         const double root = sqrt(d);
         A[n * j + j] = root;
-        double *const column = A + n * j; /* column j once more, in the upper part of row j: no strides below */
-        int from = n;                     /* its first entry that is not zero */
+        /* Copy of column j in the upper part of row j, for contiguous access below. */
+        double *const column = A + n * j;
+        int from = n; /* its first nonzero entry */
         for (int r = n - 1; r > j; --r) {
             column[r] = A[n * r + j];
             if (column[r] == 0) continue;
@@ -111,8 +116,9 @@ int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
     return n;
 }
 
-/* x = A^-1 x, A symmetric and indefinite (n x n, lower triangle read, destroyed): L D L' with 1 x 1 and 2 x 2 pivots
- * (Bunch and Kaufman; Golub & Van Loan 4.4.4); exchanges leave the columns already done as they are.  order: n integers of room.  0 where A is singular to rounding. */
+/* x = A^-1 x for a symmetric indefinite A (n x n, lower triangle read, destroyed): L D L' with 1 x
+ * 1 and 2 x 2 pivots (Bunch and Kaufman; Golub & Van Loan 4.4.4). Columns already eliminated are
+ * not exchanged. order: scratch, n integers. Returns 0 if A is singular to rounding. */
 int soai_ldl_solve(int n, double *A, double *x, int *order) {
     const double alpha = 0.6403882032022076; /* (1 + sqrt 17) / 8 */
     double size = 0;
@@ -146,7 +152,7 @@ int soai_ldl_solve(int n, double *A, double *x, int *order) {
             else
                 p = r, step = 2;
         }
-        const int at = k + step - 1; /* row that changes places with p */
+        const int at = k + step - 1; /* row exchanged with p */
         if (p != at) {
             if (step == 2) SWAP_(A[n * at + k], A[n * p + k]);
             for (int c = at + 1; c < p; ++c) SWAP_(A[n * c + at], A[n * p + c]);
@@ -180,7 +186,7 @@ int soai_ldl_solve(int n, double *A, double *x, int *order) {
         }
         k += step;
     }
-    for (int k = n - 1; k >= 0;) { /* D, then L' and the exchanges backwards */
+    for (int k = n - 1; k >= 0;) { /* D, then L' and the exchanges in reverse order */
         if (order[k] >= 0) {
             x[k] /= A[n * k + k];
             for (int i = k + 1; i < n; ++i) x[k] -= A[n * i + k] * x[i];
@@ -200,8 +206,9 @@ int soai_ldl_solve(int n, double *A, double *x, int *order) {
     return 1;
 }
 
-/* A = U S V' by one-sided Jacobi rotations (m >= n): A (m x n) becomes U S, its columns orthogonal; V n x n; s the sizes,
- * falling.  Gives back 0 where it did not settle in 60 sweeps. */
+/* A = U S V' by one-sided Jacobi rotations, m >= n. A (m x n) is overwritten by U S, whose columns
+ * are orthogonal. V is n x n; s holds the singular values, descending. Returns 0 if 60 sweeps were
+ * not enough. */
 int soai_svd(int m, int n, double *A, double *s, double *V) {
     int settled = n < 2;
     for (int i = 0; i < n * n; ++i) V[i] = 0;
@@ -233,7 +240,7 @@ int soai_svd(int m, int n, double *A, double *s, double *V) {
         for (int r = 0; r < m; ++r) sum += A[n * r + c] * A[n * r + c];
         s[c] = sqrt(sum);
     }
-    for (int c = 0; c < n; ++c) { /* falling */
+    for (int c = 0; c < n; ++c) { /* sort, descending */
         int best = c;
         for (int j = c + 1; j < n; ++j)
             if (s[j] > s[best]) best = j;

@@ -1,4 +1,4 @@
-/* nearest.c  the valid name nearest to a mistaken one. */
+/* nearest.c  finds the valid name closest to a misspelt one. */
 #include "nearest.h"
 
 #include <ctype.h>
@@ -7,7 +7,8 @@
 
 enum { WORD_MAX = 96 };
 
-/* Insertions, deletions, replacements and swaps of neighbours that lead from a to b, letter case aside. */
+/* Number of insertions, deletions, replacements and swaps of neighbours that change a into b,
+ * ignoring case. */
 static int edit_distance(const char *a, const char *b) {
     int la = (int)strlen(a), lb = (int)strlen(b);
     int row[3][WORD_MAX + 1];
@@ -33,7 +34,8 @@ soai_nearest soai_nearest_to(const char *word) {
     return (soai_nearest){word, NULL, WORD_MAX};
 }
 
-/* Near: as many changes as a third of the longer name, or one; or begun well and not finished. */
+/* A candidate counts as close if it needs at most a third of the longer name's length in changes
+ * (one change for names shorter than six letters), or if the word is the beginning of it. */
 void soai_nearest_try(soai_nearest *search, const char *candidate) {
     const size_t length = strlen(search->word), other = strlen(candidate), longer = length > other ? length : other;
     if (length == 0 || longer > WORD_MAX) return;

@@ -1,9 +1,10 @@
-/* new_file.c  files written beside their name and renamed when they are complete. */
-#define _DEFAULT_SOURCE /* flock */
+/* new_file.c  writes a file under a temporary name in the same folder and renames
+ * it when complete. */
+#define _DEFAULT_SOURCE /* for flock */
 #define _XOPEN_SOURCE 700
 #include "new_file.h"
 
-#if defined(__unix__) || defined(__APPLE__) || defined(__EMSCRIPTEN__) /* others have no such calls */
+#if defined(__unix__) || defined(__APPLE__) || defined(__EMSCRIPTEN__) /* other systems lack them */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,12 +18,12 @@
 #include <unistd.h>
 
 enum {
-    LINKS_MOST = 40,      /* symbolic links followed, as in Linux                     */
-    NAME_KEPT = 200,      /* of a file's name in its temporary one: 255 is the most   */
-    SUFFIX = 7,           /* ".XXXXXX"                                                */
-    TRIES = 100,          /* temporary names, before we give up                       */
-    WRITE_MOST = 1 << 30, /* bytes in one call; some systems take no more             */
-    SLOTS = 16            /* temporary files that are removed when a signal ends us   */
+    LINKS_MOST = 40,      /* symbolic links followed, as on Linux */
+    NAME_KEPT = 200,      /* characters of the name kept in the temporary name; 255 is the limit */
+    SUFFIX = 7,           /* length of ".XXXXXX" */
+    TRIES = 100,          /* temporary names tried before giving up */
+    WRITE_MOST = 1 << 30, /* bytes per call; some systems accept no more */
+    SLOTS = 16            /* temporary files that can be removed when a signal ends the process */
 };
 
 int soai_write_all(int fd, const void *data, size_t size) {
@@ -45,7 +46,7 @@ int soai_sync(int fd) {
     return 0;
 }
 
-/* --- what a signal has to remove ------------------------------------------------------------------------------- */
+/* --- temporary files to remove on a signal ---------------------------------------------------- */
 static _Atomic(char *) unfinished[SLOTS];
 static void remember(char *temporary) {
     for (int i = 0; i < SLOTS; ++i) {
@@ -66,8 +67,8 @@ void soai_new_files_remove(void) {
     }
 }
 
-/* --- names ----------------------------------------------------------------------------------------------------- */
-/* The descriptor that a name such as "-" or /dev/stdout means, or -1. */
+/* --- names ------------------------------------------------------------------------------------ */
+/* File descriptor meant by a name such as "-" or /dev/stdout, or -1. */
 static int descriptor_of(const char *path) {
     static const char *const names[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -83,12 +84,12 @@ static int descriptor_of(const char *path) {
     }
     return -1;
 }
-/* Bytes of a path up to its last part. */
+/* Length of a path up to and including its last slash. */
 static size_t folder_length(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
-/* What a symbolic link points to, as a path from where we are; NULL with errno. */
+/* Target of a symbolic link, as a path relative to the current folder; NULL with errno. */
 static char *target_of(const char *link_path) {
     char target[PATH_MAX];
     const ssize_t n = readlink(link_path, target, sizeof target - 1);
@@ -101,12 +102,13 @@ static char *target_of(const char *link_path) {
     memcpy(path + folder, target, (size_t)n + 1);
     return path;
 }
-/* The path, with symbolic links followed whether or not there is a file at their end; NULL with errno. */
+/* The path with symbolic links followed, even if no file exists at their end; NULL with errno. */
 static char *follow_links(const char *path) {
     char *at = strdup(path);
     for (int links = 0; at; ++links) {
         struct stat about;
-        if (descriptor_of(at) >= 0 || !strncmp(at, "/proc/", 6)) return at; /* its links are no paths */
+        /* Links under /proc are not paths. */
+        if (descriptor_of(at) >= 0 || !strncmp(at, "/proc/", 6)) return at;
         if (lstat(at, &about) || !S_ISLNK(about.st_mode)) return at;
         char *next = links < LINKS_MOST ? target_of(at) : NULL;
         const int reason = links < LINKS_MOST ? errno : ELOOP;
@@ -116,7 +118,8 @@ static char *follow_links(const char *path) {
     }
     return NULL;
 }
-/* The directory of a path, open; -1 with errno (0: one that we may write but not read, and so cannot synchronise). */
+/* Opens the folder of a path. -1 with errno; errno 0 means a folder that may be written but not
+ * read, so it cannot be synchronised. */
 static int open_folder_of(const char *path) {
     const size_t n = folder_length(path);
     char *name = n ? strdup(path) : NULL;
@@ -129,8 +132,9 @@ static int open_folder_of(const char *path) {
     return fd;
 }
 
-/* --- opening --------------------------------------------------------------------------------------------------- */
-/* A new file PATH.xxxxxx with random letters; mkstemp() would ignore the umask, which no thread can read safely. */
+/* --- opening ---------------------------------------------------------------------------------- */
+/* Creates PATH.xxxxxx with random letters. mkstemp() would ignore the umask, and no thread can read
+ * the umask safely. */
 static int open_temporary(soai_new_file *f, mode_t mode) {
     static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     static _Atomic uint64_t counter;
@@ -165,17 +169,18 @@ static int open_temporary(soai_new_file *f, mode_t mode) {
     remember(name);
     return 0;
 }
-/* Owner and permissions of the file that is replaced, as far as we may. */
+/* Gives the new file the owner and permissions of the file it replaces, as far as allowed. */
 static int copy_permissions(int fd, const struct stat *old) {
     struct stat new;
     if (fstat(fd, &new)) return errno;
     mode_t mode = old->st_mode & 07777;
     if ((new.st_uid != old->st_uid || new.st_gid != old->st_gid) && fchown(fd, old->st_uid, old->st_gid))
-        mode &= 0777; /* no set-user-id for another user than before */
+        mode &= 0777; /* drop set-user-id if the owner changes */
     if (!fchmod(fd, mode)) return 0;
-    return errno == EPERM || errno == ENOTSUP || errno == ENOSYS ? 0 : errno; /* a file system without them */
+    /* These errors mean that the file system has no permissions. */
+    return errno == EPERM || errno == ENOTSUP || errno == ENOSYS ? 0 : errno;
 }
-/* Locks the older file.  0, errno; EWOULDBLOCK: another process is writing it. */
+/* Locks the existing file. Returns 0 or errno; EWOULDBLOCK if another process is writing it. */
 static int lock_old(soai_new_file *f) {
     f->old = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (f->old < 0) return errno == ENOENT ? 0 : errno;
@@ -194,7 +199,7 @@ static int open_beside(soai_new_file *f, const struct stat *old) {
     if (!error && f->lock && flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) error = errno;
     return error;
 }
-/* 0 or errno. */
+/* Returns 0 or errno. */
 static int open_output(soai_new_file *f, const char *path) {
     struct stat about;
     if (!path[0]) return ENOENT;
@@ -229,8 +234,9 @@ soa_status soai_new_file_open(soai_new_file *f, const char *path, int lock, soa_
     return explain(f, path, error, report);
 }
 
-/* --- the end --------------------------------------------------------------------------------------------------- */
-/* The name for a locked file where there was none: never over one that another process has made meanwhile. */
+/* --- committing ------------------------------------------------------------------------------- */
+/* Gives a locked file its name where no file existed. Never replaces a file that another process
+ * created in the meantime. */
 static int take_free_name(soai_new_file *f) {
     if (!link(f->temporary, f->path)) {
         unlink(f->temporary);
@@ -238,13 +244,13 @@ static int take_free_name(soai_new_file *f) {
     }
     if (errno == EEXIST) return EWOULDBLOCK;
     if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS && errno != EMLINK) return errno;
-    return rename(f->temporary, f->path) ? errno : 0; /* a file system without hard links */
+    return rename(f->temporary, f->path) ? errno : 0; /* the file system has no hard links */
 }
 static int take_name(soai_new_file *f) {
     struct stat old, there;
     if (!f->lock) return rename(f->temporary, f->path) ? errno : 0;
     if (stat(f->path, &there)) return errno == ENOENT ? take_free_name(f) : errno;
-    if (f->old < 0) return EWOULDBLOCK; /* made meanwhile */
+    if (f->old < 0) return EWOULDBLOCK; /* created in the meantime */
     if (fstat(f->old, &old)) return errno;
     if (old.st_ino != there.st_ino || old.st_dev != there.st_dev) return EWOULDBLOCK;
     return rename(f->temporary, f->path) ? errno : 0;

@@ -1,5 +1,6 @@
-/* taylor.c  truncated Taylor arithmetic by the usual recurrences (Griewank & Walther, Evaluating Derivatives, table
- * 13.2): each coefficient from those before it, O(order^2) for each operation. */
+/* taylor.c  truncated Taylor arithmetic by the usual recurrences (Griewank & Walther, Evaluating
+ * Derivatives, table 13.2). Each coefficient follows from the ones before it; one operation costs
+ * O(order^2). */
 #include "soa/taylor.h"
 #include <math.h>
 
@@ -10,7 +11,7 @@ static soa_taylor blank(soa_taylor a, soa_taylor b) {
     if (z.order > SOA_TAYLOR_MOST) z.order = SOA_TAYLOR_MOST;
     return z;
 }
-/* Coefficient k; zero beyond the number's own order. */
+/* Coefficient k; zero above the order of a. */
 static double at(const soa_taylor *a, int k) {
     return k <= a->order ? a->c[k] : 0;
 }
@@ -82,7 +83,7 @@ soa_taylor soa_taylor_hypot(soa_taylor a, soa_taylor b) {
 }
 soa_taylor soa_taylor_pow(soa_taylor a, double power) {
     soa_taylor z = blank(a, a);
-    if (power >= 0 && power <= 64 && power == floor(power)) { /* also where a is 0 or negative */
+    if (power >= 0 && power <= 64 && power == floor(power)) { /* valid also for a <= 0 */
         soa_taylor square = a;
         z.c[0] = 1;
         for (int n = (int)power; n; n >>= 1, square = soa_taylor_mul(square, square))

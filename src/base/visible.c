@@ -1,4 +1,4 @@
-/* visible.c  text from files, made safe for a terminal. */
+/* visible.c  makes text from files safe to print on a terminal. */
 #include "visible.h"
 
 #include <stdint.h>
@@ -6,7 +6,8 @@
 
 enum { DELETE = 0x7f, C1_FIRST = 0x80, C1_LAST = 0x9f };
 
-/* The character at s and its length; 0: no UTF-8 (overlong, a surrogate, too large, cut off). */
+/* Decodes the character at s and returns its length; 0 if it is not valid UTF-8 (overlong, a
+ * surrogate, too large or cut off). */
 static size_t decode(const unsigned char *s, size_t left, uint32_t *code) {
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
     size_t n = 1;

@@ -1,17 +1,19 @@
-/* binary_tree.c  a tree with cut joints as WD89 stores it (section 2.1, Figure 1(b)).
+/* binary_tree.c  a tree with cut joints in the storage of WD89 (section 2.1, Figure 1(b)).
  *
- * A body with several joints going on from it keeps the first; each further one hangs on a connector link, a frame fixed
- * to the body, and connectors hang on each other.  A cut joint goes on from the body of its link 1 as a terminating link;
- * on the body of its link 2 a connector tells where it must arrive.  So no item has more than two: a successor and a
- * connector.  WD89 locates the first joint by the link's own D-H parameters; here it has a placement like any other.   */
+ * A body with several outward joints keeps the first as its successor. Each further joint hangs on
+ * a connector link, a frame fixed to the body; connectors hang on each other. A cut joint is a
+ * terminating link that goes out from the body of its link 1; a connector on the body of its link 2
+ * marks where it must arrive. So every item has at most two outward items: a successor and a
+ * connector. WD89 locates the first joint by the link's own D-H parameters; here it has a placement
+ * like any other. */
 #include "model_internal.h"
 #include "soa/graph.h"
 #include <stdlib.h>
 
 typedef struct writer {
     soa_binary_item *items;
-    int *tail; /* of a body: the last item of its chain of connectors, itself at first */
-    char *has; /* a successor */
+    int *tail; /* of a body: last item of its chain of connectors; at first the body itself */
+    char *has; /* the body has a successor */
     int count;
 } writer;
 
@@ -19,7 +21,8 @@ static void put(writer *w, int at, soa_binary_item item) {
     if (w->items) w->items[at] = item;
 }
 
-/* `item` (0: none, an end of a loop) goes on from the body at `place`.  tail_place keeps where the last connector is. */
+/* Hangs `item` (0: none, the end of a loop) on the body at `place`. tail_place is the placement of
+ * the last connector. */
 static void hang(writer *w, int body, int item, int loop, const soa_frame *place, soa_frame *tail_place) {
     if (item && !w->has[body]) {
         w->has[body] = 1;

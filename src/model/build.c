@@ -1,8 +1,9 @@
-/* build.c  from a definition to a model: validation, merging of fixed links, tables.
+/* build.c  builds a model from a definition: validation, merging of fixed links, tables.
  *
- * A link on a fixed joint belongs to the body that carries it: its mass is added there and its frame stays reachable.
- * Tree coordinates number every moving joint; the caller's coordinates leave out the mimic joints, which follow
- * others by q = ratio q_leader + offset (chains of followers are resolved here).                                    */
+ * A link on a fixed joint belongs to the body that carries it: its mass is added there and its
+ * frame stays accessible. Tree coordinates number every moving joint. The caller's coordinates
+ * leave out mimic joints, which follow other joints by q = ratio q_leader + offset; chains of
+ * followers are resolved here. */
 #include "model_internal.h"
 #include "../spatial/algebra.h"
 #include <stdlib.h>
@@ -48,14 +49,15 @@ void soa_body_sphere(soa_body_def *b, double mass, double radius) {
     memcpy(b->inertia, I, sizeof I);
 }
 
-/* What building needs of each link; index 0 is the world. */
+/* Data of each link needed while building; index 0 is the world. */
 typedef struct link_row {
-    int body;        /* body that carries it       */
-    soa_frame place; /* of the link, in that body  */
+    int body;        /* body that carries it */
+    soa_frame place; /* of the link, in that body */
     int leader;      /* link it follows, resolved, or -1 */
     double ratio, offset;
-    /* row i, of body i, for guard_leaders: inertia of it and all beyond at q = 0; how much of it the joint moves, its
-     * followers, and what guards have given in all, as the joint feels it */
+    /* Row i, of body i, for guard_leaders. beyond: inertia of the body and everything outward at
+     * q = 0. moved: inertia that the joint moves. led: inertia moved by its followers. given: sum
+     * of the guards, as felt at the joint. */
     double beyond[10], moved, led, given;
     int leads;
 } link_row;
@@ -187,7 +189,7 @@ static soa_status check_joint(builder *b, int i, const soa_body_def *d) {
     return SOA_OK;
 }
 
-/* Follows the chain of mimic joints to one that moves by itself. */
+/* Follows the chain of mimic joints to a joint that moves independently. */
 static soa_status resolve_mimic(builder *b, int i) {
     const soa_body_def *bodies = b->def->bodies;
     link_row *l = b->link + i;
@@ -342,19 +344,21 @@ static int put_text(char *text, size_t *at, const char *words) {
     return (int)start;
 }
 
-/* A body whose hinge moves no inertia at any q, or 0: seven turning joints under one heavy body have a motion that
- * leaves it at rest.  Sweeps would find it too, but in numbers that are rounding errors all over.  Counts in how many
- * directions P of each body can have inertia at most: those of M, and of each child what its hinge leaves. */
+/* Returns a body whose hinge moves no inertia at any q, or 0. Example: seven revolute joints in
+ * series under one heavy body allow a motion that leaves that body at rest. The sweeps would find
+ * it too, but only after computing with rounding errors. For each body this counts the largest
+ * number of directions in which P can have inertia: those of M, and those that each child's hinge
+ * leaves. */
 static int stuck_body(int nb, int guarded, const soai_body_double *body, const soai_dof_double *dof, soai_meta *meta) {
     int stuck = 0;
     for (int i = nb; i >= 1 && !stuck; --i) {
         const double *I = meta[i].inertia, *M = body[i].M, least = 1e-14 * (fabs(M[4]) + fabs(M[5]) + fabs(M[6]));
         int turns = 0;
-        int32_t *rank = &meta[i].stuck; /* holds the children's */
+        int32_t *rank = &meta[i].stuck; /* holds the children's sum */
         for (int k = 0; k < 6; ++k) turns |= fabs(I[k]) > least;
         *rank = *rank + 3 * (meta[i].mass > 0) + 3 * turns;
         if (*rank > 6) *rank = 6;
-        /* then D is positive, and P+ keeps its directions */
+        /* Then D is positive and P+ keeps its directions. */
         const int driven = dof[body[i].iv].armature > 0 || (guarded && body[i].hinge > 0);
         if (!driven && *rank < body[i].nv) stuck = i;
         meta[body[i].parent].stuck += *rank - (driven ? 0 : body[i].nv) + (body[i].rotor != 0);
@@ -363,27 +367,30 @@ static int stuck_body(int nb, int guarded, const soai_body_double *body, const s
     return stuck;
 }
 
-/* What a joint moves at q = 0 if all beyond is rigid, M its inertia; where more joints follow, also a part of what it moves
- * when they have turned. */
+/* Inertia that a joint moves at q = 0 if everything outward is rigid with inertia M. If more joints
+ * follow, a part of the inertia that it moves when they have turned is added. */
 static double moved_by(const soai_body_double *b, const double *M) {
     const double *u = b->axis, *I = M + 4, trace = I[XX] + I[YY] + I[ZZ]; /* about the origin */
     double turned = 0;
     if (b->type != SOA_PRISMATIC) {
         turned = I[XX] * u[0] * u[0] + I[YY] * u[1] * u[1] + I[ZZ] * u[2] * u[2] +
                  2 * (I[XY] * u[0] * u[1] + I[XZ] * u[0] * u[2] + I[YZ] * u[1] * u[2]);
-        if (turned < 1e-12 * trace) turned = 0; /* a rod about its own axis, but for rounding */
+        /* A rod about its own axis: only rounding is left. */
+        if (turned < 1e-12 * trace) turned = 0;
         if (b->child) turned += 1e-3 * trace;
     }
     return b->armature + turned + M[0] * v3_dot(b->slide, b->slide);
 }
-/* Any guard will do; these, times the square of a ratio, are numbers in single precision too. */
+/* Any guard gives the right result. These limits keep a guard times a squared ratio finite in
+ * single precision too. */
 static double within(double guard) {
     return fmin(fmax(guard, 1e-30), 1e10);
 }
-/* Guards of followers and leaders (table_fields.h): the tree with its followers set free may have no forward dynamics, or one with
- * accelerations so large that digits are lost when the followers are brought back (light links beside heavy ones, large
- * ratios).  They are of the size of what the joints move: larger ones lose digits when they are taken off, smaller ones
- * where the tree needs them.  Writes the rows of leaders after those of followers; returns their number. */
+/* Sets the guards of followers and leaders (table_fields.h). With its followers set free, the tree
+ * may have no forward dynamics, or accelerations so large that digits are lost when the followers
+ * are tied again (light links beside heavy ones, large ratios). A guard is as large as the inertia
+ * that the joint moves: a larger one loses digits when it is removed, a smaller one loses digits in
+ * the tree. Writes the rows of leaders after those of followers; returns their number. */
 static int guard_leaders(link_row *of, const soa_model *m, soai_body_double *body, const soai_meta *meta,
                          soai_mimic_double *mimic) {
     int held = 0;
@@ -401,7 +408,8 @@ static int guard_leaders(link_row *of, const soa_model *m, soai_body_double *bod
         if (meta[i].leader < 0) continue;
         const double square = meta[i].ratio * meta[i].ratio, all = of[meta[i].leader].moved + of[meta[i].leader].led;
         double guard = of[i].moved;
-        if (!(guard > 0)) guard = all > 0 ? all / fmax(square, 1e-3) : 1; /* finite, however small the ratio */
+        /* Finite for any small ratio. */
+        if (!(guard > 0)) guard = all > 0 ? all / fmax(square, 1e-3) : 1;
         guard = within(guard);
         body[i].hinge = body[i].armature + guard, of[meta[i].leader].given += square * guard;
         of[meta[i].leader].leads = 1;
@@ -505,7 +513,7 @@ static void fill(const builder *b, soa_model *m) {
         if (!follows) uq += nq, uv += nv;
         iq += nq, iv += nv, id += nv * nv;
     }
-    for (int i = 1, k = 0; i <= m->nb; ++i) { /* followers, now that every leader has its place */
+    for (int i = 1, k = 0; i <= m->nb; ++i) { /* followers, after all leaders are placed */
         const soai_meta *e = meta + i;
         if (e->leader < 0) continue;
         const soai_body_double *lead = body + e->leader;
@@ -526,8 +534,9 @@ static void fill(const builder *b, soa_model *m) {
         t->starts = soai_starts(body, i), t->levers = t->child != 0, t->end = soai_end(body, i);
         t->path = i, t->path_in = t->parent;
     }
-    body[0] = (soai_body_double){.child = body[0].child}; /* mass fixed to the world moves nothing */
-    for (int i = 1; i <= m->nb; ++i) {                    /* merged bodies as people read them */
+    body[0] = (soai_body_double){.child = body[0].child}; /* mass fixed to the world never moves */
+    /* Merged bodies as reported to the caller. */
+    for (int i = 1; i <= m->nb; ++i) {
         const double *M = body[i].M;
         soai_meta *e = meta + i;
         soai_inertia_packs(M, body[i].P);
@@ -536,7 +545,8 @@ static void fill(const builder *b, soa_model *m) {
         const double back[10] = {-M[0], 0, 0, 0, 0, 0, 0, 0, 0, 0}, one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
         double shifted[10];
         memcpy(shifted, M, sizeof shifted);
-        rigid_in_add(one, e->com, back, shifted, shifted); /* I about com = I about origin - m (c.c 1 - c c') */
+        /* I about com = I about origin - m (c.c 1 - c c') */
+        rigid_in_add(one, e->com, back, shifted, shifted);
         memcpy(e->inertia, shifted + 4, sizeof e->inertia);
         m->mass += M[0];
     }

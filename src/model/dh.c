@@ -1,9 +1,10 @@
-/* dh.c  Denavit-Hartenberg rows to links with joint-origin frames.
+/* dh.c  converts Denavit-Hartenberg rows to links with frames at the joint origins.
  *
  * standard  (DH frame at the far end)    A = Rz(theta) Tz(d) Tx(a) Rx(alpha)
- *           our link frame turns with joint i about z of DH frame i-1; the DH frame i is fixed in it at Tz(d) Tx(a) Rx(alpha)
+ *           The link frame turns with joint i about z of DH frame i-1. DH frame i is fixed in it at
+ *           Tz(d) Tx(a) Rx(alpha).
  * modified  (DH frame at the joint)      A = Rx(alpha) Tx(a) Rz(theta) Tz(d)
- *           our link frame is the DH frame i                                                                          */
+ *           The link frame is DH frame i. */
 #include "model_internal.h"
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ soa_dh_row soa_dh_default(double d, double a, double alpha) {
 static soa_frame rot_z(double angle, double z) {
     return soa_frame_rpy(0, 0, angle, 0, 0, z);
 }
-/* Exact quarter turns: DH tables are full of them, and cos(pi/2) should not leave 6e-17 behind. */
+/* Exact quarter turns: DH tables are full of them, and cos(pi/2) must not leave 6e-17. */
 static soa_frame rot_x(double alpha, double x) {
     soa_frame f = soa_frame_rpy(alpha, 0, 0, x, 0, 0);
     const double quarter = alpha / 1.57079632679489661923;
@@ -27,7 +28,7 @@ static soa_frame rot_x(double alpha, double x) {
     return f;
 }
 
-/* com and inertia from the DH frame into the link frame. */
+/* Moves com and inertia from the DH frame to the link frame. */
 static void move_inertia(const soa_frame *dh, const soa_dh_row *row, soa_body_def *b) {
     b->mass = row->mass;
     const double *R = dh->R, *I = row->inertia;
@@ -52,7 +53,8 @@ soa_status soa_dh_chain(soa_dh_form form, const soa_dh_row *rows, int count, con
         at_frame < 0)
         return SOA_E_ARGUMENT;
     if (strlen(prefix) > SOA_DH_NAME / 2 - 20) return SOA_E_NAME;
-    soa_frame previous = base ? *base : soa_frame_identity(); /* DH frame i-1 in the link that carries it */
+    /* DH frame i-1 in the link that carries it. */
+    soa_frame previous = base ? *base : soa_frame_identity();
     for (int i = 0; i < count; ++i) {
         const soa_dh_row *r = rows + i;
         char *name = names + (size_t)i * SOA_DH_NAME, *dh_name = name + SOA_DH_NAME / 2;

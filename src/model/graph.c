@@ -1,15 +1,18 @@
-/* graph.c  a graph of links and joints to a spanning tree and the loops that are left.
+/* graph.c  turns a graph of links and joints into a spanning tree and the remaining loops.
  *
- * Prim's algorithm from the world, over the joints that may be kept, by (class, depth, number):
+ * Prim's algorithm from the world, over the joints that may be kept, ordered by (class, depth,
+ * number):
  *     class 0      the caller keeps it
- *           1      it cannot be cut: friction that differs by direction, a free joint that rubs or has a rotor
+ *           1      it cannot be cut: friction that differs by direction, a free joint with friction
+ *                  or a rotor
  *           2      better kept: spring, rotor, mimic
  *           3 + nv any other, by its degrees of freedom
- *           10     it would be turned round, and cannot
- * This is a spanning tree of least weight, so the joints cut have the most degrees of freedom: nv of the tree and the
- * rows of its loops, 6 - nv each, are both least.  Depth makes it breadth first among equals, which keeps the sweeps and
- * the rows of G short.  A part that cannot be reached floats: its first link gets a free joint.
- * The tree then is written depth first, children in order of their joints.  O(joints log joints).                     */
+ *           10     it would have to be reversed, and cannot
+ * The result is a spanning tree of least weight, so the joints that are cut have the most degrees
+ * of freedom. Both nv of the tree and the number of loop rows, 6 - nv each, are then smallest.
+ * Among equals, depth makes the search breadth first, which keeps the sweeps and the rows of G
+ * short. A part that is not connected to the world floats: its first link gets a free joint. The
+ * tree is written depth first, children in the order of their joints. O(joints log joints). */
 #include "model_internal.h"
 #include "soa/graph.h"
 #include <math.h>
@@ -34,7 +37,7 @@ soa_linkage_def soa_linkage_default(const char *name, const soa_link_def *links,
                              .joints = joints};
 }
 
-/* The result, with room for everything it points to; one block. */
+/* The result and everything it points to. */
 typedef struct whole {
     soa_linkage_tree tree;
     soa_body_def *bodies;
@@ -54,19 +57,19 @@ typedef struct span {
     const soa_linkage_def *def;
     soa_report *report;
     whole *out;
-    int *first, *at;  /* joints of link l: at[first[l]] .. at[first[l + 1] - 1], in order */
-    int *depth;       /* of a link, -1: not reached                                       */
-    int *carrier;     /* joint that carries a link, -1: it floats                         */
-    int *stack;       /* links, for the walk                                              */
-    char *followed;   /* of a joint: another one mimics it                                */
-    candidate *queue; /* binary heap                                                      */
+    int *first, *at;  /* joints of link l, in order: at[first[l]] .. at[first[l + 1] - 1] */
+    int *depth;       /* of a link; -1: not reached */
+    int *carrier;     /* joint that carries a link; -1: it floats */
+    int *stack;       /* links still to visit */
+    char *followed;   /* of a joint: another joint mimics it */
+    candidate *queue; /* binary heap */
     int queued;
     size_t text;
 } span;
 
 #define FAIL(status, ...) return soai_report(s->report, status, -1, 0, __VA_ARGS__)
 
-/* Why a joint cannot be cut, or NULL. */
+/* Returns why a joint cannot be cut, or NULL. */
 static const char *uncuttable(const span *s, int number) {
     const soa_joint_def *j = &s->def->joints[number].joint;
     if (s->def->ideal) return NULL;
@@ -75,7 +78,7 @@ static const char *uncuttable(const span *s, int number) {
     if (j->type == SOA_FREE && j->rotor_inertia > 0 && j->gear_ratio != 0) return "its rotor";
     return NULL;
 }
-/* Order of choice of a joint that would carry a link; reversed: from its link 2 on. */
+/* Class of a joint that would carry a link; reversed: from its link 2 to its link 1. */
 static int class_of(const span *s, int number, int reversed) {
     const soa_edge_def *e = s->def->joints + number;
     const soa_joint_def *j = &e->joint;
@@ -117,7 +120,7 @@ static soa_status check(const span *s) {
     return SOA_OK;
 }
 
-/* --- choosing --------------------------------------------------------------------------------------------------------- */
+/* --- choosing --------------------------------------------------------------------------------- */
 static int before(const candidate *a, const candidate *b) {
     if (a->class != b->class) return a->class < b->class;
     if (a->depth != b->depth) return a->depth < b->depth;
@@ -156,7 +159,8 @@ static void choose(span *s) {
     s->first[d->link_count + 1] = 0;
     for (int j = 0; j < d->joint_count; ++j) ++s->first[d->joints[j].link1 + 1], ++s->first[d->joints[j].link2 + 1];
     for (int l = 0; l <= d->link_count; ++l) s->first[l + 1] += s->first[l];
-    for (int j = d->joint_count - 1; j >= 0; --j) /* from the end: `first` comes to stand at the start of each list */
+    /* Backwards: `first` ends at the start of each list. */
+    for (int j = d->joint_count - 1; j >= 0; --j)
         s->at[--s->first[d->joints[j].link1 + 1]] = j, s->at[--s->first[d->joints[j].link2 + 1]] = j;
     for (int l = 0; l <= d->link_count; ++l) s->first[l] = s->first[l + 1];
     s->first[d->link_count + 1] = 2 * d->joint_count;
@@ -175,7 +179,7 @@ static void choose(span *s) {
     }
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 static int is_identity(const soa_frame *f) {
     for (int i = 0; i < 9; ++i)
         if (f->R[i] != (i % 4 == 0)) return 0;
@@ -188,7 +192,7 @@ static soa_body_def *add(span *s, const char *name, int parent, soa_joint_type t
     return b;
 }
 
-/* The link's body on the joint that carries it, or on a free one. */
+/* Writes the link's body on the joint that carries it, or on a free joint. */
 static soa_status write_link(span *s, int link) {
     const soa_linkage_def *d = s->def;
     const soa_link_def *l = d->links + link - 1;
@@ -203,7 +207,7 @@ static soa_status write_link(span *s, int link) {
         const soa_frame *near = reversed ? &e->place2 : &e->place1, *far = reversed ? &e->place1 : &e->place2;
         const soa_frame back = soa_frame_inverse(far);
         soa_joint_def joint = e->joint;
-        if (reversed && d->ideal) { /* nothing acts in it */
+        if (reversed && d->ideal) { /* in an ideal model no force acts in the joint */
             joint.damping = joint.friction_positive = joint.friction_negative = joint.stiffness = 0;
             joint.rotor_inertia = 0;
         }
@@ -214,7 +218,7 @@ static soa_status write_link(span *s, int link) {
                  e->name, soa_joint_type_name(joint.type));
         if (joint.type == SOA_FIXED || is_identity(far)) {
             b = add(s, l->name, parent, joint.type);
-        } else { /* the frame that moves, then the link's own */
+        } else { /* the moving frame, then the link's own frame */
             char *name = s->out->names + s->text;
             s->text += (size_t)sprintf(name, "%s@%s", l->name, e->name) + 1;
             b = add(s, name, parent, joint.type);
@@ -234,13 +238,14 @@ static soa_status write_link(span *s, int link) {
     return SOA_OK;
 }
 
-/* Depth first; children wait on the stack, the first on top. */
+/* Depth first. Children wait on the stack, the first on top. */
 static soa_status write_tree(span *s) {
     const soa_linkage_def *d = s->def;
     int waiting = 0;
     soa_status bad;
+    /* Floating parts come after those tied to the world. */
     for (int l = d->link_count; l > 0; --l)
-        if (s->carrier[l] < 0) s->stack[waiting++] = l; /* what floats stands after what is tied to the world */
+        if (s->carrier[l] < 0) s->stack[waiting++] = l;
     s->out->link[0] = 0;
     for (int link = 0;;) {
         for (int k = s->first[link + 1] - 1; k >= s->first[link]; --k) {
@@ -274,7 +279,7 @@ static soa_status write_loops(span *s) {
             l->joint.rotor_inertia = 0;
         }
     }
-    for (int j = 0; j < d->joint_count; ++j) { /* joints followed, now that all have their links */
+    for (int j = 0; j < d->joint_count; ++j) { /* mimic joints, after all links are placed */
         const soa_joint_def *joint = &d->joints[j].joint;
         const int link = s->out->joints[j].link, leader = joint->mimic >= 0 ? s->out->joints[joint->mimic].link : 0;
         if (joint->mimic < 0) continue;
@@ -298,7 +303,7 @@ soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree,
         FAIL(SOA_E_ARGUMENT, "the graph is incomplete, or has more than %d links", SOAI_MAX_BODIES / 2);
     const size_t links = (size_t)def->link_count + 1, joints = (size_t)def->joint_count, more = 2;
     size_t text = 1;
-    for (size_t i = 0; i < joints; ++i) { /* room for every LINK@JOINT there might be */
+    for (size_t i = 0; i < joints; ++i) { /* room for every possible name LINK@JOINT */
         const soa_edge_def *e = def->joints + i;
         const int end[2] = {e->link1, e->link2};
         for (int k = 0; k < 2; ++k)
@@ -346,7 +351,7 @@ soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree,
 }
 
 void soa_linkage_free(soa_linkage_tree *tree) {
-    whole *w = (whole *)(void *)tree; /* its first member */
+    whole *w = (whole *)(void *)tree; /* the tree is its first member */
     if (!w) return;
     free(w->bodies), free(w->frames), free(w->loops), free(w->ratios), free(w->link), free(w->joints), free(w->names);
     free(w);

@@ -1,12 +1,17 @@
-/* joint_map.c  a joint by itself: turned round, and its coordinates from where its child stands and how it moves.
+/* joint_map.c  one joint by itself: its reversal, and its coordinates from the child's pose and
+ * motion.
  *
- * With X(q) = (R, p) the child in the joint's frame and V = H* v its motion, in the child's axes (src/sweep/joint.h):
+ * X(q) = (R, p) is the pose of the child in the joint's frame and V = H* v its motion, in the
+ * child's axes (src/sweep/joint.h). Reversed:
  *     revolute, prismatic, helical, cylindrical      X(q)^-1 has the axis -a and the same q
- *     universal   R = R(a, q0) R(b, q1)              R' = R(-b, q1) R(-a, q0): axes -b, -a, coordinates exchanged
- *     planar      p = q0 e1 + q1 e2, R(a, q2)        axis -a; the displacements become those of the other frame
+ *     universal   R = R(a, q0) R(b, q1)              R' = R(-b, q1) R(-a, q0): axes -b, -a,
+ *                                                    coordinates exchanged
+ *     planar      p = q0 e1 + q1 e2, R(a, q2)        axis -a; the displacements become those of the
+ *                                                    other frame
  *     spherical, free                                no axis
- * Forces act in the directions of the coordinates.  Where those change by more than their order, only what looks alike
- * in all directions stays the same: damping and reflected inertia of a spherical joint.                               */
+ * Joint forces act along the coordinates. If reversal changes more than the order of the
+ * coordinates, only isotropic effects stay the same: damping and reflected inertia of a spherical
+ * joint. */
 #include "model_internal.h"
 #include "../base/small_algebra.h"
 #include "../spatial/algebra.h"
@@ -16,7 +21,8 @@ soa_status soa_joint_reverse(const soa_joint_def *joint, soa_joint_def *reversed
     if (!joint || !reversed || (unsigned)joint->type >= SOA_JOINT_TYPE_COUNT) return SOA_E_ARGUMENT;
     const int rotor = joint->rotor_inertia > 0 && joint->gear_ratio != 0;
     const int rubs = joint->friction_positive != 0 || joint->friction_negative != 0;
-    if (rotor && joint->rotor_model == SOA_ROTOR_EXACT) return SOA_E_JOINT; /* its motor sits on link 1 */
+    /* Its motor is on link 1. */
+    if (rotor && joint->rotor_model == SOA_ROTOR_EXACT) return SOA_E_JOINT;
     if (joint->type == SOA_SPHERICAL && rubs) return SOA_E_JOINT;
     if ((joint->type == SOA_PLANAR || joint->type == SOA_FREE) &&
         (rotor || rubs || joint->damping != 0 || joint->stiffness != 0))
@@ -30,7 +36,7 @@ soa_status soa_joint_reverse(const soa_joint_def *joint, soa_joint_def *reversed
     return SOA_OK;
 }
 
-/* Angle of the rotation that takes x to y about the unit axis a; what lies along a does not count. */
+/* Angle of the rotation about the unit axis a that takes x to y. Components along a are ignored. */
 static double angle_about(const double a[3], const double x[3], const double y[3]) {
     double c[3];
     v3_cross(x, y, c);
@@ -41,7 +47,7 @@ static double turn_about(const double a[3], const double R[9]) {
     const double twice_sine[3] = {R[7] - R[5], R[2] - R[6], R[3] - R[1]};
     return atan2(v3_dot(a, twice_sine), R[0] + R[4] + R[8] - 1);
 }
-/* Unit quaternion (w x y z, w >= 0) of a rotation, from its largest component. */
+/* Unit quaternion (w x y z, w >= 0) of a rotation, computed from its largest component. */
 static void quaternion_of(const double R[9], double e[4]) {
     const double square[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
                               1 - R[0] - R[4] + R[8]}; /* 4 e_k^2 */
@@ -59,7 +65,8 @@ static void quaternion_of(const double R[9], double e[4]) {
     for (int k = 0; k < 4; ++k) e[k] = sum[most][k] / size;
 }
 
-/* x with H* x = V as far as it goes; columns of H* of universal and planar joints are given. */
+/* Solves H* x = V by projection. For universal and planar joints the columns of H*
+ * are passed in. */
 static void project(soa_joint_type type, const double a[3], const double first[3], const double second[3],
                     const double V[6], double *x) {
     switch (type) {

@@ -1,7 +1,8 @@
 /* manifold.c  the configuration space: integration, difference, rates.
  *
- * q (+) v: joints with q' = v add; quaternions are multiplied by exp(v/2) on the right (body rates); a free joint
- * moves along the screw exp6([w; v]) in its own frame.  difference is the inverse: q0 (+) difference(q0, q1) = q1.     */
+ * q (+) v: for joints with q' = v the numbers are added; quaternions are multiplied by exp(v/2) on
+ * the right (rates in body axes); a free joint moves along the screw exp6([w; v]) in its own frame.
+ * soa_difference is the inverse: q0 (+) difference(q0, q1) = q1. */
 #include "model_internal.h"
 #include "../base/small_algebra.h"
 #include <math.h>
@@ -24,7 +25,7 @@ static void quaternion_exp(const double w[3], double out[4]) {
     out[0] = cos(a / 2);
     for (int i = 0; i < 3; ++i) out[1 + i] = s * w[i];
 }
-/* The rotation vector of the shorter way round. */
+/* Rotation vector of the shorter rotation. */
 static void quaternion_log(const double e[4], double w[3]) {
     const double sign = e[0] < 0 ? -1 : 1, n = sqrt(e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
     const double half = atan2(n, sign * e[0]);
@@ -63,7 +64,7 @@ void soa_neutral(const soa_model *m, double *q) {
 soa_status soa_normalize(const soa_model *m, double *q) {
     if (!m || !q) return SOA_E_ARGUMENT;
     if (!soai_all_finite(q, (size_t)m->nq)) return SOA_E_NOT_FINITE;
-    for (int pass = 0; pass < 2; ++pass) /* look at all before changing any */
+    for (int pass = 0; pass < 2; ++pass) /* check all before changing any */
         for (int i = 1; i <= m->nb; ++i) {
             const int at = soai_quaternion_at(soai_bodies(m)[i].type, soai_metas(m)[i].user_q);
             if (at < 0) continue;

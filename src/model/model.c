@@ -1,4 +1,4 @@
-/* model.c  reading a soa_model: counts, names, frames, views. */
+/* model.c  read access to a soa_model: counts, names, frames, views. */
 #include "model_internal.h"
 #include <stdlib.h>
 
@@ -142,7 +142,7 @@ int soa_find_frame(const soa_model *m, const char *name) {
     if (!m || !name) return -1;
     const soai_frame_row *f = SOAI_AT(m, soai_frame_row, frame);
     const char *text = SOAI_AT(m, char, text);
-    for (int i = 1; i < m->frames; ++i) /* a link called "world" comes before the world itself */
+    for (int i = 1; i < m->frames; ++i) /* a link named "world" takes precedence */
         if (!strcmp(text + f[i].text, name)) return i;
     return strcmp(text + f[0].text, name) ? -1 : 0;
 }

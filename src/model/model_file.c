@@ -1,5 +1,5 @@
-/* model_file.c  a model's bytes in a file; apart from save.c, so that a program which has its models in memory needs no
- * file system. */
+/* model_file.c  saves and loads a model's bytes. Separate from save.c, so that a program whose
+ * models are in memory needs no file system. */
 #include "../base/new_file.h"
 #include "model_internal.h"
 #include <errno.h>

@@ -1,7 +1,10 @@
-/* model_internal.h  the layout of a soa_model: one buffer, offsets from its start, no pointers.
+/* model_internal.h  the layout of a soa_model: one buffer with offsets from its start and no
+ * pointers.
  *
- *   header | body (double) | dof (double) | mimic (double) | the same in float | meta | coordinate maps | frames | text
- * Sections start on 64-byte boundaries.  Tables: src/table/table_fields.h.                                                */
+ * header | body (double) | dof (double) | mimic (double) | the same in float | meta | coordinate
+ * maps | frames | text
+ *
+ * Sections start on 64-byte boundaries. Tables: src/table/table_fields.h. */
 #ifndef SOAI_MODEL_INTERNAL_H
 #define SOAI_MODEL_INTERNAL_H
 #include "../base/base_internal.h"
@@ -14,15 +17,17 @@
 #define SOAI_MODEL_ORDER 0x01020304u
 #define SOAI_MAX_BODIES 1000000
 
-/* What only people, control and readers need of a body. Index 0 is the world and empty. */
+/* Data of a body that the sweeps do not read: for reports, control and queries. Index 0 is the
+ * world. */
 typedef struct soai_meta {
     int32_t link_text, joint_text; /* offsets into the text section */
     int32_t frame;                 /* of its link */
     int32_t leader;                /* body followed (mimic), or -1 */
-    int32_t user_q, user_v;        /* first of its coordinates in the caller's vectors; -1 for followers */
+    /* First of its coordinates in the caller's vectors; -1 for followers. */
+    int32_t user_q, user_v;
     int32_t rotor_model;
-    int32_t stuck;        /* of the world: the body whose hinge moves no inertia at any q, or 0 */
-    double ratio, offset; /* mimic, directly on a joint that follows none */
+    int32_t stuck;        /* of the world: a body whose hinge moves no inertia at any q, or 0 */
+    double ratio, offset; /* mimic, relative to a joint that is not a follower */
     double axis[3], axis2[3], pitch;
     double R[9], p[3];
     double mass, com[3], inertia[6];
@@ -45,11 +50,13 @@ typedef struct soai_frame_row {
 struct soa_model {
     char magic[8];
     uint32_t version, order;
-    uint64_t size, checksum; /* of everything, this field taken as zero */
-    int32_t nb, nq, nv;      /* bodies; the caller's coordinates       */
+    uint64_t size, checksum; /* of the whole buffer, with this field zero */
+    int32_t nb, nq, nv;      /* bodies; the caller's coordinates */
     int32_t tq, tv, nd, nm;  /* tree coordinates, D entries, mimic joints */
-    int32_t held;            /* rows of mimic after the nm: leaders that are held, see table_fields.h */
-    int32_t stuck_free;      /* as meta[0].stuck, of the tree whose mimic joints are set free without guards */
+    /* Rows of mimic after the first nm: leaders with a hold, see table_fields.h. */
+    int32_t held;
+    /* As meta[0].stuck, for the tree with its mimic joints free and no guards. */
+    int32_t stuck_free;
     int32_t losses, frames, name_text;
     double gravity[3], mass;
     uint64_t body_d, dof_d, mimic_d, body_f, dof_f, mimic_f, meta, map_q, map_v, frame, text, text_size;
@@ -67,19 +74,20 @@ static inline const soai_body_double *soai_bodies(const soa_model *m) {
 SOA_API soai_view_double soai_model_view(const soa_model *model);
 soai_view_float soai_model_view_float(const soa_model *model);
 
-/* Kind and sizes that follow from a joint type. */
+/* Kind and sizes of a joint type. */
 int soai_kind_of(soa_joint_type type, const double axis[3], int has_rotor);
 int soai_nq_of(soa_joint_type type);
 int soai_nv_of(soa_joint_type type);
-/* A right-handed rotation and a finite shift. */
+/* 1 if R is a right-handed rotation and p is finite. */
 int soai_rotation_fits(const soa_frame *frame);
-/* Unit axes of a joint, those its type does not use at their default; 0 where they do not define it. */
+/* Unit axes of a joint; those that its type does not use get their default. Returns 0 if they do
+ * not define the joint. */
 int soai_joint_axes(const soa_joint_def *joint, double axis[3], double axis2[3]);
 
-/* Offsets of all sections for given counts; returns the size. */
+/* Sets the offsets of all sections for the given counts; returns the size. */
 uint64_t soai_model_place(soa_model *header);
 
-/* Quaternion of a spherical or free joint in the caller's q, or -1: its index. */
+/* Index of the quaternion of a spherical or free joint in the caller's q, or -1. */
 static inline int soai_quaternion_at(int type, int user_q) {
     return type == SOA_SPHERICAL ? user_q : type == SOA_FREE ? user_q + 3 : -1;
 }

@@ -1,7 +1,9 @@
-/* save.c  a model as bytes: the check of a buffer from outside (model_file.c: its files).
+/* save.c  a model as bytes, and the check of a buffer that comes from outside (files:
+ * model_file.c).
  *
- * The checksum finds damage.  Against malice every number that is ever used as an index or size is checked too: the
- * integers of the tables must be the ones that follow from parents and joint types.                                 */
+ * The checksum finds accidental damage. Against deliberate changes every number used as an index or
+ * size is checked too: the integers of the tables must be those that follow from parents and joint
+ * types. */
 #include "model_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -80,7 +82,7 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
         }
         if (!fits) BAD(SOA_E_FORMAT, "body %d: the map of its coordinates is damaged", i);
     }
-    for (int k = m->nm, i = 1; k < m->nm + m->held; ++k, ++i) { /* leaders, in their order */
+    for (int k = m->nm, i = 1; k < m->nm + m->held; ++k, ++i) { /* leaders, in ascending order */
         while (i <= m->nb && body[i].iv != mimic[k].leader) ++i;
         if (i > m->nb || body[i].nv != 1 || meta[i].leader >= 0 || mimic[k].follower != mimic[k].leader ||
             mimic_f[k].follower != mimic[k].leader || mimic_f[k].leader != mimic[k].leader)

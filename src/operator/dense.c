@@ -1,6 +1,7 @@
-/* dense.c  the oracle: every operator as a matrix, from its definition, by dense arithmetic alone.
+/* dense.c  the oracle: every operator as a dense matrix, computed from its definition.
  *
- * No sweep is used: phi and psi are inverses of I - E_phi and I - E_psi, P follows RJK91 (8) in 6 x 6 blocks.       */
+ * No sweep is used: phi and psi are inverses of I - E_phi and I - E_psi; P follows RJK91 (8) in 6 x
+ * 6 blocks. */
 #include "../sweep/crba.h"
 #include "machine.h"
 #include <math.h>
@@ -19,7 +20,7 @@ static matrix identity(int n) {
     for (int i = 0; m.x && i < n; ++i) AT(m, i, i) = 1;
     return m;
 }
-/* All of these free their arguments and pass failure (x NULL) on. */
+/* All of these free their arguments and pass a failure (x NULL) on. */
 static matrix release(matrix a, matrix b, matrix out) {
     free(a.x), free(b.x);
     return out;
@@ -49,7 +50,7 @@ static matrix copy(matrix a) {
     if (m.x) memcpy(m.x, a.x, (size_t)a.rows * (size_t)a.columns * sizeof *a.x);
     return m;
 }
-/* Largest sum of a column's sizes, the 1-norm; NaN where an entry is. */
+/* 1-norm: largest column sum of absolute values; NaN if an entry is NaN. */
 static double norm(matrix a) {
     double most = 0;
     for (int c = 0; c < a.columns; ++c) {
@@ -59,7 +60,8 @@ static double norm(matrix a) {
     }
     return most;
 }
-/* Gauss-Jordan with row pivoting.  *condition: |A| |A^-1|; infinite, and x NULL, where a pivot is zero or not a number. */
+/* Gauss-Jordan with row pivoting. *condition is |A| |A^-1|; if a pivot is zero or NaN it is
+ * infinite and x is NULL. */
 static matrix invert(matrix a, double *condition) {
     const int n = a.rows;
     const double size = a.x ? norm(a) : 0;
@@ -92,15 +94,15 @@ static matrix invert(matrix a, double *condition) {
     return release(a, (matrix){0}, m);
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------------------------ */
+/* --- leaves ----------------------------------------------------------------------------------- */
 typedef struct oracle {
     soa_machine *m;
-    matrix leaf[LEAF_COUNT]; /* those made so far */
+    matrix leaf[LEAF_COUNT]; /* computed so far */
     int stuck;               /* a body whose joint moves no inertia */
-    const soa_expr *bad;     /* the argument of an inverse that does not exist, and its condition */
+    const soa_expr *bad;     /* argument of an inverse that does not exist, and its condition */
     double bad_condition;
-    double condition; /* largest of the inverses formed */
-    int unset;        /* a vector or operator of the caller's has no value */
+    double condition; /* largest condition of the inverses formed */
+    int unset;        /* a vector or operator of the caller has no value */
 } oracle;
 
 /* phi of a frame at p, R: [R, [p]R; 0, R] as a 6 x 6 block at (row, column) */
@@ -125,13 +127,14 @@ static void rows_of_H(soa_machine *m, matrix H) {
 }
 static matrix of(oracle *o, int leaf);
 
-/* inv(I - E): E leads from bodies to their parents alone, so that it always exists. */
+/* inv(I - E). It always exists, because E only leads from bodies to their parents. */
 static matrix sum_of_powers(matrix a) {
     double condition;
     return invert(a, &condition);
 }
-/* The inverse of body i's block d of D.  Its columns h (rows of H) are measured by what they would move if no joint
- * outward gave way, P's traces p; where only rounding of that is left, or nothing, the joint moves no inertia. */
+/* Inverse of body i's block d of D. The columns h (rows of H) are scaled by the inertia that they
+ * would move if all outward joints were locked, from the traces of P, p. If nothing is left of
+ * that, or only rounding, the joint moves no inertia. */
 static matrix invert_hinge(oracle *o, int i, matrix d, matrix p, matrix h, matrix rotor) {
     const double most = 1e14;
     double turn = 0, slide = 0, size[6], condition = INFINITY;
@@ -195,7 +198,7 @@ static matrix inverse_of_D(oracle *o) {
     return out;
 }
 
-/* P, body by body, tips first: P(parent) += X (P - P H' inv(D) H P) X' */
+/* P, body by body from the tips: P(parent) += X (P - P H' inv(D) H P) X' */
 static matrix articulated(oracle *o) {
     const soai_view_double *k = &o->m->work->view;
     matrix P = copy(of(o, LEAF_RIGID)), X = of(o, LEAF_XPHI), H = of(o, LEAF_HINGE), Jr = of(o, LEAF_ROTOR);
@@ -224,7 +227,7 @@ static matrix articulated(oracle *o) {
     return P;
 }
 
-/* Composite inertias, body by body, tips first: r(parent) += X r X', R87 (32) */
+/* Composite inertias, body by body from the tips: r(parent) += X r X', R87 (32) */
 static matrix composite(oracle *o) {
     const soai_view_double *k = &o->m->work->view;
     matrix r = copy(of(o, LEAF_RIGID)), X = of(o, LEAF_XPHI);

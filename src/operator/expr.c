@@ -1,4 +1,4 @@
-/* expr.c  building expressions: spaces are matched here, and nowhere else. */
+/* expr.c  builds and prints expressions. Spaces are matched here and nowhere else. */
 #include "expr.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,12 +94,12 @@ const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count) {
         }
     } else {
         e->to = e->arg[0]->to, e->from = e->arg[total - 1]->from;
-        int taken = ANY; /* what the factors so far take; an identity among them passes it on */
+        int taken = ANY; /* input space of the factors so far; an identity passes it on */
         for (int i = 0; i < total && fits; ++i) {
             fits = i == 0 || meet(taken, e->arg[i]->to) >= 0;
             if (e->arg[i]->from != ANY) taken = e->arg[i]->from;
         }
-        for (int i = 0; i < total; ++i) { /* the identity has the spaces of its neighbours */
+        for (int i = 0; i < total; ++i) { /* the identity takes the spaces of its neighbours */
             if (e->to == ANY) e->to = e->arg[i]->to;
             if (e->from == ANY) e->from = e->arg[total - 1 - i]->from;
         }
@@ -225,7 +225,7 @@ int soai_same(const soa_expr *a, const soa_expr *b) {
     return 1;
 }
 
-/* ---- the public builders: they leave their arguments to the caller ----------------------------------------------- */
+/* --- public builders: the caller keeps its arguments ------------------------------------------ */
 const soa_expr *soa_expr_leaf(const char *name) {
     for (int i = 0; name && i < LEAF_COUNT; ++i)
         if (i != LEAF_ID && !strcmp(name, soai_leaves[i].name)) return soai_leaf_new(i, ANY);
@@ -278,7 +278,8 @@ static soa_causality both(soa_causality a, soa_causality b) {
 }
 soa_causality soa_expr_causality(const soa_expr *e) {
     if (!e) return SOA_MIXED;
-    if (e->kind == EXPR_LEAF && e->leaf == LEAF_MATRIX) return SOA_MIXED; /* from any tip to any other */
+    /* From any tip to any other tip. */
+    if (e->kind == EXPR_LEAF && e->leaf == LEAF_MATRIX) return SOA_MIXED;
     if (e->kind == EXPR_LEAF) return e->leaf == LEAF_VARIABLE ? SOA_MEMORYLESS : soai_leaves[e->leaf].causality;
     soa_causality c = SOA_MEMORYLESS;
     for (int i = 0; i < e->count; ++i) c = both(c, soa_expr_causality(e->arg[i]));
@@ -286,7 +287,7 @@ soa_causality soa_expr_causality(const soa_expr *e) {
     return c;
 }
 
-/* ---- looking inside ---------------------------------------------------------------------------------------------- */
+/* --- inspection ------------------------------------------------------------------------------- */
 soa_status soa_expr_look(const soa_expr *e, soa_expr_info *info) {
     static const soa_expr_kind kinds[] = {
         [EXPR_LEAF] = SOA_EXPR_LEAF,   [EXPR_SUM] = SOA_EXPR_SUM,         [EXPR_PRODUCT] = SOA_EXPR_PRODUCT,
@@ -303,7 +304,7 @@ const soa_expr *soa_expr_part(const soa_expr *e, int index) {
     return e && index >= 0 && index < e->count ? e->arg[index] : NULL;
 }
 
-/* ---- printing ---------------------------------------------------------------------------------------------------- */
+/* --- printing --------------------------------------------------------------------------------- */
 typedef struct writer {
     char *text;
     size_t room, length;
@@ -312,7 +313,7 @@ static void put(writer *w, const char *s) {
     for (; *s; ++s, ++w->length)
         if (w->length + 1 < w->room) w->text[w->length] = *s;
 }
-/* level: 0 anything, 1 inside a product, 2 under an adjoint */
+/* level: 0 top, 1 inside a product, 2 under an adjoint */
 static void print(const soa_expr *e, int level, writer *w) {
     char number[32];
     switch (e->kind) {

@@ -1,11 +1,12 @@
-/* expr.h  expressions inside: nodes, the table of leaves. */
+/* expr.h  internals of expressions: nodes, the table of leaves. */
 #ifndef SOAI_EXPR_H
 #define SOAI_EXPR_H
 #include "../base/base_internal.h"
 #include "soa/operator.h"
 
-/* Leaves: code, name in text, from, to, causality, definition in terms of others (NULL: primitive), what it is.
- * ANY is the identity's space until its neighbours fix it.                                                           */
+/* Leaves: code, name in text, from, to, causality, definition by other leaves (NULL: primitive),
+ * meaning. ANY is the space of an identity until its neighbours fix it. Numbers such as (a.4) are
+ * equations of RK88-I. */
 enum { ANY = SOA_SPACE_COUNT };
 #define SOAI_LEAVES(X)                                                                                              \
     X(ID, "I", ANY, ANY, SOA_MEMORYLESS, NULL, "identity")                                                          \
@@ -50,8 +51,8 @@ enum {
     SOAI_LEAVES(SOAI_LEAF_CODE_)
 #undef SOAI_LEAF_CODE_
         LEAF_COUNT,
-    LEAF_VARIABLE = LEAF_COUNT, /* a vector of the caller's   */
-    LEAF_MATRIX                 /* an operator of the caller's */
+    LEAF_VARIABLE = LEAF_COUNT, /* a vector of the caller */
+    LEAF_MATRIX                 /* an operator of the caller */
 };
 typedef struct soai_leaf {
     const char *name;
@@ -65,42 +66,43 @@ typedef enum expr_kind { EXPR_LEAF, EXPR_SUM, EXPR_PRODUCT, EXPR_SCALE, EXPR_ADJ
 struct soa_expr {
     int refs;
     expr_kind kind;
-    int leaf;      /* EXPR_LEAF: its code                 */
-    int from, to;  /* spaces; ANY only inside a parse     */
-    double factor; /* EXPR_SCALE                          */
-    char name[32]; /* of a variable or matrix             */
-    int count;     /* arguments: sum and product any      */
+    int leaf;      /* EXPR_LEAF: its code */
+    int from, to;  /* spaces; ANY only during parsing */
+    double factor; /* EXPR_SCALE */
+    char name[32]; /* of a variable or matrix */
+    int count;     /* number of arguments; sum and product: any number */
     const soa_expr *arg[];
 };
 
-/* Memory of this room: calloc and realloc that count what they could not get.  Below the public calls NULL means "spaces do
- * not match" as well as "no memory"; a public call compares the count before and after, and says SOA_E_MEMORY where it
- * has grown.  (Another thread's failure may be seen too: memory is then short for both.) */
+/* calloc and realloc that count their failures. Inside this room NULL can mean "spaces do not
+ * match" or "no memory"; a public call compares the count before and after and returns SOA_E_MEMORY
+ * if it has grown. (A failure in another thread may be counted too: memory is then short for both.)
+ */
 void *soai_zeroed(size_t count, size_t size);
 void *soai_resized(void *old, size_t bytes);
 unsigned soai_refusals(void);
 
 const soa_expr *soai_hold(const soa_expr *e);
-/* All take over their arguments (also on failure); NULL arguments give NULL.  Sums, products are flattened, double
- * adjoints and scales of scales removed.                                                                            */
+/* These functions take ownership of their arguments, also on failure; NULL arguments give NULL.
+ * Sums and products are flattened; double adjoints and scales of scales are removed. */
 const soa_expr *soai_leaf_new(int code, int space);
-/* Has the caller, not the table, its name and spaces? */
+/* 1 if name and spaces come from the caller and not from the table. */
 static inline int soai_callers(const soa_expr *e) {
     return e->leaf >= LEAF_COUNT;
 }
 const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count);
 const soa_expr *soai_two(expr_kind kind, const soa_expr *a, const soa_expr *b);
 const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a);
-/* The same with every ANY below it settled; takes over e. */
+/* The same expression with every ANY replaced; takes ownership of e. */
 const soa_expr *soai_settle(const soa_expr *e, int from, int to);
-/* Leaves with a definition replaced by it, everywhere. */
+/* Replaces every leaf that has a definition by the definition. */
 const soa_expr *soai_expand(const soa_expr *e);
-/* Own leaf of the primitive set whose adjoint is itself. */
+/* 1 for a primitive leaf that equals its adjoint. */
 int soai_self_adjoint(int leaf);
 int soai_same(const soa_expr *a, const soa_expr *b);
 
-/* Cost of the plan a vector (or operator, applied to an unknown vector) would have: sweeps, then recursions, then
- * steps; negative if it has no plan. */
+/* Cost of the plan for a vector, or for an operator applied to an unknown vector: sweeps, then
+ * recursions, then steps. Returns a negative number if there is no plan. */
 typedef struct soai_cost {
     int sweeps, recursions, steps;
 } soai_cost;

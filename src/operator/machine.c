@@ -1,4 +1,4 @@
-/* machine.c  a model with tips and a state. */
+/* machine.c  a model with tips and a state, on which operator expressions are evaluated. */
 #include "machine.h"
 #include <math.h>
 #include <stdio.h>
@@ -127,7 +127,8 @@ soa_status soa_machine_state(soa_machine *m, const double *q, const double *v, c
     return SOA_OK;
 }
 
-/* Its place among the caller's, made on first use with `room` numbers; NULL if there is no more. */
+/* Entry of a caller's vector or operator; created on first use with `room` numbers. NULL if the
+ * table is full or memory is short. */
 static machine_variable *place_of(soa_machine *m, const char *name, soa_space from, soa_space space, size_t room) {
     machine_variable *v = m->variable;
     int i = 0;

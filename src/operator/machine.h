@@ -1,4 +1,4 @@
-/* machine.h  a model with tips and a state, as plans and the dense oracle see it; and programs for the sweeps. */
+/* machine.h  a model with tips and a state, as plans and the dense oracle see it. */
 #ifndef SOAI_MACHINE_H
 #define SOAI_MACHINE_H
 #include "../dynamics/work.h"
@@ -8,7 +8,7 @@
 enum { MOST_VARIABLES = 32 };
 typedef struct machine_variable {
     char name[32];
-    int space, from; /* from: SOA_SPACE_ONE, or where an operator starts */
+    int space, from; /* from: SOA_SPACE_ONE for a vector, else the operator's input space */
     double *value;
 } machine_variable;
 
@@ -17,35 +17,36 @@ struct soa_machine {
     soa_work *work;
     int size[SOA_SPACE_COUNT];
     soai_tips tips;
-    double *q, *thd, *thdd, *torque, *f0, *fext; /* fext: 6 (nb + 1), on the body */
+    double *q, *thd, *thdd, *torque, *f0, *fext; /* fext: 6 (nb + 1), acting on the body */
     double base[6];
-    int posed;         /* R, p of every body stand for this state */
-    int articulated;   /* so do P, D, U */
-    int composed;      /* so does composite */
-    double *composite; /* m, h, I of every body with all it carries; 10 (nb + 1) */
+    int posed;         /* R, p of every body are valid for this state */
+    int articulated;   /* P, D, U are valid */
+    int composed;      /* composite is valid */
+    double *composite; /* m, h, I of each body with everything outward; 10 (nb + 1) */
     machine_variable variable[MOST_VARIABLES];
     int variable_count;
-    double condition; /* largest of the inverses formed in the last run */
-    char why[400];    /* what the last run failed at; empty: nothing, or the status says all */
+    double condition; /* largest condition of the inverses in the last run */
+    char why[400];    /* why the last run failed; empty if the status says all */
 };
 
-/* Before a run. */
+/* Called before a run. */
 void soai_run_begins(soa_machine *m);
-/* What a run failed at: the inverse of `what` at this condition; the joint of a body.  They return the status. */
+/* Record why a run failed: the inverse of `what` at this condition, or the joint of a body. They
+ * return the status. */
 soa_status soai_run_singular(soa_machine *m, const soa_expr *what, double condition);
 soa_status soai_run_hinge(soa_machine *m, int body);
 
-/* Number of doubles a vector takes inside plans: link and edge vectors have a row for the world. */
+/* Number of doubles of a vector inside plans: link and edge vectors have a row for the world. */
 size_t soai_slot_size(const soa_machine *m, int space);
-/* Makes R, p stand. */
+/* Computes R, p unless valid. */
 void soai_pose(soa_machine *m);
-/* Makes P, D, U stand; SOA_E_HINGE_SINGULAR with the body in soa_work_body. */
+/* Computes P, D, U unless valid. SOA_E_HINGE_SINGULAR: the body is in soa_work_body. */
 soa_status soai_articulate(soa_machine *m);
-/* Makes the composite inertias stand. */
+/* Computes the composite inertias unless valid. */
 void soai_compose(soa_machine *m);
-/* The value of a vector leaf that is data (T, thd, thdd, f0, g, variables), or NULL. */
+/* Value of a vector leaf that is data (T, thd, thdd, f0, g, variables), or NULL. */
 const double *soai_vector(const soa_machine *m, const soa_expr *leaf);
-/* The numbers of an operator of the caller's, or NULL. */
+/* The numbers of a caller's operator, or NULL. */
 const double *soai_matrix(const soa_machine *m, const soa_expr *leaf);
 
 #endif

@@ -1,4 +1,4 @@
-/* named_forms.c  the papers' algorithms by name, each an expression. */
+/* named_forms.c  the papers' algorithms by name, each as an expression. */
 #include "expr.h"
 
 static const struct {

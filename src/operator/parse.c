@@ -1,5 +1,7 @@
-/* parse.c  text to expression:  sum = term {(+|-) term};  term = {number} factor {factor};  factor = primary {'};
- *          primary = name | inv(sum) | (sum).  Every mistake is shown with a caret under the place.                  */
+/* parse.c  parses text into an expression:
+ *   sum = term {(+|-) term};  term = {number} factor {factor};  factor = primary {'};
+ *   primary = name | inv(sum) | (sum)
+ * Every error is shown with a caret under its position. */
 #include "expr.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -15,7 +17,7 @@ typedef struct parser {
     size_t room;
 } parser;
 
-/* The mistake, the text around it, and a caret under its place. */
+/* Writes the error, the text around it and a caret under its position. */
 static const soa_expr *fail(parser *p, const char *where, const char *what) {
     if (p->failed++) return NULL;
     const size_t before = (size_t)(where - p->text), from = before > 60 ? before - 50 : 0;
@@ -179,7 +181,7 @@ static const soa_expr *sum(parser *p) {
     }
 }
 
-/* One side: text up to `end`; the identity's space may stay open. */
+/* Parses one side: text up to `end`; the space of an identity may stay open. */
 static const soa_expr *side(const char *text, const char *end, const soa_variable *variables, int variable_count,
                             char *message, size_t room) {
     parser p = {.text = text,

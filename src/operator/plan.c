@@ -1,9 +1,11 @@
-/* plan.c  an expression applied to vectors becomes sweeps.
+/* plan.c  turns an expression applied to vectors into sweeps.
  *
- * The expression is unrolled, right to left, into values: each the result of one operation on earlier values, equal
- * ones found again (shared parts are computed once).  An inward (causal) operation needs its argument at the body when
- * the inward loop comes there; so operations that run the same way follow each other within one loop, memoryless ones go
- * along, and only a change of direction starts the next sweep.  P, D and G come from one inward recursion of their own. */
+ * The expression is unrolled from right to left into values. Each value is the result of one
+ * operation on earlier values; equal values are shared, so common parts are computed once. An
+ * inward (causal) operation needs its argument at a body when the inward loop reaches that body.
+ * Operations of the same direction therefore follow each other within one loop, memoryless
+ * operations join them, and only a change of direction starts the next sweep. P, D and G come from
+ * a separate inward recursion. */
 #include "plan.h"
 #include "prover.h"
 #include <stdio.h>
@@ -90,12 +92,12 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
     }
     return value_of(b, (value){.code = codes[e->leaf][turned], .space = turned ? e->from : e->to, .a = x, .b = -1});
 }
-/* A sum or multiple needs a vector; -1 is the number one (an identity on it). */
+/* A sum or multiple needs a vector; -1 is the number one (an identity applied to it). */
 static int is_vector(builder *b, int x) {
     if (x == -1 && !b->why) b->why = "it adds or scales numbers, not vectors";
     return x == -1 ? -2 : x;
 }
-/* The value of e (or e') times value x; x -1 where e is a vector. */
+/* The value of e (or e') times value x; x is -1 if e is a vector. */
 static int apply(builder *b, const soa_expr *e, int turned, int x) {
     if (b->why || x == -2 || !e) return -2;
     switch (e->kind) {
@@ -144,8 +146,9 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
     }
 }
 
-/* Levels: sweep numbers, alternately inward and outward from `first` (1 inward).  Returns how many.  Dense operations come
- * after the sweep of their level, one after the other; those on inputs alone before the first, at level -1. */
+/* Levels are sweep numbers, alternately inward and outward starting with `first` (1: inward).
+ * Returns their number. Dense operations run after the sweep of their level, one by one; those on
+ * inputs alone run before the first sweep, at level -1. */
 static int dense_op(int code) {
     return code == OP_SOLVE || code == OP_MATRIX;
 }
@@ -161,7 +164,7 @@ static int level_all(builder *b, int first) {
                 const value *o = b->v + ab[s];
                 int after = o->level;
                 if (!dense_op(v->code) && ((o->space == SOA_SPACE_BASE && o->code != OP_INPUT) || dense_op(o->code)))
-                    ++after; /* known when the sweep is over */
+                    ++after; /* known only after the sweep */
                 if (after > level) level = after;
             }
         v->level = v->code == OP_INPUT ? -1 : level;
@@ -171,7 +174,7 @@ static int level_all(builder *b, int first) {
     }
     return most + 1;
 }
-/* Drops levels in which nothing needs that direction at all: returns sweeps that really run. */
+/* Starts with the direction that needs fewer levels; returns the number of sweeps. */
 static int sweeps_of(builder *b, int *first) {
     const int in = level_all(b, 1), out = level_all(b, -1);
     *first = in <= out ? 1 : -1;
@@ -210,7 +213,7 @@ int soai_plan_cost(const soa_expr *e, soai_cost *cost) {
     return fine;
 }
 
-/* ---- a plan ------------------------------------------------------------------------------------------------------- */
+/* --- plans ------------------------------------------------------------------------------------ */
 void soa_plan_free(soa_plan *p) {
     if (!p) return;
     builder_free(p->values);
@@ -224,7 +227,8 @@ void soa_plan_free(soa_plan *p) {
 
 static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t room);
 
-/* The part of e that is inverted there and becomes `wide` when definitions are put in; NULL: there is none. */
+/* The part of e that is inverted and becomes `wide` after definitions are expanded; NULL if there
+ * is none. */
 static const soa_expr *as_written(const soa_expr *e, const soa_expr *wide) {
     if (e->kind == EXPR_INVERSE) {
         const soa_expr *x = soai_expand(e->arg[0]);
@@ -237,7 +241,7 @@ static const soa_expr *as_written(const soa_expr *e, const soa_expr *wide) {
     return found;
 }
 
-/* Is it FD3, the form the rewriter brings forward dynamics to? */
+/* Is it FD3, the form that the rewriter derives for forward dynamics? */
 static int fused_form(const soa_machine *m, const soa_expr *e) {
     static const char *const forms[] = {"(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b))",
                                         "(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b + B f0))"};
@@ -286,7 +290,8 @@ soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan
     const unsigned before = soai_refusals();
     soa_plan *made = NULL;
     soa_status s = plan_any(m, expr, &made, message, room);
-    if (soai_refusals() != before) { /* a plan may be there, but not the one that memory would have given */
+    /* The plan may exist, but not the one that enough memory would give. */
+    if (soai_refusals() != before) {
         soa_plan_free(made);
         made = NULL;
         if (room) message[0] = 0;
@@ -326,7 +331,7 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
     double *at = p->memory;
     for (int i = 0; i < b->count; ++i) {
         const value *v = b->v + i;
-        if (v->code == OP_INPUT && v->leaf) { /* read in place; the machine's data stay where they are */
+        if (v->code == OP_INPUT && v->leaf) { /* read in place from the machine's data */
             p->slot[i] = (double *)(uintptr_t)soai_vector(m, v->leaf);
             continue;
         }
@@ -401,7 +406,7 @@ static soa_status run_solve(soa_machine *m, const solve *s) {
     if (condition > m->condition) m->condition = condition;
     return SOA_OK;
 }
-/* Forward dynamics as a whole: filter and smoother of aba.h, the same steps in one pass each. */
+/* Forward dynamics as a whole: filter and smoother of aba.h, one pass each with the same steps. */
 static soa_status run_fused(soa_plan *p) {
     soa_machine *m = p->machine;
     soa_work *w = m->work;
@@ -463,7 +468,7 @@ int soa_plan_recursions(const soa_plan *p) {
     return p ? p->recursions : 0;
 }
 
-/* ---- explaining ---------------------------------------------------------------------------------------------------- */
+/* --- explaining ------------------------------------------------------------------------------- */
 static void value_name(const builder *b, int i, char name[32]) {
     if (i < 0)
         snprintf(name, 32, "0");
@@ -475,7 +480,7 @@ static void value_name(const builder *b, int i, char name[32]) {
     else
         snprintf(name, 32, "%s%d", (const char *const[]){"", "e", "z", "y", "t", "c"}[b->v[i].space], i);
 }
-/* One value's line: what stands left of the equals sign and what right. */
+/* The line of one value: left and right of the equals sign. */
 static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     static const char *const factors[] = {
         [OP_PHI] = "phi",     [OP_PSI] = "psi",    [OP_PHI_T] = "phi'",  [OP_PSI_T] = "psi'",

@@ -1,17 +1,20 @@
-/* prover.c  proofs by rewriting: an expression becomes a sum of words in the primitive letters, and rules shorten words
- *          until nothing applies.  Left = right is proved when left - right becomes zero.
+/* prover.c  proofs by rewriting. An expression becomes a sum of words in the primitive letters;
+ * rules shorten the words until none applies. Left = right is proved when left - right becomes
+ * zero.
  *
- * The first rules are the definitions (RK88-I (a.1) to (a.12)) read from left to right; M is replaced beforehand by
- * P - E_phi P E_phi' + K D K' (RJK91, proof of lemma 1), and so is Mc - E_phi Mc E_phi'.  Two rules whose left sides overlap can rewrite the overlap in
- * two ways; the difference is a consequence, kept as a further rule when nothing reduces it to zero (completion after
- * Knuth and Bendix, up to overlaps of MOST_OVERLAP letters).  The papers' identities A.2 to A.7 appear so, by themselves. */
+ * The first rules are the definitions, RK88-I (a.1) to (a.12), read from left to right. M is
+ * replaced beforehand by P - E_phi P E_phi' + K D K' (RJK91, proof of lemma 1), and so is Mc -
+ * E_phi Mc E_phi'. If the left sides of two rules overlap, the overlap can be rewritten in two
+ * ways. If nothing reduces the difference to zero, it is kept as a further rule (Knuth-Bendix
+ * completion, up to overlaps of MOST_OVERLAP letters). The papers' identities A.2 to A.7 are found
+ * in this way. */
 #include "prover.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { MOST_LETTERS = 48, MOST_TERMS = 3000, MOST_RULES = 400, MOST_OVERLAP = 9, MOST_STEPS = 20000 };
-/* Comparisons of a word with a rule after which a proof is given up: about three seconds; the papers' identities need a
- * thousandth of it. */
+/* Limit on comparisons of a word with a rule, after which a proof is given up: about three seconds.
+ * The papers' identities need a thousandth of it. */
 #define MOST_EFFORT 300000000
 
 typedef struct term {
@@ -24,14 +27,15 @@ typedef struct poly { /* sorted, greatest word first */
     term *t;
 } poly;
 
-/* ---- letters: 2 code + adjoint; the order prefers P, H to G, D ---------------------------------------------------- */
+/* --- letters: 2 code + adjoint; the order prefers P, H to G, D -------------------------------- */
 static int rank_of(int letter) {
     static const unsigned char order[LEAF_COUNT] = {
         [LEAF_COMPOSITE] = 70, [LEAF_ART] = 60,  [LEAF_HINGE] = 50, [LEAF_PSI] = 40,  [LEAF_PHI] = 39,
         [LEAF_SHIFT] = 30,     [LEAF_XPHI] = 29, [LEAF_GAIN] = 20,  [LEAF_DIAG] = 10, [LEAF_DINV] = 9};
     return 2 * order[letter / 2] + letter % 2;
 }
-/* Words are ordered by weight (letters count 1, Mc more than any word that takes its place), then letter by letter. */
+/* Words are ordered by weight, then letter by letter. A letter weighs 1; Mc weighs more than any
+ * word that replaces it. */
 static int weight_of(const term *t) {
     int w = t->n;
     for (int i = 0; i < t->n; ++i) w += t->w[i] / 2 == LEAF_COMPOSITE ? 5 : 0;
@@ -117,7 +121,7 @@ static poly poly_adjoint(const poly *p) {
     return out;
 }
 
-/* ---- expression to words; ideal: M replaced, no rotors ------------------------------------------------------------ */
+/* --- expression to words; ideal: M replaced, no rotors ---------------------------------------- */
 static poly words_of(const soa_expr *e, int ideal);
 
 static poly of_text(const char *text, int ideal) {
@@ -174,7 +178,7 @@ static poly words_of(const soa_expr *e, int ideal) {
     return p;
 }
 
-/* ---- words to text ------------------------------------------------------------------------------------------------ */
+/* --- words to text ---------------------------------------------------------------------------- */
 static void print_poly(const poly *p, char *text, size_t room) {
     size_t at = 0;
     text[0] = 0;
@@ -192,7 +196,7 @@ static void print_poly(const poly *p, char *text, size_t room) {
     if (at + 8 >= room && room > 5) memcpy(text + room - 5, " ...", 5);
 }
 
-/* ---- rules -------------------------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 typedef struct rule {
     term left; /* c = 1 */
     poly right;
@@ -208,7 +212,8 @@ static int find_in(const term *t, const term *left) {
         if (!memcmp(t->w + i, left->w, (size_t)left->n)) return i;
     return -1;
 }
-/* One rewriting of the greatest word that can be; 0 when nothing applies, or too much was tried. */
+/* Rewrites the greatest word that can be rewritten. Returns 0 if no rule applies or the effort
+ * limit is reached. */
 static int rewrite_once(const rule_set *s, poly *p, int *used, int skip, long *effort) {
     for (int i = 0; i < p->count; ++i) {
         *effort += s->count;
@@ -236,7 +241,7 @@ static void reduce(const rule_set *s, poly *p, int skip) {
     while (!p->broken && rewrite_once(s, p, NULL, skip, &effort))
         if (++steps > MOST_STEPS) p->broken = 1;
 }
-/* The papers' numbers of consequences that have one. */
+/* Equation numbers (RK88-I) of consequences that have one. */
 static const struct {
     const char *left, *name;
 } known[] = {{"phi G H psi", "(a.28)"},
@@ -293,7 +298,7 @@ static void overlaps(rule_set *s, int a, int b) {
     }
 }
 
-static rule_set *rules; /* made on first use, never changed after */
+static rule_set *rules; /* made on first use, then constant */
 static void rules_free(rule_set *s) {
     for (int i = 0; s && i < s->count; ++i) poly_free(&s->r[i].right);
     free(s);
@@ -334,17 +339,17 @@ static const rule_set *rule_book(void) {
             overlaps(s, a, b);
             if (a != b) overlaps(s, b, a);
         }
-    for (int i = s->count - 1; i >= 0; --i) /* rules whose left side others reduce say nothing new */
+    for (int i = s->count - 1; i >= 0; --i) /* drop rules whose left side other rules reduce */
         for (int j = 0; j < s->count; ++j)
             if (j != i && find_in(&s->r[i].left, &s->r[j].left) >= 0) {
                 drop_rule(s, i);
                 break;
             }
-    if (soai_refusals() != before) { /* rules may be missing */
+    if (soai_refusals() != before) { /* out of memory: rules may be missing */
         rules_free(s);
         return NULL;
     }
-    rule_set *expected = NULL; /* the first one to finish is kept: all copies are equal */
+    rule_set *expected = NULL; /* the first thread to finish wins: all copies are equal */
     if (!__atomic_compare_exchange_n(&rules, &expected, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         rules_free(s);
         s = expected;
@@ -356,7 +361,7 @@ int soai_rule_count(void) {
     return s ? s->count : 0;
 }
 
-/* Every inv(X) = Y used is itself shown: X Y and Y X must reduce to I. */
+/* Every inv(X) = Y that is used is proved too: X Y and Y X must reduce to I. */
 static int inverses_hold(const rule_set *s, const soa_expr *e, soa_derivation_fn *fn, void *user) {
     for (int i = 0; i < e->count; ++i)
         if (!inverses_hold(s, e->arg[i], fn, user)) return 0;
@@ -417,7 +422,7 @@ soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right, soa_deriv
     return proved ? SOA_OK : SOA_E_NO_CONVERGENCE;
 }
 
-/* ---- inverses ------------------------------------------------------------------------------------------------------ */
+/* --- inverses --------------------------------------------------------------------------------- */
 static int same_poly(const poly *a, const poly *b) {
     if (a->broken || b->broken || a->count != b->count || a->from != b->from || a->to != b->to) return 0;
     for (int i = 0; i < a->count; ++i)
@@ -428,7 +433,7 @@ static const soa_expr *from_text(const char *text) {
     const soa_expr *e = NULL;
     return soa_expr_parse(text, NULL, 0, &e, NULL, 0) == SOA_OK ? e : NULL;
 }
-/* Maps with a known inverse, and those of their adjoints. */
+/* Maps with a known inverse; the adjoints follow. */
 static const struct {
     const char *map, *inverse;
 } pairs[] = {{"I + H phi K", "I - H psi K"},
@@ -447,7 +452,7 @@ enum { PAIRS = sizeof pairs / sizeof *pairs };
 typedef struct pair_words {
     poly map[PAIRS], adjoint[PAIRS];
 } pair_words;
-static pair_words *known_maps; /* made on first use, never changed after */
+static pair_words *known_maps; /* made on first use, then constant */
 
 static void pair_words_free(pair_words *w) {
     for (int i = 0; w && i < PAIRS; ++i) {
@@ -469,7 +474,7 @@ static const pair_words *pair_book(void) {
         pair_words_free(w);
         return NULL;
     }
-    pair_words *expected = NULL; /* whoever came first wins: all copies are alike */
+    pair_words *expected = NULL; /* the first thread to finish wins: all copies are equal */
     if (!__atomic_compare_exchange_n(&known_maps, &expected, w, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         pair_words_free(w);
         w = expected;

@@ -1,13 +1,15 @@
-/* rewrite.c  the search for the form that costs least: breadth first over single rewritings, at most `bound` forms.
+/* rewrite.c  searches for the cheapest form: breadth first over single rewritings, at most `bound`
+ * forms.
  *
- * A rule says: these neighbouring factors equal that.  Besides, definitions may be put in, inverses replaced, and a
- * product multiplied out over a sum.  Cost: sweeps, then recursions, then steps of the plan.                          */
+ * A rule replaces neighbouring factors by an equal expression. Besides rules, definitions may be
+ * expanded, inverses replaced, and a product multiplied out over a sum. Cost: sweeps, then
+ * recursions, then steps of the plan. */
 #include "expr.h"
 #include "prover.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* left side: a product; all hold for every machine (rotors included) */
+/* The left side is a product. All rules hold for every machine, rotors included. */
 static const struct {
     const char *left, *right, *name;
 } rules[] = {
@@ -25,8 +27,8 @@ static const struct {
     {"inv(D) D", "I", "inv(D) D = I"},
 };
 enum { RULES = sizeof rules / sizeof *rules, MOST_SIZE = 200 };
-/* The search ends after so many nodes of forms built, though forms may be left to try: about two seconds.  The papers'
- * algorithms need a hundredth of it. */
+/* Limit on the nodes built, after which the search ends even if forms are left to try: about two
+ * seconds. The papers' algorithms need a hundredth of it. */
 #define MOST_EFFORT 20000000
 
 typedef struct form {
@@ -54,7 +56,7 @@ static int inverses_in(const soa_expr *e) {
     for (int i = 0; i < e->count; ++i) n += inverses_in(e->arg[i]);
     return n;
 }
-/* Equal for equal expressions. */
+/* Equal expressions have equal hashes. */
 static uint64_t hash_of(const soa_expr *e) {
     uint64_t h = (uint64_t)e->kind * 31 + (uint64_t)(unsigned)e->leaf * 1009 + (uint64_t)(unsigned)e->count;
     for (int i = 0; i < e->count; ++i) h = (h ^ hash_of(e->arg[i])) * 1099511628211u + 17;
@@ -71,7 +73,8 @@ static int cheaper(const soai_cost *a, const soai_cost *b) {
 }
 static void found(search *s, const soa_expr *e, int from, const char *rule) {
     if (!e) return;
-    int fresh = s->count < s->room && (from < 0 || size_of(e) <= MOST_SIZE); /* what was given is always there */
+    /* The given form is always kept. */
+    int fresh = s->count < s->room && (from < 0 || size_of(e) <= MOST_SIZE);
     const uint64_t hash = hash_of(e);
     for (int i = 0; fresh && i < s->count; ++i) fresh = s->f[i].hash != hash || !soai_same(s->f[i].e, e);
     if (!fresh) {
@@ -82,10 +85,10 @@ static void found(search *s, const soa_expr *e, int from, const char *rule) {
     *f = (form){.e = e, .from = from, .hash = hash};
     snprintf(f->rule, sizeof f->rule, "%s", rule);
     f->planned = soai_plan_cost(e, &f->cost);
-    f->cost.steps += inverses_in(e); /* at equal cost the form that shows what is done */
+    f->cost.steps += inverses_in(e); /* at equal cost, prefer the form without inverses */
 }
 
-/* e with argument i replaced (taken over) */
+/* e with argument i replaced by arg; takes ownership of arg */
 static const soa_expr *with(const soa_expr *e, int i, const soa_expr *arg) {
     if (!arg) return NULL;
     if (e->kind != EXPR_SUM && e->kind != EXPR_PRODUCT) return soai_unary(e->kind, e->factor, arg);
@@ -99,7 +102,7 @@ static const soa_expr *with(const soa_expr *e, int i, const soa_expr *arg) {
     free(args);
     return out;
 }
-/* product e with factors first ... first + n - 1 replaced by `middle` (taken over) */
+/* product e with factors first ... first + n - 1 replaced by `middle`; takes ownership of middle */
 static const soa_expr *splice(const soa_expr *e, int first, int n, const soa_expr *middle) {
     const soa_expr **args = soai_zeroed((size_t)e->count + 1, sizeof *args);
     if (!args || !middle) {
@@ -120,7 +123,8 @@ static const soa_expr *splice(const soa_expr *e, int first, int n, const soa_exp
     return out;
 }
 
-/* Calls found() for every expression one rewriting away from e; `wrap` puts the new part into the whole. */
+/* Calls found() for every expression one rewriting away from e; `wrap` inserts the new part into
+ * the whole. */
 typedef const soa_expr *wrap_fn(void *context, const soa_expr *part);
 typedef struct context {
     const soa_expr *e;
@@ -137,7 +141,7 @@ static const soa_expr *wrap_none(void *c, const soa_expr *part) {
     return part;
 }
 
-/* The factors of a term, its number aside. */
+/* The factors of a term without its number. */
 static int factors(const soa_expr *term, double *scale, const soa_expr *const **list, const soa_expr *const *self) {
     *scale = 1;
     if (term->kind == EXPR_SCALE) *scale = term->factor, term = term->arg[0], self = NULL;
@@ -218,7 +222,8 @@ static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, vo
                 if (fits) found(s, wrap(c, splice(e, i, l->count, soai_hold(s->right[r]))), from, rules[r].name);
             }
         }
-        for (int i = 0; i + 1 < e->count; ++i) { /* A (B + C) = A B + A C, where it helps: A beside a sum of vectors */
+        /* A (B + C) = A B + A C, only for a sum of vectors */
+        for (int i = 0; i + 1 < e->count; ++i) {
             const soa_expr *x = e->arg[i + 1];
             if (x->kind != EXPR_SUM || x->from != SOA_SPACE_ONE) continue;
             const soa_expr **terms = soai_zeroed((size_t)x->count, sizeof *terms);

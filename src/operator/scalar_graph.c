@@ -1,15 +1,18 @@
-/* graph.c  a plan as a graph of scalars, for one model: every product and sum that is left when known zeros, ones and
- *          constants have been removed and equal results are computed once.  Behind `--count` and `--emit-c`.
+/* scalar_graph.c  a plan as a graph of scalars for one model: the products and sums that remain
+ * when known zeros, ones and constants are removed and equal results are computed once. Used by
+ * `--count` and `--emit-c`.
  *
- * This file: the nodes and their arithmetic, counting, printing as C.  What is computed is in scalar_graph_steps.c.
- * Arithmetic simplifies on the way: signs are drawn out of sums and products (a change of sign is not counted), constants
- * are multiplied together, and x - (u + v) becomes (x - u) - v where x - u is there already.                          */
+ * This file has the nodes and their arithmetic, counting, and printing as C. What is computed is in
+ * scalar_graph_steps.c. The arithmetic simplifies as it goes: signs are moved out of sums and
+ * products (a change of sign is not counted), constants are multiplied together, and x - (u + v)
+ * becomes (x - u) - v if x - u exists already. */
 #include "scalar_graph.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_BODIES = 1000 }; /* as for generated code; by the mass matrix the nodes grow with the cube */
+/* As for generated code; with the mass matrix the nodes grow with the cube. */
+enum { MOST_BODIES = 1000 };
 
 static unsigned place(int op, int a, int b, double number) {
     unsigned h = (unsigned)op * 31u + (unsigned)a * 2654435761u + (unsigned)b * 40503u;
@@ -43,7 +46,8 @@ node soai_make(soa_graph *g, int op, int a, int b, double number) {
 node soai_constant(soa_graph *g, double x) {
     return soai_make(g, CONSTANT, 0, 0, x + 0.0);
 }
-/* Generic numbers of the model are never equal to others: a is not 0, and a, b say where they come from. */
+/* A generic number of the model never equals another one: its a is not 0, and a, b tell where it
+ * comes from. */
 node soai_parameter(soa_graph *g, double x) {
     const int generic = g->options.generic && x != 0;
     return soai_make(g, CONSTANT, generic, generic ? ++g->parameters : 0, x + 0.0);
@@ -51,7 +55,7 @@ node soai_parameter(soa_graph *g, double x) {
 int soai_is(const soa_graph *g, node x, double number) {
     return g->r[x].op == CONSTANT && g->r[x].value == number && !g->r[x].a;
 }
-/* op of two constants */
+/* op applied to two constants */
 static node made_of(soa_graph *g, int op, node x, node y, double number) {
     const int generic = g->r[x].a || g->r[y].a;
     return soai_make(g, CONSTANT, generic ? 2 + op + 16 * x : 0, generic ? y : 0, number + 0.0);
@@ -65,7 +69,7 @@ node soai_negate(soa_graph *g, node x) {
     return soai_make(g, NEGATE, x, 0, 0);
 }
 
-/* ---- sums: s x + t y with s, t = 1 or -1; one node for each pair up to its sign -------------------------------------- */
+/* --- sums: s x + t y with s, t = 1 or -1; one node for each pair up to its sign --------------- */
 typedef struct signed_node {
     node x;
     int s;
@@ -73,7 +77,7 @@ typedef struct signed_node {
 static signed_node bare(const soa_graph *g, node x, int s) {
     return g->r[x].op == NEGATE ? (signed_node){g->r[x].a, -s} : (signed_node){x, s};
 }
-/* The row that would hold it: operation and ends, and the sign the row is taken with. */
+/* The row that would hold the sum: operation, operands, and the sign of the row. */
 static int row_of(signed_node p, signed_node q, int *a, int *b, int *sign) {
     if (p.x > q.x) {
         const signed_node t = p;
@@ -99,7 +103,7 @@ static node sum(soa_graph *g, node x, int s, node y, int t, int regroup) {
     const node known = find(g, op, a, b, 0);
     if (known >= 0) return signed_value(g, known, sign);
     for (int side = 0; regroup && side < 2;
-         ++side) { /* x + (u + v) where x + u stands: one sum, and u + v may not be needed */
+         ++side) { /* if x + u exists, x + (u + v) costs one sum, and u + v may not be needed */
         const signed_node whole = side ? p : q, other = side ? q : p;
         const graph_row *r = g->r + whole.x;
         if (r->op != ADD && r->op != SUBTRACT) continue;
@@ -120,7 +124,7 @@ node soai_subtract(soa_graph *g, node x, node y) {
     return sum(g, x, 1, y, -1, 1);
 }
 
-/* ---- products and the rest ------------------------------------------------------------------------------------------ */
+/* --- products and the rest -------------------------------------------------------------------- */
 node soai_multiply(soa_graph *g, node x, node y) {
     if (soai_is(g, x, 0) || soai_is(g, y, 0)) return 0;
     if (soai_is(g, x, 1)) return y;
@@ -138,7 +142,7 @@ node soai_multiply(soa_graph *g, node x, node y) {
     }
     if (g->r[x].op == CONSTANT) {
         if (g->r[x].value < 0 && !g->r[x].a) return soai_negate(g, soai_multiply(g, soai_negate(g, x), y));
-        for (int k = 0; g->r[y].op == MULTIPLY && k < 2; ++k) { /* two constants are one */
+        for (int k = 0; g->r[y].op == MULTIPLY && k < 2; ++k) { /* merge two constants */
             const node c = k ? g->r[y].b : g->r[y].a, rest = k ? g->r[y].a : g->r[y].b;
             if (g->r[c].op == CONSTANT) return soai_multiply(g, soai_multiply(g, x, c), rest);
         }
@@ -163,7 +167,7 @@ node soai_cosine(soa_graph *g, node x) {
     return soai_make(g, COSINE, g->r[x].op == NEGATE ? g->r[x].a : x, 0, 0);
 }
 
-/* ---- the graph of an expression -------------------------------------------------------------------------------------- */
+/* --- the graph of an expression --------------------------------------------------------------- */
 void soa_graph_free(soa_graph *g) {
     if (!g) return;
     free(g->r), free(g->bucket), free(g->body_of), free(g->out), free(g->needed), free(g);
@@ -183,7 +187,7 @@ static const soa_expr *solved_for(const soa_expr *e) {
     free(rest);
     return x;
 }
-/* Marks what the result needs. */
+/* Marks the nodes that the result needs. */
 static int mark(soa_graph *g) {
     g->needed = soai_zeroed((size_t)g->count + 1, 1);
     if (!g->needed) return 0;

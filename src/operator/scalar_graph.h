@@ -1,17 +1,18 @@
-/* graph.h  a plan as a graph of scalars, inside: nodes, arithmetic on them, and what stands for one body. */
+/* scalar_graph.h  internals of the graph of scalars: nodes, their arithmetic, and the data of one
+ * body. */
 #ifndef SOAI_GRAPH_H
 #define SOAI_GRAPH_H
 #include "plan.h"
 
 typedef int node; /* index of a row; 0 is the constant zero */
 
-/* CONSTANT: a nonzero marks a number of the model that is not to be taken for any other (soa_graph_options.generic).
- * INPUT: a names the array, b the place.                                                                              */
+/* CONSTANT: a nonzero `a` marks a number of the model that must not be merged with any other
+ * (soa_graph_options.generic). INPUT: `a` is the array, `b` the index. */
 enum { CONSTANT, INPUT, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, SINE, COSINE };
 enum { IN_Q, IN_THD, IN_THDD, IN_T, IN_F0 };
 typedef struct graph_row {
     int op, a, b;
-    int body, part; /* where and in which part of the work it was first needed */
+    int body, part; /* body and part of the work where it was first needed */
     double value;
     int next; /* in its bucket */
 } graph_row;
@@ -52,8 +53,8 @@ enum {
         PART_COUNT
 };
 
-/* From a body to its parent, one step after the other: a turn about coordinate axis k by sign * angle, a rotation that
- * is no such turn, or a change of origin.                                                                             */
+/* The steps from a body to its parent, in order: a rotation about coordinate axis k by sign *
+ * angle, any other rotation, or a shift of the origin. */
 enum { STEP_TURN, STEP_ROTATE, STEP_MOVE };
 typedef struct graph_step {
     int kind, k, sign;
@@ -68,14 +69,18 @@ typedef struct passage {
 } passage;
 
 typedef struct graph_body {
-    passage in;                      /* to the parent: turns and moves                                       */
-    passage world;                   /* the body's axes to those the graph works in (world axes), or nothing */
-    node M[10];                      /* m, h, I: xx yy zz xy xz yz                                           */
-    node Mc[10];                     /* the same with all the body carries                                   */
-    node P[36], U[36], G[36], D[36]; /* U = P H', G = U inv(D): 6 per dof; D: factors, d inverted   */
-    node H[36];                      /* columns of H', 6 per dof                                             */
-    int unit[6], sign[6];            /* of each dof: 1 + the only component of its column, if that is +1, -1 */
-    int free_axes;                   /* all dofs so and no rotor: G is known on them and H P+ = 0            */
+    passage in; /* to the parent: rotations and shifts */
+    /* Body axes to the axes of the graph (world axes), or nothing. */
+    passage world;
+    node M[10];  /* m, h, I: xx yy zz xy xz yz */
+    node Mc[10]; /* the same with everything outward */
+    /* U = P H', G = U inv(D): 6 per dof. D: its factors, d inverted. */
+    node P[36], U[36], G[36], D[36];
+    node H[36]; /* columns of H', 6 per dof */
+    /* Per dof: 1 + the only component of its column, if it is +1 or -1 */
+    int unit[6], sign[6];
+    /* All dofs are such and there is no rotor: G is known on them, H P+ = 0 */
+    int free_axes;
 } graph_body;
 
 enum { BUCKETS = 1 << 16, MOST_NODES = 4000000 };
@@ -84,12 +89,12 @@ struct soa_graph {
     soa_graph_options options;
     graph_row *r;
     int count, room, failed, singular, parameters;
-    int inward, body, part, turn_part, move_part; /* marks of the nodes made next */
+    int inward, body, part, turn_part, move_part; /* labels of the nodes made next */
     int *bucket;
     graph_body *body_of; /* nb + 1 */
     node *out;
     int out_count;
-    char *needed; /* by the result, per node */
+    char *needed; /* per node: the result needs it */
 };
 
 node soai_make(soa_graph *g, int op, int a, int b, double number);
@@ -106,8 +111,9 @@ node soai_cosine(soa_graph *g, node x);
 
 /* scalar_graph_pose.c: poses, joint maps and constants of every body. */
 void soai_graph_pose(soa_graph *g);
-/* scalar_graph_steps.c: poses, then articulated or composite inertias, then the plan's operations; the result's nodes go to
- * `out` (as many as the result has).  by_matrix: it is multiplied by inv(Mass), formed and factored.  0 if there is none.  */
+/* scalar_graph_steps.c: poses, then articulated or composite inertias, then the plan's operations.
+ * `out` receives the nodes of the result. by_matrix: multiply by inv(Mass), formed and factored.
+ * Returns 0 on failure. */
 int soai_graph_fill(soa_graph *g, const soa_plan *plan, int by_matrix, node *out);
 
 #endif

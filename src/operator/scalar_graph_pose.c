@@ -1,13 +1,14 @@
-/* scalar_graph_pose.c  every body's pose, joint map and constants as graph nodes.
+/* scalar_graph_pose.c  pose, joint map and constants of every body as graph nodes.
  *
- * The way from a body to its parent is a list of steps (graph.h): the joint's turn, the part of the origin along its
- * axis, the constant turn, the rest of the origin.  A constant rotation that only exchanges axes costs nothing; one about
- * the joint's own axis is added to the angle; any other is multiplied into one matrix with the joint's.
- * World axes: the same brought to the world's axes at each body's origin; h, I, H and the origins are turned once.    */
+ * The way from a body to its parent is a list of steps (scalar_graph.h): the joint's rotation, the
+ * part of the origin along its axis, the constant rotation, the rest of the origin. A constant
+ * rotation that only exchanges axes costs nothing; one about the joint's own axis is added to the
+ * angle; any other is multiplied with the joint's into one matrix. With world axes everything is
+ * expressed in world axes at each body's origin; h, I, H and the origins are rotated once. */
 #include "../table/joint_types.h"
 #include "scalar_graph_spatial.h"
 
-/* The coordinate axis u is, or -1. */
+/* Index of the coordinate axis that u is parallel to, or -1. */
 static int coordinate_axis(const double u[3], int *sign) {
     for (int k = 0; k < 3; ++k)
         if (fabs(clean(u[k])) == 1 && clean(u[(k + 1) % 3]) == 0 && clean(u[(k + 2) % 3]) == 0) {
@@ -16,7 +17,8 @@ static int coordinate_axis(const double u[3], int *sign) {
         }
     return -1;
 }
-/* The coordinate axis a constant rotation turns about, or -1; 3: it only exchanges axes, which costs nothing. */
+/* Coordinate axis of a constant rotation, or -1; 3 if it only exchanges axes,
+ * which costs nothing. */
 static int axis_of_rotation(const double A[9]) {
     int whole = 1, about = -1;
     for (int j = 0; j < 9; ++j) whole &= A[j] == round(A[j]);
@@ -56,7 +58,7 @@ static void put_move(soa_graph *g, passage *way, const node p[3]) {
     if (IS(p[0], 0) && IS(p[1], 0) && IS(p[2], 0)) return;
     memcpy(next_step(way, STEP_MOVE)->p, p, 3 * sizeof *p);
 }
-/* A turn about the unit axis u by q. */
+/* A rotation about the unit axis u by q. */
 static void put_joint_turn(soa_graph *g, passage *way, const double u[3], node q) {
     int sign = 1;
     const int k = coordinate_axis(u, &sign);
@@ -65,7 +67,8 @@ static void put_joint_turn(soa_graph *g, passage *way, const double u[3], node q
     else
         rotation_about(g, u, q, next_step(way, STEP_ROTATE)->R);
 }
-/* The placement: rotation A after the joint, origin p; `slide` is the joint's own displacement, in the axes before A. */
+/* The placement: rotation A after the joint, origin p. `slide` is the joint's displacement, in the
+ * axes before A. */
 static void put_placement(soa_graph *g, passage *way, const double A[9], const double p[3], const node slide[3]) {
     const int about = axis_of_rotation(A);
     node origin[3], before[3] = {slide[0], slide[1], slide[2]};
@@ -73,14 +76,16 @@ static void put_placement(soa_graph *g, passage *way, const double A[9], const d
     graph_step *joint = way->count ? way->step + way->count - 1 : NULL, rotation = {.kind = STEP_ROTATE};
     for (int j = 0; j < 9; ++j) rotation.R[j] = constant(A[j]);
     const int planar = about >= 0 && about < 3, i = (about + 1) % 3, j = (about + 2) % 3;
-    if (planar && joint && joint->kind == STEP_TURN && joint->k == about) { /* about the joint's own axis: one turn */
+    /* About the joint's own axis: one rotation. */
+    if (planar && joint && joint->kind == STEP_TURN && joint->k == about) {
         const double angle = joint->sign * atan2(A[3 * j + i], A[3 * i + i]);
         const node q = add(joint->angle, constant(angle));
         --way->count;
         put_turn(g, way, about, joint->sign, q);
         turn(g, &rotation, 0, before, before);
     } else if (planar) {
-        /* D-H: the part of p along the joint's axis goes before the turn, where it has one component */
+        /* D-H: the part of p along the joint's axis goes before the rotation, where it has one
+         * component */
         const int k = joint && joint->kind == STEP_TURN ? joint->k : -1;
         double along = 0, left = 0;
         for (int r = 0; k >= 0 && r < 3; ++r) along += p[r] * A[3 * r + k];
@@ -97,7 +102,7 @@ static void put_placement(soa_graph *g, passage *way, const double A[9], const d
         memset(before, 0, sizeof before);
     } else {
         turn(g, &rotation, 0, before, before);
-        if (about < 0 && joint && way->count == 1) { /* one rotation of both */
+        if (about < 0 && joint && way->count == 1) { /* one matrix for both */
             graph_step both = {.kind = STEP_ROTATE};
             for (int r = 0; r < 3; ++r) turn(g, joint, 1, rotation.R + 3 * r, both.R + 3 * r);
             *joint = both;
@@ -115,7 +120,8 @@ static void pose(soa_graph *g, int i) {
     const double *u = b->axis, *H1 = b->nv > 1 ? view->dof[b->iv + 1].H : NULL;
     double A[9], p[3];
     node slide[3] = {0}, q[7];
-    for (int j = 0; j < 7; ++j) q[j] = input(g, IN_Q, b->iq + j); /* those there are not are not used */
+    /* Indices that do not exist are not used. */
+    for (int j = 0; j < 7; ++j) q[j] = input(g, IN_Q, b->iq + j);
     for (int j = 0; j < 9; ++j) A[j] = clean(b->R0[j] + b->R1[j]);
     for (int j = 0; j < 3; ++j) p[j] = fabs(b->p[j]) < 1e-15 ? 0 : b->p[j];
     for (int c = 0; c < b->nv; ++c)
@@ -168,7 +174,8 @@ static void pose(soa_graph *g, int i) {
     put_placement(g, &o->in, A, p, slide);
     for (int j = 0; j < 10; ++j) o->M[j] = parameter(b->M[j]);
 }
-/* The body's axes in the world: one turn while every turn so far is about the same coordinate axis, else a matrix. */
+/* The body's axes in the world: one rotation while all are about the same coordinate axis, else a
+ * matrix. */
 static void world_axes(soa_graph *g, const passage *parent, const passage *in, passage *out) {
     const graph_step *up = parent->count ? parent->step : NULL;
     int k = up ? up->kind == STEP_TURN ? up->k : -2 : -1, one = k != -2, sign = up ? up->sign : 1;
@@ -189,13 +196,14 @@ static void world_axes(soa_graph *g, const passage *parent, const passage *in, p
     }
     graph_step *t = next_step(out, STEP_ROTATE);
     for (int r = 0; r < 3; ++r) {
-        node e[3] = {constant(r == 0), constant(r == 1), constant(r == 2)}; /* row r of parent's R, times the steps */
+        /* Row r of the parent's R, times the steps. */
+        node e[3] = {constant(r == 0), constant(r == 1), constant(r == 2)};
         if (up) turn(g, up, 1, e, e);
         for (int n = in->count - 1; n >= 0; --n) turn(g, in->step + n, 1, e, e);
         memcpy(t->R + 3 * r, e, sizeof e);
     }
 }
-/* Everything of body i to the axes of the world, at its own origin. */
+/* Expresses everything of body i in world axes, at its own origin. */
 static void to_world(soa_graph *g, int i) {
     const soai_body_double *b = g->m->work->view.body + i;
     graph_body *o = g->body_of + i;

@@ -1,7 +1,9 @@
-/* scalar_graph_spatial.h  spatial algebra over graph nodes: turns, shifts of origin, and what passes between a body and its parent.
+/* scalar_graph_spatial.h  spatial algebra over graph nodes: rotations, shifts of origin, and
+ * transfer between a body and its parent.
  *
- * Written for few operations: a rotation is a turn about the joint's coordinate axis and a constant one, D-H placements
- * are two turns.  A symmetric 3 x 3 block [p q; q t] is turned with w = s (p - t) + 2 c q: p - s w, t + s w, c w - q.   */
+ * Written for few operations: a rotation is one about the joint's coordinate axis and a constant
+ * one; D-H placements are two such rotations. A symmetric block [p q; q t] is rotated with w = s (p
+ * - t) + 2 c q: p - s w, t + s w, c w - q. */
 #ifndef SOAI_GRAPH_SPATIAL_H
 #define SOAI_GRAPH_SPATIAL_H
 #include "scalar_graph.h"
@@ -30,8 +32,8 @@ static inline void cross(soa_graph *g, const node *a, const node *b, node out[3]
     memcpy(out, y, sizeof y);
 }
 
-/* ---- one step ------------------------------------------------------------------------------------------------------- */
-/* x turned; back: the other way */
+/* --- one step --------------------------------------------------------------------------------- */
+/* R x, or R' x if back is set */
 static inline void turn(soa_graph *g, const graph_step *t, int back, const node x[3], node out[3]) {
     node y[3] = {x[0], x[1], x[2]};
     if (t->kind == STEP_TURN) {
@@ -81,7 +83,7 @@ static inline void turn_block(soa_graph *g, const graph_step *t, int symmetric, 
             }
     }
 }
-/* ---- passages: forces, motions and inertias from a body to its parent ---------------------------------------------------- */
+/* --- passages: forces, motions and inertias from a body to its parent ------------------------- */
 static inline void marks(soa_graph *g, int turn_part, int move_part) {
     g->turn_part = turn_part, g->move_part = move_part;
 }
@@ -198,8 +200,8 @@ static inline void rigid(soa_graph *g, const node M[10], const node V[6], node f
     }
     memcpy(f, y, sizeof y);
 }
-static inline double
-clean(double x) { /* what is a rounding error of 0, 1, -1: rpy angles give 6e-17 for cos(90 degrees) */
+/* Removes rounding errors of 0, 1, -1: rpy angles give 6e-17 for cos(90 degrees). */
+static inline double clean(double x) {
     const double n = round(x);
     return fabs(x - n) < 1e-15 ? n : x;
 }

@@ -1,15 +1,17 @@
-/* scalar_graph_steps.c  the sweeps once more, over graph nodes instead of numbers (C has no other way to trace them); the test
- *                `emit` compares what the emitted code computes with what the sweeps compute.
+/* scalar_graph_steps.c  the sweeps again, over graph nodes instead of numbers (C has no other way
+ * to trace them).
  *
- * Written for few operations, as one would on paper:
- *   joints     where a column of H' is a coordinate axis and has no rotor, H G = I and H P+ = 0 are known numbers
- *   filter     psi (K T + x) runs as z+ = z + G (T - H z), R87 (36) to (41), so that T enters once
- *   smoother   psi' H' x with unit axes: the axis component is x - (G' lambda without it), R87 (48)                    */
+ * The test `emit` compares the results of the emitted code with those of the sweeps. Written for
+ * few operations:
+ *   joints     if a column of H' is a coordinate axis without rotor, H G = I and H P+ = 0 are known
+ *   filter     psi (K T + x) runs as z+ = z + G (T - H z), R87 (36) to (41), so T enters once
+ *   smoother   psi' H' x with unit axes: the axis component is x - (G' lambda without it), R87 (48)
+ */
 #include "../table/joint_types.h"
 #include "scalar_graph_spatial.h"
 #include <stdlib.h>
 
-/* ---- joints ---------------------------------------------------------------------------------------------------------- */
+/* --- joints ----------------------------------------------------------------------------------- */
 static void columns_of(soa_graph *g, int i, int nv, const node *x, node y[6]) { /* y = H' x */
     for (int j = 0; j < 6; ++j) {
         y[j] = 0;
@@ -30,13 +32,14 @@ static void hinge_solve(soa_graph *g, int i, int n, node *x) { /* x = inv(D) x *
     for (int r = n - 1; r-- > 0;)
         for (int m = r + 1; m < n; ++m) x[r] = subtract(x[r], multiply(D[n * m + r], x[m]));
 }
-/* Component j of every column of H' is zero but for one that is 1 or -1: which dof, or -1. */
+/* The dof whose column of H' is 1 or -1 at component j, all other columns being
+ * zero there; or -1. */
 static int axis_of(const graph_body *o, int nv, int j) {
     for (int c = 0; o->free_axes && c < nv; ++c)
         if (o->unit[c] == j + 1) return c;
     return -1;
 }
-/* G' x without the components that joint axes have, then with them */
+/* G' x without the components along joint axes (gain_rest) and with them (gain_adjoint). */
 static void gain_rest(soa_graph *g, int i, int nv, const node x[6], node *out) {
     const graph_body *o = g->body_of + i;
     for (int c = 0; c < nv; ++c) {
@@ -54,7 +57,7 @@ static void gain_adjoint(soa_graph *g, int i, int nv, const node x[6], node *out
     }
 }
 
-/* ---- articulated inertias: P, U = P H', D factored, G; P (parent) += phi P+ phi' ------------------------------------------- */
+/* --- articulated inertias: P, U = P H', D factored, G; P(parent) += phi P+ phi' --------------- */
 static void articulate_all(soa_graph *g) {
     const soai_view_double *view = &g->m->work->view;
     for (int i = 1; i <= view->nb; ++i)
@@ -81,7 +84,8 @@ static void articulate_all(soa_graph *g) {
             for (int r = 0; r < n; ++r) D[n * r + c] = x[r];
             D[n * c + c] = add(D[n * c + c], constant(view->dof[b->iv + c].armature));
         }
-        for (int j = 0; j < n; ++j) { /* L d L', d inverted; above the diagonal L d waits for its column */
+        /* L d L', d inverted; the upper triangle keeps L d for later columns. */
+        for (int j = 0; j < n; ++j) {
             for (int m = 0; m < j; ++m) D[n * j + j] = subtract(D[n * j + j], multiply(D[n * j + m], D[n * m + j]));
             const node inverse = soai_reciprocal(g, D[n * j + j]);
             for (int r = j + 1; r < n; ++r) {
@@ -115,7 +119,7 @@ static void articulate_all(soa_graph *g) {
             for (int c = r; c < 6; ++c) out[6 * c + r] = out[6 * r + c] = add(out[6 * r + c], after[6 * r + c]);
     }
 }
-/* ---- composite inertias, R87 (32), (33); FO00 (9) ---------------------------------------------------------------------------- */
+/* --- composite inertias, R87 (32), (33); FO00 (9) --------------------------------------------- */
 static void compose_all(soa_graph *g) {
     const soai_view_double *view = &g->m->work->view;
     for (int i = 1; i <= view->nb; ++i) memcpy(g->body_of[i].Mc, g->body_of[i].M, sizeof g->body_of[i].M);
@@ -132,8 +136,8 @@ static void compose_all(soa_graph *g) {
         }
     }
 }
-/* x = inv(Mass) x: columns by x(i) = r H*, x(k) = phi x(k-1), m(k,i) = H x(k); Mass = L' d L from the tips, which leaves
- * the zeros between branches; two triangles.                                                                             */
+/* x = inv(Mass) x. Columns: x(i) = r H*, x(k) = phi x(k-1), m(k,i) = H x(k). Mass = L' d L from the
+ * tips, which keeps the zeros between branches; then two triangular solves. */
 static int mass_solve(soa_graph *g, node *x) {
     const soai_view_double *view = &g->m->work->view;
     const int n = view->nv;
@@ -189,11 +193,12 @@ static int mass_solve(soa_graph *g, node *x) {
     return 1;
 }
 
-/* ---- the plan's operations ---------------------------------------------------------------------------------------------- */
-/* psi x with x = sum of coefficient * value: values that are K t (a shift of Delta_phi G t) enter through the innovation. */
+/* --- the plan's operations -------------------------------------------------------------------- */
+/* psi x with x = sum of coefficient * value. Values of the form K t (a shift of Delta_phi G t)
+ * enter through the innovation. */
 enum { MOST_SOURCES = 16 };
 typedef struct sources {
-    int count, value[MOST_SOURCES], torque[MOST_SOURCES]; /* torque: value is t of K t */
+    int count, value[MOST_SOURCES], torque[MOST_SOURCES]; /* torque: the value is t of K t */
     double factor[MOST_SOURCES];
 } sources;
 static int gather(const builder *bl, int v, double factor, sources *s) {
@@ -211,7 +216,7 @@ static void sources_of(const builder *bl, int v, sources *s) {
     *s = (sources){0};
     if (!gather(bl, bl->v[v].a, 1, s)) *s = (sources){.count = 1, .value = {bl->v[v].a}, .factor = {1}};
 }
-/* Values the result needs when psi takes its sources as above. */
+/* Marks the values that the result needs when psi takes its sources as above. */
 static void want(const builder *bl, int v, char *wanted) {
     if (v < 0 || wanted[v]) return;
     wanted[v] = 1;
@@ -247,7 +252,8 @@ static void filter_step(soa_graph *g, const builder *bl, node **slot, int self, 
         const int axis = axis_of(o, n, j);
         z[j] = y[j];
         for (int c = 0; axis < 0 && c < n; ++c) z[j] = multiply_add(g, o->G[6 * c + j], e[c], z[j]);
-        if (axis >= 0) z[j] = o->sign[axis] > 0 ? torque[axis] : negate(torque[axis]); /* H z+ = T */
+        /* H z+ = T */
+        if (axis >= 0) z[j] = o->sign[axis] > 0 ? torque[axis] : negate(torque[axis]);
     }
     marks(g, PART_Z_TURN, PART_Z_MOVE);
     force_inward(g, &o->in, z, z);
@@ -286,8 +292,8 @@ static void operation(soa_graph *g, const builder *bl, node **slot, int self, in
         if (b->parent) o->free_axes ? gain_rest(g, i, n, t, e) : gain_adjoint(g, i, n, t, e);
         g->part = PART_L_UPDATE;
         if (b->parent) columns_of(g, i, n, e, back);
-        for (int j = 0; j < 6; ++j)
-            y[j] = add(subtract(x[j], back[j]), axis_of(o, n, j) >= 0 ? 0 : t[j]); /* row of H: I - H' G' is known */
+        for (int j = 0; j < 6; ++j) /* Row of H: I - H' G' is known. */
+            y[j] = add(subtract(x[j], back[j]), axis_of(o, n, j) >= 0 ? 0 : t[j]);
         break;
     }
     case OP_SHIFT:
@@ -416,7 +422,7 @@ static void operation(soa_graph *g, const builder *bl, node **slot, int self, in
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------ */
+/* --- filling the graph ------------------------------------------------------------------------ */
 /* The nodes of a vector that is data; 0 if it has no name in C. */
 static int data(soa_graph *g, const value *v, node *slot, size_t n) {
     const int leaf = v->leaf ? v->leaf->leaf : -1, array = leaf == LEAF_THD        ? IN_THD
@@ -466,7 +472,8 @@ int soai_graph_fill(soa_graph *g, const soa_plan *plan, int by_matrix, node *out
         fine = run(g, plan, wanted, slot);
     }
     if (fine) memcpy(out, slot[plan->last] + (links ? 6 : 0), (size_t)g->out_count * sizeof *out);
-    for (int i = 1; fine && links && i <= view->nb; ++i) { /* to the axes link and edge vectors are given in */
+    /* To the axes in which link and edge vectors are returned. */
+    for (int i = 1; fine && links && i <= view->nb; ++i) {
         const int frame = space == SOA_SPACE_LINK ? i : view->body[i].parent;
         const passage *world = &g->body_of[frame].world;
         node *x = out + 6 * (i - 1);

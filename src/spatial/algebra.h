@@ -1,15 +1,18 @@
 /* algebra.h  spatial algebra over `real`: 3-vectors, rotations, 6-vectors, inertias.
  *
- * 6-vectors are angular part first.  R is row by row and takes child axes to parent axes; p is the child's origin in
- * the parent.  phi(parent, child) takes forces inward, phi* takes motions outward (RK88-I (2.16), with the rotation
- * that the papers leave out):
+ * 6-vectors have the angular part first. R is stored row by row and takes child axes to parent
+ * axes; p is the child's origin in the parent. phi(parent, child) takes forces inward and phi*
+ * takes motions outward, RK88-I (2.16) with the rotation that the papers leave out:
  *     phi f  = [R n + p x R f;  R f]         phi* V = [R'w;  R'(v + w x p)]
- * Symmetric 3 x 3: xx yy zz xy xz yz.
- * Rigid inertia, 10 numbers: m, h = m c (3), I about the origin (6):   M V = [I w + h x v;  m v - h x w]   (2.15)
- * Articulated inertia, 21 numbers, symmetric by construction: A (6), C (6), B (9):   P V = [A w + B v;  B'w + C v]
- * Where scalars can be worked on in packs of four, P is six packs, one for each entry on or above the diagonal of the
- * 3 x 3 blocks: its numbers in A, C, B and B' (on the diagonal the last is not used).  One operation on packs turns or
- * moves all four blocks.  ABI_A, ABI_C, ABI_B say where a number stands in either form.                              */
+ * Symmetric 3 x 3 matrices: xx yy zz xy xz yz. Rigid inertia, RK88-I (2.15), 10 numbers: m, h = m c
+ * (3), I about the origin (6):
+ *     M V = [I w + h x v;  m v - h x w]
+ * Articulated inertia, 21 numbers, symmetric by construction: A (6), C (6), B (9):
+ *     P V = [A w + B v;  B'w + C v]
+ * With SOAI_ABI_PACKED, P is six packs of four numbers, one pack for each entry on or above the
+ * diagonal of a 3 x 3 block. A pack holds that entry of A, C, B and B' (on the diagonal the last is
+ * unused), so one pack operation rotates or shifts all four blocks. ABI_A, ABI_C and ABI_B give the
+ * index of a number in either form. */
 #ifndef SOAI_ALGEBRA_H
 #define SOAI_ALGEBRA_H
 #include "real.h"
@@ -37,7 +40,7 @@ SOAI_INLINE void v3_cross(const real a[3], const real b[3], real out[3]) {
 SOAI_INLINE void v3_cross_add(const real a[3], const real b[3], real out[3]) {
     out[0] += a[1] * b[2] - a[2] * b[1], out[1] += a[2] * b[0] - a[0] * b[2], out[2] += a[0] * b[1] - a[1] * b[0];
 }
-/* a x k with k a constant of the model */
+/* a x k, k a constant of the model */
 SOAI_INLINE void v3_cross_k(const real a[3], const konst k[3], real out[3]) {
     out[0] = a[1] * k[2] - a[2] * k[1], out[1] = a[2] * k[0] - a[0] * k[2], out[2] = a[0] * k[1] - a[1] * k[0];
 }
@@ -81,7 +84,7 @@ SOAI_INLINE void pack_store(pack y, real *x) {
     memcpy(x, &y, sizeof y);
 }
 #endif
-/* A B; out must be neither */
+/* A B; out must not be A or B */
 SOAI_INLINE void rot_rot(const real A[9], const real B[9], real out[9]) {
     SOAI_UNROLL for (int i = 0; i < 3; ++i) {
         SOAI_UNROLL for (int j = 0; j < 3; ++j) out[3 * i + j] =
@@ -96,7 +99,8 @@ SOAI_INLINE void rot_quaternion(const real e[4], real R[9]) {
     R[3] = x * y2 + w * z2, R[4] = REAL(1) - (x * x2 + z * z2), R[5] = y * z2 - w * x2;
     R[6] = x * z2 - w * y2, R[7] = y * z2 + w * x2, R[8] = REAL(1) - (x * x2 + y * y2);
 }
-/* A turn about coordinate axis ax: out = R x, or R' x, with R's cosine and sine in turn.  Out may be x. */
+/* Rotation about coordinate axis ax: out = R x and out = R' x, with turn = (cosine, sine). out may
+ * be x. */
 SOAI_INLINE void turn_mul(int ax, const real turn[2], const real x[3], real out[3]) {
     const int n = (ax + 1) % 3, l = (ax + 2) % 3;
     const real a = turn[0] * x[n] - turn[1] * x[l], b = turn[1] * x[n] + turn[0] * x[l];
@@ -106,12 +110,13 @@ SOAI_INLINE void turn_tmul(int ax, const real turn[2], const real x[3], real out
     const real back[2] = {turn[0], -turn[1]};
     turn_mul(ax, back, x, out);
 }
-/* The products cc, ss, cs, cc - ss, 2 cs with which the same turns a matrix. */
+/* Products cc, ss, cs, cc - ss, 2 cs, used to rotate a matrix about the same axis. */
 SOAI_INLINE void turn_squares(const real turn[2], real sq[5]) {
     sq[0] = turn[0] * turn[0], sq[1] = turn[1] * turn[1], sq[2] = turn[0] * turn[1], sq[3] = sq[0] - sq[1];
     sq[4] = sq[2] + sq[2];
 }
-/* R S R' for symmetric S: its 2 x 2 block across the axis; all of it. */
+/* R S R' for symmetric S: turn_across gives only the 2 x 2 block perpendicular to the axis,
+ * turn_sym all of it. */
 SOAI_INLINE void turn_across(int ax, const real sq[5], const real S[6], real out[6]) {
     const int n = (ax + 1) % 3, l = (ax + 2) % 3, off = SYM(n, l);
     const real nn = sq[0] * S[n] + (sq[1] * S[l] - sq[4] * S[off]), ll = sq[1] * S[n] + (sq[0] * S[l] + sq[4] * S[off]);
@@ -146,7 +151,7 @@ SOAI_INLINE void sym_mul(const real S[6], const real x[3], real out[3]) {
     out[0] = a, out[1] = b, out[2] = c;
 }
 
-/* phi* V: motion of the parent, seen in the child.  Out may be V. */
+/* phi* V: motion of the parent, expressed in the child. out may be V. */
 SOAI_INLINE void motion_out(const real R[9], const real p[3], const real V[6], real out[6]) {
     real v[3];
     v3_cross(V, p, v);
@@ -154,7 +159,7 @@ SOAI_INLINE void motion_out(const real R[9], const real p[3], const real V[6], r
     rot_tmul(R, V, out);
     rot_tmul(R, v, out + 3);
 }
-/* out += phi f: force of the child, added to the parent's. */
+/* out += phi f: adds the child's force to the parent's. */
 SOAI_INLINE void force_in_add(const real R[9], const real p[3], const real f[6], real out[6]) {
     real n[3], g[3];
     rot_mul(R, f, n);
@@ -180,7 +185,7 @@ SOAI_INLINE void cross_force(const real V[6], const real f[6], real out[6]) {
     out[0] = n[0], out[1] = n[1], out[2] = n[2], out[3] = g[0], out[4] = g[1], out[5] = g[2];
 }
 
-/* M V for a rigid inertia given as constants m, h[3], I[6]. */
+/* M V for a rigid inertia of the model's constants m, h[3], I[6]. */
 SOAI_INLINE void rigid_mul_k(const konst *M, const real V[6], real f[6]) {
     const konst m = M[0], *h = M + 1, *I = M + 4;
     f[0] = I[XX] * V[0] + I[XY] * V[1] + I[XZ] * V[2] + (h[1] * V[5] - h[2] * V[4]);
@@ -190,7 +195,7 @@ SOAI_INLINE void rigid_mul_k(const konst *M, const real V[6], real f[6]) {
     f[4] = m * V[4] - (h[2] * V[0] - h[0] * V[2]);
     f[5] = m * V[5] - (h[0] * V[1] - h[1] * V[0]);
 }
-/* The same for a rigid inertia that is itself a number of the sweep (composite bodies). */
+/* The same for a rigid inertia computed in the sweep (composite bodies). */
 SOAI_INLINE void rigid_mul(const real *M, const real V[6], real f[6]) {
     real n[3], g[3];
     sym_mul(M + 4, V, n);
@@ -202,12 +207,13 @@ SOAI_INLINE void rigid_mul(const real *M, const real V[6], real f[6]) {
 SOAI_INLINE void rigid_set(const konst *M, real out[10]) {
     SOAI_UNROLL for (int i = 0; i < 10; ++i) out[i] = REAL(M[i]);
 }
-/* out = sum + phi M phi*: a rigid inertia moved to the parent, R87 (32), (33).  out may be sum.
- * h' = R h + m p;  I' = R I R' + (terms of h and p), all symmetric by construction.  The first knows R h and R I R'; in it and in the
- * last p = NULL stands for zero. */
+/* out = sum + phi M phi*: a rigid inertia moved to the parent, R87 (32), (33). out may be sum. h' =
+ * R h + m p and I' = R I R' + (terms of h and p), symmetric by construction. rigid_translate_add
+ * takes R h and R I R' as its h and I. In it and in rigid_in_add_turn, p = NULL means zero. */
 SOAI_INLINE void rigid_translate_add(real m, const real h[3], const real I[6], const real p[3], const real sum[10],
                                      real out[10]) {
-    /* about the new origin: I' = I - [p][h] - [h][p] - m [p][p] = I - [p][g] - [g][p], g = h + m p / 2 */
+    /* about the new origin: I' = I - [p][h] - [h][p] - m [p][p] = I - [p][g] - [g][p], g = h + m p
+     * / 2 */
     real g[3];
     if (!p) {
         out[0] = sum[0] + m;
@@ -241,7 +247,7 @@ SOAI_INLINE void rigid_in_add_turn(int ax, const real turn[2], const real p[3], 
     rigid_translate_add(M[0], h, I, p, sum, out);
 }
 
-/* Of the same only what is added to the three moments of inertia. */
+/* The same, but only what is added to the three moments of inertia. */
 SOAI_INLINE void rigid_moments_turn(int ax, const real turn[2], const real p[3], const real M[10], real out[3]) {
     real h[3], I[6], g[3], sq[5];
     turn_squares(turn, sq);
@@ -284,12 +290,13 @@ SOAI_INLINE void abi_column(const real *P, int c, real out[6]) {
 }
 
 /* abi_subtract   out = P - U Y', where the product is symmetric (Y = U D^-1); out may be P
- * abi_in_add     out = sum + phi P phi*:  C' = RCR',  B' = RBR' + [p]C',  A' = RAR' + [p](RBR')' + B'[p]'.  R87 (37) with
- *                rotation; out may be sum
- * The second also for P+ of a joint about coordinate axis `ax`, whose row and column are zero (not read): with any R,
- * and with R no more than the turn about that axis; then p = NULL stands for zero. */
+ * abi_in_add     out = sum + phi P phi*, R87 (37) with rotation; out may be sum:
+ *                C' = RCR',  B' = RBR' + [p]C',  A' = RAR' + [p](RBR')' + B'[p]'
+ * abi_in_add_axis and abi_in_add_turn do the same for P+ of a joint about coordinate axis `ax`,
+ * whose row and column are zero and not read. _axis accepts any R; _turn only a rotation about that
+ * axis, and there p = NULL means zero. */
 #if SOAI_ABI_PACKED
-/* Entry (i, j) of the four blocks; below the diagonal B and B' change places. */
+/* Entry (i, j) of the four blocks; below the diagonal B and B' are exchanged. */
 SOAI_INLINE pack abi_get(const real *P, int i, int j) {
     const pack x = pack_load(P + 4 * SYM(i, j));
     return i < j ? x : i == j ? __builtin_shufflevector(x, x, 0, 1, 2, 2) : __builtin_shufflevector(x, x, 0, 1, 3, 2);
@@ -307,7 +314,7 @@ SOAI_INLINE void abi_subtract(const real U[6], const real Y[6], const real *P, r
         SOAI_UNROLL for (int j = i; j < 3; ++j) abi_put(abi_get(P, i, j) - left[i] * right[j], i, j, out);
     }
 }
-/* The same for U = P e_ax, taken from P itself, and Y = U / d. */
+/* The same for U = P e_ax, read from P itself, and Y = U / d. */
 SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) {
     pack left[3], right[3];
     SOAI_UNROLL for (int i = 0; i < 3; ++i) {
@@ -319,7 +326,7 @@ SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) 
         SOAI_UNROLL for (int j = i; j < 3; ++j) abi_put(abi_get(P, i, j) - left[i] * right[j], i, j, out);
     }
 }
-/* out = sum + Q moved by p; Q holds all nine entries, already in the parent's axes. */
+/* out = sum + Q shifted by p; Q holds all nine entries, already in the parent's axes. */
 SOAI_INLINE void abi_translate_add(const pack Q[9], const real p[3], const real *sum, real *out) {
     pack Y[9];
     if (!p) {
@@ -349,7 +356,7 @@ SOAI_INLINE void abi_translate_add(const pack Q[9], const real p[3], const real 
         }
     }
 }
-/* Entry (i, j) of Q, i != j, and the one across the diagonal. */
+/* Sets entry (i, j) of Q, i != j, and entry (j, i). */
 SOAI_INLINE void abi_pair(pack x, int i, int j, pack Q[9]) {
     Q[3 * i + j] = x, Q[3 * j + i] = __builtin_shufflevector(x, x, 0, 1, 3, 2);
 }
@@ -378,7 +385,8 @@ SOAI_INLINE void abi_in_add_turn(int ax, const real turn[2], const real p[3], co
     const real c = turn[0], s = turn[1];
     const pack nn = abi_get(P, n, n), nl = abi_get(P, n, l), ln = abi_get(P, l, n), ll = abi_get(P, l, l);
     const pack an = abi_get(P, ax, n), al = abi_get(P, ax, l);
-    const pack Tnn = nn * c - ln * s, Tnl = nl * c - ll * s, Tln = nn * s + ln * c, Tll = nl * s + ll * c; /* R P */
+    /* R P. */
+    const pack Tnn = nn * c - ln * s, Tnl = nl * c - ll * s, Tln = nn * s + ln * c, Tll = nl * s + ll * c;
     pack Q[9];
     Q[4 * ax] = abi_get(P, ax, ax);
     Q[4 * n] = Tnn * c - Tnl * s, Q[4 * l] = Tln * s + Tll * c;
@@ -396,7 +404,7 @@ SOAI_INLINE void abi_subtract(const real U[6], const real Y[6], const real *P, r
         SOAI_UNROLL for (int j = 0; j < 3; ++j) out[ABI_B(i, j)] = P[ABI_B(i, j)] - U[i] * Y[3 + j];
     }
 }
-/* The same for U = P e_ax and Y = U / d, but for row and column ax, which would be zero. */
+/* The same for U = P e_ax and Y = U / d. Row and column ax would be zero and are not written. */
 SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) {
     real U[6], Y[6];
     abi_column(P, ax, U);
@@ -409,7 +417,8 @@ SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) 
         SOAI_UNROLL for (int j = 0; j < 3; ++j) if (i != ax) out[ABI_B(i, j)] = P[ABI_B(i, j)] - U[i] * Y[3 + j];
     }
 }
-/* Translation of an inertia already turned into the parent's axes: out = sum + [1 p~; 0 1] (A, B, C) [1 0; -p~ 1]. */
+/* Shift of an inertia already in the parent's axes: out = sum + [1 p~; 0 1] (A, B,
+ * C) [1 0; -p~ 1]. */
 SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real C[6], const real p[3], const real *sum,
                                    real *out) {
     if (!p) {
@@ -429,7 +438,7 @@ SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real 
     Bp[6] = B[6] + (x * C[XY] - y * C[XX]);
     Bp[7] = B[7] + (x * C[YY] - y * C[XY]);
     Bp[8] = B[8] + (x * C[YZ] - y * C[XZ]);
-    /* A' = A + [p] B' + B' [p]', the first with the old B */
+    /* A' = A + [p] B' + B' [p]', with the old B in the first product */
     real a[6];
     a[XX] = A[XX] + (y * (B[2] + Bp[2]) - z * (B[1] + Bp[1]));
     a[YY] = A[YY] + (z * (B[3] + Bp[3]) - x * (B[5] + Bp[5]));
@@ -473,7 +482,7 @@ SOAI_INLINE void abi_in_add_axis(int ax, const real R[9], const real p[3], const
     rot_right(T, R, B);
     abi_translate_add(A, B, C, p, sum, out);
 }
-/* B turned, of which row ax is zero and not read, rows n and l given. */
+/* Rotates B about ax. Row ax is zero and not read; rows n and l are Bn and Bl. */
 SOAI_INLINE void turn_rows(int ax, const real turn[2], const real sq[5], const real Bn[3], const real Bl[3],
                            real B[9]) {
     const int n = (ax + 1) % 3, l = (ax + 2) % 3;

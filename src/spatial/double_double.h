@@ -1,7 +1,7 @@
-/* double_double.h  numbers of twice the precision of double: high + low, 106 bits.
+/* double_double.h  numbers with twice the precision of double: high + low, 106 bits.
  *
- * Knuth's sum and Dekker's product; no fused operation is needed.  About 20 operations each: for the few pairs that
- * double cannot decide.                                                                                              */
+ * Knuth's sum and Dekker's product; no fused multiply-add is needed. About 20 operations each: only
+ * for the few cases that double cannot decide. */
 #ifndef SOAI_TWICE_H
 #define SOAI_TWICE_H
 #include <math.h>

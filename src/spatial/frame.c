@@ -1,4 +1,4 @@
-/* frame.c  the public value types, on top of the algebra every sweep uses. */
+/* frame.c  the public functions on frames and 6-vectors, on top of algebra.h. */
 #include "soa/spatial.h"
 #include "algebra.h"
 
@@ -45,7 +45,7 @@ soa_frame soa_frame_axis_angle(const double axis[3], double angle, const double 
                        {p[0], p[1], p[2]}};
 }
 
-/* What a missing vector counts as. */
+/* Used where the caller passes NULL for a vector. */
 static const double zero[6];
 
 void soa_motion_to_child(const soa_frame *X, const double V[6], double out[6]) {

@@ -1,17 +1,21 @@
-/* real.h  the number type a recursion is compiled for.
+/* real.h  the number type for which a recursion is compiled.
  *
- * Every recursion in src/dynamics is written once over `real` and compiled several times, one translation unit per
- * number type.  `konst` is the type of the model's constants and of literals; REAL(x) makes a real of a literal.
+ * Every recursion in src/sweep is written once over `real` and compiled several times, one
+ * translation unit per number type. `konst` is the type of the model's constants and of literals;
+ * REAL(x) converts a literal to real.
  *
  *   SOAI_NUMBER          real                  konst    used for
- *   SOAI_DOUBLE          double                double   the library's ordinary calls
+ *   SOAI_DOUBLE          double                double   ordinary calls
  *   SOAI_FLOAT           float                 float    small targets
- *   SOAI_DOUBLE_LANES    4 doubles             double   batches: one lane is one state (8: generated code, AVX-512)
+ *   SOAI_DOUBLE_LANES    4 doubles             double   batches: one lane is one state
+ *                                                       (8 lanes: generated code with AVX-512)
  *   SOAI_FLOAT_LANES     8 floats              float    batches
- *   SOAI_COMPLEX         double _Complex       double   complex-step derivatives, the oracle of the analytic ones
- *   SOAI_QUAD            __float128            double   tests only: the oracle of both
+ *   SOAI_COMPLEX         double _Complex       double   complex-step derivatives, which check the
+ *                                                       analytic ones
+ *   SOAI_QUAD            __float128            double   tests only: checks both
  *
- * The operations a number type must bring: + - * /, REAL, real_sincos or pack_sincos, real_sign, real_all_above.     */
+ * A number type must provide + - * /, REAL, real_sincos or pack_sincos, real_sign, real_all_above.
+ */
 #ifndef SOAI_REAL_H
 #define SOAI_REAL_H
 
@@ -29,17 +33,18 @@
 #include <math.h>
 #include <string.h>
 
-#ifdef SOAI_QUICK /* for judges and sanitizers: compiled in seconds, however slow it runs */
+#ifdef SOAI_QUICK /* for test oracles and sanitizers: compiles in seconds but runs slowly */
 #define SOAI_INLINE static inline __attribute__((unused))
 #else
 #define SOAI_INLINE static inline __attribute__((always_inline, unused))
 #endif
-#ifdef SOAI_GENERATED /* the model is a constant: sweeps go into their callers */
+#ifdef SOAI_GENERATED /* the model is a constant: sweeps are inlined into their callers */
 #define SOAI_SWEEP SOAI_INLINE
 #else
 #define SOAI_SWEEP static __attribute__((unused))
 #endif
-/* Loops over the rows of 3- and 6-vectors must be unrolled for registers to be used. */
+/* Loops over the rows of 3- and 6-vectors must be unrolled; otherwise they are not kept in
+ * registers. */
 #if defined(__clang__)
 #define SOAI_UNROLL _Pragma("clang loop unroll(full)")
 #define SOAI_ROLLED _Pragma("clang loop unroll(disable)")
@@ -84,7 +89,7 @@ typedef float konst;
 
 #elif SOAI_NUMBER == SOAI_COMPLEX
 #include <complex.h>
-#undef I /* the letter belongs to inertias here */
+#undef I /* the letter I is used for inertias */
 typedef double _Complex real;
 typedef double konst;
 #define REAL(x) ((real)(x))
@@ -98,17 +103,18 @@ typedef double konst;
 #define SOAI_LANES 1
 #endif
 
-/* Scalars of which several, of one state, can be worked on as a pack. */
+/* Number types for which several numbers of one state are processed as a pack. */
 #define SOAI_PACKED (SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_FLOAT)
 
-/* Articulated inertias in packs (algebra.h): worth it where a pack is one register. */
+/* Articulated inertias in packs (algebra.h) pay off where a pack is one register. */
 #if defined(__AVX2__)
 #define SOAI_ABI_PACKED SOAI_PACKED
 #else
 #define SOAI_ABI_PACKED 0
 #endif
 
-/* Packs: the four states of one number in lanes (eight in float), or four numbers of one state. */
+/* Pack: with lanes, one number of four states (eight in float); without, four
+ * numbers of one state. */
 #if SOAI_LANES > 1
 typedef real pack;
 typedef soai_mask pack_mask;
@@ -123,7 +129,7 @@ typedef int pack_mask __attribute__((vector_size(16)));
 #define SOAI_PACK 4
 #endif
 #ifdef SOAI_PACK
-/* All of a comparison's results hold. */
+/* The comparison holds in every lane. */
 SOAI_INLINE int pack_all(pack_mask m) {
 #if SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8
     typedef double half __attribute__((vector_size(32)));
@@ -143,7 +149,7 @@ SOAI_INLINE int pack_all(pack_mask m) {
 #endif
 
 #ifdef SOAI_PACK
-/* x where the sign's bit of m stands, else y. */
+/* x where the sign bit of m is set, else y. */
 SOAI_INLINE pack pack_choose(pack_mask m, pack x, pack y) {
 #if defined(__AVX2__) && (SOAI_NUMBER == SOAI_DOUBLE || (SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 4))
     return __builtin_ia32_blendvpd256(y, x, (pack)m);
@@ -159,7 +165,7 @@ SOAI_INLINE pack pack_choose(pack_mask m, pack x, pack y) {
 }
 #endif
 
-/* x > bound in every lane; false for NaN. Complex numbers compare by their real part. */
+/* x > bound in every lane; false for NaN. Complex numbers are compared by their real part. */
 SOAI_INLINE int real_all_above(real x, real bound) {
 #if SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8
     return _mm512_cmp_pd_mask((__m512d)x, (__m512d)bound, _CMP_GT_OQ) == 255;
@@ -172,7 +178,7 @@ SOAI_INLINE int real_all_above(real x, real bound) {
 #endif
 }
 
-/* positive for x > 0, negative for x < 0, zero for 0. */
+/* `positive` for x > 0, `negative` for x < 0, zero for 0. */
 SOAI_INLINE real real_sign(real x, konst positive, konst negative) {
 #if SOAI_LANES > 1
     const pack_mask up = x > 0, down = x < 0;
@@ -195,10 +201,11 @@ SOAI_INLINE void real_sincos(real x, real *s, real *c) {
     *c = cosq(x);
 }
 #else
-/* Sine and cosine, written once over `pack`, four numbers at a time: for lanes a pack is a real (four states of one
- * joint); for scalars it is four joints of one state, see real_sincos_all.  Cody-Waite reduction by pi/2 in three parts,
- * then the polynomials that are best on |r| <= pi/4 (the coefficients of the freely published fdlibm kernels; for float,
- * Chebyshev fits).  Errors stay below 1 ulp for |x| < SOAI_SINCOS_LIMIT; beyond it (or for NaN) libm is asked.      */
+/* Sine and cosine of a pack. With lanes a pack is one real (four states of one joint); for scalars
+ * it is four joints of one state, see real_sincos_all. Cody-Waite reduction by pi/2 in three parts,
+ * then the best polynomials on |r| <= pi/4 (the coefficients of the freely published fdlibm
+ * kernels; for float, Chebyshev fits). Errors stay below 1 ulp for |x| < SOAI_SINCOS_LIMIT; beyond
+ * that, and for NaN, libm is called. */
 #if SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_DOUBLE_LANES
 #define SOAI_SINCOS_LIMIT 1.0e5
 #define SOAI_ROUND_MAGIC 6755399441055744.0 /* 1.5 * 2^52 */
@@ -207,8 +214,8 @@ SOAI_INLINE void real_sincos(real x, real *s, real *c) {
 #define SOAI_ROUND_MAGIC 12582912.0f /* 1.5 * 2^23 */
 #endif
 
-/* Asks libm for those of n numbers where |x| is not below the limit; the others keep what the polynomials gave, so that
- * no state's bits depend on its neighbours. */
+/* Calls libm for those of n numbers with |x| not below the limit. The others keep the result of the
+ * polynomials, so the bits of one state never depend on its neighbours. */
 static __attribute__((noinline, unused)) void sincos_far(long n, const void *from, void *sines, void *cosines) {
     for (size_t j = 0; j < (size_t)n; ++j) {
         konst x, s, c;
@@ -219,13 +226,13 @@ static __attribute__((noinline, unused)) void sincos_far(long n, const void *fro
     }
 }
 
-/* By polynomials, whatever x.  All of many numbers are below the limit if the sum of their squares is below its square;
- * if it is not, sincos_far looks at each. */
+/* Polynomials only, for any x. All numbers are below the limit if the sum of their squares is below
+ * its square; otherwise sincos_far checks each one. */
 #define SOAI_SINCOS_NEAR(squares) pack_all((squares) < SOAI_SINCOS_LIMIT * SOAI_SINCOS_LIMIT)
 SOAI_INLINE void pack_sincos(const pack x, pack *s, pack *c) {
     const pack shifted = x * (konst)0.63661977236758134308 + (konst)SOAI_ROUND_MAGIC; /* 2/pi */
     const pack n = shifted - (konst)SOAI_ROUND_MAGIC;
-    const pack_mask bits = (pack_mask)shifted; /* the low bits of the rounded sum are the quadrant */
+    const pack_mask bits = (pack_mask)shifted; /* low bits of the rounded sum: the quadrant */
 #if SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_DOUBLE_LANES
     const pack t = x - n * 1.57079632673412561417e+00;
     const pack r = t - n * 6.07710050630396597660e-11; /* the product is exact */
@@ -250,15 +257,15 @@ SOAI_INLINE void pack_sincos(const pack x, pack *s, pack *c) {
     const pack cosine =
         1 - 0.5f * z + z * z * (4.166664568298827e-2f + z * (-1.388731625493765e-3f + z * 2.443315711809948e-5f));
 #endif
-    const int top = (int)(8 * sizeof(konst)) - 1;                /* the sign's bit */
-    const pack_mask odd = bits << top, high = bits << (top - 1); /* in odd quadrants sine and cosine change places */
+    const int top = (int)(8 * sizeof(konst)) - 1;                /* the sign bit */
+    const pack_mask odd = bits << top, high = bits << (top - 1); /* odd: exchange sine and cosine */
     const pack_mask sign = ((pack_mask){0} + 1) << top;
     *s = (pack)((pack_mask)pack_choose(odd, cosine, sine) ^ (high & sign));
     *c = (pack)((pack_mask)pack_choose(odd, sine, cosine) ^ ((high ^ odd) & sign));
 }
 #endif
 
-/* Sines and cosines of n numbers; s and c have room for n + 3. */
+/* Sines and cosines of n numbers; s and c need room for n + 3. */
 #if SOAI_PACKED
 SOAI_INLINE void real_sincos_all(int n, const real *x, real *s, real *c) {
     pack at, S, C, squares = {0};

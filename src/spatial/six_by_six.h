@@ -1,10 +1,11 @@
-/* six_by_six.h  6 x 6 matrices as 36 numbers, row by row, in plain loops: for forms whose point is not speed. */
+/* six_by_six.h  6 x 6 matrices as 36 numbers, row by row, in plain loops: for algorithms where
+ * clarity matters more than speed. */
 #ifndef SOAI_SIX_H
 #define SOAI_SIX_H
 #include "algebra.h"
 #include <math.h>
 
-/* phi of a frame: [R, [p]R; 0, R], R87 (2) with the rotation the papers leave out. */
+/* phi of a frame: [R, [p]R; 0, R], R87 (2) with the rotation that the papers leave out. */
 static inline void six_phi(const double R[9], const double p[3], double X[36]) {
     for (int c = 0; c < 6; ++c) {
         double e[6] = {0}, y[6] = {0};
@@ -30,21 +31,22 @@ static inline void six_tmul(const double A[36], const double x[6], double out[6]
     v6_zero(out);
     for (int r = 0; r < 6; ++r) v6_add_scaled(x[r], A + 6 * r, out);
 }
-/* A B and A B'; out must be neither */
+/* A B and A B'; out must not be A or B */
 static inline void six_six(const double A[36], const double B[36], double out[36]) {
     for (int r = 0; r < 6; ++r) six_tmul(B, A + 6 * r, out + 6 * r);
 }
 static inline void six_six_t(const double A[36], const double B[36], double out[36]) {
     for (int r = 0; r < 6; ++r) six_mul(B, A + 6 * r, out + 6 * r);
 }
-/* The lower triangle is made equal to the upper. */
+/* Copies the upper triangle to the lower. */
 static inline void six_mirror(double A[36]) {
     for (int r = 1; r < 6; ++r)
         for (int c = 0; c < r; ++c) A[6 * r + c] = A[6 * c + r];
 }
 
-/* x = A^-1 x for `count` right-hand sides (each 6 numbers), A symmetric and positive: scaled to a unit diagonal, since
- * rows have different units, then L d L'.  0, with nothing written, if A has no full rank to 1e-12.                 */
+/* x = A^-1 x for `count` right-hand sides of 6 numbers each, A symmetric positive definite. A is
+ * scaled to a unit diagonal, because its rows have different units, and factored as L d L'. Returns
+ * 0 and writes nothing if A does not have full rank to 1e-12. */
 static inline int six_solve(const double A[36], double *x, int count) {
     double L[36], s[6];
     for (int i = 0; i < 6; ++i) {
