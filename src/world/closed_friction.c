@@ -97,7 +97,7 @@ const char *soai_rubbing_name(const soai_rubbing *r, int number) {
 static void measure(soai_rubbing *r, const double *q) {
     for (int i = 0; i < r->count; ++i) {
         const double *row = r->list[i].row;
-        /* Fails for a massless link that only the loop holds. */
+        /* Fails if a massless link is held only by the loop. */
         if (soa_minv_mul(r->model, r->work, q, row, r->N)) return;
         r->largest = fmax(r->largest, soai_dot(r->nv, row, r->N));
     }

@@ -109,7 +109,7 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     soa_closed_sim_result *r = s->result;
     const int rank = s->last.rank, first = !r->evaluations++;
     status = soa_closed_fd(s->constraints, s->work, &o, s->q, v, s->tau, NULL, 0, t, s->qdd, NULL, &s->last);
-    /* Once more, with an explanation in words. */
+    /* Repeat the call with an explanation in its report. */
     if (status == SOA_E_SINGULAR || status == SOA_E_INCONSISTENT ||
         (!status && s->last.redundant && !r->redundancy[0] && (first || s->last.rank != rank))) {
         o.brief = 0;
@@ -545,7 +545,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
                            "the start does not obey \"%s\", which is off by %.3g: assemble it first", name, off);
     s->step.status = status = project(s, s->step.t, s->step.data);
     if (!status) status = show(s);
-    /* Moving coordinates slide; the others are divided. */
+    /* Coordinates that move slide; those at rest are divided into stuck and sliding ones. */
     for (int k = 0; k < s->rub.count; ++k) s->rub.list[k].mode = SOAI_UP;
     if (!status && s->rub.count && !(s->step.status = status = soai_rubbing_at(&s->rub, s->q, s->step.data + s->nq))) {
         soai_rubbing_gather(&s->rub, at_rest);

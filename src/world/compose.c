@@ -301,7 +301,7 @@ soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *e
         soa_report inner;
         s = soa_model_create(&def, model, &inner);
         if (s) {
-            /* the report gives a link's number; for a scenario the message is enough */
+            /* the report counts links, which do not exist in the scenario: keep only its text */
             s = soai_scenario_fault(scenario, (soa_mark){0}, s, report, "%s", inner.text);
         } else {
             s = list_loops(&c, *model, loops);

@@ -460,9 +460,8 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         slot->sliding = length > 0 && k * length >= 0.99 * now->bound && now->slip_rate > 0;
         if (slot->sliding) w->met[now->meeting] |= SLIDES;
     }
-    for (int i = 0; i < w->touch_count;
-         /* Two shapes slip when their first point slides, and stick when their last point stops. */
-         ++i) {
+    /* Two shapes slip when their first point slides, and stick when their last point stops. */
+    for (int i = 0; i < w->touch_count; ++i) {
         const soai_meeting *m = &w->meetings[w->touch[i].meeting];
         const int about = w->met[w->touch[i].meeting], slides = (about & SLIDES) != 0;
         w->met[w->touch[i].meeting] = 0; /* report it only once */

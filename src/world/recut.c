@@ -104,7 +104,7 @@ static void add_bodies(const soa_model *m, const soa_scenario *sc, const soa_par
         edge->joint = joint_of_body(&info);
         if (info.type == SOA_FREE || is_named(sc, part, info.joint)) edge->use = SOA_EDGE_KEEP;
     }
-    /* Mimic joints stay with the joints they follow. */
+    /* Keep mimic joints and the joints they follow in the tree. */
     for (int b = 1; b <= soa_body_count(m); ++b) {
         soa_body_info info;
         soa_body(m, b, &info);

@@ -400,7 +400,7 @@ soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *opti
         (options->ranks > 1 && !options->exchange))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
                            "a sweep wants a scenario, 1 case or more, and ranks that can talk");
-    /* Report errors in the file before anything is written. */
+    /* A trial world: reports errors in the scenario before anything is written. */
     soa_world *trial = NULL;
     soa_status s = soa_world_create(scenario, &trial, report);
     soa_world_free(trial);

@@ -80,7 +80,7 @@ static void judge_errors(judge *j, int both) {
     const soa_success *ask = &j->w->scenario->success;
     const soa_world_summary *o = j->out;
     const int asked = both ? SOA_ASK_POSITION | SOA_ASK_ATTITUDE : ask->errors_asked;
-    /* It counts only from a certain phase on. */
+    /* There is no error yet: it counts only from a certain phase on. */
     if (!isfinite(o->position_error_m)) {
         if (asked) add(&j->reasons, "phase '%.60s' has not begun", ask->from_phase ? ask->from_phase : "");
         return;

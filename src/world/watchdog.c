@@ -299,7 +299,7 @@ static void check_frame_goal(soa_world *w, const soa_action *a, int action) {
     double base[3];
     const soa_frame *to = soai_controller_target(w, action);
     const int hand = soai_controller_frame(w, action), relative = soai_controller_relative(w, action);
-    /* A frame that moves may come nearer. */
+    /* The frame of the goal moves and may come within reach. */
     if (soa_frame_get(w->model, relative, &from) || from.body) return;
     const double reach = reach_of(w, hand, base);
     const soa_frame goal = soa_frame_compose(&from.placement, to);
@@ -333,11 +333,11 @@ static void watch_missed(soa_world *w) {
         const int of_joints = a->kind <= SOA_ACT_DECOUPLED;
         if (soai_controller_phase_time(w) < a->time + settling) continue;
         if (!of_joints && a->kind != SOA_ACT_OPERATIONAL && a->kind != SOA_ACT_IMPEDANCE) continue;
-        /* Weak on purpose. */
+        /* The law limits its force on purpose. */
         if (a->max_force > 0 || a->max_torque > 0 || a->force_rows) continue;
         double push = 0;
         for (int j = 0; j < 6; ++j) push += fabs(a->force[j]);
-        /* It pursues no goal. */
+        /* The law has no position goal. */
         if (push > 0 || (a->stiffness[0] == 0 && (of_joints || a->stiffness[1] == 0))) continue;
         const double far = soai_controller_error(w, k, 0), angle = soai_controller_error(w, k, 1);
         const int by_place = far > (of_joints ? missed_angle : missed_position);

@@ -560,7 +560,7 @@ static double balance_bound(const soa_world *w) {
 static void watch_balance(soa_world *w) {
     const soai_stats *st = &w->state->stats;
     const double bound = balance_bound(w);
-    /* J: while hardly anything moves. */
+    /* J: allowed while hardly anything moves. */
     const double rounding = 1e3 * w->scenario->integration.absolute_tolerance;
     if (st->balance_worst <= bound * st->energy_scale + rounding) return;
     soai_warn(w, "energy-balance", "world", st->balance_worst / st->energy_scale,
@@ -842,7 +842,7 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
         if (!st->grasped) out->fingers_lost = out->finger_count - touching;
         out->slip_worst_m = st->slip_worst;
         if (!st->hold_samples && looked) soai_loops_feel(w);
-        /* Before the holding time. */
+        /* No sample of the holding time yet: use the present force. */
         const double now = !st->hold_samples && looked ? squeeze(w, w->object) : 0;
         out->internal_force_N = st->hold_samples ? st->squeeze_sum / (double)st->hold_samples : now;
         out->internal_force_least = st->hold_samples ? st->squeeze_least : now;

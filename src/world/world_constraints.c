@@ -451,7 +451,7 @@ soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wr
     double supplied = 0;
     double dissipated = 0;
     s = soa_closed_power(w->constraints, &supplied, &dissipated);
-    /* Here the efforts of cut joints are friction. */
+    /* Efforts of cut joints are friction here, not work of motors. */
     ledger[SOAI_SUPPLIED] += supplied - rubbed;
     ledger[SOAI_RUBBED] += rubbed;
     ledger[SOAI_VISCOUS] += dissipated;

@@ -1,5 +1,5 @@
-/* test_visible.c  text for terminals: every character by an independent list of the harmful ones, broken bytes, and the
- * formats of out_print against those of printf. */
+/* test_visible.c  text for terminals: every character against an independent list of the harmful
+ * ones, broken bytes, and the formats of out_print against those of printf. */
 #include "base/visible.h"
 #include "check.h"
 #include "out.h"

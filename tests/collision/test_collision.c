@@ -1,4 +1,4 @@
-/* test_collision.c  shapes checked, bounds, broad phase, patches. */
+/* test_collision.c  checks of shapes, bounds, broad phase, patches. */
 #include "check.h"
 
 #include "soa/collision.h"

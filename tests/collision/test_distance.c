@@ -1,13 +1,14 @@
-/* test_distance.c  distance and penetration of convex shapes against an independent judge.
+/* test_distance.c  distance and penetration of convex shapes against an independent computation.
  *
- * The judge enumerates features, in long double (where that is too little, __float128), over all pairs, triples and
- * quadruples of vertices without asking which of them are edges or faces of the hulls: of disjoint hulls the least
- * distance of vertex/vertex, vertex/edge, vertex/triangle and edge/edge; of overlapping ones the least overlap along
- * all normals of triangles and products of edges. Allowed: |error of d| <= 1e-9 |d| + 1e-14 (extent + offset), where
- * extent is how far the shapes reach from their frames and offset the distance of these.  The points must lie on their
- * shapes and be d apart along the normal, and the normal must part the shapes by d: for any convex shape that is a
- * proof of its own, and for curved ones it is the test. SOA_PAIRS in the environment: how many pairs (make
- * gjk-campaign: a million). */
+ * It enumerates features, in long double (__float128 if that is not enough), over all pairs,
+ * triples and quadruples of vertices, whether or not they are edges or faces of the hulls. For
+ * disjoint hulls: the smallest distance of vertex/vertex, vertex/edge, vertex/triangle and
+ * edge/edge. For overlapping ones: the smallest overlap along all normals of triangles and products
+ * of edges. Allowed: |error of d| <= 1e-9 |d| + 1e-14 (extent + offset), where extent is how far
+ * the shapes reach from their frames and offset the distance between these. The points must lie on
+ * their shapes and be d apart along the normal, and the normal must separate the shapes by d. For
+ * any convex shape this is a proof in itself; for curved shapes it is the test. SOA_PAIRS in the
+ * environment: how many pairs (make gjk-campaign: a million). */
 #include "check.h"
 
 #include "soa/collision.h"

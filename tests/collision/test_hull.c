@@ -1,4 +1,5 @@
-/* test_hull.c  hulls of points and of meshes: closed, convex, around all points; distances of large ones proved. */
+/* test_hull.c  hulls of points and of meshes: closed, convex, containing all points; distances of
+ * large ones proved. */
 #include "check.h"
 
 #include "soa/io.h"

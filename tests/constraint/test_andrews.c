@@ -1,4 +1,5 @@
-/* test_andrews.c  Andrews' squeezing mechanism (IFToMM A03), seven bodies and three loops, against published digits. */
+/* test_andrews.c  Andrews' squeezing mechanism (IFToMM A03), seven bodies and three loops, against
+ * published digits. */
 #include "check.h"
 
 #include "stock/closed.h"

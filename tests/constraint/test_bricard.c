@@ -1,4 +1,5 @@
-/* test_bricard.c  Bricard's mechanism (IFToMM A04): its redundant row named, its energy, and ways that agree. */
+/* test_bricard.c  Bricard's mechanism (IFToMM A04): names its redundant row, keeps its energy, and
+ * all methods agree. */
 #include "check.h"
 
 #include "stock/closed.h"

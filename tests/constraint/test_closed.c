@@ -1,7 +1,7 @@
-/* test_closed.c  closed chains on 1,000 random systems: rows by differences; forward dynamics by four methods,
- * projection, assembly and inverse dynamics against LAPACK.
+/* test_closed.c  closed chains on 1,000 random systems: constraint rows against differences;
+ * forward dynamics by four methods, projection, assembly and inverse dynamics against LAPACK.
  *
- * SOA_SEED=n chooses other systems, SOA_TREES their number.                                                          */
+ * SOA_SEED=n chooses other systems, SOA_TREES their number. */
 #include "closed_systems.h"
 #include <lapacke.h>
 

@@ -1,5 +1,6 @@
-/* test_closed_known.c  closed chains whose answers are known: redundant rows and their names, contradictions, singular
- * positions, one ring cut at either of two joints, switching, what is refused.                                       */
+/* test_closed_known.c  closed chains whose answers are known: redundant rows and their names,
+ * contradictions, singular positions, one ring cut at either of two joints, switching, and input
+ * that is refused. */
 #include "closed_systems.h"
 #include <lapacke.h>
 #include <time.h>

@@ -1,6 +1,8 @@
-/* test_closed_vectors.c  closed chains against an independent library (vectors/closed_*.json of the reference directory).
+/* test_closed_vectors.c  closed chains against an independent library (vectors/closed_*.json of the
+ * reference directory).
  *
- * Their rows are linear first, in the axes of frame 1 at its origin; lambda acts on body 1, as ours.                  */
+ * Its rows have the linear part first, in the axes of frame 1 at its origin; lambda acts on body 1,
+ * as in libsoa. */
 #include "check.h"
 
 #include "soa/io.h"

@@ -1,6 +1,8 @@
-/* test_cut_joints.c  springs, rotors and mimic on cut joints, in motion, in reverse, in primary coordinates.
+/* test_cut_joints.c  springs, rotors and mimic on cut joints: in motion, in inverse dynamics, in
+ * primary coordinates.
  *
- * The judge is the same machine with another joint cut, so that the joint in question belongs to the tree.           */
+ * The reference is the same machine with another joint cut, so that the joint in question belongs
+ * to the tree. */
 #include "check.h"
 #include "soa/soa.h"
 #include "soa/world.h"

@@ -1,6 +1,7 @@
-/* test_embedding.c  closed chains in primary joints (WD89): truncated Taylor arithmetic against known derivatives; a
- * four-bar and a planar machine with two loops like WD89's Figure 1, by explicit U and by the loop equations, against
- * the dynamics of the closed tree; random closed systems.                                                            */
+/* test_embedding.c  closed chains in primary joints (WD89): truncated Taylor arithmetic against
+ * known derivatives; a four-bar and a planar machine with two loops like WD89's Figure 1, by
+ * explicit U and by the loop equations, against the dynamics of the closed tree; random closed
+ * systems. */
 #include "closed_systems.h"
 #include <lapacke.h>
 

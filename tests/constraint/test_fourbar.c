@@ -1,5 +1,6 @@
-/* test_fourbar.c  closed chains in time: the pendulum (IFToMM A01), windows of four-bars through their singular
- * configurations (A02), a four-bar for 1,000 s, skew planes, energy with drives and friction, and failures with a name. */
+/* test_fourbar.c  motions of closed chains: the pendulum (IFToMM A01), windows of four-bars through
+ * their singular configurations (A02), a four-bar for 1,000 s, skew planes, energy with drives and
+ * friction, and failures that name the constraint. */
 #include "check.h"
 
 #include "stock/closed.h"

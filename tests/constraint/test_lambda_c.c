@@ -1,5 +1,6 @@
-/* test_lambda_c.c  two arms that hold each other: RJK91 (21) to (26), forward dynamics of the closed chain through Lambda_c,
- *                  as operator expressions, planned and formed, against the dense KKT system of the same machine.       */
+/* test_lambda_c.c  two arms that hold each other: RJK91 (21) to (26), forward dynamics of the
+ * closed chain through Lambda_c, as operator expressions, planned and formed, against the dense KKT
+ * system of the same machine. */
 #include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"

@@ -1,6 +1,8 @@
-/* test_control.c  every law against dense formulas and against the motion that it promises.
+/* test_control.c  every control law against dense formulas and against the motion that it must
+ * produce.
  *
- * Judges: M by soa_crba, C by columns of soa_coriolis_mul, J by soa_jacobian, soa_aba and soa_grasp_fd as the plant. */
+ * References: M by soa_crba, C by columns of soa_coriolis_mul, J by soa_jacobian, soa_aba and
+ * soa_grasp_fd as the plant. */
 #include "control_systems.h"
 
 static int trees(void) {

@@ -1,7 +1,8 @@
-/* test_control_closed.c  laws on machines with loops, against the closed machine itself.
+/* test_control_closed.c  control laws on machines with loops, against the closed machine itself.
  *
- * Random trees closed by random constraints (closed_systems.h).  Every answer is judged by another route: torques of a law
- * go through soa_closed_fd, soa_closed_id finds them again, virtual work confirms E*rho. */
+ * Random trees closed by random constraints (closed_systems.h). Every answer is checked in another
+ * way: torques of a law are applied in soa_closed_fd, soa_closed_id finds them again, virtual work
+ * confirms E*rho. */
 #include "closed_systems.h"
 
 #include "soa/control.h"

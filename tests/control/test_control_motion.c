@@ -1,6 +1,8 @@
-/* test_control_motion.c  closed loops: two PUMA arms on a floating base, a satellite, laws sampled at 500 Hz and held.
+/* test_control_motion.c  feedback loops in motion: two PUMA arms on a floating base, a satellite,
+ * laws sampled at 500 Hz and held.
  *
- * The plant is soa_aba, or soa_grasp_fd where the hands hold the satellite; Runge-Kutta steps of fourth order. */
+ * The plant is soa_aba, or soa_grasp_fd while the hands hold the satellite; Runge-Kutta steps of
+ * order four. */
 #include "control_systems.h"
 #include <time.h>
 

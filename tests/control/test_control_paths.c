@@ -1,5 +1,5 @@
-/* test_control_paths.c  paths and their limits; the supervisor: phases, holds, bumpless switching, checkpoints,
- * diagram. */
+/* test_control_paths.c  paths and their limits; the supervisor: phases, holds, switching without a
+ * jump in torque, checkpoints, diagram. */
 #include "control_systems.h"
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */

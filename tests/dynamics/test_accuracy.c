@@ -1,5 +1,5 @@
-/* test_accuracy.c  forward dynamics of spatial chains of 1,000 links, from straight to tangled, against the other form of the
- * sweep (spatial accelerations) in __float128. */
+/* test_accuracy.c  forward dynamics of spatial chains of 1,000 links, from straight to tangled,
+ * against the other form of the sweep (spatial accelerations) in __float128. */
 #include "check.h"
 #include "sweep/compiled_sweeps.h"
 #include "model/model_internal.h"

@@ -1,7 +1,8 @@
-/* test_classical.c  the sweeps against the classical vector form (classical.c), on random trees of every joint type.
+/* test_classical.c  the sweeps against the classical vector form (classical.c), on random trees of
+ * every joint type.
  *
- * Relative error: max |difference| / max(max |reference|, 1e-3), per quantity and sample.
- * SOA_SEED sets the first of the seeds.                                                                        */
+ * Relative error: max |difference| / max(max |reference|, 1e-3), per quantity and sample. SOA_SEED
+ * sets the first of the seeds. */
 #include "check.h"
 #include "classical.h"
 #include "soa/io.h"

@@ -1,7 +1,9 @@
-/* test_identities.c  independent routes to one number, on 1,000 random trees with every joint type.
+/* test_identities.c  independent ways to compute the same number, on 1,000 random trees with every
+ * joint type.
  *
- * random:SEED holds fixed and mimic joints, both rotor models, friction, springs and massless inner links.  SOA_SEED=n
- * chooses other models.  The complex step (tests/oracle/oracle_complex.c) is the oracle of the analytic derivatives.        */
+ * random:SEED contains fixed and mimic joints, both rotor models, friction, springs and massless
+ * inner links. SOA_SEED=n chooses other models. The complex step (tests/oracle/oracle_complex.c) is
+ * the oracle of the analytic derivatives. */
 #include "check.h"
 #include "sweep/compiled_sweeps.h"
 #include "model/model_internal.h"

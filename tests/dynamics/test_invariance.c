@@ -1,7 +1,8 @@
-/* test_invariance.c  one mechanism, several descriptions, one answer: renumbered, re-rooted, with joints made of simpler
- * ones, in other units, in another place, in free fall.
+/* test_invariance.c  one mechanism described in several ways gives the same answer: renumbered,
+ * re-rooted, with joints made of simpler ones, in other units, in another place, in free fall.
  *
- * Errors are max |difference| / max(max |reference|, 1e-3).  SOA_SEED sets the first of the seeds.               */
+ * Errors are max |difference| / max(max |reference|, 1e-3). SOA_SEED sets the first of the
+ * seeds. */
 #include "check.h"
 #include "classical.h"
 #include "soa/io.h"

@@ -1,6 +1,7 @@
-/* test_mimic.c  forward dynamics where mimic joints meet links that are massless, points or rods: the tree whose followers are
- * set free may have none, the machine has one if Gamma'M Gamma is regular.  The judge forms that matrix (soa_crba, which
- * knows nothing of guards) and solves it in long double. */
+/* test_mimic.c  forward dynamics with mimic joints and links that are massless, points or rods. If
+ * the mimic joints were independent, the tree might have no forward dynamics; the machine has it if
+ * Gamma'M Gamma is regular. The reference forms that matrix (from soa_crba, which has no guards)
+ * and solves it in long double. */
 #include "check.h"
 #include "soa/dynamics.h"
 #include "soa/forms.h"

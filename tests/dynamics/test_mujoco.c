@@ -1,8 +1,10 @@
-/* test_mujoco.c  two independent codes, one answer: forward and inverse dynamics and the mass matrix against MuJoCo.
+/* test_mujoco.c  forward and inverse dynamics and the mass matrix against MuJoCo, an independent
+ * code.
  *
- * Random forests of every joint that both know (revolute, prismatic, cylindrical, universal, planar, spherical, free at
- * the roots), some links on fixed joints; and the shipped robots.  MuJoCo gets the mechanism from soa_body() alone,
- * through the bench's translation, and works in its own coordinates.  SOA_SEED=n chooses other models.               */
+ * Random forests of every joint type that both have (revolute, prismatic, cylindrical, universal,
+ * planar, spherical, free at the roots), some links on fixed joints; and the shipped robots. MuJoCo
+ * gets the mechanism only from soa_body(), through the bench's translation, and works in its own
+ * coordinates. SOA_SEED=n chooses other models. */
 #include "peer.h"
 #include "soa/dynamics.h"
 #include "soa/io.h"

@@ -1,7 +1,9 @@
-/* test_noalloc.c  once the work space exists no call allocates, frees or prints: every function is called with the
- * allocator watched and the standard streams caught, when it succeeds and when it fails.
+/* test_noalloc.c  once the work space exists, no call allocates, frees or prints: every function is
+ * called with the allocator watched and the standard streams caught, both when it succeeds and when
+ * it fails.
  *
- * The allocator is replaced by this program's own (glibc), or watched through the sanitizer's hooks.                  */
+ * The allocator is replaced by one in this program (glibc), or watched through the sanitizer's
+ * hooks. */
 #define _GNU_SOURCE /* dladdr */
 #include <setjmp.h>
 #include <stdarg.h>

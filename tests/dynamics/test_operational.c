@@ -1,7 +1,8 @@
-/* test_operational.c  compliance and operational space against their dense definitions, and by what they must do.
+/* test_operational.c  compliance and operational space against their dense definitions, and by the
+ * motion they predict.
  *
- * random:SEED holds every joint type, forests, free bases, mimic joints, both rotor models, friction, springs.
- * SOA_SEED=n chooses other models.                                                                                   */
+ * random:SEED contains every joint type, forests, free bases, mimic joints, both rotor models,
+ * friction, springs. SOA_SEED=n chooses other models. */
 #include "check.h"
 #include "sweep/compiled_sweeps.h"
 #include "model/model_internal.h"

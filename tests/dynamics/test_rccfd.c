@@ -1,4 +1,5 @@
-/* test_rccfd.c  all forward dynamics of arms that hold an object, on random systems, against the dense system (2.11).
+/* test_rccfd.c  all methods of forward dynamics for arms that hold an object, on random systems,
+ * against the dense system (2.11) of RK88-II.
  *
  * SOA_SEED=n chooses other systems. */
 #include "grasp_systems.h"

@@ -1,4 +1,5 @@
-/* test_reference.c  published digits: PUMA 560, KUKA iiwa, pendulum, torque-free body, two links, each to the digits it claims. */
+/* test_reference.c  published digits: PUMA 560, KUKA iiwa, pendulum, torque-free body, two links,
+ * each to the digits given. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_threads.c  the same bits always: from any thread that shares the model, in any batch, after any other call. */
+/* test_threads.c  the same bits always: from any thread that shares the model, in any batch, after
+ * any other call. */
 #include "check.h"
 #include <pthread.h>
 

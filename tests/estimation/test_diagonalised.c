@@ -1,7 +1,9 @@
-/* test_diagonalised.c  RJK91 (11) to (13) and the diagonalised equations of motion of its section 6.
+/* test_diagonalised.c  RJK91 (11) to (13) and the diagonalised equations of motion of its section
+ * 6.
  *
- * Judges: soa_crba and soa_minv for the factors, the dense forms of the operators, soa_energy, the complex step through
- * the factors for their rates, soa_aba for the motion.  SOA_SEED chooses other trees. */
+ * References: soa_crba and soa_minv for the factors, the dense forms of the operators, soa_energy,
+ * the complex step through the factors for their rates, soa_aba for the motion. SOA_SEED chooses
+ * other trees. */
 #include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"

@@ -1,19 +1,25 @@
-/* test_estimation.c  the machine as a stochastic system: R87 section IX, RK88-I section 4, exactly and by Monte Carlo.
+/* test_estimation.c  the machine as a stochastic system: R87 section IX, RK88-I section 4, exactly
+ * and by Monte Carlo.
  *
  * A tip-to-base system driven by white noise w(k) of covariance M(k),
  *     x(k) = sum over children of phi x + w(k),     y(k) = H(k) x(k) + noise(k),
- * has the mass matrix as the covariance of y; soa_smoother, given y as torques, is its Kalman filter and Bryson-Frazier
- * smoother.  R87 has no measurement noise; here its covariance is the reflected rotor inertia, where a joint has one.
- * The mean b(k) of w(k) is put in as wrenches.  On trees "white" means: innovations of any two joints are uncorrelated.
+ * has the mass matrix as the covariance of y. soa_smoother, with y as torques, is its Kalman filter
+ * and Bryson-Frazier smoother. R87 has no measurement noise; here its covariance is the reflected
+ * rotor inertia, if a joint has one. The mean b(k) of w(k) is given as wrenches. On trees "white"
+ * means: innovations of any two joints are uncorrelated.
  *
- * Monte Carlo.  SAMPLES draws estimate a covariance C entry by entry: c_ij = sum x_i x_j / n.  For Gaussian x
+ * Monte Carlo. SAMPLES draws estimate a covariance C entry by entry: c_ij = sum x_i x_j / n. For
+ * Gaussian x
  *     var c_ij = (C_ii C_jj + C_ij^2) / n,
- * so u = (c_ij - C_ij) / sqrt(var) is close to a standard normal number.  Over all m entries compared in this program
- * P(max |u| > t) <= m erfc(t / sqrt 2); t is chosen to make that 1e-4, and the seed is fixed (SOA_SEED=n for others).
- * A covariance wrong by a factor s moves u of a diagonal entry by (1/s - 1) sqrt(n/2), give or take 1/s.  To be refused
- * by 5 more than t (5.8 for the 11,000 entries here) even where a single entry varies and chance helps by 5 deviations,
- * s = 1.1 needs (1 - 1/1.1) sqrt(n/2) > 5.8 + 5 + 5/1.1, n > 57,000.  The largest |u| with covariances 1.1 and 0.9
- * times as large is computed from the same samples and checked to be above t + 5.                                   */
+ * so u = (c_ij - C_ij) / sqrt(var) is close to a standard normal number. Over all m entries
+ * compared in this program P(max |u| > t) <= m erfc(t / sqrt 2); t is chosen to make that 1e-4, and
+ * the seed is fixed (SOA_SEED=n for others).
+ *
+ * A covariance wrong by a factor s moves u of a diagonal entry by (1/s - 1) sqrt(n/2), plus or
+ * minus 1/s. It must be refused with a margin of 5 above t (5.8 for the 11,000 entries here), even
+ * if only one entry is wrong and chance reduces it by 5 deviations. For s = 1.1 this needs (1 -
+ * 1/1.1) sqrt(n/2) > 5.8 + 5 + 5/1.1, n > 57,000. The largest |u| with covariances 1.1 and 0.9
+ * times as large is computed from the same samples and checked to be above t + 5. */
 #include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"

@@ -1,5 +1,6 @@
-/* test_global_forms.c  FO00 section 3.5: (23) to (26), (29) and the Newton-Euler factorisation as operator identities;
- *                      (27) and (28) against soa_aba, soa_rnea and the same systems written out and solved densely.  */
+/* test_global_forms.c  FO00 section 3.5: (23) to (26), (29) and the Newton-Euler factorisation as
+ * operator identities; (27) and (28) against soa_aba, soa_rnea and the same systems formed and
+ * solved densely. */
 #include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"

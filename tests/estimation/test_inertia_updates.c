@@ -1,7 +1,8 @@
-/* test_inertia_updates.c  R87's equivalent inertia updates: equal on trees of every joint, unequal in rounding.
+/* test_inertia_updates.c  R87's equivalent inertia updates: equal on trees of every joint type,
+ * different in rounding.
  *
- * Prints the table of docs/theory/inertia-updates.md: errors on spatial chains of 10 to 1,000 links against the sweeps
- * in __float128.  SOA_SEED=n chooses other models and other poses.                                                  */
+ * Prints the table of docs/theory/inertia-updates.md: errors on spatial chains of 10 to 1,000 links
+ * against the sweeps in __float128. SOA_SEED=n chooses other models and other poses. */
 #include "check.h"
 #include "sweep/compiled_sweeps.h"
 #include "model/model_internal.h"

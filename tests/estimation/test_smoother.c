@@ -1,7 +1,8 @@
-/* test_smoother.c  R87's filter, smoother and boundary problem, equation by equation, on trees with every joint type.
+/* test_smoother.c  R87's filter, smoother and boundary problem, equation by equation, on trees with
+ * every joint type.
  *
- * random:SEED holds fixed and mimic joints, both rotor models, friction, springs and massless inner links.  SOA_SEED=n
- * chooses other models.                                                                                             */
+ * random:SEED contains fixed and mimic joints, both rotor models, friction, springs and massless
+ * inner links. SOA_SEED=n chooses other models. */
 #include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"

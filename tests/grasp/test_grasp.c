@@ -1,5 +1,5 @@
-/* test_grasp.c  grasps: contact coordinates and rates, agreement with loops, the object's state, well-posedness,
- * momentum, closure, loads and friction, bad input.
+/* test_grasp.c  grasps: contact coordinates and rates, agreement with loops, the object's state,
+ * well-posedness, momentum, closure, loads and friction, bad input.
  *
  * SOA_SEED=n chooses other systems. */
 #include "grasp_systems.h"

@@ -1,5 +1,6 @@
-/* test_urdf.c  the URDF reader and its linter: what is read, what is refused (with status, line and words), what is
- * remarked.  With SOA_REFERENCE_DIR set, every URDF in its folder models is loaded and linted as well.              */
+/* test_urdf.c  the URDF reader and its linter: what is read, what is refused (with status, line and
+ * text), what gives a warning. With SOA_REFERENCE_DIR set, every URDF in its folder models is
+ * loaded and linted too. */
 #define _XOPEN_SOURCE 700
 
 #include <dirent.h>

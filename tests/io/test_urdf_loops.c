@@ -1,5 +1,6 @@
-/* test_urdf_loops.c  loops in URDF files and shipped models: what is read, what is refused, what the linter says, and that
- * the same machine told in four ways (URDF, shipped, linkage, C) moves alike. */
+/* test_urdf_loops.c  loops in URDF files and shipped models: what is read, what is refused, what
+ * the linter reports, and that the same machine described in four ways (URDF, shipped, linkage, C)
+ * moves in the same way. */
 #include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"

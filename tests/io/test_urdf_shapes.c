@@ -1,4 +1,5 @@
-/* test_urdf_shapes.c  how URDF's links look: shapes, colours, meshes in packages, what is missing or hostile; in a scene. */
+/* test_urdf_shapes.c  visual shapes of URDF links: shapes, colours, meshes in packages, missing and
+ * hostile files; in a scene. */
 #include "scene.h"
 #include "worlds.h"
 

@@ -1,7 +1,9 @@
-/* test_inverse_kinematics.c  J J*, J*J and its inverse by recursion (RJK91 section 2), and inverse kinematics on them.
+/* test_inverse_kinematics.c  J J*, J*J and its inverse by recursion (RJK91 section 2), and inverse
+ * kinematics with them.
  *
- * Judges: products of soa_jacobian's matrices, A times what soa_jtj_solve returns, and, for inverse kinematics, the
- * poses that soa_kinematics gives at the answer.  SOA_SEED chooses other trees and poses. */
+ * References: products of soa_jacobian's matrices, A times the result of soa_jtj_solve, and, for
+ * inverse kinematics, the poses from soa_kinematics at the answer. SOA_SEED chooses other trees and
+ * poses. */
 #include "check.h"
 #include "soa/forms.h"
 #include "soa/io.h"

@@ -1,5 +1,6 @@
-/* test_bad_input.c  what is wrong is refused with the right status and the right body, and nothing is written: NaN, infinity,
- * NULL, foreign work spaces, quaternions, wrenches, definitions, massless tips, an allocator that says no.            */
+/* test_bad_input.c  wrong input is refused with the right status and the right body, and nothing is
+ * written: NaN, infinity, NULL, work spaces of other models, quaternions, wrenches, definitions,
+ * massless tips, a failing allocator. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

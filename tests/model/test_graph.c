@@ -1,7 +1,8 @@
-/* test_graph.c  graphs of links and joints: spanning trees, joints turned round, WD89's binary tree.
+/* test_graph.c  graphs of links and joints: spanning trees, reversed joints, WD89's binary tree.
  *
- * The judge of a spanning tree is any other one of the same graph: whatever is cut, every joint and every link must
- * accelerate alike.  One choice cuts every joint, so that all links are free bodies held by constraints alone.        */
+ * The reference for a spanning tree is any other one of the same graph: whichever joints are cut,
+ * every joint and every link must have the same acceleration. One choice cuts every joint, so that
+ * all links are free bodies held only by constraints. */
 #include "check.h"
 #include "soa/soa.h"
 #include <time.h>

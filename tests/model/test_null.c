@@ -1,9 +1,10 @@
-/* test_null.c  NULL for any pointer of any public function is answered, never a crash.
+/* test_null.c  NULL for any pointer of any public function returns, without a crash.
  *
- * null_calls.h is written by null_calls.py from the headers: every public function that takes a pointer.  Each is called
- * in a process of its own with valid arguments, with NULL for each of its pointers in turn, with NULL for each pair of
- * them and for all, and with zeros for each struct, each time with whole numbers 1 and 0.  A signal, a sanitizer's report or a hang fails the test.
- * SOA_NULL_CALL=NAME: only that function, in this process (for a debugger).                                        */
+ * null_calls.py writes null_calls.h from the headers: every public function that takes a pointer.
+ * Each is called in a separate process with valid arguments, with NULL for each of its pointers in
+ * turn, with NULL for each pair of them and for all, and with zeros for each struct, each time with
+ * whole numbers 1 and 0. A signal, a sanitizer's report or a hang fails the test.
+ * SOA_NULL_CALL=NAME: only that function, in this process (for a debugger). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

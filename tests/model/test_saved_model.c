@@ -1,7 +1,8 @@
-/* test_saved_model.c  a model as bytes: the same bits after saving, loading and moving; anything cut, damaged or forged is
- * refused, or at least harmless.
+/* test_saved_model.c  a model as bytes: the same bits after saving, loading and moving. Anything
+ * cut, damaged or forged is refused, or at least harmless.
  *
- * Forged means damaged and given a checksum that fits (FNV-1a over all bytes, its own field, bytes 24 to 31, as zero). */
+ * Forged means damaged and given a matching checksum (FNV-1a over all bytes, with its own field,
+ * bytes 24 to 31, as zero). */
 #include "check.h"
 #include <unistd.h>
 

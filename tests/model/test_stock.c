@@ -1,4 +1,5 @@
-/* test_stock.c  every shipped model builds, is what it promises, survives saving; soa_model_open finds things. */
+/* test_stock.c  every shipped model can be built, has the stated properties and can be saved;
+ * soa_model_open finds names and files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_operators.c  every identity of the papers by name: proved, formed and applied; every false variant refused. */
+/* test_operators.c  every identity of the papers by name: proved, formed and applied; every false
+ * variant refused. */
 #include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"

@@ -1,5 +1,6 @@
-/* test_divide.c  divide-and-conquer forward dynamics: against soa_aba on chains, trees and forests with every joint, against
- *                __float128 and Featherstone's own two-handle form on long chains; threads, levels, operations.         */
+/* test_divide.c  divide-and-conquer forward dynamics: against soa_aba on chains, trees and forests
+ * with every joint type, against __float128 and Featherstone's own two-handle form on long chains;
+ * threads, levels, operations. */
 #include "check.h"
 #include "sweep/compiled_sweeps.h"
 #include "model/model_internal.h"

@@ -1,5 +1,5 @@
-/* test_export_hdf5.c  journals as HDF5, read back with the HDF5 library: numbers, names, units, events, texts; the same
- * bytes every time; and what cannot be written leaves the older file.                                                */
+/* test_export_hdf5.c  journals as HDF5, read back with the HDF5 library: numbers, names, units,
+ * events, texts; the same bytes every time; and a failed export keeps the older file. */
 #include "check.h"
 #include "soa/journal.h"
 

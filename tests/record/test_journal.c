@@ -1,7 +1,8 @@
-/* test_journal.c  the journal: what is written is read; cut, damaged, killed, full and followed files.
+/* test_journal.c  the journal: what is written is read back; files that are cut, damaged, killed,
+ * full or still growing.
  *
- * Everything is compared with a list kept in memory: samples to the bit, overviews with a search of all samples, resumed
- * files byte by byte with an uninterrupted one.                                                                      */
+ * Everything is compared with a list kept in memory: samples bit by bit, overviews with a search of
+ * all samples, resumed files byte by byte with an uninterrupted one. */
 #define _DEFAULT_SOURCE
 #include "base/new_file.h"
 #include "check.h"

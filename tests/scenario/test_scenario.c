@@ -1,5 +1,6 @@
-/* test_scenario.c  scenario files: what is read (every field of tests/scenarios/example.yaml), what is refused (status,
- * line, column, words: scenario_mistakes.h), what attacks do not do, and the cases of a sweep.                        */
+/* test_scenario.c  scenario files: what is read (every field of tests/scenarios/example.yaml), what
+ * is refused (status, line, column, text: scenario_mistakes.h), that attacks have no effect, and
+ * the cases of a sweep. */
 #include "check.h"
 #include "scenario/scenario_internal.h"
 #include "scenario_mistakes.h"

@@ -1,4 +1,5 @@
-/* floating_arms.h  a free base with two arms of revolute joints, and an object apart from them, without gravity. */
+/* floating_arms.h  a free base with two arms of revolute joints, and a separate object, without
+ * gravity. */
 #ifndef SOA_TESTS_FLOATING_ARMS_H
 #define SOA_TESTS_FLOATING_ARMS_H
 #include "check.h"

@@ -1,4 +1,5 @@
-/* test_contact_record.c  contacts in the record: what each shape feels, held against the contacts themselves. */
+/* test_contact_record.c  contacts in the record: the force on each shape, compared with the
+ * contacts themselves. */
 #include "worlds.h"
 
 enum { MOST = 512 };

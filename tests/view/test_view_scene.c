@@ -1,5 +1,6 @@
-/* test_view_scene.c  the viewer's scene and frames: JSON that is whole and consistent, places and momenta held against the
- * library's own calls and an independent sum, records with NaN, reports. */
+/* test_view_scene.c  the viewer's scene and frames: complete and consistent JSON, places and
+ * momenta compared with the library's own calls and an independent sum, records with NaN,
+ * reports. */
 #include "report.h"
 #include "session.h"
 #include "worlds.h"

@@ -1,4 +1,5 @@
-/* test_closed_friction.c  Coulomb friction in closed machines: stops, sticking, break-away; tree and cut joints. */
+/* test_closed_friction.c  Coulomb friction in closed machines: stops, sticking, break-away; tree
+ * and cut joints. */
 #include "check.h"
 #include "soa/soa.h"
 #include "soa/world.h"

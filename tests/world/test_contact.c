@@ -1,5 +1,5 @@
-/* test_contact.c  shapes that touch: the laws as functions, one ball on a plane against closed forms and a fine reference,
- * and random crowds: energy never created, momentum kept.                                                            */
+/* test_contact.c  contacts: the laws as functions, one ball on a plane against closed forms and a
+ * fine reference, and random crowds: energy is never created, momentum is conserved. */
 #include "world/world_internal.h"
 #include "worlds.h"
 

@@ -1,9 +1,10 @@
-/* test_control_grapple.c  a grapple by the control calls alone: approach, contact, coordination, each its own law,
- * switched by the supervisor on what is measured; the case that WD89's single law could not hold.
+/* test_control_grapple.c  a grapple with the control calls alone: approach, contact, coordination,
+ * each with its own law, switched by the supervisor on measured signals; the case that WD89's
+ * single law could not hold.
  *
- * The plant: two PUMA arms on a floating base, a satellite that drifts and tumbles, three fingertips on each palm
- * that press on two of its faces by one-sided springs with Coulomb friction (a tangential spring that slips). 
- * Torques are held for 1 ms, two Runge-Kutta steps each. */
+ * The plant: two PUMA arms on a floating base, a satellite that drifts and tumbles, three
+ * fingertips on each palm that press on two of its faces by one-sided springs with Coulomb friction
+ * (a tangential spring that slips). Torques are held for 1 ms, two Runge-Kutta steps each. */
 #include "control_systems.h"
 
 enum { FINGERS = 6, MOST_WRENCHES = 2 * FINGERS };

@@ -1,5 +1,5 @@
-/* Fixed steps of a world: their order, what a step costs, and the same figures with and without a shape that nothing
- * meets. */
+/* test_fixed_step.c  fixed steps of a world: their order, the cost of a step, and the same results
+ * with and without a shape that meets nothing. */
 #include "worlds.h"
 
 /* The last state of an arm after 0.5 s, and evaluations per step. */

@@ -1,4 +1,4 @@
-/* test_friction.c  rubbing, sticking, rolling, stacking, tipping: each against its closed form. */
+/* test_friction.c  sliding, sticking, rolling, stacking, tipping: each against its closed form. */
 #include "worlds.h"
 
 static const double g = 9.80665;

@@ -1,5 +1,6 @@
-/* test_grasp_momentum.c  a free-floating base with two arms that hold one object, moved by its joints' torques for a
- * minute: total momentum, linear and angular about the inertial origin, stays what it was.                           */
+/* test_grasp_momentum.c  a free-floating base with two arms that hold one object, moved by its
+ * joints' torques for a minute: total momentum, linear and angular about the inertial origin, is
+ * conserved. */
 #include "floating_arms.h"
 #include "soa/world.h"
 

@@ -1,4 +1,5 @@
-/* test_grasp_simulate.c  grasps in time: slipping and breaking as events, closing, letting go; sliding. */
+/* test_grasp_simulate.c  motions of grasps: slipping and breaking as events, closing, opening;
+ * sliding. */
 #include "floating_arms.h"
 #include "soa/world.h"
 

@@ -1,5 +1,5 @@
-/* test_integrators.c  the ways through time: they agree, have their order, do not pass through thin things, and their cost
- * grows with what is near.                                                                                            */
+/* test_integrators.c  the integration methods: they agree, have their order, do not pass through
+ * thin shapes, and their cost grows with what is near. */
 #include "worlds.h"
 
 /* Ball on a plane with gravity, friction and spin, and a pendulum arm beside it: all of a world but control. */

@@ -1,5 +1,5 @@
-/* test_limits.c  what stops and touches without being asked: limits of joints, <collision> shapes of URDF parts; and what a
- * scenario's scales change. */
+/* test_limits.c  stops and contacts that need no entry in the scenario: limits of joints,
+ * <collision> shapes of URDF parts; and the effect of a scenario's scales. */
 #include "worlds.h"
 
 #include <sys/stat.h>

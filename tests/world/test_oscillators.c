@@ -1,9 +1,10 @@
-/* test_oscillators.c  what the tolerances of a run are worth.
+/* test_oscillators.c  what accuracy the tolerances of a run give.
  *
- * Oscillators of 1 Hz to 1 MHz over 20 periods, every method and order: the error at all samples is within 100 times the
- * tolerance, or the run ends with a status and a reason.  SOA_OSCILLATORS=all takes all decades and all tolerances (make
- * oscillator-campaign), which low orders need minutes for.  Then stiff damping, forces that jump, fixed steps beyond their
- * stability bound, and the pairs themselves: whether their estimates see oscillations and jumps. */
+ * Oscillators of 1 Hz to 1 MHz over 20 periods, every method and order: the error at all samples is
+ * within 100 times the tolerance, or the run ends with a status and a reason. SOA_OSCILLATORS=all
+ * uses all decades and all tolerances (make oscillator-campaign), which takes minutes for low
+ * orders. Then stiff damping, forces that jump, fixed steps beyond their stability bound, and the
+ * pairs themselves: whether their estimates detect oscillations and jumps. */
 #include "soa/io.h"
 #include "worlds.h"
 

@@ -1,4 +1,5 @@
-/* test_ranks.c  sweeps shared between ranks, with the other ranks played by the test (test_sweep.sh has real ones). */
+/* test_ranks.c  sweeps shared between ranks, with the other ranks simulated by the test
+ * (test_sweep.sh has real ones). */
 #include "worlds.h"
 
 #include <unistd.h>

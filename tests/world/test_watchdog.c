@@ -1,5 +1,6 @@
-/* test_watchdog.c  warnings about runs that go on but not as meant: each where it is due, with its number, and not where it
- * is not.  Bounds of sampled laws are checked against what the simulated loop does on both sides of them.           */
+/* test_watchdog.c  warnings about runs that continue but not as intended: each appears when it
+ * should, with its number, and not otherwise. Bounds of sampled laws are compared with the
+ * simulated loop on both sides of them. */
 #include "worlds.h"
 
 /* The warning of a code and name (NULL: any), or NULL. */

@@ -1,4 +1,5 @@
-/* test_world.c  motion in time: closed forms of sliding and sticking, energy balance, determinism, pictures. */
+/* test_world.c  motions: closed forms of sliding and sticking, energy balance, determinism,
+ * pictures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_world_elements.c  springs between points, discs that roll, massless links that loops hold: closed forms. */
+/* test_world_elements.c  springs between points, rolling discs, massless links held by loops:
+ * closed forms. */
 #include "worlds.h"
 
 #include <stdlib.h>

@@ -1,8 +1,10 @@
-/* test_world_energy.c  the energy ledger of worlds: everything that takes or gives energy is booked.
+/* test_world_energy.c  the energy ledger of worlds: every change of energy is booked.
  *
- * Random machines with every element that dissipates, stores or drives, one kind at a time and all together.  The balance
+ * Random machines with every element that dissipates, stores or drives, one kind at a time and
+ * all together. The balance
  *     kinetic + potential - start = motors - viscous + Coulomb + stops + contacts + disturbances
- * must hold to the error of the integration: within a bound, and better where the tolerance is tighter. */
+ * must hold to the error of the integration: within a bound, and better with a tighter
+ * tolerance. */
 #include "worlds.h"
 
 #include <stdlib.h>

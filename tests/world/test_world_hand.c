@@ -1,4 +1,5 @@
-/* test_world_hand.c  a hand in the world: pulls on bodies and joints, states set from outside. */
+/* test_world_hand.c  intervention from outside: pulls on bodies and joints, states set by the
+ * caller. */
 #include "worlds.h"
 
 static const char floating[] = "name: pulled\n"

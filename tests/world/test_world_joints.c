@@ -1,5 +1,5 @@
-/* test_world_joints.c  machines in worlds: joints that rub, stick and stop; floating machines and their invariants
- * (momentum, centre of mass, energy); loops; pushes.                                                                 */
+/* test_world_joints.c  machines in worlds: joints with friction and stops; floating machines and
+ * their invariants (momentum, centre of mass, energy); loops; pushes. */
 #include "worlds.h"
 #include "soa/io.h"
 

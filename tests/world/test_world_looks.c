@@ -1,4 +1,5 @@
-/* test_world_looks.c  looking at a world does not change it: summaries and signals between ticks leave every bit as it is. */
+/* test_world_looks.c  queries do not change a world: summaries and signals between ticks leave
+ * every bit unchanged. */
 #include "soa/world.h"
 
 #include <setjmp.h>

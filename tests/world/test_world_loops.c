@@ -1,4 +1,5 @@
-/* test_world_loops.c  machines with loops in scenarios: loops that models bring, their forces, what laws do with them. */
+/* test_world_loops.c  machines with loops in scenarios: loops from models, their forces, and
+ * control laws on them. */
 #include "worlds.h"
 
 #include "soa/io.h"

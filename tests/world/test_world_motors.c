@@ -1,5 +1,6 @@
-/* test_world_motors.c  which joints have motors, which of them a law drives, and several laws on the same joints:
- * passive joints are left to themselves and computed with, gravity is compensated once.                             */
+/* test_world_motors.c  which joints have motors, which of them a law drives, and several laws on
+ * the same joints: passive joints are not driven but taken into account, gravity is compensated
+ * once. */
 #include "worlds.h"
 
 /* Opens a scenario that must be refused; the message holds every text of the list (NULL-ended). */

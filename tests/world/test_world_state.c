@@ -1,4 +1,4 @@
-/* test_world_state.c  worlds saved and taken up again, damaged states, callers' controllers, sensors. */
+/* test_world_state.c  saved and restored worlds, damaged states, callers' controllers, sensors. */
 #include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"
