@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo view test bench counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check setup clean help
+.PHONY: all demo view test bench counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check lint surface api setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^-- /{/^-- /!p}' build/configure.log; }
@@ -107,6 +107,21 @@ format: ## lay out all C and C++ by .clang-format
 format-check: ## name the files that `make format` would change
 	@scripts/setup.sh format
 	@scripts/format.sh --check
+
+lint: ## layout, clang-tidy, order of rooms, names of the interface, figures of the surface, and the page's TypeScript
+	@scripts/setup.sh build lint
+	@$(call configure,-DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
+	@$(build) --target soa_program >build/lint.log || { cat build/lint.log; exit 1; }
+	@scripts/lint.sh build
+
+surface: ## how the code reads: comma statements, long lines, ternaries, long functions; AGAINST=REVISION compares
+	@scripts/surface.py $(if $(AGAINST),--against $(AGAINST))
+
+api: ## the reference of the public headers: build/api/html/index.html, and build/api/index.md by what functions compute
+	@scripts/setup.sh api
+	@mkdir -p build/api
+	@doxygen docs/api.doxyfile
+	@scripts/api-index.py build/api/index.md
 
 setup: ## install what building needs
 	@scripts/setup.sh build

@@ -70,7 +70,8 @@ class Function(NamedTuple):
     result: str
     parameters: list
     line: int
-    comment: str  # the comment before it, or on its line; empty if there is none
+    group: str    # the title of its part of the header, "/* --- title --- */", or empty
+    comment: str  # the comment after it on its line, or else the last one of its paragraph before it; empty: none
 
 
 def split_parameters(text):
@@ -95,16 +96,39 @@ def parameter(text):
 
 
 PROTOTYPE = re.compile(r"^SOA_API\s+(?P<result>[^;()]*?)\b(?P<name>soa_\w+)\s*\((?P<parameters>[^;]*)\)\s*;", re.M)
+COMMENT = re.compile(r"/\*(?P<text>.*?)\*/", re.S)
+TITLE = re.compile(r"^/\* -{3,} (?P<title>.*?) -{3,} \*/", re.M | re.S)
+
+
+def comment_text(match):
+    """A comment as one line, without its stars."""
+    return " ".join(re.sub(r"(?m)^\s*\*", "", match.group("text")).split())
+
+
+def comment_of(text, start, end):
+    """The comment of the declaration text[start:end]."""
+    after = COMMENT.match(text, end + len(text[end:]) - len(text[end:].lstrip(" ")))
+    if after:
+        return comment_text(after)
+    paragraph = text[max(text.rfind("\n\n", 0, start), 0):start]
+    before = [m for m in re.finditer(r"(?m)^" + COMMENT.pattern, paragraph, re.S) if not TITLE.match(m.group())]
+    return comment_text(before[-1]) if before else ""
 
 
 def public_functions(text):
     """The functions that a header declares with SOA_API, in order."""
     code = without_comments(text)
+    titles = [(m.start(), m.group("title")) for m in TITLE.finditer(text)]
     found = []
     for match in PROTOTYPE.finditer(code):
-        parameters = [parameter(p) for p in split_parameters(match.group("parameters"))]
-        line = code.count("\n", 0, match.start()) + 1
-        found.append(Function(match.group("name"), " ".join(match.group("result").split()), parameters, line, ""))
+        group = [title for start, title in titles if start < match.start()][-1:]
+        found.append(Function(
+            name=match.group("name"),
+            result=" ".join(match.group("result").split()),
+            parameters=[parameter(p) for p in split_parameters(match.group("parameters"))],
+            line=code.count("\n", 0, match.start()) + 1,
+            group=group[0] if group else "",
+            comment=comment_of(text, match.start(), match.end())))
     declared = len(re.findall(r"\bSOA_API\b", re.sub(r"(?m)^#.*", "", code)))
     if declared != len(found):
         raise ValueError(f"{declared} uses of SOA_API, but only {len(found)} functions were recognised")

@@ -8,6 +8,8 @@
 #   bench    the peers of the benchmark
 #   fuzz     libFuzzer
 #   format   clang-format
+#   lint     clang-format, clang-tidy, Python
+#   api      doxygen, Python
 # With --check nothing is installed: missing packages are listed, and the exit status is then 1.
 set -euo pipefail
 
@@ -72,6 +74,15 @@ libclang-rt-dev runtime:fuzzer
 format='
 clang-format command:clang-format
 '
+lint='
+clang-format command:clang-format
+clang-tidy   command:clang-tidy
+python3      command:python3
+'
+api='
+doxygen command:doxygen
+python3 command:python3
+'
 
 found() { # package probe
     local what=${2#*:}
@@ -91,7 +102,7 @@ check=
 missing=()
 for purpose in "$@"; do
     case $purpose in
-    build | test | playground | embedded | bench | fuzz | format) ;;
+    build | test | playground | embedded | bench | fuzz | format | lint | api) ;;
     *) echo "setup.sh: unknown purpose '$purpose'" >&2; exit 2 ;;
     esac
     while read -r package probe; do
