@@ -1,12 +1,16 @@
 // The playground: a machine in the browser, moved by hand or let go, and operator expressions run on its state.
-import '../style.css';
+import '../shared/style.css';
 import './playground.css';
 import factory from 'soa-core/playground.js';
 import models from 'soa-core/models.json';
-import { byId, el, icon, iconButton, setIcon } from '../dom';
-import { readScene, type Scene, type Shape, type Vec3 } from '../protocol';
-import { Scene3D, type Layer, type Preset } from '../scene3d';
-import { calm, css, onTheme, pretty, toggleTheme } from '../theme';
+import { byId, el } from '../shared/dom';
+import { icon, iconButton, setIcon } from '../shared/icons';
+import { pretty } from '../shared/numbers';
+import type { Scene, Shape, Vec3 } from '../data/protocol';
+import { readScene } from '../data/read-json';
+import { Scene3D } from '../scene3d/scene3d';
+import type { Layer, Preset } from '../scene3d/types';
+import { reducedMotion as calm, css, onTheme, toggleTheme } from '../shared/theme';
 import { Core, type Session } from './core.js';
 import { Bars, components, MatrixView } from './result';
 import { drawSweep, readExplained, recursionLine, steps, type Sweep } from './sweeps';

@@ -1,22 +1,35 @@
 // A result as people read it: a bar and a number for each component of a vector, a picture of a matrix.
-import { el } from '../dom';
-import type { Body } from '../protocol';
-import { pretty, theme } from '../theme';
+import { el } from '../shared/dom';
+import type { Body } from '../data/protocol';
+import { pretty } from '../shared/numbers';
+import { theme } from '../shared/theme';
 
 const six = ['x turn', 'y turn', 'z turn', 'x', 'y', 'z']; // angular part first, moments or turning
 const planar = ['x', 'y', 'angle'];
 
 /** Names of the components of a space, with the group that each belongs to. */
-export function components(space: string, bodies: Body[], tips: string[]): { group: string; name: string }[] {
+export function components(
+  space: string,
+  bodies: Body[],
+  tips: string[],
+): { group: string; name: string }[] {
   if (space === 'one') return [{ group: '', name: '' }];
   if (space === 'base') return six.map((name) => ({ group: 'world', name }));
   if (space === 'tip') return tips.flatMap((group) => six.map((name) => ({ group, name })));
-  if (space === 'link' || space === 'edge') return bodies.slice(1).flatMap((b) => six.map((name) => ({ group: b.name, name })));
+  if (space === 'link' || space === 'edge')
+    return bodies.slice(1).flatMap((b) => six.map((name) => ({ group: b.name, name })));
   return bodies.flatMap((b) => {
     const j = b.joint;
     if (!j || !j.nv) return [];
     if (j.nv === 1) return [{ group: '', name: j.name }];
-    const names = j.type === 'free' ? six : j.type === 'spherical' ? six.slice(0, 3) : j.type === 'planar' ? planar : ['first', 'second'];
+    const names =
+      j.type === 'free'
+        ? six
+        : j.type === 'spherical'
+          ? six.slice(0, 3)
+          : j.type === 'planar'
+            ? planar
+            : ['first', 'second'];
     return names.slice(0, j.nv).map((name) => ({ group: j.name, name }));
   });
 }
@@ -31,8 +44,13 @@ export class Bars {
     for (const n of names) {
       if (n.group !== group && n.group) this.host.append(el('div', { class: 'bargroup' }, n.group));
       group = n.group;
-      const bar = el('i'), out = el('output', {});
-      this.host.append(el('span', { class: 'barname', title: n.group ? `${n.group} ${n.name}` : n.name }, n.name), el('span', { class: 'bar' }, bar), out);
+      const bar = el('i'),
+        out = el('output', {});
+      this.host.append(
+        el('span', { class: 'barname', title: n.group ? `${n.group} ${n.name}` : n.name }, n.name),
+        el('span', { class: 'bar' }, bar),
+        out,
+      );
       this.rows.push({ bar, out });
     }
   }
@@ -54,7 +72,8 @@ export class Bars {
 /** Orange above zero, blue below, the ground at zero: told apart with any kind of colour vision. */
 function shade(x: number): [number, number, number] {
   const dark = theme() === 'dark';
-  const zero = dark ? [29, 35, 45] : [255, 255, 255], top = x < 0 ? (dark ? [86, 180, 233] : [0, 114, 178]) : dark ? [240, 160, 20] : [213, 94, 0];
+  const zero = dark ? [29, 35, 45] : [255, 255, 255],
+    top = x < 0 ? (dark ? [86, 180, 233] : [0, 114, 178]) : dark ? [240, 160, 20] : [213, 94, 0];
   const u = Math.min(1, Math.abs(x)) ** 0.45; // small entries show too
   return zero.map((z, k) => Math.round(z + (top[k] - z) * u)) as [number, number, number];
 }
@@ -65,7 +84,12 @@ export class MatrixView {
   private about = el('output', { class: 'matrixabout muted' });
   private cells: HTMLElement[] = [];
   private values: Float64Array = new Float64Array();
-  constructor(private rows: number, private columns: number, private rowNames: string[], private columnNames: string[]) {
+  constructor(
+    private rows: number,
+    private columns: number,
+    private rowNames: string[],
+    private columnNames: string[],
+  ) {
     if (columns <= 8 && rows <= 24) {
       const table = el('table', { class: 'numbers' });
       for (let r = 0; r < rows; ++r) {
@@ -86,8 +110,10 @@ export class MatrixView {
       this.canvas.setAttribute('aria-label', `matrix of ${rows} by ${columns}`);
       this.canvas.addEventListener('pointermove', (e) => {
         const box = this.canvas.getBoundingClientRect();
-        const r = Math.floor(((e.clientY - box.top) / box.height) * rows), c = Math.floor(((e.clientX - box.left) / box.width) * columns);
-        if (r >= 0 && c >= 0 && r < rows && c < columns) this.about.textContent = `${this.rowNames[r]}, ${this.columnNames[c]}: ${pretty(this.values[r * columns + c])}`;
+        const r = Math.floor(((e.clientY - box.top) / box.height) * rows),
+          c = Math.floor(((e.clientX - box.left) / box.width) * columns);
+        if (r >= 0 && c >= 0 && r < rows && c < columns)
+          this.about.textContent = `${this.rowNames[r]}, ${this.columnNames[c]}: ${pretty(this.values[r * columns + c])}`;
       });
       this.canvas.addEventListener('pointerleave', () => this.summary());
       this.host.append(this.canvas, this.about);
@@ -109,7 +135,9 @@ export class MatrixView {
     const most = this.values.reduce((a, x) => Math.max(a, Math.abs(x)), 0) || 1;
     if (this.cells.length) {
       this.cells.forEach((td, i) => {
-        const x = this.values[i], u = x / most, c = shade(u);
+        const x = this.values[i],
+          u = x / most,
+          c = shade(u);
         td.textContent = Math.abs(u) < 1e-13 ? '0' : pretty(x);
         td.style.background = `rgb(${c.join(' ')})`;
         td.style.color = 0.3 * c[0] + 0.59 * c[1] + 0.11 * c[2] > 140 ? '#10141a' : '#f4f6f8';
