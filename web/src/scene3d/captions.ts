@@ -8,7 +8,7 @@ import { pretty, roundDown } from '../shared/numbers';
 const SHORTEST = 24;
 const LONGEST = 150;
 
-/** A length in the view (m) that stands for a value. */
+/** A length in the view (m) and the value that is drawn so long. */
 export interface ScaleBar {
   colour: string;
   length: number;

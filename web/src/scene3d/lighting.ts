@@ -1,4 +1,4 @@
-// Lights: sky and sun stand still, one lamp moves with the camera.
+// Lights: sky and sun are fixed, one lamp moves with the camera.
 import { AmbientLight, type Camera, DirectionalLight, HemisphereLight, type Object3D } from 'three';
 import { Z } from './geometry';
 

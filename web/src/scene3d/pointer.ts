@@ -46,6 +46,7 @@ export class PointerTool {
   private pressed: { x: number; y: number; body: number | null } | null = null;
   private lastHover = 0;
   private lastPull = 0;
+  private pullTimer = 0; // a message that waits
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -128,9 +129,21 @@ export class PointerTool {
     const to = this.aim(e).ray.intersectPlane(this.held.plane, new Vector3());
     if (to) this.held.to.copy(to);
     this.drawPull();
-    const now = performance.now();
-    if (now - this.lastPull <= PULL_EVERY) return;
-    this.lastPull = now;
+    this.schedulePull();
+  }
+
+  /** Sends where the body is pulled to: not too often, but always the last place. */
+  private schedulePull(): void {
+    if (this.pullTimer) return;
+    const wait = Math.max(0, this.lastPull + PULL_EVERY - performance.now());
+    if (wait === 0) this.sendPull();
+    else this.pullTimer = window.setTimeout(() => this.sendPull(), wait);
+  }
+
+  private sendPull(): void {
+    this.pullTimer = 0;
+    if (!this.held) return;
+    this.lastPull = performance.now();
     this.hooks.pull(this.held.body, this.held.at, this.held.to.toArray());
   }
 
@@ -148,6 +161,8 @@ export class PointerTool {
     const isClick = e.type === 'pointerup' && this.distancePressed(e) < CLICK;
     this.held = null;
     this.pressed = null;
+    window.clearTimeout(this.pullTimer);
+    this.pullTimer = 0;
     this.hooks.setTurning(true);
     if (held?.active) this.hooks.release();
     else if (isClick) this.hooks.select(pressed?.body || null);

@@ -58,6 +58,6 @@ export function paletteColour(k: number): string {
   return colours[((k % n) + n) % n];
 }
 
-/** True if the system asks for less motion. */
+/** True if the user's system is set to less motion. */
 export const reducedMotion = (): boolean =>
   window.matchMedia('(prefers-reduced-motion: reduce)').matches;
