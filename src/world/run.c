@@ -32,8 +32,15 @@ static void coordinate_name(const soa_body_info *info, int rates, int k, char na
     else
         snprintf(name, 300, "%s.%d", info->joint, k);
 }
+/* Whether coordinate (or rate) k of a joint is a length. */
 static int is_linear(const soa_body_info *info, int rates, int k) {
-    return info->type == SOA_PRISMATIC || (info->type == SOA_FREE && (rates ? k >= 3 : k < 3));
+    switch (info->type) {
+    case SOA_PRISMATIC: return 1;
+    case SOA_CYLINDRICAL: return k == 1;
+    case SOA_PLANAR: return k < 2;
+    case SOA_FREE: return rates ? k >= 3 : k < 3;
+    default: return 0;
+    }
 }
 static int is_first_of_group(const soa_world *w, int solid) {
     for (int k = 0; k < solid; ++k)

@@ -18,7 +18,8 @@ const wide = await open(1280, 800);
 await wide.screenshot({ path: join(directory, 'report.png') });
 const small = await open(960, 600);
 const line = await small.locator('#timeline').boundingBox();
-const last = 24, count = 40; // s of the run, and frames of the animation
+const last = 24;
+const count = 40; // s of the run, and frames of the animation
 for (let k = 0; k < count; ++k) {
   const t = (k / (count - 1)) * last;
   const all = await small.evaluate(() => window.soa.probe().last ?? 40);

@@ -1,7 +1,8 @@
-// How fast the page itself is: node speed.mjs SOA LOG...  Opens `soa view LOG` in headless Chromium and prints, for each
-// record, the time from asking for the address to a picture with its plots (least, median, most of five), and how many
-// pictures a second it draws, each with a frame of its own from the record, while the time line is dragged for five seconds.
-// Where there is no graphics processor (SwiftShader draws), that is what is measured.
+// How fast the page itself is: node speed.mjs SOA LOG...
+// Opens `soa view LOG` in headless Chromium.  Prints for each record the time from opening the
+// address to a picture with its plots (least, median, most of five), and the pictures per second
+// while the time line is dragged for five seconds, each with its own frame from the record.
+// Without a graphics processor, drawing in software (SwiftShader) is what is measured.
 import { cpus, loadavg } from 'node:os';
 import { resolve } from 'node:path';
 import { launch, view } from './browser.mjs';
@@ -15,16 +16,30 @@ const browser = await launch();
 const size = { width: 1280, height: 800 };
 const ready = () => {
   const p = window.soa?.probe?.();
-  return p && p.frameTime !== null && p.drawn > 0 && document.querySelectorAll('.u-over').length > 0;
+  return (
+    p && p.frameTime !== null && p.drawn > 0 && document.querySelectorAll('.u-over').length > 0
+  );
 };
-/** Drags the time line once to and fro for five seconds; counts pictures, and frames that were new. */
+/** Drags the time line back and forth for five seconds; counts pictures and new frames. */
 const scrub = async () => {
-  const host = document.getElementById('timeline'), r = host.getBoundingClientRect();
-  const send = (type, x) => host.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: r.top + 25, pointerId: 1, button: 0, bubbles: true }));
+  const host = document.getElementById('timeline');
+  const r = host.getBoundingClientRect();
+  const send = (type, x) =>
+    host.dispatchEvent(
+      new PointerEvent(type, {
+        clientX: x,
+        clientY: r.top + 25,
+        pointerId: 1,
+        button: 0,
+        bubbles: true,
+      }),
+    );
   host.setPointerCapture = () => {};
   send('pointerdown', r.left + 10);
-  const from = performance.now(), drawn = window.soa.probe().drawn;
-  let fresh = 0, last = NaN;
+  const from = performance.now();
+  const drawn = window.soa.probe().drawn;
+  let fresh = 0;
+  let last = NaN;
   await new Promise((done) => {
     const go = () => {
       const s = (performance.now() - from) / 5000;
@@ -42,10 +57,13 @@ const scrub = async () => {
   return { drawn: (window.soa.probe().drawn - drawn) / seconds, fresh: fresh / seconds };
 };
 
-console.log(`${cpus().length} processors, load ${loadavg()[0].toFixed(1)}, ${size.width} x ${size.height}, Chromium ${browser.version()}`);
+console.log(
+  `${cpus().length} processors, load ${loadavg()[0].toFixed(1)}, ${size.width} x ${size.height}, Chromium ${browser.version()}`,
+);
 for (const record of records) {
   const server = await view(soa, record);
-  const times = [], rates = [];
+  const times = [];
+  const rates = [];
   for (let i = 0; i < 5; ++i) {
     const page = await browser.newPage({ viewport: size });
     const from = performance.now();
@@ -58,7 +76,15 @@ for (const record of records) {
   }
   const sorted = (list) => [...list].sort((a, b) => a - b);
   const three = (list, digits) => [0, 2, 4].map((i) => sorted(list)[i].toFixed(digits)).join(', ');
-  console.log(`${record.replace(/.*\//, '')}: open after ${three(times, 2)} s; scrubbing ${three(rates.map((r) => r.fresh), 0)} new frames a second, ${three(rates.map((r) => r.drawn), 0)} pictures drawn`);
+  console.log(
+    `${record.replace(/.*\//, '')}: open after ${three(times, 2)} s; scrubbing ${three(
+      rates.map((r) => r.fresh),
+      0,
+    )} new frames a second, ${three(
+      rates.map((r) => r.drawn),
+      0,
+    )} pictures drawn`,
+  );
   await server.end();
 }
 await browser.close();

@@ -1,10 +1,14 @@
-// core.js  libsoa in WebAssembly as objects: a thin cover over apps/playground/playground.h, for the page and for node.
-// Calls that fail throw an Error with the library's own message.
+// libsoa in WebAssembly as objects: a thin cover over apps/playground/playground.h, for the page
+// and for node.  Calls that fail throw an Error with the message of the library.
 
-/** @typedef {{additions: number, multiplications: number, divisions: number, sines: number, on: string}} Count */
-/** @typedef {{given: string, form: string, what: string, from: string, to: string, causality: string, rows: number,
- *  columns: number, steps: {rule: string, result: string}[], expression: string, planned: boolean, sweeps: number,
- *  recursions: number, message: string, explain: string, count?: Count}} Expression */
+/** @typedef {{additions: number, multiplications: number, divisions: number, sines: number,
+ *  on: string}} Count */
+/** @typedef {{given: string, form: string, what: string, from: string, to: string,
+ *  causality: string, rows: number, columns: number, steps: {rule: string, result: string}[],
+ *  expression: string, planned: boolean, sweeps: number, recursions: number, message: string,
+ *  explain: string, count?: Count}} Expression */
+/** @typedef {{forms: {name: string, text: string, what: string}[],
+ *  leaves: {name: string, what: string}[]}} Names */
 
 export class Core {
   /** @param {any} module what the factory of playground.js resolves to */
@@ -25,10 +29,13 @@ export class Core {
   message() {
     return this.text(this.module._play_message());
   }
-  /** Calls `use` with the address of a copy. @template T @param {Uint8Array} bytes @param {(at: number) => T} use @returns {T} */
+  /**
+   * Calls `use` with the address of a copy.
+   * @template T @param {Uint8Array} bytes @param {(at: number) => T} use @returns {T}
+   */
   lend(bytes, use) {
     const at = this.module._malloc(bytes.length + 1);
-    if (!at) throw new Error("out of memory");
+    if (!at) throw new Error('out of memory');
     try {
       this.module.HEAPU8.set(bytes, at);
       this.module.HEAPU8[at + bytes.length] = 0;
@@ -82,7 +89,7 @@ export class Session {
   readScene() {
     return JSON.parse(this.checkText(this.m._play_scene(this.at)));
   }
-  /** The names of algorithms and operators. @returns {{forms: {name: string, text: string, what: string}[], leaves: {name: string, what: string}[]}} */
+  /** The names of algorithms and operators. @returns {Names} */
   names() {
     return JSON.parse(this.checkText(this.m._play_forms(this.at)));
   }
@@ -91,12 +98,14 @@ export class Session {
   vector(name) {
     const at = this.core.lendText(name, (text) => this.m._play_vector(this.at, text));
     if (!at) throw new Error(`no vector '${name}'`);
-    return this.view(at, name === "q" ? this.nq : name === "f0" ? 6 * this.scene.tips.length : this.nv);
+    if (name === 'q') return this.view(at, this.nq);
+    return this.view(at, name === 'f0' ? 6 * this.scene.tips.length : this.nv);
   }
   /** @param {"q" | "v" | "a" | "tau" | "f0"} name @param {ArrayLike<number>} value */
   set(name, value) {
     const to = this.vector(name);
-    if (value.length !== to.length) throw new Error(`${name}: ${to.length} numbers are wanted, not ${value.length}`);
+    if (value.length !== to.length)
+      throw new Error(`${name}: ${to.length} numbers are needed, not ${value.length}`);
     to.set(value);
   }
   /** @param {string} name */
@@ -109,16 +118,25 @@ export class Session {
   }
   /** @param {number[]} frames */
   tips(frames) {
-    this.check(this.core.lend(new Uint8Array(Int32Array.from(frames).buffer), (at) => this.m._play_tips(this.at, at, frames.length)));
+    this.check(
+      this.core.lend(new Uint8Array(Int32Array.from(frames).buffer), (at) =>
+        this.m._play_tips(this.at, at, frames.length),
+      ),
+    );
     this.scene.tips = frames;
   }
-  /** @param {number} frame @param {number[]} wrench moment, force; world axes, at the frame's origin */
+  /**
+   * @param {number} frame
+   * @param {number[]} wrench moment and force in world axes, at the frame's origin
+   */
   push(frame, wrench = [0, 0, 0, 0, 0, 0]) {
     this.check(this.m._play_push(this.at, frame, ...wrench));
   }
   /** A quantity of the state. @param {string} name @param {number} frame */
   compute(name, frame = -1) {
-    const count = this.check(this.core.lendText(name, (text) => this.m._play_compute(this.at, text, frame)));
+    const count = this.check(
+      this.core.lendText(name, (text) => this.m._play_compute(this.at, text, frame)),
+    );
     return this.view(this.m._play_numbers(this.at), count).slice();
   }
   /** Forward dynamics, again and again. @param {number} count */
@@ -130,7 +148,11 @@ export class Session {
   move(dt, count, decay, floats) {
     this.check(this.m._play_move(this.at, dt, count, decay, floats ? 1 : 0));
   }
-  /** @param {number} body @param {ArrayLike<number>} at in the body @param {ArrayLike<number>} to in the world */
+  /**
+   * @param {number} body
+   * @param {ArrayLike<number>} at in the body
+   * @param {ArrayLike<number>} to in the world
+   */
   pull(body, at, to) {
     this.check(this.m._play_pull_body(this.at, body, at[0], at[1], at[2], to[0], to[1], to[2]));
   }
@@ -144,16 +166,24 @@ export class Session {
 
   /** @param {string} text @param {boolean} asWritten @returns {Expression} */
   expression(text, asWritten = false) {
-    return JSON.parse(this.checkText(this.core.lendText(text, (at) => this.m._play_expression(this.at, at, asWritten ? 1 : 0))));
+    return JSON.parse(
+      this.checkText(
+        this.core.lendText(text, (at) => this.m._play_expression(this.at, at, asWritten ? 1 : 0)),
+      ),
+    );
   }
   /** By sweeps. */
   run() {
     const count = this.check(this.m._play_run(this.at));
     return this.view(this.m._play_numbers(this.at), count).slice();
   }
-  /** By dense arithmetic, right after run(); with the largest difference over the largest number. */
+  /** By dense arithmetic, right after run(); difference: the largest one, relative to the largest
+   *  number. */
   runDense() {
     const count = this.check(this.m._play_run_dense(this.at));
-    return { numbers: this.view(this.m._play_dense_numbers(this.at), count).slice(), difference: /** @type {number} */ (this.m._play_difference(this.at)) };
+    return {
+      numbers: this.view(this.m._play_dense_numbers(this.at), count).slice(),
+      difference: /** @type {number} */ (this.m._play_difference(this.at)),
+    };
   }
 }
