@@ -116,4 +116,13 @@ expect "no room for HDF5" 2
 has "said" err "File too large"
 check "the older file stays" cmp -s before.h5 complete.h5
 
+# Units of joints that both slide and turn.
+cat >planar.urdf <<'URDF'
+<robot name="r"><link name="base"/><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="planar"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint></robot>
+URDF
+printf 'name: planar\nduration: 0.02\nparts: [{name: a, model: planar.urdf}]\n' >planar.yaml
+"$soa" sim planar.yaml -q -o planar.soalog && "$soa" export planar.soalog -o planar.csv >out
+has "a planar joint slides in metres" planar.csv "q.a.j.0 [m],q.a.j.1 [m],q.a.j.2 [rad],v.a.j.0 [m/s],v.a.j.1 [m/s],v.a.j.2 [rad/s]"
+
 finish
