@@ -11,7 +11,7 @@ typedef struct view_damage {
     double last;    /* time of the last one of those   */
 } view_damage;
 
-/* As soa_log_find, soa_log_read (t is needed) and soa_log_overview, but damage after at least one good sample is no failure.
+/* As soa_log_find_sample, soa_log_read_samples (t is needed) and soa_log_overview, but damage after at least one good sample is no failure.
  * damage may be NULL; it is written only where some is found.  The overview of a damaged log reads sample by sample. */
 soa_status view_damage_find(soa_log *log, double t0, double t1, int64_t *first, int64_t *after, soa_report *report);
 soa_status view_damage_read(soa_log *log, int64_t first, int64_t count, const int *signals, int signal_count, double *t,

@@ -39,7 +39,7 @@ soa_status soai_run_hinge(soa_machine *m, int body);
 size_t soai_slot_size(const soa_machine *m, int space);
 /* Makes R, p stand. */
 void soai_pose(soa_machine *m);
-/* Makes P, D, U stand; SOA_E_HINGE_SINGULAR with the body in soa_work_body. */
+/* Makes P, D, U stand; SOA_E_HINGE_SINGULAR with the body in soa_work_failed_body. */
 soa_status soai_articulate(soa_machine *m);
 /* Makes the composite inertias stand. */
 void soai_compose(soa_machine *m);
