@@ -409,13 +409,13 @@ static int states_open(states *s, const char *spec, const char *name) {
     soa_read_options options = {.ideal = 1};
     soa_report report = {0};
     memset(s, 0, sizeof *s);
-    if (soa_stock_model(spec, &options, &s->model, &report) != SOA_OK) {
+    if (soa_stock_model_create(spec, &options, &s->model, &report) != SOA_OK) {
         fprintf(stderr, "bench: %s: %s\n", spec, report.text);
         return 0;
     }
-    s->nq = soa_nq(s->model), s->nv = soa_nv(s->model), s->bodies = soa_body_count(s->model);
+    s->nq = soa_model_nq(s->model), s->nv = soa_model_nv(s->model), s->bodies = soa_model_body_count(s->model);
     s->body = need((size_t)s->bodies + 1, sizeof *s->body);
-    for (int i = 1; i <= s->bodies; ++i) soa_body(s->model, i, &s->body[i]);
+    for (int i = 1; i <= s->bodies; ++i) soa_model_body(s->model, i, &s->body[i]);
     s->batch = s->nv <= 100 ? 256 : s->nv <= 1000 ? 64 : 8;
     /* Their matrices stay in the core's level 2 cache. */
     s->mass_batch = s->nv <= 100 ? 64 : 8;

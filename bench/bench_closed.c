@@ -63,25 +63,25 @@ static int open_mechanism(mechanism *m, const char *name) {
         printf("%s: %s\n", name, report.text);
         return 1;
     }
-    m->nq = soa_nq(m->k.model);
+    m->nq = soa_model_nq(m->k.model);
     m->state = calloc((size_t)(STATES + 1) * 2 * (size_t)m->nq, sizeof *m->state);
-    const int bodies = soa_body_count(m->k.model);
+    const int bodies = soa_model_body_count(m->k.model);
     m->body = calloc((size_t)bodies + 1, sizeof *m->body);
-    m->tie_count = soa_constraint_count(m->k.constraints);
+    m->tie_count = soa_constraints_count(m->k.constraints);
     m->tie = calloc((size_t)m->tie_count, sizeof *m->tie);
     if (!m->state || !m->body || !m->tie) return 1;
-    for (int b = 1; b <= bodies; ++b) soa_body(m->k.model, b, &m->body[b]);
+    for (int b = 1; b <= bodies; ++b) soa_model_body(m->k.model, b, &m->body[b]);
     m->peer = (peer_model){.name = name, .nq = m->nq, .nv = m->nq, .bodies = bodies, .body = m->body};
     soa_model_gravity(m->k.model, m->peer.gravity);
     for (int i = 0; i < m->tie_count; ++i) {
         soa_constraint_def d;
-        soa_constraint_get(m->k.constraints, i, &d);
+        soa_constraints_get_def(m->k.constraints, i, &d);
         const int frame[2] = {d.frame1, d.frame2};
         const soa_frame *place[2] = {&d.place1, &d.place2};
         for (int side = 0; side < 2; ++side) {
             soa_frame_info info;
             /* A link's frame is its body's. */
-            soa_frame_get(m->k.model, frame[side], &info);
+            soa_model_frame(m->k.model, frame[side], &info);
             m->tie[i].body[side] = info.body;
             memcpy(m->tie[i].at[side], place[side]->p, sizeof place[side]->p);
         }
@@ -101,8 +101,8 @@ typedef struct errors {
 } errors;
 static void measure(mechanism *m, const double *q, const double *v, int first, errors *e) {
     double g[4096], kinetic = 0, potential = 0, most = 0;
-    const int rows = soa_constraint_rows(m->k.constraints);
-    if (rows > 4096 || soa_constraint_rows_at(m->k.constraints, m->work, q, v, 0, g, NULL, NULL, NULL) ||
+    const int rows = soa_constraints_row_count(m->k.constraints);
+    if (rows > 4096 || soa_constraints_evaluate(m->k.constraints, m->work, q, v, 0, g, NULL, NULL, NULL) ||
         soa_energy(m->k.model, m->work, q, v, &kinetic, &potential)) {
         e->lost = 1;
         return;
@@ -142,7 +142,7 @@ static int look(void *user, const soa_closed_sample *s) {
     return 0;
 }
 static void ours(mechanism *m, int order, double tolerance, run *r) {
-    soa_closed_sim_options o = soa_closed_sim_default();
+    soa_closed_sim_options o = soa_closed_sim_options_default();
     soa_closed_sim_result result;
     soa_report report;
     watch w = {m, &r->e, 0};

@@ -85,8 +85,8 @@ static void places(const soa_shape *a, const soa_shape *b, int warm, soa_frame *
         do {
             if (!warm)
                 for (int k = 0; k < 9; ++k) t[k] = uniform(-3, 3);
-            A[at] = soa_frame_rpy(t[0] + s, t[1] - s, t[2], 0, 0, 0);
-            B[at] = soa_frame_rpy(t[3] - s, t[4], t[5] + s, t[6] + s, t[7] - s, t[8] + s);
+            A[at] = soa_frame_from_rpy(t[0] + s, t[1] - s, t[2], 0, 0, 0);
+            B[at] = soa_frame_from_rpy(t[3] - s, t[4], t[5] + s, t[6] + s, t[7] - s, t[8] + s);
             if (soa_shape_distance(a, &A[at], b, &B[at], NULL, &d)) d.distance = 0;
             if (warm && !(d.distance > 0.05)) t[6] *= 1.2, t[7] *= 1.2, t[8] *= 1.2;
         } while (!(d.distance > 0.05));

@@ -43,7 +43,7 @@ static void call(void *p) {
     else if (j->way == TRIDIAGONAL)
         s = soa_fd_tridiagonal(j->m, j->w, j->room, j->size, j->q, j->v, j->tau, NULL, 0, j->out, NULL, NULL);
     else
-        s = soa_fd_divide(d, j->q, j->v, j->tau, NULL, 0, run, &j->threads, j->out);
+        s = soa_divide_fd(d, j->q, j->v, j->tau, NULL, 0, run, &j->threads, j->out);
     if (s) fprintf(stderr, "%s\n", soa_status_text(s)), exit(1);
 }
 static void measure(job *j, int links, double us[WAYS]) {
@@ -63,7 +63,7 @@ static void measure(job *j, int links, double us[WAYS]) {
 }
 
 int main(int argc, char **argv) {
-    const int most = argc > 1 ? atoi(argv[1]) : 4096, threads = soa_openmp_threads();
+    const int most = argc > 1 ? atoi(argv[1]) : 4096, threads = soa_openmp_thread_count();
     printf("%d threads, %s\n\n", threads, soa_instruction_set());
     printf(
         "| links | levels | critical path, flops | all, flops | executed | aba, flops | executed | aba / critical |\n");
@@ -76,12 +76,12 @@ int main(int argc, char **argv) {
         job j = {.threads = threads};
         soa_divide_count c;
         snprintf(name, sizeof name, "chain:%d", n);
-        if (soa_stock_model(name, &ideal, &j.m, NULL) || soa_work_create(j.m, &j.w) ||
+        if (soa_stock_model_create(name, &ideal, &j.m, NULL) || soa_work_create(j.m, &j.w) ||
             soa_divide_create(j.m, 1, &j.fine) || soa_divide_create(j.m, 2 * n / (2 * threads + 3) + 1, &j.coarse) ||
-            soa_divide_counts(j.fine, &c))
+            soa_divide_operations(j.fine, &c))
             return 1;
-        const size_t nv = (size_t)soa_nv(j.m);
-        j.size = soa_constraint_force_size(j.m), j.room = malloc(j.size);
+        const size_t nv = (size_t)soa_model_nv(j.m);
+        j.size = soa_fd_constraint_forces_size(j.m), j.room = malloc(j.size);
         j.q = calloc(4 * nv, sizeof(double)), j.v = j.q + nv, j.tau = j.q + 2 * nv, j.out = j.q + 3 * nv;
         if (!j.room || !j.q) return 1;
         for (size_t i = 0; i < nv; ++i) j.q[i] = 0.1 * (double)(i % 60), j.v[i] = 0.3, j.tau[i] = 0.2;

@@ -37,7 +37,7 @@ static void look(const char *path, const char *how) {
         if (!warm) forget(path);
         double start = now();
         need(soa_log_open(path, &log, &report), &report);
-        soa_log_get(log, &info);
+        soa_log_get_info(log, &info);
         printf("open, %s, %s: %.2f ms; %lld samples\n", how, warm ? "cached" : "from disk", 1e3 * (now() - start),
                (long long)info.samples);
         const int signals[3] = {0, info.signal_count / 2, info.signal_count - 1};
@@ -54,8 +54,8 @@ static void look(const char *path, const char *how) {
         if (!values) exit(2);
         int64_t sample, got;
         start = now();
-        need(soa_log_find(log, 0.37 * info.last, &sample, &report), &report);
-        need(soa_log_read(log, sample, 1000, NULL, 0, t, values, &got, &report), &report);
+        need(soa_log_find_sample(log, 0.37 * info.last, &sample, &report), &report);
+        need(soa_log_read_samples(log, sample, 1000, NULL, 0, t, values, &got, &report), &report);
         printf("    find a time, read %lld samples of all signals: %.2f ms\n", (long long)got, 1e3 * (now() - start));
         free(values);
         soa_log_close(log);
@@ -84,15 +84,15 @@ int main(int argc, char **argv) {
     static char blob[20000];
     for (long k = 0; k < samples; ++k) {
         for (int i = 0; i < signals; ++i) values[i] = (double)((k * (i + 7)) % 1009) - 0.001 * (double)i;
-        need(soa_journal_sample(j, 0.001 * (double)k, values), &report);
+        need(soa_journal_write_sample(j, 0.001 * (double)k, values), &report);
         if (k % 60000 == 59999) {
             const double before = now();
-            need(soa_journal_checkpoint(j, 0.001 * (double)k, blob, sizeof blob), &report);
+            need(soa_journal_write_checkpoint(j, 0.001 * (double)k, blob, sizeof blob), &report);
             in_checkpoints += now() - before;
         }
     }
     soa_journal_state state;
-    soa_journal_get(j, &state);
+    soa_journal_get_state(j, &state);
     need(soa_journal_close(j, &report), &report);
     const double all = now() - start;
     printf(

@@ -46,14 +46,14 @@ static int measure(const char *name, const char *text, int improve, hand_written
                    double *hand_ns) {
     const soa_read_options ideal = {0, 1};
     const soa_model *m = NULL;
-    if (soa_stock_model(name, &ideal, &m, NULL) != SOA_OK) return -1;
+    if (soa_stock_model_create(name, &ideal, &m, NULL) != SOA_OK) return -1;
     soa_work *w = NULL;
     soa_machine *k = NULL;
     soa_plan *p = NULL;
     soa_body_info last;
     const soa_expr *e = NULL, *better = NULL;
-    const int nv = soa_nv(m);
-    soa_body(m, soa_body_count(m), &last);
+    const int nv = soa_model_nv(m);
+    soa_model_body(m, soa_model_body_count(m), &last);
     char message[300];
     double *q = calloc((size_t)nv + 1, sizeof *q), *v = calloc((size_t)nv + 1, sizeof *v),
            *t = calloc((size_t)nv + 1, sizeof *t);
@@ -66,7 +66,7 @@ static int measure(const char *name, const char *text, int improve, hand_written
     const int calls = 100000 / (nv + 20) + 1;
     for (int r = 0; !bad && r < ROUNDS; ++r) {
         double start = seconds();
-        for (int i = 0; i < calls; ++i) bad |= soa_machine_state(k, q, v, v, t, f0, NULL, 0) || soa_plan_run(p, out);
+        for (int i = 0; i < calls; ++i) bad |= soa_machine_set_state(k, q, v, v, t, f0, NULL, 0) || soa_plan_run(p, out);
         times[0][r] = (seconds() - start) / calls * 1e9;
         start = seconds();
         for (int i = 0; i < calls; ++i) bad |= hand(m, w, last.frame, q, v, t, f0, out);

@@ -91,22 +91,22 @@ static int open_scene(scene *s, const char *text, size_t size) {
         return 1;
     }
     const soa_model *m = soa_world_model(s->world);
-    const int bodies = soa_body_count(m);
-    s->nq = soa_nq(m), s->nv = soa_nv(m);
+    const int bodies = soa_model_body_count(m);
+    s->nq = soa_model_nq(m), s->nv = soa_model_nv(m);
     const size_t nq = (size_t)s->nq, nv = (size_t)s->nv;
     s->body = calloc((size_t)bodies + 1, sizeof *s->body);
     s->q = calloc(2 * (nq + nv), sizeof *s->q);
     if (!s->body || !s->q) return 1;
     s->v = s->q + nq, s->q_ref = s->v + nv, s->v_ref = s->q_ref + nq;
     memcpy(s->q, soa_world_q(s->world), nq * sizeof *s->q), memcpy(s->v, soa_world_v(s->world), nv * sizeof *s->v);
-    for (int b = 1; b <= bodies; ++b) soa_body(m, b, &s->body[b]);
+    for (int b = 1; b <= bodies; ++b) soa_model_body(m, b, &s->body[b]);
     s->peer.model = (peer_model){.name = s->scenario.name, .nq = s->nq, .nv = s->nv, .bodies = bodies, .body = s->body};
     soa_model_gravity(m, s->peer.model.gravity);
     for (int i = 0; i < s->scenario.constraint_count; ++i)
         for (int side = 0; side < 2; ++side) {
             const soa_constraint_def *d = &s->scenario.constraints[i];
             soa_frame_info info;
-            soa_frame_get(m, soa_find_frame(m, s->scenario.constraint_frames[2 * i + side]), &info);
+            soa_model_frame(m, soa_model_find_frame(m, s->scenario.constraint_frames[2 * i + side]), &info);
             const soa_frame at = soa_frame_compose(&info.placement, side ? &d->place2 : &d->place1);
             s->tie[i].body[side] = info.body;
             memcpy(s->tie[i].at[side], at.p, sizeof at.p);
@@ -185,7 +185,7 @@ static int keep_last(void *user, const soa_sim_sample *sample) {
     return 0;
 }
 static void move_plain(scene *s, point *p, double *q, double *v) {
-    soa_sim_options o = soa_sim_default();
+    soa_sim_options o = soa_sim_options_default();
     soa_sim_result result;
     soa_report report = {.body = -1};
     last l = {s, q, v};
@@ -387,7 +387,7 @@ static char *box_text(int heap, size_t *length) {
                           heap ? "in a heap" : "spread");
     for (int i = 0; i < 100; ++i) {
         double u[4];
-        for (int k = 0; k < 4; ++k) u[k] = soa_uniform(1, (uint64_t)i, (uint64_t)k);
+        for (int k = 0; k < 4; ++k) u[k] = soa_scenario_uniform(1, (uint64_t)i, (uint64_t)k);
         const double x = heap ? 0.13 * (i % 5) : 0.25 * (i % 10), y = heap ? 0.13 * (i / 5 % 5) : 0.25 * (i / 10);
         const double z = heap ? 0.15 + 0.19 * (i / 25) : 0.15 + 0.25 * u[3], turn = heap ? 0.4 : 2;
         n += (size_t)snprintf(text + n, room - n,
@@ -584,7 +584,7 @@ int main(int count, char **argument) {
                                .x_log = 1,
                                .panels = panel,
                                .panel_count = 3};
-        if (soa_plot_svg(&plot, argument[2], &report)) printf("%s\n", report.text);
+        if (soa_plot_write_svg(&plot, argument[2], &report)) printf("%s\n", report.text);
     }
     return !strcmp(only, "free") ? 0 : boxes(0, &others) || boxes(1, &others);
 }

@@ -13,14 +13,14 @@ int main(void) {
         soa_body_box(&arm[i], 2, 0.5, 0.05, 0.05);
         arm[i].com[0] = 0.25, arm[i].joint.axis[1] = 1, arm[i].joint.axis[2] = 0;
     }
-    arm[1].placement = soa_frame_rpy(0, 0, 0, 0.5, 0, 0);
+    arm[1].placement = soa_frame_from_rpy(0, 0, 0, 0.5, 0, 0);
     const soa_model_def def = soa_model_default("arm", arm, 2);
     const soa_control_def how = soa_control_default(NULL); /* every joint has its motor */
     const soa_model *model;
     soa_work *work; /* of the simulated arm */
     soa_control *control;
     soa_report report = {.text = "not memory enough for work space or control"};
-    if (soa_model_build(&def, model_memory, sizeof model_memory, &model, &report) != SOA_OK ||
+    if (soa_model_init(&def, model_memory, sizeof model_memory, &model, &report) != SOA_OK ||
         soa_work_init(model, work_memory, sizeof work_memory, &work) != SOA_OK ||
         soa_control_init(model, &how, control_memory, sizeof control_memory, &control) != SOA_OK) {
         printf("%s\n", report.text);

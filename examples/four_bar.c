@@ -11,7 +11,7 @@ int main(void) {
         bars[i] = soa_body_default(names[i], i, SOA_REVOLUTE);
         soa_body_box(&bars[i], length[i], length[i], 0.05, 0.05);
         bars[i].com[0] = length[i] / 2, bars[i].joint.axis[1] = 1, bars[i].joint.axis[2] = 0;
-        if (i > 0) bars[i].placement = soa_frame_rpy(0, 0, 0, length[i - 1], 0, 0);
+        if (i > 0) bars[i].placement = soa_frame_from_rpy(0, 0, 0, length[i - 1], 0, 0);
     }
     const soa_model_def def = soa_model_default("four-bar", bars, 3);
     const soa_model *model;
@@ -20,13 +20,13 @@ int main(void) {
     soa_report report;
     if (soa_model_create(&def, &model, &report) != SOA_OK || soa_work_create(model, &work) != SOA_OK) return 1;
     /* the rocker's far end turns about a pin of the ground, 2 m along x */
-    soa_constraint_def pin = soa_constraint_default(SOA_LOOP, 0, soa_find_frame(model, "rocker"));
+    soa_constraint_def pin = soa_constraint_default(SOA_LOOP, 0, soa_model_find_frame(model, "rocker"));
     pin.name = "pin", pin.joint = SOA_REVOLUTE, pin.axis[1] = 1, pin.axis[2] = 0;
-    pin.place1 = soa_frame_rpy(0, 0, 0, 2, 0, 0), pin.place2 = soa_frame_rpy(0, 0, 0, length[2], 0, 0);
+    pin.place1 = soa_frame_from_rpy(0, 0, 0, 2, 0, 0), pin.place2 = soa_frame_from_rpy(0, 0, 0, length[2], 0, 0);
     const soa_constraint_capacity room = {1, 6, 0};
     double q[3] = {-1.2, 1.2, 1.5}, v[3] = {0}, start, kinetic, potential, left[2], h = 0.001;
     if (soa_constraints_create(model, &room, &loop) != SOA_OK ||
-        soa_constraint_add(loop, &pin, NULL, &report) != SOA_OK ||
+        soa_constraints_add(loop, &pin, NULL, &report) != SOA_OK ||
         soa_closed_assemble(loop, work, 0, q, &report) != SOA_OK) {
         printf("%s\n", report.text);
         return 1;

@@ -9,9 +9,9 @@
 static soa_status spring(void *user, const soa_world *world, double t, const double *q, const double *v, double *tau) {
     const soa_model *model = soa_world_model(world);
     (void)user, (void)t;
-    for (int b = 1; b <= soa_body_count(model); ++b) {
+    for (int b = 1; b <= soa_model_body_count(model); ++b) {
         soa_body_info body;
-        soa_body(model, b, &body);
+        soa_model_body(model, b, &body);
         if (body.nv == 1) tau[body.v_index] = -20 * q[body.q_index] - 4 * v[body.v_index];
     }
     return SOA_OK;
@@ -43,12 +43,12 @@ int main(void) {
     const soa_run_options half = {.until = 0.5};
     void *state = malloc(soa_world_state_size(world));
     if (!state || soa_world_run(world, NULL, &half, &report)) return puts(report.text), 1;
-    soa_world_save(world, state);
+    soa_world_save_state(world, state);
     double height[2];
     for (int k = 0; k < 2; ++k) {
         if (soa_world_run(world, NULL, NULL, &report)) return puts(report.text), 1;
         height[k] = soa_world_q(world)[2]; /* the ball's root comes first: x y z and a quaternion */
-        if (!k) soa_world_restore(world, state, soa_world_state_size(world));
+        if (!k) soa_world_restore_state(world, state, soa_world_state_size(world));
     }
     soa_world_summary summary;
     soa_world_summarise(world, &summary);

@@ -3,7 +3,7 @@
  *
  *   soa_counts [FILE.svg]   prints the tables of docs/theory/operation-counts.md; draws the picture
  *
- * Numbers in columns named "ours" are counted in a graph (soa_graph_count) that computes the right
+ * Numbers in columns named "ours" are counted in a graph (soa_scalar_graph_operations) that computes the right
  * answer. Numbers in columns named "R87" are as printed in the paper. A flop is R87's: one addition
  * with one multiplication, divisions not counted. */
 #include "soa/io.h"
@@ -27,7 +27,7 @@ typedef struct tally {
 
 static int part_named(const char *name) {
     const char *p;
-    for (int i = 0; (p = soa_graph_part(i, NULL)); ++i)
+    for (int i = 0; (p = soa_scalar_graph_part_name(i, NULL)); ++i)
         if (!strcmp(p, name)) return i;
     fprintf(stderr, "no part '%s'\n", name);
     exit(2);
@@ -50,19 +50,19 @@ static tally counted(const way *w, int n) {
     char name[64], message[600] = "";
     soa_report report = {SOA_OK, -1, 0, ""};
     const soa_read_options plain = {.ideal = 1};
-    const soa_graph_options how = {.axes = w->axes, .by_matrix = w->by_matrix, .generic = 1};
+    const soa_scalar_graph_options how = {.axes = w->axes, .by_matrix = w->by_matrix, .generic = 1};
     const soa_model *model = NULL;
     soa_machine *machine = NULL;
-    soa_graph *graph = NULL;
+    soa_scalar_graph *graph = NULL;
     snprintf(name, sizeof name, "%s:%d", w->family, n);
-    if (soa_stock_model(name, &plain, &model, &report) != SOA_OK) stop(name, report.text);
+    if (soa_stock_model_create(name, &plain, &model, &report) != SOA_OK) stop(name, report.text);
     if (soa_machine_create(model, NULL, 0, &machine, &report) != SOA_OK) stop(name, report.text);
-    if (soa_graph_create(machine, w->expr, &how, &graph, message, sizeof message) != SOA_OK) stop(name, message);
+    if (soa_scalar_graph_create(machine, w->expr, &how, &graph, message, sizeof message) != SOA_OK) stop(name, message);
     const int inner = n >= SHOWN ? INNER : 0;
-    soa_graph_count(graph, 0, -1, &t.all), soa_graph_count(graph, inner, -1, &t.inner);
-    for (int p = 0; p < PARTS && soa_graph_part(p, NULL); ++p)
-        soa_graph_count(graph, 0, p, t.part + p), soa_graph_count(graph, inner, p, t.inner_part + p);
-    soa_graph_free(graph), soa_machine_free(machine), soa_model_free(model);
+    soa_scalar_graph_operations(graph, 0, -1, &t.all), soa_scalar_graph_operations(graph, inner, -1, &t.inner);
+    for (int p = 0; p < PARTS && soa_scalar_graph_part_name(p, NULL); ++p)
+        soa_scalar_graph_operations(graph, 0, p, t.part + p), soa_scalar_graph_operations(graph, inner, p, t.inner_part + p);
+    soa_scalar_graph_free(graph), soa_machine_free(machine), soa_model_free(model);
     return t;
 }
 static void add_to(soa_count *a, const soa_count *b) {
@@ -247,6 +247,6 @@ int main(int argc, char **argv) {
                            .panels = panels,
                            .panel_count = 2};
     soa_report report;
-    if (soa_plot_svg(&plot, argv[1], &report) != SOA_OK) stop(argv[1], report.text);
+    if (soa_plot_write_svg(&plot, argv[1], &report) != SOA_OK) stop(argv[1], report.text);
     return 0;
 }

@@ -19,7 +19,7 @@ typedef struct record {
 
 static int index_of(const soa_world *world, const char *name) {
     for (int i = 0; i < soa_world_signal_count(world); ++i)
-        if (!strcmp(soa_world_signal(world, i, NULL), name)) return i;
+        if (!strcmp(soa_world_signal_name(world, i, NULL), name)) return i;
     return -1;
 }
 /* Number of finger shapes that are pressed. */
@@ -66,7 +66,7 @@ static soa_status run(const char *path, record *r, soa_report *report) {
         values = calloc((size_t)soa_world_signal_count(world) + 1, sizeof *values);
         if (!values || position < 0 || attitude < 0 || force < 0) s = SOA_E_MEMORY;
         for (long tick = 0; !s && tick <= ticks; ++tick) {
-            if (tick % every == 0 && !(s = soa_world_signals(world, values))) {
+            if (tick % every == 0 && !(s = soa_world_signal_values(world, values))) {
                 const long n = r->count++;
                 r->t[n] = soa_world_time(world);
                 r->position[n] = fmax(1e3 * values[position], 1e-3),
@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
                                .panels = panels,
                                .panel_count = 2};
         snprintf(path, sizeof path, "%.900s/grapple-approach.svg", argv[2]);
-        s = soa_plot_svg(&plot, path, &report);
+        s = soa_plot_write_svg(&plot, path, &report);
     }
     if (!s) {
         soa_plot_curve curves[4][2];
@@ -144,7 +144,7 @@ int main(int argc, char **argv) {
             .panels = panels,
             .panel_count = 4};
         snprintf(path, sizeof path, "%.900s/grapple-errors.svg", argv[2]);
-        s = soa_plot_svg(&plot, path, &report);
+        s = soa_plot_write_svg(&plot, path, &report);
     }
     for (int i = 0; i < 2; ++i)
         free(r[i].t), free(r[i].position), free(r[i].attitude), free(r[i].force), free(r[i].fingers), free(r[i].joints);

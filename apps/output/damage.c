@@ -21,12 +21,12 @@ static soa_status tell(soa_report *report, const soa_report *inner, soa_status s
 soa_status view_damage_find(soa_log *log, double t0, double t1, int64_t *first, int64_t *after, soa_report *report) {
     soa_report inner = {.body = -1};
     soa_log_info info;
-    soa_status status = soa_log_find(log, t0, first, &inner);
+    soa_status status = soa_log_find_sample(log, t0, first, &inner);
     if (status) return tell(report, &inner, status);
-    status = soa_log_find(log, nextafter(t1, INFINITY), after, &inner);
+    status = soa_log_find_sample(log, nextafter(t1, INFINITY), after, &inner);
     if (status != SOA_E_CHECKSUM) return tell(report, &inner, status);
     /* Damaged before t1: reading will end there. */
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     *after = info.samples;
     return SOA_OK;
 }
@@ -34,7 +34,7 @@ soa_status view_damage_find(soa_log *log, double t0, double t1, int64_t *first, 
 soa_status view_damage_read(soa_log *log, int64_t first, int64_t count, const int *signals, int signal_count, double *t,
                             double *values, int64_t *got, view_damage *damage, soa_report *report) {
     soa_report inner = {.body = -1};
-    const soa_status status = soa_log_read(log, first, count, signals, signal_count, t, values, got, &inner);
+    const soa_status status = soa_log_read_samples(log, first, count, signals, signal_count, t, values, got, &inner);
     if (status != SOA_E_CHECKSUM || !*got) return tell(report, &inner, status);
     take(damage, &inner, first + *got, t[*got - 1]);
     return SOA_OK;
@@ -54,7 +54,7 @@ static soa_status by_samples(soa_log *log, const int *signals, int n, double t0,
     for (int64_t at = begin; !status && at < after;) {
         int64_t got = 0;
         const int64_t left = after - at, count = left < (int64_t)rows ? left : (int64_t)rows;
-        status = soa_log_read(log, at, count, signals, n, t, values, &got, &inner);
+        status = soa_log_read_samples(log, at, count, signals, n, t, values, &got, &inner);
         for (int64_t i = 0; i < got && t[i] <= t1; ++i) {
             const double x = t1 > t0 ? (t[i] - t0) * (columns / (t1 - t0)) : 0;
             const size_t column = !(x >= 0) ? 0 : x >= columns ? (size_t)columns - 1 : (size_t)x;
@@ -87,7 +87,7 @@ soa_status view_damage_overview(soa_log *log, const int *signals, int signal_cou
 
 void view_damage_of_end(const soa_log *log, view_damage *damage) {
     soa_log_info info;
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     if (!damage->found && !info.complete && info.torn > 0 && info.samples > 0)
         *damage = (view_damage){1, 1, info.bytes, info.samples, info.last};
 }

@@ -13,7 +13,7 @@ typedef struct view_damage {
     double last;    /* time of the last of these samples */
 } view_damage;
 
-/* Like soa_log_find, soa_log_read (t must be given) and soa_log_overview, but damage after at least
+/* Like soa_log_find_sample, soa_log_read_samples (t must be given) and soa_log_overview, but damage after at least
  * one good sample is not a failure. damage may be NULL; it is set only if damage is found. The
  * overview of a damaged log reads sample by sample. */
 soa_status view_damage_find(soa_log *log, double t0, double t1, int64_t *first, int64_t *after, soa_report *report);

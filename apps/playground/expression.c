@@ -2,7 +2,7 @@
  * the next.
  *
  * A vector expression is planned as it is. An operator E is planned as E x for a vector x owned by
- * the page, and run once for each unit vector, so that its matrix also comes from sweeps. soa_dense
+ * the page, and run once for each unit vector, so that its matrix also comes from sweeps. soa_machine_dense_matrix
  * forms the same matrix from the definitions. */
 #include "playground.h"
 
@@ -24,8 +24,8 @@ int play_expression_plan(play *p, char *why, size_t room) {
     soa_plan_free(p->plan), p->plan = NULL;
     if (!p->planned || !p->machine) return 0;
     if (p->from != SOA_SPACE_ONE) {
-        double *zero = calloc((size_t)soa_machine_size(p->machine, p->from) + 1, sizeof *zero);
-        const soa_status s = zero ? soa_machine_set(p->machine, "x", p->from, zero) : SOA_E_MEMORY;
+        double *zero = calloc((size_t)soa_machine_space_size(p->machine, p->from) + 1, sizeof *zero);
+        const soa_status s = zero ? soa_machine_set_vector(p->machine, "x", p->from, zero) : SOA_E_MEMORY;
         free(zero);
         if (s != SOA_OK) return play_status(s);
     }
@@ -55,23 +55,23 @@ static void write_count(play *p, int as_written) {
     static const char *const with[SOA_SPACE_COUNT] = {
         [SOA_SPACE_JOINT] = "T", [SOA_SPACE_TIP] = "f0", [SOA_SPACE_BASE] = "g"};
     app_out *out = &p->text;
-    soa_graph *graph = NULL;
+    soa_scalar_graph *graph = NULL;
     soa_count c;
     char why[600] = "";
     const soa_expr *x = NULL, *counted = NULL;
     const int vector = p->from == SOA_SPACE_ONE;
-    if (p->plan && soa_nv(p->model) <= MOST_COUNTED) {
+    if (p->plan && soa_model_nv(p->model) <= MOST_COUNTED) {
         if (!vector && with[p->from]) x = soa_expr_leaf(with[p->from]);
         if (x) counted = make_applied(p, x, as_written, NULL);
         if (vector || counted)
-            if (soa_graph_create(p->machine, vector ? p->planned : counted, NULL, &graph, why, sizeof why) == SOA_OK &&
-                soa_graph_count(graph, 0, -1, &c) == SOA_OK) {
+            if (soa_scalar_graph_create(p->machine, vector ? p->planned : counted, NULL, &graph, why, sizeof why) == SOA_OK &&
+                soa_scalar_graph_operations(graph, 0, -1, &c) == SOA_OK) {
                 out_format(out,
                            ", \"count\": {\"additions\": %ld, \"multiplications\": %ld, \"divisions\": %ld, \"sines\": "
                            "%ld, \"on\": \"%s\"}",
                            c.additions, c.multiplications, c.divisions, c.sines, vector ? "" : with[p->from]);
             }
-        soa_graph_free(graph), soa_expr_free(counted), soa_expr_free(x);
+        soa_scalar_graph_free(graph), soa_expr_free(counted), soa_expr_free(x);
     }
 }
 
@@ -85,7 +85,7 @@ const char *play_expression(play *p, const char *text, int as_written) {
         play_fail("%s", p->refused);
         return NULL;
     }
-    for (int i = 0; (name = soa_form_name(i, &form_text, &what)); ++i)
+    for (int i = 0; (name = soa_expr_form_name(i, &form_text, &what)); ++i)
         if (!strcmp(name, text)) {
             form = name, text = form_text;
             break;
@@ -96,8 +96,8 @@ const char *play_expression(play *p, const char *text, int as_written) {
         play_fail("%s", why[0] ? why : "out of memory");
         return NULL;
     }
-    p->from = soa_expr_from(p->expr), p->to = soa_expr_to(p->expr);
-    const int rows = soa_machine_size(p->machine, p->to), columns = soa_machine_size(p->machine, p->from);
+    p->from = soa_expr_domain(p->expr), p->to = soa_expr_codomain(p->expr);
+    const int rows = soa_machine_space_size(p->machine, p->to), columns = soa_machine_space_size(p->machine, p->from);
     out->size = 0;
     out_text(out, "{\"given\": "), out_string(out, text), out_text(out, ", \"form\": "), out_string(out, form);
     out_text(out, ", \"what\": "), out_string(out, what);
@@ -108,7 +108,7 @@ const char *play_expression(play *p, const char *text, int as_written) {
     p->applied = make_applied(p, x, as_written, out);
     soa_expr_free(x);
     p->planned = p->applied ? p->applied : p->expr;
-    if (soa_expr_from(p->planned) != SOA_SPACE_ONE) {
+    if (soa_expr_domain(p->planned) != SOA_SPACE_ONE) {
         play_fail("out of memory");
         play_expression_drop(p);
         return NULL;
@@ -125,7 +125,7 @@ const char *play_expression(play *p, const char *text, int as_written) {
     room[0] = 0;
     if (p->plan) soa_plan_explain(p->plan, room, told + 1);
     out_format(out, ", \"planned\": %s, \"sweeps\": %d, \"recursions\": %d, \"message\": ", p->plan ? "true" : "false",
-               p->plan ? soa_plan_sweeps(p->plan) : 0, p->plan ? soa_plan_recursions(p->plan) : 0);
+               p->plan ? soa_plan_sweep_count(p->plan) : 0, p->plan ? soa_plan_recursion_count(p->plan) : 0);
     out_string(out, why), out_text(out, ", \"explain\": "), out_string(out, room);
     free(room);
     write_count(p, as_written);
@@ -135,8 +135,8 @@ const char *play_expression(play *p, const char *text, int as_written) {
 
 static int begin(play *p, double **numbers, size_t *room, int *rows, int *columns) {
     if (!p->expr || !p->machine) return play_fail("no expression");
-    if (play_status(soa_machine_state(p->machine, p->q, p->v, p->a, p->tau, p->f0, &p->push, p->pushes))) return -1;
-    *rows = soa_machine_size(p->machine, p->to), *columns = soa_machine_size(p->machine, p->from);
+    if (play_status(soa_machine_set_state(p->machine, p->q, p->v, p->a, p->tau, p->f0, &p->push, p->pushes))) return -1;
+    *rows = soa_machine_space_size(p->machine, p->to), *columns = soa_machine_space_size(p->machine, p->from);
     return play_room(numbers, room, (size_t)*rows * (size_t)*columns) ? 0 : -1;
 }
 static int finite(const double *x, int count) {
@@ -145,7 +145,7 @@ static int finite(const double *x, int count) {
     return 1;
 }
 static int refuse(const play *p, soa_status s) {
-    const char *why = soa_machine_why(p->machine);
+    const char *why = soa_machine_failure(p->machine);
     return why[0] ? play_fail("%s", why) : play_status(s);
 }
 int play_run(play *p) {
@@ -160,7 +160,7 @@ int play_run(play *p) {
         if (!unit || !column) s = SOA_E_MEMORY;
         for (int c = 0; s == SOA_OK && c < columns; ++c) {
             unit[c] = 1;
-            s = soa_machine_set(p->machine, "x", p->from, unit);
+            s = soa_machine_set_vector(p->machine, "x", p->from, unit);
             unit[c] = 0;
             if (s == SOA_OK) s = soa_plan_run(p->plan, column);
             for (int r = 0; s == SOA_OK && r < rows; ++r) p->numbers[r * columns + c] = column[r];
@@ -174,9 +174,9 @@ int play_run_dense(play *p) {
     int rows, columns;
     p->difference = NAN;
     if (begin(p, &p->dense, &p->dense_room, &rows, &columns)) return -1;
-    if (soa_machine_size(p->machine, SOA_SPACE_LINK) > MOST_DENSE)
+    if (soa_machine_space_size(p->machine, SOA_SPACE_LINK) > MOST_DENSE)
         return play_fail("too many bodies for dense arithmetic here");
-    const soa_status s = soa_dense(p->machine, p->expr, p->dense);
+    const soa_status s = soa_machine_dense_matrix(p->machine, p->expr, p->dense);
     if (s != SOA_OK) return refuse(p, s);
     if (!finite(p->dense, rows * columns)) return play_fail("the dense result is not finite");
     double most = 0, apart = 0;
@@ -199,13 +199,13 @@ const char *play_forms(play *p) {
     const char *name, *text, *what;
     out->size = 0;
     out_text(out, "{\"forms\": [");
-    for (int i = 0; (name = soa_form_name(i, &text, &what)); ++i) {
+    for (int i = 0; (name = soa_expr_form_name(i, &text, &what)); ++i) {
         out_text(out, i ? ",\n{\"name\": " : "{\"name\": "), out_string(out, name);
         out_text(out, ", \"text\": "), out_string(out, text);
         out_text(out, ", \"what\": "), out_string(out, what), out_char(out, '}');
     }
     out_text(out, "],\n\"leaves\": [");
-    for (int i = 0; (name = soa_leaf_name(i, &what)); ++i) {
+    for (int i = 0; (name = soa_expr_leaf_name(i, &what)); ++i) {
         out_text(out, i ? ",\n{\"name\": " : "{\"name\": "), out_string(out, name);
         out_text(out, ", \"what\": "), out_string(out, what), out_char(out, '}');
     }

@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; ++i) {
         const soa_model *model = NULL;
         soa_report report = {SOA_OK, -1, 0, ""};
-        if (soa_stock_model(chosen[i].spec, &ideal, &model, &report) != SOA_OK) {
+        if (soa_stock_model_create(chosen[i].spec, &ideal, &model, &report) != SOA_OK) {
             fprintf(stderr, "soa_playground_models: %s: %s\n", chosen[i].spec, report.text);
             return 1;
         }

@@ -34,7 +34,7 @@ static soa_status pull_wrench(const play *p, const where *at, const double *q, c
     soa_body_info b;
     soa_frame X;
     double V[6], r[3], spin[3];
-    soa_status s = soa_body(at->model, p->pull.body, &b);
+    soa_status s = soa_model_body(at->model, p->pull.body, &b);
     if (s == SOA_OK) s = soa_kinematics(at->model, at->work, q, v, NULL);
     if (s == SOA_OK) s = soa_pose(at->model, at->work, b.frame, &X);
     if (s == SOA_OK) s = soa_velocity(at->model, at->work, b.frame, SOA_AXES_WORLD, V);
@@ -50,7 +50,7 @@ static soa_status pull_wrench(const play *p, const where *at, const double *q, c
 
 static soa_status rates(const play *p, const where *at, const double *q, const double *v, double *tau, double *dq,
                         double *dv) {
-    const int nv = soa_nv(at->model);
+    const int nv = soa_model_nv(at->model);
     soa_wrench wrench[2];
     int wrenches = 0;
     soa_status s = SOA_OK;
@@ -67,14 +67,14 @@ static soa_status rates(const play *p, const where *at, const double *q, const d
 
 static soa_status step(play *p, const where *at, double dt) {
     static const double part[4] = {0, 0.5, 0.5, 1}, weight[4] = {1 / 6.0, 1 / 3.0, 1 / 3.0, 1 / 6.0};
-    const int nq = soa_nq(at->model), nv = soa_nv(at->model);
+    const int nq = soa_model_nq(at->model), nv = soa_model_nv(at->model);
     double *q = p->stages, *v = q + nq, *tau = v + nv, *dq = tau + nv, *dv = dq + 4 * nq;
     soa_status s = SOA_OK;
     for (int k = 0; s == SOA_OK && k < 4; ++k) {
         const double h = part[k] * dt;
         for (int i = 0; i < nq; ++i) q[i] = p->q[i] + (k ? h * dq[(k - 1) * nq + i] : 0);
         for (int i = 0; i < nv; ++i) v[i] = p->v[i] + (k ? h * dv[(k - 1) * nv + i] : 0);
-        s = soa_normalize(at->model, q);
+        s = soa_q_normalise(at->model, q);
         if (s == SOA_OK) s = rates(p, at, q, v, tau, dq + k * nq, dv + k * nv);
     }
     if (s != SOA_OK) return s;
@@ -87,7 +87,7 @@ static soa_status step(play *p, const where *at, double dt) {
         for (int k = 0; k < 4; ++k) v[i] += dt * weight[k] * dv[k * nv + i];
         if (!isfinite(v[i])) return SOA_E_NOT_FINITE;
     }
-    s = soa_normalize(at->model, q);
+    s = soa_q_normalise(at->model, q);
     if (s != SOA_OK) return s;
     memcpy(p->q, q, (size_t)nq * sizeof *q), memcpy(p->v, v, (size_t)nv * sizeof *v);
     return SOA_OK;
@@ -108,7 +108,7 @@ int play_pull_body(play *p, int body, double ax, double ay, double az, double x,
     for (int i = 0; i < 6; ++i)
         if (!isfinite(point[i])) return play_status(SOA_E_NOT_FINITE);
     soa_body_info b;
-    if (body < 1 || soa_body(p->model, body, &b) != SOA_OK) return play_fail("no such body");
+    if (body < 1 || soa_model_body(p->model, body, &b) != SOA_OK) return play_fail("no such body");
     const int again = body == p->pull.body && !memcmp(p->pull.at, point, sizeof p->pull.at);
     memcpy(p->pull.at, point, sizeof p->pull.at), memcpy(p->pull.to, point + 3, sizeof p->pull.to);
     if (again) return 0;
@@ -139,11 +139,11 @@ int play_pull_body(play *p, int body, double ax, double ay, double az, double x,
 int play_lead_joint(play *p, int q, double to) {
     soa_body_info b;
     if (!isfinite(to)) return play_status(SOA_E_NOT_FINITE);
-    for (int i = 1; i <= soa_body_count(p->model); ++i) {
-        if (soa_body(p->model, i, &b) != SOA_OK || b.nq != 1 || b.q_index != q) continue;
+    for (int i = 1; i <= soa_model_body_count(p->model); ++i) {
+        if (soa_model_body(p->model, i, &b) != SOA_OK || b.nq != 1 || b.q_index != q) continue;
         if (p->lead.q != q) {
-            double *unit = p->stages, *answer = unit + soa_nv(p->model);
-            memset(unit, 0, (size_t)soa_nv(p->model) * sizeof *unit);
+            double *unit = p->stages, *answer = unit + soa_model_nv(p->model);
+            memset(unit, 0, (size_t)soa_model_nv(p->model) * sizeof *unit);
             unit[b.v_index] = 1;
             const soa_status s = soa_minv_mul(p->model, p->work, p->q, unit, answer);
             if (s != SOA_OK) return play_status(s);

@@ -106,7 +106,7 @@ play *play_open(const void *bytes, size_t size) {
     if (s == SOA_OK) s = soa_model_with_gravity(p->given, none, &p->floating);
     if (s == SOA_OK) s = soa_work_create(p->floating, &p->floating_work);
     if (s == SOA_OK) {
-        const int nq = soa_nq(p->given), nv = soa_nv(p->given);
+        const int nq = soa_model_nq(p->given), nv = soa_model_nv(p->given);
         p->q = zeros(nq), p->v = zeros(nv), p->a = zeros(nv), p->tau = zeros(nv), p->f0 = zeros(6 * PLAY_MOST_TIPS);
         p->stages = zeros(5 * (nq + 2 * nv));
         if (!p->q || !p->v || !p->a || !p->tau || !p->f0 || !p->stages) s = SOA_E_MEMORY;
@@ -116,11 +116,11 @@ play *play_open(const void *bytes, size_t size) {
         play_close(p);
         return NULL;
     }
-    soa_neutral(p->given, p->q);
+    soa_q_neutral(p->given, p->q);
     /* Tip space as in `soa op`: the link of the last joint. */
     soa_body_info info;
-    for (int b = soa_body_count(p->given); b > 0 && !p->tip_count; --b)
-        if (soa_body(p->given, b, &info) == SOA_OK && info.nq > 0) p->tips[p->tip_count++] = info.frame;
+    for (int b = soa_model_body_count(p->given); b > 0 && !p->tip_count; --b)
+        if (soa_model_body(p->given, b, &info) == SOA_OK && info.nq > 0) p->tips[p->tip_count++] = info.frame;
     double gravity[3];
     soa_model_gravity(p->given, gravity);
     if (take_gravity(p, gravity)) {
@@ -150,7 +150,7 @@ double *play_vector(play *p, const char *name) {
                                   : NULL;
 }
 int play_frame(const play *p, const char *name) {
-    return soa_find_frame(p->given, name);
+    return soa_model_find_frame(p->given, name);
 }
 int play_gravity(play *p, double x, double y, double z) {
     return take_gravity(p, (double[3]){x, y, z});
@@ -158,7 +158,7 @@ int play_gravity(play *p, double x, double y, double z) {
 int play_tips(play *p, const int *frames, int count) {
     if (count < 0 || count > PLAY_MOST_TIPS) return play_fail("at most %d tips", PLAY_MOST_TIPS);
     for (int i = 0; i < count; ++i)
-        if (frames[i] < 0 || frames[i] >= soa_frame_count(p->given)) return play_fail("tip %d: no such frame", i + 1);
+        if (frames[i] < 0 || frames[i] >= soa_model_frame_count(p->given)) return play_fail("tip %d: no such frame", i + 1);
     for (int i = 0; i < count; ++i) p->tips[i] = frames[i];
     p->tip_count = count;
     play_expression_drop(p);
@@ -166,7 +166,7 @@ int play_tips(play *p, const int *frames, int count) {
     return 0;
 }
 int play_push(play *p, int frame, double nx, double ny, double nz, double fx, double fy, double fz) {
-    if (frame >= soa_frame_count(p->given)) return play_fail("no such frame");
+    if (frame >= soa_model_frame_count(p->given)) return play_fail("no such frame");
     p->push = (soa_wrench){frame, SOA_AXES_WORLD, {nx, ny, nz, fx, fy, fz}};
     p->pushes = frame >= 0;
     return 0;
@@ -212,13 +212,13 @@ const char *play_scene(play *p) {
     out_text(out, ", \"text\": \"\", \"source\": \"model\", \"live\": true, \"mass\": ");
     out_number(out, soa_model_mass(p->given));
     out_text(out, ", \"gravity\": "), out_vector(out, gravity, 3);
-    out_format(out, ", \"nq\": %d, \"nv\": %d, \"refused\": ", soa_nq(p->given), soa_nv(p->given));
+    out_format(out, ", \"nq\": %d, \"nv\": %d, \"refused\": ", soa_model_nq(p->given), soa_model_nv(p->given));
     out_string(out, p->refused);
     out_text(out,
              ", \"bodies\": [{\"name\": \"world\", \"part\": \"\", \"parent\": 0, \"place\": [0, 0, 0, 1, 0, 0, 0], "
              "\"mass\": 0, \"com\": [0, 0, 0], \"inertia\": [0, 0, 0, 0, 0, 0]}");
-    for (int i = 1; i <= soa_body_count(p->given); ++i) {
-        if (soa_body(p->given, i, &b) != SOA_OK) continue;
+    for (int i = 1; i <= soa_model_body_count(p->given); ++i) {
+        if (soa_model_body(p->given, i, &b) != SOA_OK) continue;
         place_of(&b.placement, place);
         out_text(out, ",\n{\"name\": "), out_string(out, b.link);
         out_format(out, ", \"part\": \"\", \"parent\": %d, \"frame\": %d, \"place\": ", b.parent, b.frame);
@@ -233,8 +233,8 @@ const char *play_scene(play *p) {
         out,
         "],\n\"shapes\": [], \"constraints\": [], \"signals\": [], \"phases\": [], \"events\": [], \"summary\": [],\n"
         "\"time\": {\"first\": 0, \"last\": 0, \"samples\": 0, \"tick\": 0.001}, \"scenario\": \"\",\n\"frames\": [");
-    for (int i = 0; i < soa_frame_count(p->given); ++i) {
-        if (soa_frame_get(p->given, i, &f) != SOA_OK) continue;
+    for (int i = 0; i < soa_model_frame_count(p->given); ++i) {
+        if (soa_model_frame(p->given, i, &f) != SOA_OK) continue;
         place_of(&f.placement, place);
         out_format(out, "%s{\"name\": ", i ? ",\n" : ""), out_string(out, f.name);
         out_format(out, ", \"body\": %d, \"link\": %s, \"place\": ", f.body, f.is_link ? "true" : "false");
@@ -242,7 +242,7 @@ const char *play_scene(play *p) {
     }
     out_text(out, "],\n\"tips\": [");
     for (int i = 0; i < p->tip_count; ++i) out_format(out, "%s%d", i ? ", " : "", p->tips[i]);
-    out_text(out, "], \"q\": "), out_vector(out, p->q, (size_t)soa_nq(p->given)), out_char(out, '}');
+    out_text(out, "], \"q\": "), out_vector(out, p->q, (size_t)soa_model_nq(p->given)), out_char(out, '}');
     return play_text(p);
 }
 
@@ -251,10 +251,10 @@ static soa_status places(play *p, double *x) {
     soa_status s = soa_kinematics(p->model, p->work, p->q, NULL, NULL);
     const double world[7] = {0, 0, 0, 1, 0, 0, 0};
     memcpy(x, world, sizeof world);
-    for (int i = 1; s == SOA_OK && i <= soa_body_count(p->model); ++i) {
+    for (int i = 1; s == SOA_OK && i <= soa_model_body_count(p->model); ++i) {
         soa_body_info b;
         soa_frame X;
-        s = soa_body(p->model, i, &b);
+        s = soa_model_body(p->model, i, &b);
         if (s == SOA_OK) s = soa_pose(p->model, p->work, b.frame, &X);
         /* The frame of the link is that of the body; a link on a fixed joint is not a body. */
         if (s == SOA_OK) place_of(&X, x + 7 * i);
@@ -296,7 +296,7 @@ int play_compute(play *p, const char *name, int frame) {
     const soa_model *m = p->model;
     soa_work *w = p->work;
     const double *q = p->q, *v = p->v;
-    const size_t n = (size_t)soa_nv(m), bodies = (size_t)soa_body_count(m) + 1;
+    const size_t n = (size_t)soa_model_nv(m), bodies = (size_t)soa_model_body_count(m) + 1;
     const size_t size[QUANTITIES] = {[PLACES] = 7 * bodies,
                                      [POSE] = 12,
                                      [VELOCITY] = 6,
@@ -318,7 +318,7 @@ int play_compute(play *p, const char *name, int frame) {
     int which = 0;
     while (which < QUANTITIES && strcmp(name, names[which]) != 0) ++which;
     if (which == QUANTITIES) return play_fail("no quantity '%.60s'", name);
-    if (which >= POSE && which <= JDOT_V && (frame < 0 || frame >= soa_frame_count(m)))
+    if (which >= POSE && which <= JDOT_V && (frame < 0 || frame >= soa_model_frame_count(m)))
         return play_fail("no such frame");
     double *x = play_room(&p->numbers, &p->room, size[which]);
     if (!x) return -1;
@@ -329,15 +329,15 @@ int play_compute(play *p, const char *name, int frame) {
         case POSE: s = pose(p, frame, x); break;
         case VELOCITY: s = soa_velocity(m, w, frame, SOA_AXES_WORLD, x); break;
         case JACOBIAN: s = soa_jacobian(m, w, frame, SOA_AXES_WORLD, x); break;
-        case JDOT_V: s = soa_jdot_v(m, w, frame, SOA_AXES_WORLD, x); break;
+        case JDOT_V: s = soa_jacobian_dot_v(m, w, frame, SOA_AXES_WORLD, x); break;
         case MASS: s = soa_crba(m, w, q, x); break;
         case MASS_INV: s = soa_minv(m, w, q, x); break;
         case RNEA: s = soa_rnea(m, w, q, v, p->a, &p->push, p->pushes, x); break;
-        case BIAS: s = soa_bias(m, w, q, v, x); break;
-        case GRAVITY: s = soa_gravity(m, w, q, x); break;
+        case BIAS: s = soa_bias_torque(m, w, q, v, x); break;
+        case GRAVITY: s = soa_gravity_torque(m, w, q, x); break;
         case ABA: s = soa_aba(m, w, q, v, p->tau, &p->push, p->pushes, x); break;
         case ENERGY: s = soa_energy(m, w, q, v, x, x + 1); break;
-        case COM: s = soa_center_of_mass(m, w, q, v, x, x + 3); break;
+        case COM: s = soa_centre_of_mass(m, w, q, v, x, x + 3); break;
         case MOMENTUM: s = soa_momentum(m, w, q, v, x, x + 6); break;
         case DRNEA_DQ: s = soa_rnea_derivatives(m, w, q, v, p->a, &p->push, p->pushes, x, NULL); break;
         case DRNEA_DV: s = soa_rnea_derivatives(m, w, q, v, p->a, &p->push, p->pushes, NULL, x); break;
@@ -351,7 +351,7 @@ double *play_numbers(play *p) {
     return p->numbers;
 }
 int play_repeat(play *p, int count) {
-    double *x = play_room(&p->numbers, &p->room, (size_t)soa_nv(p->model));
+    double *x = play_room(&p->numbers, &p->room, (size_t)soa_model_nv(p->model));
     soa_status s = x ? SOA_OK : SOA_E_MEMORY;
     for (int i = 0; s == SOA_OK && i < count; ++i) s = soa_aba(p->model, p->work, p->q, p->v, p->tau, NULL, 0, x);
     return play_status(s);

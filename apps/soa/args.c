@@ -275,7 +275,7 @@ const soa_model *app_open_closed(const app_command *command, const app_args *arg
         if (losses & SOA_FRICTION) cut->damping = cut->friction = 0;
         if (losses & SOA_SPRINGS) cut->stiffness = cut->rest = 0;
     }
-    status = soa_model_without(model, losses, &copy);
+    status = soa_model_without_losses(model, losses, &copy);
     soa_model_free(model);
     if (status == SOA_OK) return copy;
     app_fail(command, "%s", soa_status_text(status));

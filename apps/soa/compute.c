@@ -93,8 +93,8 @@ static void say_no_link(const soa_model *model, const char *name, char *message,
 /* Link of the last joint that has its own coordinates, or -1. */
 static int last_joint_frame(const soa_model *model) {
     soa_body_info info;
-    for (int b = soa_body_count(model); b > 0; --b)
-        if (soa_body(model, b, &info) == SOA_OK && info.nq > 0) return info.frame;
+    for (int b = soa_model_body_count(model); b > 0; --b)
+        if (soa_model_body(model, b, &info) == SOA_OK && info.nq > 0) return info.frame;
     return -1;
 }
 
@@ -110,8 +110,8 @@ static int add_frame(item *it, int frame) {
 
 static int add_all_links(const soa_model *model, item *it) {
     soa_frame_info info;
-    for (int f = 0; f < soa_frame_count(model); ++f)
-        if (soa_frame_get(model, f, &info) == SOA_OK && info.is_link && add_frame(it, f) != 0) return -1;
+    for (int f = 0; f < soa_model_frame_count(model); ++f)
+        if (soa_model_frame(model, f, &info) == SOA_OK && info.is_link && add_frame(it, f) != 0) return -1;
     return 0;
 }
 
@@ -137,12 +137,12 @@ static int set_method(compute *c, const char *name, char message[COMPUTE_MESSAGE
 /* Adds a joint whose motor closed_id may use. */
 static int add_actuated(compute *c, const char *joint, char message[COMPUTE_MESSAGE]) {
     soa_body_info info;
-    const int body = soa_find_joint(c->model, joint);
-    if (body < 0 || soa_body(c->model, body, &info) != SOA_OK || info.nv == 0) {
+    const int body = soa_model_find_joint(c->model, joint);
+    if (body < 0 || soa_model_body(c->model, body, &info) != SOA_OK || info.nv == 0) {
         char hint[APP_HINT];
         app_nearest search = app_nearest_to(joint);
-        for (int b = 1; b <= soa_body_count(c->model); ++b)
-            if (soa_body(c->model, b, &info) == SOA_OK && info.nv > 0) app_nearest_try(&search, info.joint);
+        for (int b = 1; b <= soa_model_body_count(c->model); ++b)
+            if (soa_model_body(c->model, b, &info) == SOA_OK && info.nv > 0) app_nearest_try(&search, info.joint);
         snprintf(message, COMPUTE_MESSAGE, "the model has no joint '%.80s' with coordinates%s", joint,
                  app_nearest_hint(&search, hint));
         return -1;
@@ -215,7 +215,7 @@ static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
 
     int frame = -1, failed;
     if (link) {
-        frame = soa_find_frame(c->model, link);
+        frame = soa_model_find_frame(c->model, link);
         if (frame < 0) {
             say_no_link(c->model, link, message, COMPUTE_MESSAGE);
             return -1;
@@ -243,7 +243,7 @@ static char *entry_end(const compute *c, char *entry) {
     for (char *end = first; name; end += 1 + strcspn(end + 1, ",")) {
         const char kept = *end;
         *end = '\0';
-        const int found = is_joint ? soa_find_joint(c->model, name + 1) : soa_find_frame(c->model, name + 1);
+        const int found = is_joint ? soa_model_find_joint(c->model, name + 1) : soa_model_find_frame(c->model, name + 1);
         *end = kept;
         if (found >= 0) return end;
         if (!kept) break;
@@ -293,7 +293,7 @@ static int allocate(compute *c) {
     for (int i = 0; i < IN_COUNT; ++i) complete &= (c->in[i] = numbers(1, i == IN_Q ? c->nq : c->nv)) != NULL;
     complete &= (c->vector = numbers(1, c->nv)) != NULL;
     complete &= (c->matrix = numbers(w[MASS] || w[MASS_INV] ? (c->nv > 6 ? c->nv : 6) : 6, c->nv)) != NULL;
-    if (w[OPERATIONAL]) complete &= (c->task = numbers(1, soa_operational_size(c->model, 1) / sizeof(double))) != NULL;
+    if (w[OPERATIONAL]) complete &= (c->task = numbers(1, soa_operational_space_size(c->model, 1) / sizeof(double))) != NULL;
     for (int i = 0; i < 2; ++i) {
         if (w[DABA_DQ] || w[DABA_DV]) complete &= (c->daba[i] = numbers(c->nv, c->nv)) != NULL;
         if (w[DRNEA_DQ] || w[DRNEA_DV]) complete &= (c->drnea[i] = numbers(c->nv, c->nv)) != NULL;
@@ -310,13 +310,13 @@ static int make_constraints(compute *c, const soa_constraint_list *list, char me
     if (!c->wanted[CLOSED] && !c->wanted[ASSEMBLE] && !c->wanted[CLOSED_ID]) return 0;
     if (!list) list = &none;
     const int dense = c->nv + 6 * (size_t)list->count <= DENSE_MOST;
-    soa_status status = soa_constraint_list_create(list, c->model, dense, &c->constraints, &report);
+    soa_status status = soa_constraints_from_list(list, c->model, dense, &c->constraints, &report);
     if (status != SOA_OK) {
         snprintf(message, COMPUTE_MESSAGE, "%s", report.text[0] ? report.text : soa_status_text(status));
         return -1;
     }
     c->constraint_count = list->count;
-    const size_t rows = (size_t)soa_constraint_rows(c->constraints);
+    const size_t rows = (size_t)soa_constraints_row_count(c->constraints);
     c->lambda = numbers(1, rows);
     c->residual = numbers(2, rows);
     if (c->lambda && c->residual) return 0;
@@ -330,8 +330,8 @@ compute *compute_create(const soa_model *model, const soa_constraint_list *const
     snprintf(message, COMPUTE_MESSAGE, "out of memory");
     if (!c) return NULL;
     c->model = model;
-    c->nq = (size_t)soa_nq(model);
-    c->nv = (size_t)soa_nv(model);
+    c->nq = (size_t)soa_model_nq(model);
+    c->nv = (size_t)soa_model_nv(model);
     c->method = -1;
     if (read_list(c, list, message) != 0 || make_constraints(c, constraints, message) != 0) {
         compute_free(c);
@@ -419,7 +419,7 @@ static size_t in_size(const compute *c, int which) {
 }
 
 static void reset_state(compute *c) {
-    soa_neutral(c->model, c->in[IN_Q]);
+    soa_q_neutral(c->model, c->in[IN_Q]);
     for (int i = IN_V; i < IN_COUNT; ++i) memset(c->in[i], 0, c->nv * sizeof(double));
     c->wrench_count = 0;
 }
@@ -561,7 +561,7 @@ static int read_wrench(compute *c, size_t number, json_t *entry) {
     if (!json_is_string(link)) return say(c, "%slink is %s, a name is wanted", where, kind_of(link));
 
     soa_wrench *w = &c->wrenches[c->wrench_count];
-    w->frame = soa_find_frame(c->model, json_string_value(link));
+    w->frame = soa_model_find_frame(c->model, json_string_value(link));
     if (w->frame < 0) {
         char text[COMPUTE_MESSAGE - sizeof where];
         say_no_link(c->model, json_string_value(link), text, sizeof text);
@@ -646,8 +646,8 @@ static int read_fully(compute *c, const char *text, size_t length) {
 /* Reports a status of the library in words, with the names of the joint and link. */
 static int say_status(compute *c, const char *function, soa_status status) {
     soa_body_info info;
-    int body = soa_work_body(c->work);
-    if (body <= 0 || soa_body(c->model, body, &info) != SOA_OK)
+    int body = soa_work_failed_body(c->work);
+    if (body <= 0 || soa_model_body(c->model, body, &info) != SOA_OK)
         return say(c, "%s: %s", function, soa_status_text(status));
     if (status == SOA_E_QUATERNION && info.nq >= 4) {
         int first = info.q_index + info.nq - 4;
@@ -690,13 +690,13 @@ static int put_frames(compute *c, app_out *out, const item *it) {
         soa_frame_info info;
         soa_frame pose;
         double A[6];
-        status = soa_frame_get(c->model, frame, &info);
+        status = soa_model_frame(c->model, frame, &info);
         if (status == SOA_OK && it->function == POSE)
             status = soa_pose(c->model, c->work, frame, &pose);
         else if (status == SOA_OK && it->function == JACOBIAN)
             status = soa_jacobian(c->model, c->work, frame, SOA_AXES_WORLD, c->matrix);
         else if (status == SOA_OK)
-            status = soa_jdot_v(c->model, c->work, frame, SOA_AXES_WORLD, A);
+            status = soa_jacobian_dot_v(c->model, c->work, frame, SOA_AXES_WORLD, A);
         if (status != SOA_OK) return say_status(c, name, status);
         if (i) out_bytes(out, ", ", 2);
         if (it->function == POSE) {
@@ -729,12 +729,12 @@ static int put_tasks(compute *c, app_out *out, const item *it) {
         const soa_operational wanted = {.lambda = matrix, .mu = mu, .p = p};
         soa_frame_info info;
         int failed = 0;
-        soa_status status = soa_frame_get(c->model, task.frame, &info);
+        soa_status status = soa_model_frame(c->model, task.frame, &info);
         if (status == SOA_OK && it->function == COMPLIANCE)
             status = soa_compliance(c->model, c->work, q, &task.frame, 1, task.axes, matrix);
         else if (status == SOA_OK)
             status = soa_operational_space(c->model, c->work, q, v, &task, 1, 0, c->task,
-                                           soa_operational_size(c->model, 1), &wanted, &rcond);
+                                           soa_operational_space_size(c->model, 1), &wanted, &rcond);
         if (status == SOA_E_SINGULAR)
             return say(c, "%s: link '%s' cannot move in all six directions here (reciprocal condition number %.2g)",
                        name, info.name, rcond);
@@ -761,9 +761,9 @@ static int put_tasks(compute *c, app_out *out, const item *it) {
 /* How far the loops are open at the state, and how fast they open: "closure": [g, rate], the
  * largest of each. */
 static int put_closure(compute *c, app_out *out, const char *function) {
-    const int rows = soa_constraint_rows(c->constraints);
+    const int rows = soa_constraints_row_count(c->constraints);
     double most[2] = {0, 0};
-    soa_status status = soa_constraint_rows_at(c->constraints, c->work, c->in[IN_Q], c->in[IN_V], 0, c->residual,
+    soa_status status = soa_constraints_evaluate(c->constraints, c->work, c->in[IN_Q], c->in[IN_V], 0, c->residual,
                                                c->residual + rows, NULL, NULL);
     if (status != SOA_OK) return say_status(c, function, status);
     for (int i = 0; i < 2 * rows; ++i) most[i >= rows] = fmax(most[i >= rows], fabs(c->residual[i]));
@@ -775,9 +775,9 @@ static int put_lambda(compute *c, app_out *out) {
     out_text(out, "\"lambda\": {");
     for (int i = 0; i < c->constraint_count; ++i) {
         int first = 0, count = 0;
-        soa_constraint_span(c->constraints, i, &first, &count);
+        soa_constraints_row_range(c->constraints, i, &first, &count);
         if (i) out_bytes(out, ", ", 2);
-        if (put(c, out, soa_constraint_name(c->constraints, i), c->lambda + first, 0, (size_t)count) != 0) return -1;
+        if (put(c, out, soa_constraints_name(c->constraints, i), c->lambda + first, 0, (size_t)count) != 0) return -1;
     }
     out_char(out, '}');
     return 0;
@@ -792,7 +792,7 @@ static int put_closed(compute *c, app_out *out, const item *it) {
     c->have_kinematics = 0;
     out_format(out, "\"%s\": {", name);
     if (it->function == CLOSED) {
-        soa_closed_options options = soa_closed_default();
+        soa_closed_options options = soa_closed_options_default();
         soa_closed_report report = {.condition = 0};
         options.method = (soa_closed_method)(c->method < 0 ? 0 : c->method);
         status = soa_closed_fd(c->constraints, c->work, &options, q, v, c->in[IN_TAU], c->wrenches, c->wrench_count, 0,
@@ -858,8 +858,8 @@ static int put_item(compute *c, app_out *out, const item *it) {
         key = "tau";
         status = soa_rnea(m, w, q, v, a, c->wrenches, c->wrench_count, x);
         break;
-    case BIAS: status = soa_bias(m, w, q, v, x); break;
-    case GRAVITY: status = soa_gravity(m, w, q, x); break;
+    case BIAS: status = soa_bias_torque(m, w, q, v, x); break;
+    case GRAVITY: status = soa_gravity_torque(m, w, q, x); break;
     case ABA:
         key = "qdd";
         status = soa_aba(m, w, q, v, tau, c->wrenches, c->wrench_count, x);
@@ -881,7 +881,7 @@ static int put_item(compute *c, app_out *out, const item *it) {
     case COM: {
         double velocity[3];
         columns = 3;
-        status = soa_center_of_mass(m, w, q, v, x = h, velocity);
+        status = soa_centre_of_mass(m, w, q, v, x = h, velocity);
         break;
     }
     case MOMENTUM:

@@ -15,7 +15,7 @@ static int ends_with(const char *text, const char *end) {
 }
 int app_is_stock_model(const char *spec) {
     const char *name;
-    for (int i = 0; (name = soa_stock_name(i)); ++i) {
+    for (int i = 0; (name = soa_stock_model_name(i)); ++i) {
         const size_t stem = strcspn(name, ":");
         if (strcspn(spec, ":") == stem && !strncmp(name, spec, stem)) return 1;
     }
@@ -53,7 +53,7 @@ app_kind app_kind_of(const char *spec, const char **what) {
     text += strspn(text, " \t\r\n");
     if (!strncasecmp(text, "<!doctype html", 14) || !strncasecmp(text, "<html", 5))
         return *what = "a page of HTML", APP_PAGE;
-    if (soa_begins_as_xml(head, length)) return *what = "a model (URDF)", APP_MODEL;
+    if (soa_urdf_begins_as_xml(head, length)) return *what = "a model (URDF)", APP_MODEL;
     if (ends_with(spec, ".yaml") || ends_with(spec, ".yml")) return *what = "a scenario", APP_SCENARIO;
     return APP_UNKNOWN;
 }

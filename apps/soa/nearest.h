@@ -23,12 +23,12 @@ static inline void app_nearest_synonyms(app_nearest *search, const char *const (
 static inline const char *app_nearest_link(const soa_model *model, const char *name, char hint[APP_HINT]) {
     app_nearest search = app_nearest_to(name);
     soa_frame_info info;
-    for (int f = 0; f < soa_frame_count(model); ++f)
-        if (soa_frame_get(model, f, &info) == SOA_OK) app_nearest_try(&search, info.name);
+    for (int f = 0; f < soa_model_frame_count(model); ++f)
+        if (soa_model_frame(model, f, &info) == SOA_OK) app_nearest_try(&search, info.name);
     if (search.best && search.distance <= 0) return app_nearest_hint(&search, hint);
     soa_body_info body;
-    const int b = soa_find_joint(model, name);
-    if (b > 0 && soa_body(model, b, &body) == SOA_OK)
+    const int b = soa_model_find_joint(model, name);
+    if (b > 0 && soa_model_body(model, b, &body) == SOA_OK)
         snprintf(hint, APP_HINT, "; that is a joint, its link is '%.60s'", body.link);
     else if (!app_nearest_hint(&search, hint)[0])
         snprintf(hint, APP_HINT, " (soa info MODEL --frames lists them)");

@@ -108,7 +108,7 @@ soa_status view_frame(view_scene *s, uint32_t id, const view_state *state, app_o
     soa_status status = SOA_OK;
     if (all_finite(state->q, s->nq)) {
         memcpy(q, state->q, (size_t)s->nq * sizeof *q);
-        if (!soa_normalize(s->model, q) && all_finite(q, s->nq)) {
+        if (!soa_q_normalise(s->model, q) && all_finite(q, s->nq)) {
             memcpy(s->q, q, (size_t)s->nq * sizeof *q);
             if (good_v)
                 memcpy(s->v, state->v, (size_t)s->nv * sizeof *s->v);
@@ -122,7 +122,7 @@ soa_status view_frame(view_scene *s, uint32_t id, const view_state *state, app_o
     s->pose[0] = soa_frame_identity();
     for (int b = 1; b <= s->bodies && !status; ++b) {
         soa_body_info info;
-        soa_body(s->model, b, &info);
+        soa_model_body(s->model, b, &info);
         status = soa_pose(s->model, s->work, info.frame, &s->pose[b]);
     }
     if (status) return status;
@@ -188,7 +188,7 @@ soa_status view_frame_of_sample(view_scene *s, uint32_t id, int64_t sample, app_
     view_contact contacts[VIEW_RECORDED];
     double t;
     int64_t got = 0;
-    soa_status status = soa_log_read(s->from.log, sample, 1, s->column, s->column_count, &t, s->row, &got, report);
+    soa_status status = soa_log_read_samples(s->from.log, sample, 1, s->column, s->column_count, &t, s->row, &got, report);
     if (status) return status;
     if (got != 1) return fail(report, SOA_E_ARGUMENT, "no such sample");
     view_state state = {.t = t, .phase = -1, .q = s->row, .v = s->has_v ? s->row + s->nq : NULL, .contacts = contacts};
@@ -211,11 +211,11 @@ soa_status view_frame_of_sample(view_scene *s, uint32_t id, int64_t sample, app_
 soa_status view_frame_of_log(view_scene *s, uint32_t id, double t, app_out *out, soa_report *report) {
     if (!s || !s->from.log || !s->column_count) return fail(report, SOA_E_ARGUMENT, "the record gives no frames");
     soa_log_info info;
-    soa_log_get(s->from.log, &info);
+    soa_log_get_info(s->from.log, &info);
     if (!info.samples) return fail(report, SOA_E_ARGUMENT, "the record has no samples yet");
     if (isnan(t)) return fail(report, SOA_E_NOT_FINITE, "the time asked for is not a number");
     int64_t after = 0;
-    const soa_status status = soa_log_find(s->from.log, nextafter(t, INFINITY), &after, report);
+    const soa_status status = soa_log_find_sample(s->from.log, nextafter(t, INFINITY), &after, report);
     if (status) return status;
     return view_frame_of_sample(s, id, after > 0 ? after - 1 : 0, out, report);
 }
@@ -224,7 +224,7 @@ soa_status view_frame_of_log(view_scene *s, uint32_t id, double t, app_out *out,
 /* Checks the requested signals; all of them for NULL. The caller frees the list. */
 static int *signal_list(const soa_log *log, const int *signals, int *count, soa_report *report) {
     soa_log_info info;
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     if (!signals) *count = info.signal_count;
     int *list = *count >= 0 && *count <= SOA_JOURNAL_MAX_SIGNALS ? malloc(((size_t)*count + 1) * sizeof *list) : NULL;
     if (!list) {

@@ -20,7 +20,7 @@ soa_status view_replay_open(const char *path, view_replay *r, soa_report *report
     soa_status status = soa_log_open(path, &r->log, report);
     if (status) return status;
     /* if the scenario no longer opens, the plots are still shown */
-    soa_status cannot = soa_scenario_of_log(r->log, path, &r->scenario, &inner);
+    soa_status cannot = soa_scenario_from_log(r->log, path, &r->scenario, &inner);
     r->has_scenario = !cannot;
     if (!cannot) cannot = soa_world_create(&r->scenario, &r->world, &inner);
     if (cannot == SOA_E_MEMORY) { /* this says nothing about the scenario */

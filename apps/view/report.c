@@ -155,7 +155,7 @@ soa_status view_report_build(view_replay *r, const char *page, size_t page_size,
     if (!result) result = &ignored;
     *result = (view_report_result){0};
     soa_log_info info;
-    soa_log_get(r->log, &info);
+    soa_log_get_info(r->log, &info);
     result->samples = info.samples, result->signals = info.signal_count;
     const size_t before = out->size, cut = end_of_body(page, page_size);
     app_out scene, message, signals, data;

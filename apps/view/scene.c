@@ -102,7 +102,7 @@ static soa_status open_shapes(view_scene *s) {
     s->shape_most = count + 1;
     for (int i = 0; i < count; ++i) {
         soa_world_shape from;
-        soa_status status = soa_world_shape_get(w, i, &from);
+        soa_status status = soa_world_get_shape(w, i, &from);
         if (status) return status;
         view_shape *to = &s->shapes[s->shape_count++];
         *to = (view_shape){.body = from.body, .place = from.place, .shape = from.shape};
@@ -118,7 +118,7 @@ static soa_status open_shapes(view_scene *s) {
     if (!s->pairs || !s->near || !s->bounds || !s->pose) return SOA_E_MEMORY;
     for (int i = 0; i < s->pair_count; ++i) {
         soa_world_pair pair;
-        soa_status status = soa_world_pair_get(w, i, &pair);
+        soa_status status = soa_world_get_pair(w, i, &pair);
         if (status) return status;
         s->pairs[i] = (view_pair){.a = pair.a, .b = pair.b, .margin = pair.margin};
     }
@@ -141,7 +141,7 @@ static soa_status add_visuals(view_scene *s, const char *path, const char *prefi
     if (!more) return SOA_E_MEMORY;
     s->visuals = more;
     soa_urdf_shape_list *list = &more[s->visual_count];
-    soa_status status = soa_urdf_shapes(path, list, &report);
+    soa_status status = soa_urdf_read_shapes(path, list, &report);
     if (status == SOA_E_MEMORY) return status;
     /* It was opened just before, so this is rare. */
     if (status) {
@@ -160,9 +160,9 @@ static soa_status add_visuals(view_scene *s, const char *path, const char *prefi
         char name[600];
         soa_frame_info frame;
         snprintf(name, sizeof name, "%s%s", prefix, from->link);
-        const int number = soa_find_frame(s->model, name);
+        const int number = soa_model_find_frame(s->model, name);
         /* A link that no joint carries. */
-        if (number < 0 || soa_frame_get(s->model, number, &frame)) continue;
+        if (number < 0 || soa_model_frame(s->model, number, &frame)) continue;
         view_shape *to = &s->shapes[s->shape_count];
         *to = (view_shape){.body = frame.body, .is_visual = 1, .is_mesh = from->is_mesh, .shape = &from->shape};
         to->place = soa_frame_compose(&frame.placement, &from->place);
@@ -277,7 +277,7 @@ static soa_status open_columns(view_scene *s) {
     for (int rates = 0; !status && rates < 2 && !missing; ++rates)
         for (int b = 1; b <= s->bodies && !missing; ++b) {
             soa_body_info info;
-            soa_body(s->model, b, &info);
+            soa_model_body(s->model, b, &info);
             for (int k = 0; k < (rates ? info.nv : info.nq) && !missing; ++k) {
                 coordinate_name(&info, rates, k, name);
                 const int at = soa_log_find_signal(s->from.log, name);
@@ -319,7 +319,7 @@ soa_status view_scene_create(const view_source *source, view_scene **scene, soa_
     s->model = source->world ? soa_world_model(source->world) : source->model;
     soa_status status = SOA_OK;
     if (s->model) {
-        s->nq = soa_nq(s->model), s->nv = soa_nv(s->model), s->bodies = soa_body_count(s->model);
+        s->nq = soa_model_nq(s->model), s->nv = soa_model_nv(s->model), s->bodies = soa_model_body_count(s->model);
         status = soa_work_create(s->model, &s->work);
         s->q = calloc((size_t)s->nq + 1, sizeof *s->q), s->v = calloc((size_t)s->nv + 1, sizeof *s->v);
         s->q_now = calloc((size_t)s->nq + 1, sizeof *s->q_now);
@@ -328,7 +328,7 @@ soa_status view_scene_create(const view_source *source, view_scene **scene, soa_
             memcpy(s->q, soa_world_q(source->world), (size_t)s->nq * sizeof *s->q),
                 s->t_made = soa_world_time(source->world);
         else if (!status)
-            soa_neutral(s->model, s->q);
+            soa_q_neutral(s->model, s->q);
         if (!status) status = open_shapes(s);
         if (!status) status = open_visuals(s);
         if (!status) status = choose_recorded(s);
@@ -420,7 +420,7 @@ static int has_axis(soa_joint_type type) {
 }
 static void put_body(const view_scene *s, app_out *out, int b) {
     soa_body_info info;
-    soa_body(s->model, b, &info);
+    soa_model_body(s->model, b, &info);
     out_text(out, "{\"name\": "), out_string(out, info.link);
     put_part(s, out, info.link);
     put_key(out, "parent"), out_format(out, "%d", info.parent);
@@ -452,7 +452,7 @@ static double reach_of(view_scene *s) {
         soa_body_info info;
         soa_bounds box;
         if (shape->shape->type == SOA_SHAPE_PLANE) continue;
-        if (shape->body && (soa_body(s->model, shape->body, &info) || soa_pose(s->model, s->work, info.frame, &at)))
+        if (shape->body && (soa_model_body(s->model, shape->body, &info) || soa_pose(s->model, s->work, info.frame, &at)))
             continue;
         at = soa_frame_compose(&at, &shape->place);
         if (soa_shape_bounds(shape->shape, &at, 0, &box)) continue;
@@ -525,12 +525,12 @@ static void put_shape(view_scene *s, app_out *out, int index) {
 
 static void put_frames(const view_scene *s, app_out *out) {
     int count = 0;
-    for (int f = 1; f < soa_frame_count(s->model); ++f) {
+    for (int f = 1; f < soa_model_frame_count(s->model); ++f) {
         soa_frame_info frame;
         soa_body_info info;
-        soa_frame_get(s->model, f, &frame);
+        soa_model_frame(s->model, f, &frame);
         /* The body itself. */
-        if (frame.body && !soa_body(s->model, frame.body, &info) && info.frame == f) continue;
+        if (frame.body && !soa_model_body(s->model, frame.body, &info) && info.frame == f) continue;
         out_text(out, count++ ? ",\n  {\"name\": " : "\n  {\"name\": "), out_string(out, frame.name);
         put_key(out, "body"), out_format(out, "%d", frame.body);
         put_place(out, "place", &frame.placement);
@@ -559,7 +559,7 @@ static void put_constraint(const view_scene *s, app_out *out, int index, const s
     out_string(out, def->name && *def->name ? def->name : made);
     for (int side = 0; side < 2; ++side) {
         soa_frame_info in = {.placement = soa_frame_identity()};
-        if (frames[side] > 0 && soa_frame_get(s->model, frames[side], &in)) in.body = 0;
+        if (frames[side] > 0 && soa_model_frame(s->model, frames[side], &in)) in.body = 0;
         put_key(out, side ? "body_b" : "body_a"), out_format(out, "%d", in.body);
         if (def->kind == SOA_RATIO) continue; /* it has no place */
         soa_frame place = soa_frame_compose(&in.placement, side ? &def->place2 : &def->place1);
@@ -575,7 +575,7 @@ static void put_constraints(const view_scene *s, app_out *out) {
     const soa_constraint_list *list = s->from.constraints;
     const soa_constraints *all = s->from.world ? soa_world_constraints(s->from.world) : NULL;
     soa_constraint_def def;
-    for (int i = 0; all && !soa_constraint_get(all, i, &def); ++i)
+    for (int i = 0; all && !soa_constraints_get_def(all, i, &def); ++i)
         put_constraint(s, out, i, &def, (int[]){def.frame1, def.frame2});
     for (int i = 0; !s->from.world && list && i < list->count; ++i)
         put_constraint(s, out, i, &list->defs[i], (int[]){list->defs[i].frame1, list->defs[i].frame2});
@@ -583,14 +583,14 @@ static void put_constraints(const view_scene *s, app_out *out) {
 
 static void put_signals(const view_scene *s, app_out *out) {
     soa_log_info info;
-    if (s->from.log) soa_log_get(s->from.log, &info);
+    if (s->from.log) soa_log_get_info(s->from.log, &info);
     const int count = s->from.log ? info.signal_count : s->from.world ? soa_world_signal_count(s->from.world) : 0;
     for (int i = 0; i < count; ++i) {
         const char *unit = "", *name;
         if (s->from.log)
             name = info.signals[i].name, unit = info.signals[i].unit;
         else
-            name = soa_world_signal(s->from.world, i, &unit);
+            name = soa_world_signal_name(s->from.world, i, &unit);
         out_text(out, i ? ", {\"name\": " : "{\"name\": "), out_string(out, name);
         put_text(out, "unit", unit);
         out_char(out, '}');
@@ -603,13 +603,13 @@ static void put_events(view_scene *s, app_out *out) {
     soa_log_info info;
     s->events = 0;
     if (!s->from.log) return;
-    soa_log_get(s->from.log, &info);
+    soa_log_get_info(s->from.log, &info);
     int64_t slips = 0, count = 0;
     soa_log_event_info e;
     for (int64_t i = 0; info.events > EVENTS_MOST && i < info.events; ++i)
-        if (!soa_log_event(s->from.log, i, &e, NULL)) slips += !strcmp(e.kind, "slip") || !strcmp(e.kind, "stick");
+        if (!soa_log_read_event(s->from.log, i, &e, NULL)) slips += !strcmp(e.kind, "slip") || !strcmp(e.kind, "stick");
     for (int64_t i = 0; i < info.events; ++i) {
-        const soa_status status = soa_log_event(s->from.log, i, &e, NULL);
+        const soa_status status = soa_log_read_event(s->from.log, i, &e, NULL);
         if (status == SOA_E_MEMORY) out->error = ENOMEM;
         if (status) break; /* the record is damaged from here on */
         const int slip = slips && (!strcmp(e.kind, "slip") || !strcmp(e.kind, "stick"));
@@ -631,7 +631,7 @@ static void put_scenario_text(const view_scene *s, app_out *out) {
     if (sc && sc->source)
         text = sc->source, size = sc->source_size;
     else if (s->from.log)
-        soa_log_get(s->from.log, &info), text = info.scenario, size = info.scenario_size;
+        soa_log_get_info(s->from.log, &info), text = info.scenario, size = info.scenario_size;
     if (size > 1 << 20) size = 1 << 20;
     char *copy = malloc(size + 1);
     if (!copy) {
@@ -667,7 +667,7 @@ soa_status view_scene_json(view_scene *s, app_out *out) {
     const int drawn = view_body_count(s);
     const size_t before = out->size;
     soa_log_info info = {.first = 0, .last = 0};
-    if (s->from.log) soa_log_get(s->from.log, &info);
+    if (s->from.log) soa_log_get_info(s->from.log, &info);
     if (!info.samples) info.first = info.last = s->t_made;
     const char *title = s->from.title    ? s->from.title
                         : sc && sc->name ? sc->name

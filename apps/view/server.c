@@ -491,7 +491,7 @@ static int send_events(view_server *s, view_client *c) {
     int count = 0;
     for (; c->events_at < s->state.events && count < EVENTS_AT_ONCE; ++c->events_at) {
         soa_log_event_info e;
-        if (soa_log_event(log, c->events_at, &e, NULL)) {
+        if (soa_log_read_event(log, c->events_at, &e, NULL)) {
             c->events_at = s->state.events;
             break;
         }

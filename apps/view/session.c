@@ -155,7 +155,7 @@ static soa_status open_unnamed(view_session *s, soa_log **log, soa_report *repor
         status = fail(report, SOA_E_FILE, text);
     } else if (folder) {
         path = text_of("%s/run.soalog", folder);
-        if (path) status = soa_world_record(s->world, path, &s->journal, report);
+        if (path) status = soa_world_create_journal(s->world, path, &s->journal, report);
         if (!status) status = named_log(s, path, log, report);
         if (s->journal) soa_journal_unlink(s->journal);
         rmdir(folder);
@@ -171,7 +171,7 @@ static soa_status open_record(view_session *s, soa_log **log, soa_report *report
     if (!s->how.record) return open_unnamed(s, log, report);
     if (!s->record_path) s->record_path = text_of("%s", s->how.record);
     if (!s->record_path) return SOA_E_MEMORY;
-    const soa_status status = soa_world_record(s->world, s->record_path, &s->journal, report);
+    const soa_status status = soa_world_create_journal(s->world, s->record_path, &s->journal, report);
     return status ? status : named_log(s, s->record_path, log, report);
 }
 /* Name of the record after a reset, NAME-2.soalog for NAME.soalog: the first number that is not in
@@ -200,7 +200,7 @@ static char *next_record(const view_session *s, char why[200]) {
 static int is_full(view_session *s) {
     soa_journal_state state;
     if (s->how.record || !s->journal) return 0;
-    soa_journal_get(s->journal, &state);
+    soa_journal_get_state(s->journal, &state);
     return (double)state.bytes >= s->how.room;
 }
 /* Closes the record: as complete, or so that it can be resumed. */
@@ -290,7 +290,7 @@ static double mass_at(view_session *s, int body, const double at[3]) {
     soa_body_info info;
     soa_frame pose;
     double arm[3], ease = 0;
-    if (soa_body(model, body, &info) || soa_kinematics(model, s->work, soa_world_q(s->world), NULL, NULL) ||
+    if (soa_model_body(model, body, &info) || soa_kinematics(model, s->work, soa_world_q(s->world), NULL, NULL) ||
         soa_pose(model, s->work, info.frame, &pose))
         return 0;
     for (int k = 0; k < 3; ++k) arm[k] = pose.R[3 * k] * at[0] + pose.R[3 * k + 1] * at[1] + pose.R[3 * k + 2] * at[2];
@@ -326,7 +326,7 @@ static void note(view_session *s, const char *text) {
     const double t = soa_world_time(s->world);
     if (t == s->noted_at && !strcmp(text, s->noted)) return;
     s->untouched = 0;
-    if (s->journal) soa_journal_event(s->journal, t, "hand", text);
+    if (s->journal) soa_journal_write_event(s->journal, t, "hand", text);
     snprintf(s->noted, sizeof s->noted, "%s", text);
     s->noted_at = t;
 }
@@ -334,7 +334,7 @@ static void note(view_session *s, const char *text) {
 static void pull(view_session *s, const view_message *m) {
     const int same = s->pulling && s->pull.body == m->body && !memcmp(s->pull.at, m->at, sizeof m->at);
     soa_body_info info;
-    if (soa_body(soa_world_model(s->world), m->body, &info)) return;
+    if (soa_model_body(soa_world_model(s->world), m->body, &info)) return;
     if (!same) {
         const double mass = mass_at(s, m->body, m->at);
         if (!(mass > 0)) {
@@ -356,7 +356,7 @@ static void pull(view_session *s, const view_message *m) {
 
 static int joint_of(const view_session *s, int q, soa_body_info *info) {
     for (int b = 1; b <= s->bodies; ++b)
-        if (!soa_body(soa_world_model(s->world), b, info) && info->q_index == q && info->nq == 1 && info->nv == 1)
+        if (!soa_model_body(soa_world_model(s->world), b, info) && info->q_index == q && info->nq == 1 && info->nv == 1)
             return 0;
     return -1;
 }
@@ -494,7 +494,7 @@ static void sleep_until(view_session *s, double when) {
 static void record_move(view_session *s) {
     const double t = soa_world_time(s->world);
     s->moved = 0;
-    if (t > 0 && s->journal && !soa_world_signals(s->world, s->values)) soa_journal_sample(s->journal, t, s->values);
+    if (t > 0 && s->journal && !soa_world_signal_values(s->world, s->values)) soa_journal_write_sample(s->journal, t, s->values);
 }
 
 /* Waits until the next tick is due. Nonzero: the run ends here. */
@@ -567,13 +567,13 @@ static void begin_anew(view_session *s) {
     s->ended = s->pulling = s->hold_count = s->moved = 0;
     s->noted_at = -1;
     soa_world_set_pulls(s->world, NULL, 0, NULL, 0);
-    soa_status status = soa_world_restore(s->world, s->start, soa_world_state_size(s->world));
+    soa_status status = soa_world_restore_state(s->world, s->start, soa_world_state_size(s->world));
     if (status) say(s, soa_status_text(status));
     s->is_closed = 0, s->closed = (soa_journal_state){0};
     if (!status) status = open_record(s, &log, &report);
     if (status && report.text[0]) say(s, report.text);
     for (int i = 0; !status && i < s->start_event_count; ++i)
-        soa_journal_event(s->journal, s->start_events[i].t, s->start_events[i].kind, s->start_events[i].text);
+        soa_journal_write_event(s->journal, s->start_events[i].t, s->start_events[i].kind, s->start_events[i].text);
     ++s->record;
     if (status) s->ended = 1;
     s->unsummed = 1;
@@ -620,7 +620,7 @@ static soa_status open_memory(view_session *s) {
     s->values = malloc(((size_t)soa_world_signal_count(s->world) + 1) * sizeof *s->values);
     if (!s->start || !s->start_events || !s->values) return SOA_E_MEMORY;
     s->noted_at = -1;
-    soa_world_save(s->world, s->start);
+    soa_world_save_state(s->world, s->start);
     memcpy(s->start_events, events, (size_t)count * sizeof *events), s->start_event_count = count;
     return soa_work_create(soa_world_model(s->world), &s->work);
 }
@@ -632,7 +632,7 @@ static soa_status open_live(view_session *s, soa_report *report) {
     soa_status status = soa_world_create(&s->scenario, &s->world, report);
     if (status) return status;
     const soa_model *model = soa_world_model(s->world);
-    s->nq = soa_nq(model), s->nv = soa_nv(model), s->bodies = soa_body_count(model);
+    s->nq = soa_model_nq(model), s->nv = soa_model_nv(model), s->bodies = soa_model_body_count(model);
     if (!(status = open_memory(s))) status = open_record(s, &s->log, report);
     const view_source source = {.kind = s->how.kind,
                                 .live = 1,
@@ -754,8 +754,8 @@ void view_session_look(view_session *s, view_session_state *state) {
     }
     if (new_summary) view_summarise_run(s->scene, &s->scenario, &summary, over), ++s->summaries;
     state->summaries = s->summaries;
-    soa_log_get(s->log, &info);
-    if (!info.complete && !soa_log_refresh(s->log, NULL, NULL)) soa_log_get(s->log, &info);
+    soa_log_get_info(s->log, &info);
+    if (!info.complete && !soa_log_refresh(s->log, NULL, NULL)) soa_log_get_info(s->log, &info);
     if (!s->state.live) state->t = isfinite(info.last) ? info.last : 0, state->ended = info.complete;
     state->first = info.samples ? info.first : state->t, state->last = info.samples ? info.last : state->t;
     state->events = info.events;
@@ -816,7 +816,7 @@ int view_session_frame(view_session *s, uint32_t id, uint64_t *serial, app_out *
 
 static int has_samples(const view_session *s) {
     soa_log_info info;
-    soa_log_get(s->log, &info);
+    soa_log_get_info(s->log, &info);
     return info.samples > 0;
 }
 soa_status view_session_answer(view_session *s, const view_message *m, app_out *out, soa_report *report) {

@@ -58,7 +58,7 @@ static void from_signal(table *t, soa_log *log, const soa_log_info *info, const 
     int64_t got = 0;
     if (i < 0 || !info->samples) return;
     soa_status status = soa_log_overview(log, &i, 1, info->first, info->last, 1, &low, &high, NULL);
-    if (!status) status = soa_log_read(log, info->samples - 1, 1, &i, 1, NULL, &last, &got, NULL);
+    if (!status) status = soa_log_read_samples(log, info->samples - 1, 1, &i, 1, NULL, &last, &got, NULL);
     if (status == SOA_E_MEMORY) t->status = status;
     if (status || got != 1 || !isfinite(high)) return;
     row(t, name, "%.3g %s at most, %.3g %s at the end", factor * high, unit, factor * last, unit);
@@ -78,7 +78,7 @@ static void from_events(table *t, soa_log *log, const soa_log_info *info) {
     int kind_count = 0, phase_count = 0, more = 0;
     for (int64_t i = 0; i < info->events; ++i) {
         soa_log_event_info e;
-        const soa_status status = soa_log_event(log, i, &e, NULL);
+        const soa_status status = soa_log_read_event(log, i, &e, NULL);
         if (status == SOA_E_MEMORY) t->status = status;
         if (status) break; /* the record is damaged from here on */
         int k = 0;
@@ -110,9 +110,9 @@ static void from_events(table *t, soa_log *log, const soa_log_info *info) {
 static bool last_figures(table *t, soa_log *log, soa_world *world, double *at, soa_world_summary *figures) {
     void *blob = NULL;
     size_t size = 0;
-    soa_status status = soa_log_checkpoint(log, at, &blob, &size, NULL);
+    soa_status status = soa_log_read_checkpoint(log, at, &blob, &size, NULL);
     const bool found = !status && blob;
-    if (found) status = soa_world_restore(world, blob, size);
+    if (found) status = soa_world_restore_state(world, blob, size);
     if (found && !status) status = soa_world_summarise(world, figures);
     if (status == SOA_E_MEMORY) t->status = status;
     free(blob);
@@ -123,7 +123,7 @@ soa_status view_summarise(view_scene *scene, soa_log *log, const soa_scenario *s
                           soa_report *report) {
     table t = {scene, SOA_OK};
     soa_log_info info;
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     const double last = info.samples ? info.last : 0;
     row(&t, "record", "%.6g s to %.6g s, %lld samples of %d signals%s", info.samples ? info.first : 0, last,
         (long long)info.samples, info.signal_count, info.complete ? "" : "; the run was not finished");

@@ -39,7 +39,7 @@ static void describe(soa_body_def link[JOINTS]) {
         soa_body_box(&link[i], 3.0 / (i + 1), 0.3, 0.06, 0.05);
         link[i].com[0] = 0.15;
         for (int k = 0; k < 3; ++k) link[i].joint.axis[k] = k == axis[i];
-        if (i > 0) link[i].placement = soa_frame_rpy(0.1, 0, 0.2, 0.3, 0, 0);
+        if (i > 0) link[i].placement = soa_frame_from_rpy(0.1, 0, 0.2, 0.3, 0, 0);
     }
 }
 
@@ -80,7 +80,7 @@ int main(void) {
     const soa_model *model;
     soa_work *work;
     soa_report report;
-    if (soa_model_build(&def, model_memory, sizeof model_memory, &model, &report) != SOA_OK) {
+    if (soa_model_init(&def, model_memory, sizeof model_memory, &model, &report) != SOA_OK) {
         printf("error: %s\n", report.text);
         return EXIT_FAILURE;
     }

@@ -67,11 +67,11 @@ typedef struct soa_constraint_def {
 /* Places identity, a revolute joint, axis z, axis2 x, gear ratio 1; all else 0 or NULL. */
 SOA_API soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, int frame2);
 /* Rows that a constraint of this definition has; -1: no such kind or joint. */
-SOA_API int soa_constraint_def_rows(const soa_constraint_def *def);
+SOA_API int soa_constraint_def_row_count(const soa_constraint_def *def);
 /* A cut joint of a graph as a constraint, with its damping, friction, spring and rotor.  Frame 1 is on link 1, but
  * for a spherical joint that rubs: its friction is counted in the axes of link 2, so there frame 1 is on link 2.  NULL: soa_constraint_default of a
- * loop from the world to itself, which soa_constraint_add refuses. */
-SOA_API soa_constraint_def soa_constraint_loop(const soa_loop_def *loop);
+ * loop from the world to itself, which soa_constraints_add refuses. */
+SOA_API soa_constraint_def soa_constraint_from_loop(const soa_loop_def *loop);
 /* Coordinates and rates of a cut joint (of WD89's terminating link), as it would have them in a tree: nq, nv and nv
  * numbers of its type.  Needs kinematics with v (SOA_E_ORDER without any).  v and a with their rates may be NULL; a
  * needs v, and the kinematics of vdot too. */
@@ -97,50 +97,50 @@ SOA_API void soa_constraints_free(soa_constraints *constraints); /* only for cre
 /* Adds a constraint, switched on, and gives its number (may be NULL); on any fault nothing changes and the report says
  * what was found.  SOA_E_MEMORY: no room for it or its rows.  SOA_E_NAME: a name used twice or too long, no such frame.
  * SOA_E_ARGUMENT, _NOT_FINITE, _FRAME, _JOINT, _MIMIC: the definition.  Copied, the name too. */
-SOA_API soa_status soa_constraint_add(soa_constraints *constraints, const soa_constraint_def *def, int *number,
+SOA_API soa_status soa_constraints_add(soa_constraints *constraints, const soa_constraint_def *def, int *number,
                                       soa_report *report);
 /* SOA_E_ARGUMENT where a ratio counts with its joint: remove that one first. */
-SOA_API soa_status soa_constraint_remove(soa_constraints *constraints, int number);
+SOA_API soa_status soa_constraints_remove(soa_constraints *constraints, int number);
 /* The room that the cut joints of a graph need, and all of them as constraints: the loops by their names, but those
  * with both ends on one body, which hold by themselves; and a ratio "JOINT mimic" for each mimic joint that is cut or
  * follows a cut one.  The model is that of tree->model.  On a fault those added before it stay. */
-SOA_API soa_constraint_capacity soa_linkage_capacity(const soa_linkage_tree *tree);
-SOA_API soa_status soa_linkage_constrain(const soa_linkage_tree *tree, soa_constraints *constraints,
+SOA_API soa_constraint_capacity soa_linkage_tree_capacity(const soa_linkage_tree *tree);
+SOA_API soa_status soa_linkage_tree_constrain(const soa_linkage_tree *tree, soa_constraints *constraints,
                                          soa_report *report);
 /* Off: it has no rows and its cut joint no forces; it keeps its number, its room and its settings. */
-SOA_API soa_status soa_constraint_switch(soa_constraints *constraints, int number, int on);
+SOA_API soa_status soa_constraints_switch(soa_constraints *constraints, int number, int on);
 /* Torques and forces on the free coordinates of a cut joint (FO00 (19)'s tau_a), one number for each of its nv; they act until
  * they are set again.  The coordinates are those of a joint of the tree between place1 and place2 (docs/notation.md). */
-SOA_API soa_status soa_constraint_set_effort(soa_constraints *constraints, int number, const double *effort);
+SOA_API soa_status soa_constraints_set_effort(soa_constraints *constraints, int number, const double *effort);
 /* Another Coulomb friction of the cut joint. */
-SOA_API soa_status soa_constraint_set_friction(soa_constraints *constraints, int number, double friction);
+SOA_API soa_status soa_constraints_set_friction(soa_constraints *constraints, int number, double friction);
 /* One free coordinate of a cut joint, at the state whose kinematics (with v) stand in `work`: its rate is row . v, its
  * second rate row . vdot + rest, and a torque on it is that times row (nv numbers).  rest may be NULL. */
-SOA_API soa_status soa_constraint_free_row(soa_constraints *constraints, soa_work *work, int number, int coordinate,
+SOA_API soa_status soa_constraints_joint_row(soa_constraints *constraints, soa_work *work, int number, int coordinate,
                                            double *row, double *rest);
 /* Rates of the free coordinates of a cut joint at the last state that a call was given with velocities while it was on;
  * count (may be NULL): how many, its nv. */
-SOA_API soa_status soa_constraint_rates(const soa_constraints *constraints, int number, double rates[6], int *count);
+SOA_API soa_status soa_constraints_joint_rates(const soa_constraints *constraints, int number, double rates[6], int *count);
 /* Coordinates of the cut joint of a constraint (nq numbers of its type), as a tree would have them, at the state whose
  * kinematics stand in `work`. Angles are told only up to whole turns: the one nearest to what was last set is taken, in
  * the beginning 0.  Springs and ratios count so.  set_turns: near has nv numbers, of which those of angles count.
  * follow: sets all that a spring or ratio counts to where they now stand (soa_closed_simulate does, after each step). */
-SOA_API soa_status soa_constraint_coordinates(soa_constraints *constraints, soa_work *work, int number, double *q);
-SOA_API soa_status soa_constraint_set_turns(soa_constraints *constraints, int number, const double *near);
-SOA_API soa_status soa_constraint_follow(soa_constraints *constraints, soa_work *work);
+SOA_API soa_status soa_constraints_joint_coordinates(soa_constraints *constraints, soa_work *work, int number, double *q);
+SOA_API soa_status soa_constraints_set_turns(soa_constraints *constraints, int number, const double *near);
+SOA_API soa_status soa_constraints_follow_turns(soa_constraints *constraints, soa_work *work);
 /* Constraints in use, the rows they have now, and the rows of one (first row and count; count 0 while switched off). */
-SOA_API int soa_constraint_count(const soa_constraints *constraints);
-SOA_API int soa_constraint_rows(const soa_constraints *constraints);
-SOA_API soa_status soa_constraint_span(const soa_constraints *constraints, int number, int *first, int *count);
+SOA_API int soa_constraints_count(const soa_constraints *constraints);
+SOA_API int soa_constraints_row_count(const soa_constraints *constraints);
+SOA_API soa_status soa_constraints_row_range(const soa_constraints *constraints, int number, int *first, int *count);
 /* NULL where there is none; the text lives until it is removed. */
-SOA_API const char *soa_constraint_name(const soa_constraints *constraints, int number);
-SOA_API const soa_model *soa_constraint_model(const soa_constraints *constraints);
-/* Its definition as it was given (name: as soa_constraint_name). */
-SOA_API soa_status soa_constraint_get(const soa_constraints *constraints, int number, soa_constraint_def *def);
+SOA_API const char *soa_constraints_name(const soa_constraints *constraints, int number);
+SOA_API const soa_model *soa_constraints_model(const soa_constraints *constraints);
+/* Its definition as it was given (name: as soa_constraints_name). */
+SOA_API soa_status soa_constraints_get_def(const soa_constraints *constraints, int number, soa_constraint_def *def);
 
 /* At (q, v, t): residuals g, rates G v + dg/dt, rows of G (rows x nv) and gamma; any may be NULL.  Velocity rows have
  * g = 0.  SOA_E_NOT_FINITE also of drives; SOA_E_SINGULAR: a DISTANCE between points that coincide.  O(rows * depth). */
-SOA_API soa_status soa_constraint_rows_at(soa_constraints *constraints, soa_work *work, const double *q,
+SOA_API soa_status soa_constraints_evaluate(soa_constraints *constraints, soa_work *work, const double *q,
                                           const double *v, double t, double *g, double *rate, double *G, double *gamma);
 
 typedef enum soa_closed_method {
@@ -161,7 +161,7 @@ typedef struct soa_closed_options {
                               that repeat others no longer quite do.  default 0: no bound  */
     int brief;             /* nonzero: the report names no redundant rows, which saves time; default 0                */
 } soa_closed_options;
-SOA_API soa_closed_options soa_closed_default(void);
+SOA_API soa_closed_options soa_closed_options_default(void);
 
 enum { SOA_REDUNDANT_MOST = 16 };
 typedef struct soa_closed_report {
@@ -180,7 +180,7 @@ typedef struct soa_closed_report {
 /* vdot and lambda (rows; may be NULL) of the closed machine.  options, report may be NULL; the report is written unless
  * the inputs are refused.
  *   SOA_E_HINGE_SINGULAR   M has no inverse, and the method needs one (KKT: neither has the whole system)
- *   SOA_E_SINGULAR         nearly redundant rows: condition beyond most_condition; or as of soa_constraint_rows_at
+ *   SOA_E_SINGULAR         nearly redundant rows: condition beyond most_condition; or as of soa_constraints_evaluate
  *   SOA_E_INCONSISTENT     redundant rows contradict each other
  *   SOA_E_MEMORY           KKT or NULL_SPACE asked for, and no dense room
  *   SOA_E_ARGUMENT         also: options out of range; damping with another method than FORCES                      */
@@ -199,11 +199,11 @@ SOA_API soa_status soa_closed_energy(soa_constraints *constraints, soa_work *wor
  * for the multipliers `lambda` of the last soa_closed_fd: the constraint forces, and what the spring, damper, friction
  * and effort of a cut joint do; not its rotor.  Not of a RATIO (SOA_E_ARGUMENT).  Either result may be NULL; both are zero
  * while it is switched off.  The state is that of the last call; nothing else may have been done in between. */
-SOA_API soa_status soa_constraint_wrench(const soa_constraints *constraints, int number, const double *lambda,
+SOA_API soa_status soa_constraints_wrench(const soa_constraints *constraints, int number, const double *lambda,
                                          double on_frame1[6], double on_frame2[6]);
 /* How strong each row is, as of the last call that formed G: its size over what it would be if nothing cancelled, 0 to
- * 1.  It falls to 0 where the row is lost.  soa_constraint_rows numbers. */
-SOA_API soa_status soa_constraint_strengths(const soa_constraints *constraints, double *strengths);
+ * 1.  It falls to 0 where the row is lost.  soa_constraints_row_count numbers. */
+SOA_API soa_status soa_constraints_row_strengths(const soa_constraints *constraints, double *strengths);
 /* Joint torques that give vdot = a (which must obey the constraints), by the actuated coordinates alone (mask of nv
  * numbers, nonzero: actuated; NULL: all): of least norm where they are more than needed.  lambda may be NULL.  Dense,
  * O(nv rows^2); SOA_E_MEMORY without dense room.  SOA_E_INCONSISTENT where a does not obey the constraints, or the
@@ -234,7 +234,7 @@ SOA_API soa_status soa_closed_assemble_held(soa_constraints *constraints, soa_wo
 /* v moved by the least change (all coordinates weigh alike) to G v + dg/dt = 0, while those that are held keep theirs.
  * left (may be NULL): the largest |rate| that remains.  SOA_E_INCONSISTENT: the held ones contradict the constraints;
  * v is not changed then. */
-SOA_API soa_status soa_closed_rates(soa_constraints *constraints, soa_work *work, double t, const double *q,
+SOA_API soa_status soa_closed_project_rates(soa_constraints *constraints, soa_work *work, double t, const double *q,
                                     const unsigned char *held, double *v, double *left);
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
  *   NULL     Pointers are needed, q and v too, unless the text says otherwise; no wrenches: NULL with a count of 0.
  *   status   Those of soa/dynamics.h; SOA_E_FRAME: a goal or pose that is no rotation, or not finite; SOA_E_ARGUMENT:
  *            also gains, bounds or times below 0; SOA_E_SINGULAR: what nobody drives, or a task, moves no inertia.
- *            The body at fault: soa_work_body(soa_control_work(control)).                                            */
+ *            The body at fault: soa_work_failed_body(soa_control_work(control)).                                            */
 #ifndef SOA_CONTROL_H
 #define SOA_CONTROL_H
 
@@ -69,7 +69,7 @@ SOA_API soa_status soa_control_create(const soa_model *model, const soa_control_
 SOA_API void soa_control_free(soa_control *control); /* only for create */
 SOA_API soa_work *soa_control_work(soa_control *control);
 /* Which coordinates follow others through the loops at q: nv flags, all 0 for a tree. */
-SOA_API soa_status soa_control_dependent(soa_control *control, const double *q, unsigned char *flags);
+SOA_API soa_status soa_control_dependent_coordinates(soa_control *control, const double *q, unsigned char *flags);
 SOA_API const soa_model *soa_control_model(const soa_control *control);
 
 /* --- WD89 section 3: one recursion for every law ------------------------------------------------------------------ */
@@ -91,7 +91,7 @@ SOA_API soa_status soa_control_inverse_feedback(soa_control *control, const doub
 /* Accelerations of coordinates nobody drives, solved from their zero torques; `a` (nv) holds the driven ones on entry
  * and all on return.  Wrenches: known external ones.  Only coordinates in trees with driven joints are solved, others
  * are zero. O(n) for each such coordinate, and a Cholesky factor.  SOA_E_SINGULAR: they move no inertia.             */
-SOA_API soa_status soa_control_passive(soa_control *control, const double *q, const double *v,
+SOA_API soa_status soa_control_passive_acceleration(soa_control *control, const double *q, const double *v,
                                        const soa_wrench *wrenches, int wrench_count, double *a);
 /* tau = M a + (C v, gravity, friction, springs as def.compensate says) - J' wrenches on own coordinates; a NULL:
  * zero.  What a phase adds once beside frame laws that do not (their `plain` flag).  O(n).                           */
@@ -100,7 +100,7 @@ SOA_API soa_status soa_control_compensation(soa_control *control, const double *
 
 /* --- laws of joints ----------------------------------------------------------------------------------------------- */
 /* What is wanted; entries of coordinates that are not own are not read, but a of SOA_DRIVE_OTHER: taken as what
- * they do.  q is needed; v, a NULL: zero.  Errors e = q_d (-) q are tangent vectors (soa_difference), e' = v_d - v.  */
+ * they do.  q is needed; v, a NULL: zero.  Errors e = q_d (-) q are tangent vectors (soa_q_difference), e' = v_d - v.  */
 typedef struct soa_joint_reference {
     const double *q, *v, *a;
 } soa_joint_reference;
@@ -114,7 +114,7 @@ SOA_API soa_status soa_control_joint_pd(soa_control *control, const double *q, c
                                         const soa_joint_reference *reference, const soa_joint_gains *gains,
                                         double *tau);
 /* WD89 section 3: accelerations a = a_d + D e' + K e (gains in 1/s^2, 1/s) through the estimated dynamics; what nobody
- * drives is solved (soa_control_passive), so that on a floating base e'' + D e' + K e = 0 too.  a_out (nv, may be
+ * drives is solved (soa_control_passive_acceleration), so that on a floating base e'' + D e' + K e = 0 too.  a_out (nv, may be
  * NULL): the accelerations that follow.                                                                              */
 SOA_API soa_status soa_control_inverse_dynamics(soa_control *control, const double *q, const double *v,
                                                 const soa_joint_reference *reference, const soa_joint_gains *gains,
@@ -155,7 +155,7 @@ typedef struct soa_motion {
     soa_frame pose;
     double twist[6], acceleration[6];
 } soa_motion;
-SOA_API soa_motion soa_motion_at(const soa_frame *pose); /* at rest; NULL: at the identity */
+SOA_API soa_motion soa_motion_at_rest(const soa_frame *pose); /* at rest; NULL: at the identity */
 
 /* Where a frame is against its goal, in the goal's axes: rotation vector and position from the frame to the goal, and
  * their rates as seen from the frame `relative_to` (angular: the goal's rate less the frame's).  Then the goal in the
@@ -172,7 +172,7 @@ SOA_API soa_status soa_control_frame_error(soa_control *control, const double *q
 SOA_API soa_status soa_control_relative_motion(soa_control *control, const double *q, const double *v, int frame,
                                                int relative_to, soa_motion *motion);
 /* Rotation vector of R (length at most pi), and back; NULL counts as no rotation. */
-SOA_API void soa_rotation_vector(const double R[9], double rho[3]);
+SOA_API void soa_rotation_to_vector(const double R[9], double rho[3]);
 SOA_API void soa_rotation_from_vector(const double rho[3], double R[9]);
 
 typedef struct soa_frame_law {
@@ -212,13 +212,13 @@ typedef struct soa_operational_options {
 } soa_operational_options;
 /* 1 to SOA_FRAME_TASKS tasks.  options NULL: zeros.  error: one per task, may be NULL.  a_out (nv), rcond may be NULL.
  * SOA_E_SINGULAR: rcond < 1e-12 without damping, or nothing that is driven moves a frame; rcond is written then too. */
-SOA_API soa_status soa_control_operational(soa_control *control, const double *q, const double *v,
+SOA_API soa_status soa_control_operational_space(soa_control *control, const double *q, const double *v,
                                            const soa_frame_task *tasks, int count,
                                            const soa_operational_options *options, double *tau, double *a_out,
                                            soa_frame_error *error, double *rcond);
 /* Generalized Jacobian: motion of a frame for own velocities while the momenta of passive coordinates are zero; 6 x nv,
  * columns that are not own are zero.  O(n) per row. */
-SOA_API soa_status soa_control_generalized_jacobian(soa_control *control, const double *q, int frame, soa_axes axes,
+SOA_API soa_status soa_control_generalised_jacobian(soa_control *control, const double *q, int frame, soa_axes axes,
                                                     double *J);
 
 /* Hybrid: motion along some of the goal's axes as OPERATIONAL, force along the others (bits of force_rows):
@@ -243,7 +243,7 @@ SOA_API soa_status soa_control_hybrid(soa_control *control, const double *q, con
 /* A floating base's attitude held by the joints' momentum: operational space with the base's angular rows; posture
  * (may be NULL) as above.  stiffness, damping: angular, 1/s^2 and 1/s.  The goal is in the world; options, error may be
  * NULL. */
-SOA_API soa_status soa_control_base_hold(soa_control *control, const double *q, const double *v, int base_frame,
+SOA_API soa_status soa_control_base_attitude(soa_control *control, const double *q, const double *v, int base_frame,
                                          const soa_motion *goal, double stiffness, double damping,
                                          const soa_operational_options *options, double *tau, soa_frame_error *error);
 
@@ -316,7 +316,7 @@ SOA_API soa_status soa_path_joint(const soa_model *model, const double *q0, cons
 /* A pose: position on a straight line, rotation by a constant axis. */
 SOA_API soa_status soa_path_pose(const soa_frame *from, const soa_frame *to, const double s[3], soa_motion *motion);
 /* The same from a motion to a rest at `to`: starts with motion->twist (quintic in position and rotation vector). */
-SOA_API soa_status soa_path_pose_from(const soa_motion *from, const soa_frame *to, double time, double t,
+SOA_API soa_status soa_path_pose_from_motion(const soa_motion *from, const soa_frame *to, double time, double t,
                                       soa_motion *motion);
 
 typedef struct soa_path_limits {

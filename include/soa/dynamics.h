@@ -1,7 +1,7 @@
 /* soa/dynamics.h  every open-chain and tree algorithm.
  *
  * Calls take: model, work space, inputs, outputs.  One work space per thread; the model may be shared and must outlive
- * its work spaces.  Inputs are checked first; on any status but SOA_OK no output is written and soa_work_body() names
+ * its work spaces.  Inputs are checked first; on any status but SOA_OK no output is written and soa_work_failed_body() names
  * the body at fault, if there is one.
  *   NULL     q: neutral; v, a, tau: zero; wrenches, with a count of 0: none.  Batches and float calls need q.  Other
  *            pointers are needed unless the text says otherwise.
@@ -30,7 +30,7 @@ SOA_API soa_status soa_work_create(const soa_model *model, soa_work **work);
 SOA_API void soa_work_free(soa_work *work); /* only for soa_work_create */
 /* Body named by the last failed call, or -1 (SOA_E_ARGUMENT may leave what stood there); and the instruction set the
  * calls run on ("portable", "avx2"). */
-SOA_API int soa_work_body(const soa_work *work);
+SOA_API int soa_work_failed_body(const soa_work *work);
 SOA_API const char *soa_instruction_set(void);
 
 typedef enum soa_axes { SOA_AXES_WORLD, SOA_AXES_BODY } soa_axes;
@@ -49,7 +49,7 @@ typedef struct soa_wrench {
  * NULL.  O(n).                                                                                                       */
 SOA_API soa_status soa_kinematics(const soa_model *model, soa_work *work, const double *q, const double *v,
                                   const double *a);
-/* The readers, from here to soa_jdot_v: frames are 0 (the world) to soa_frame_count - 1.  SOA_E_ARGUMENT where there is
+/* The readers, from here to soa_jacobian_dot_v: frames are 0 (the world) to soa_model_frame_count - 1.  SOA_E_ARGUMENT where there is
  * no such frame, SOA_E_ORDER where no kinematics stand in the work space.
  * Pose of a frame in the world. */
 SOA_API soa_status soa_pose(const soa_model *model, const soa_work *work, int frame, soa_frame *pose);
@@ -68,20 +68,20 @@ SOA_API soa_status soa_jacobian_mul(const soa_model *model, soa_work *work, int 
                                     double V[6]);
 SOA_API soa_status soa_jacobian_transpose_mul(const soa_model *model, soa_work *work, int frame, soa_axes axes,
                                               const double f[6], double *tau);
-SOA_API soa_status soa_jdot_v(const soa_model *model, soa_work *work, int frame, soa_axes axes, double A[6]);
+SOA_API soa_status soa_jacobian_dot_v(const soa_model *model, soa_work *work, int frame, soa_axes axes, double A[6]);
 
 /* --- inverse dynamics ------------------------------------------------------------------------------------------ */
 /* tau = M a + C v + g + friction + spring - J' wrenches.  O(n). */
 SOA_API soa_status soa_rnea(const soa_model *model, soa_work *work, const double *q, const double *v, const double *a,
                             const soa_wrench *wrenches, int wrench_count, double *tau);
 /* C v + g + friction + spring: rnea with a = 0.  Gravity torque alone (no spring).  O(n). */
-SOA_API soa_status soa_bias(const soa_model *model, soa_work *work, const double *q, const double *v, double *tau);
-SOA_API soa_status soa_gravity(const soa_model *model, soa_work *work, const double *q, double *tau);
+SOA_API soa_status soa_bias_torque(const soa_model *model, soa_work *work, const double *q, const double *v, double *tau);
+SOA_API soa_status soa_gravity_torque(const soa_model *model, soa_work *work, const double *q, double *tau);
 /* C(q,v) w with v and w different: C is the factor with dM/dt - 2 C skew.  w NULL: zero.  out may be v or w.  O(n). */
 SOA_API soa_status soa_coriolis_mul(const soa_model *model, soa_work *work, const double *q, const double *v,
                                     const double *w, double *out);
 /* Spatial force [n; f] that the parent's side exerts through the joint of `body` (1 to n), at its origin, in body axes,
- * as of the last soa_rnea (or soa_bias).  Another call that takes q as doubles ends that: SOA_E_ORDER. */
+ * as of the last soa_rnea (or soa_bias_torque).  Another call that takes q as doubles ends that: SOA_E_ORDER. */
 SOA_API soa_status soa_joint_force(const soa_model *model, const soa_work *work, int body, double f[6]);
 
 /* --- mass matrix ----------------------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ typedef struct soa_task {
  * signs:
  *   F = lambda a + mu + p            force that drives the task and gives it the acceleration a
  *   tau = J' F + N' tau0             joint torques that do so; tau0 is any and does not move the task
- * a is the classical acceleration of the frames, J vdot + (dJ/dt) v (soa_acceleration_classical, soa_jdot_v).  Friction
+ * a is the classical acceleration of the frames, J vdot + (dJ/dt) v (soa_acceleration_classical, soa_jacobian_dot_v).  Friction
  * and springs are in neither mu nor p: what overcomes them is added to tau.                                          */
 typedef struct soa_operational {
     double *jacobian; /* J                                                r x nv                                  */
@@ -134,7 +134,7 @@ typedef struct soa_operational {
 
 /* Memory (aligned as for double) that soa_operational_space needs for `count` tasks, 1 or more; 0 if there is no such
  * size.  It holds nothing between calls. */
-SOA_API size_t soa_operational_size(const soa_model *model, int count);
+SOA_API size_t soa_operational_space_size(const soa_model *model, int count);
 /* All of it at once.  O(n) for Lambda, mu and p; jbar and J the size of the answer, O(n) per row; null O(nv^2 r).  M
  * and its inverse are not formed.  SOA_E_MEMORY: `memory` is too small or misaligned.
  * rcond (may be NULL): reciprocal condition number of Omega in the 1-norm, in units that make the mean of its diagonal
@@ -152,19 +152,19 @@ SOA_API soa_status soa_operational_space(const soa_model *model, soa_work *work,
 SOA_API soa_status soa_energy(const soa_model *model, soa_work *work, const double *q, const double *v, double *kinetic,
                               double *potential);
 /* Of the moving bodies, world axes; either result may be NULL.  Zero where nothing has mass. */
-SOA_API soa_status soa_center_of_mass(const soa_model *model, soa_work *work, const double *q, const double *v,
+SOA_API soa_status soa_centre_of_mass(const soa_model *model, soa_work *work, const double *q, const double *v,
                                       double com[3], double velocity[3]);
 /* [angular; linear] about the centre of mass, world axes, exact rotors included; com may be NULL. */
 SOA_API soa_status soa_momentum(const soa_model *model, soa_work *work, const double *q, const double *v, double h[6],
                                 double com[3]);
 /* A (6 x nv) with h = A v. */
-SOA_API soa_status soa_centroidal_matrix(const soa_model *model, soa_work *work, const double *q, double *A);
+SOA_API soa_status soa_centroidal_momentum_matrix(const soa_model *model, soa_work *work, const double *q, double *A);
 /* Y (nv x 10 n) with M a + C v + g (no rotors, friction, springs) = Y pi; pi of a body: m, m c (3), and the inertia
- * about the body's origin xx yy zz xy xz yz.  soa_inertial_parameters gives the model's own pi (10 n numbers).  O(n d)
+ * about the body's origin xx yy zz xy xz yz.  soa_model_inertial_parameters gives the model's own pi (10 n numbers).  O(n d)
  * and the size of Y.                                                                                                */
 SOA_API soa_status soa_regressor(const soa_model *model, soa_work *work, const double *q, const double *v,
                                  const double *a, double *Y);
-SOA_API soa_status soa_inertial_parameters(const soa_model *model, double *pi);
+SOA_API soa_status soa_model_inertial_parameters(const soa_model *model, double *pi);
 
 /* --- derivatives (nv x nv each, row i: output, column j: input; q in the tangent space) ------------------------- */
 /* Any output may be NULL.  Coulomb friction's jump is left out.  At most 64 wrenches in world axes (SOA_E_ARGUMENT).
@@ -187,8 +187,8 @@ SOA_API soa_status soa_batch_init(const soa_model *model, void *memory, size_t s
 SOA_API soa_status soa_batch_create(const soa_model *model, soa_batch **batch);
 SOA_API void soa_batch_free(soa_batch *batch); /* only for soa_batch_create */
 /* State that the last failed call found bad, and the body it names; -1 if none. */
-SOA_API long soa_batch_state(const soa_batch *batch);
-SOA_API int soa_batch_body(const soa_batch *batch);
+SOA_API long soa_batch_failed_state(const soa_batch *batch);
+SOA_API int soa_batch_failed_body(const soa_batch *batch);
 /* Arrays hold state after state: q count x nq, the others count x nv, fext count x n x 6 (body axes, body origin)
  * or NULL; M count x nv x nv.  v, a, tau may be NULL, q not.  A failure stops at its group of lanes: earlier groups are
  * written, later ones are not.                                                                                      */

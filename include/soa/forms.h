@@ -144,16 +144,16 @@ typedef enum soa_factor {
     SOA_FACTOR_ROOT_INVERSE_ADJOINT /* C*^-1                               */
 } soa_factor;
 /* y = (factor at q) x, nv numbers each, neither NULL; y may be x.  O(n). */
-SOA_API soa_status soa_factor_mul(const soa_model *model, soa_work *work, const double *q, soa_factor factor,
+SOA_API soa_status soa_mass_factor_mul(const soa_model *model, soa_work *work, const double *q, soa_factor factor,
                                   const double *x, double *y);
 
 /* The equations of motion in residual rates nu:  nu' + mu(q, nu) = eps,  kinetic energy nu.nu / 2,  nu.mu = 0.
  *     nu = D^1/2* (I + H phi K)* v         mu is quadratic in nu         eps = D^-1/2 (I - H psi K) T
  * T is every torque: tau, gravity, springs, friction at v, and J' wrenches.  Inputs and outputs must not overlap; nu must
  * be given, v and tau NULL are zero.  Models with mimic joints: SOA_E_MIMIC.  O(n) each. */
-SOA_API soa_status soa_nu_from_rates(const soa_model *model, soa_work *work, const double *q, const double *v,
+SOA_API soa_status soa_nu_from_v(const soa_model *model, soa_work *work, const double *q, const double *v,
                                      double *nu);
-SOA_API soa_status soa_rates_from_nu(const soa_model *model, soa_work *work, const double *q, const double *nu,
+SOA_API soa_status soa_nu_to_v(const soa_model *model, soa_work *work, const double *q, const double *nu,
                                      double *v);
 SOA_API soa_status soa_nu_bias(const soa_model *model, soa_work *work, const double *q, const double *nu, double *mu);
 SOA_API soa_status soa_nu_force(const soa_model *model, soa_work *work, const double *q, const double *v,
@@ -184,20 +184,20 @@ SOA_API size_t soa_tip_work_size(const soa_model *model);
 SOA_API soa_status soa_tip_work_init(const soa_model *model, void *memory, size_t size, soa_tip_work **work);
 SOA_API soa_status soa_tip_work_create(const soa_model *model, soa_tip_work **work);
 SOA_API void soa_tip_work_free(soa_tip_work *work);      /* only for soa_tip_work_create      */
-SOA_API int soa_tip_work_body(const soa_tip_work *work); /* named by the last failure, or -1 */
+SOA_API int soa_tip_work_failed_body(const soa_tip_work *work); /* named by the last failure, or -1 */
 
 /* A = J*W^2 J + damping^2 1, nv x nv, O(n d); y = A^-1 x, O(n); A^-1, O(n^2).  SOA_E_SINGULAR where A has lost rank:
  * more degrees of freedom than rows, or a singular pose, without damping enough (0 to 1e6).  Models with mimic joints need
  * damping > 0 for the inverses (SOA_E_MIMIC).  tips NULL with 0: none.  y may be x. */
 SOA_API soa_status soa_jtj(const soa_model *model, soa_tip_work *work, const double *q, const soa_tip *tips, int count,
                            double damping, double *A);
-SOA_API soa_status soa_jtj_solve(const soa_model *model, soa_tip_work *work, const double *q, const soa_tip *tips,
+SOA_API soa_status soa_jtj_inverse_mul(const soa_model *model, soa_tip_work *work, const double *q, const soa_tip *tips,
                                  int count, double damping, const double *x, double *y);
 SOA_API soa_status soa_jtj_inverse(const soa_model *model, soa_tip_work *work, const double *q, const soa_tip *tips,
                                    int count, double damping, double *inverse);
 
 /* Inverse kinematics: q such that every tip's frame stands in its pose (in the world).  Levenberg-Marquardt steps on
- * the configuration manifold, each by soa_jtj_solve's recursion, O(n) a step.  Tips with angular = 0 want the position
+ * the configuration manifold, each by soa_jtj_inverse_mul's recursion, O(n) a step.  Tips with angular = 0 want the position
  * only.  Limits of joints with as many q as v hold: the start is moved into them, and the answer is within them. */
 typedef struct soa_ik_target {
     soa_tip tip;
@@ -228,9 +228,9 @@ SOA_API soa_status soa_inverse_kinematics(const soa_model *model, soa_tip_work *
  *   beta    6 - nv(joint) per body, one after the other in the order of the bodies (may be NULL): the components of that
  *           force that the joint takes up itself.  force = T beta + (what the joint's torque makes), T' H* = 0
  *
- * Memory: soa_constraint_force_size bytes, aligned as double (SOA_E_MEMORY); no allocation.  Friction, springs, reflected
+ * Memory: soa_fd_constraint_forces_size bytes, aligned as double (SOA_E_MEMORY); no allocation.  Friction, springs, reflected
  * rotors and wrenches as in soa_aba; exact rotors (SOA_E_JOINT) and mimic joints (SOA_E_MIMIC) are refused.          */
-SOA_API size_t soa_constraint_force_size(const soa_model *model);
+SOA_API size_t soa_fd_constraint_forces_size(const soa_model *model);
 /* (27): accelerations and constraint forces together, eliminated along the tree.  Any tree or forest, any link inertias
  * that soa_aba takes (massless inner links too).  O(n).                                                              */
 SOA_API soa_status soa_fd_constraint_forces(const soa_model *model, soa_work *work, void *memory, size_t size,
@@ -238,13 +238,13 @@ SOA_API soa_status soa_fd_constraint_forces(const soa_model *model, soa_work *wo
                                             const soa_wrench *wrenches, int wrench_count, double *qdd, double *forces,
                                             double *beta);
 /* (28): constraint forces alone, block tridiagonal on unbranched chains (and forests of them).  O(n).  SOA_E_BRANCHED for a
- * body with two children, SOA_E_INERTIA for a link whose inertia has no inverse; soa_work_body names the body.        */
+ * body with two children, SOA_E_INERTIA for a link whose inertia has no inverse; soa_work_failed_body names the body.        */
 SOA_API soa_status soa_fd_tridiagonal(const soa_model *model, soa_work *work, void *memory, size_t size,
                                       const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
                                       int wrench_count, double *qdd, double *forces, double *beta);
 /* T of `body`, 6 rows by 6 - nv(joint) columns, row by row in body axes, as the last of these two calls on that memory
  * used it (memory that none has used is not noticed): orthonormal columns, T' H* = 0.                                */
-SOA_API soa_status soa_constraint_force_basis(const soa_model *model, const void *memory, int body, double *T);
+SOA_API soa_status soa_fd_constraint_forces_basis(const soa_model *model, const void *memory, int body, double *T);
 
 /* --- divide and conquer ------------------------------------------------------------------------------------------- */
 /* Forward dynamics in O(log n) steps on as many cores: the machine is cut into segments, which are put together pair by
@@ -260,16 +260,16 @@ typedef void soa_parallel_for(void *user, int count, soa_parallel_task *task, vo
 typedef struct soa_divide soa_divide;
 /* The segments of a model.  grain: bodies in a run that is not cut further.  1 for the shortest critical path; about
  * bodies / (threads + 1.5) for few threads, as a run costs less inside than putting two together and the last of a path least.
- * Allocates; soa_fd_divide does not.  The model must outlive it.  Exact rotors (SOA_E_JOINT) and mimic joints
+ * Allocates; soa_divide_fd does not.  The model must outlive it.  Exact rotors (SOA_E_JOINT) and mimic joints
  * (SOA_E_MIMIC) are refused.                                                                                         */
 SOA_API soa_status soa_divide_create(const soa_model *model, int grain, soa_divide **divide);
 SOA_API void soa_divide_free(soa_divide *divide);
 /* qdd of soa_aba.  One call at a time per soa_divide.  user is handed to run. */
-SOA_API soa_status soa_fd_divide(soa_divide *divide, const double *q, const double *v, const double *tau,
+SOA_API soa_status soa_divide_fd(soa_divide *divide, const double *q, const double *v, const double *tau,
                                  const soa_wrench *wrenches, int wrench_count, soa_parallel_for *run, void *user,
                                  double *qdd);
 /* Body named by the last failed call, or -1. */
-SOA_API int soa_divide_body(const soa_divide *divide);
+SOA_API int soa_divide_failed_body(const soa_divide *divide);
 
 /* Operations of one call: additions, multiplications, divisions and roots; sines, checks and copies left out. */
 typedef struct soa_divide_count {
@@ -279,7 +279,7 @@ typedef struct soa_divide_count {
     double critical; /* of the longest task of every level of every sweep: all that must follow one another */
     double aba;      /* of soa_aba's recursion in spatial accelerations, counted in the same way    */
 } soa_divide_count;
-SOA_API soa_status soa_divide_counts(const soa_divide *divide, soa_divide_count *count);
+SOA_API soa_status soa_divide_operations(const soa_divide *divide, soa_divide_count *count);
 /* Tasks of a level (0 the leaves), and operations of its longest task over the four sweeps; either may be NULL. */
 SOA_API soa_status soa_divide_level(const soa_divide *divide, int level, int *tasks, double *longest);
 

@@ -2,7 +2,7 @@
  *
  * A linkage is a graph: links, and joints that each join two of them; link 0 is the world.  A spanning tree of it is an
  * ordinary model; every joint left over is a loop, plain data here, a constraint beside the model later
- * (soa_constraint_loop in soa/constraint.h).  Which joints are cut is the library's choice or the caller's.  (soa_graph
+ * (soa_constraint_from_loop in soa/constraint.h).  Which joints are cut is the library's choice or the caller's.  (soa_scalar_graph
  * is something else: the graph of an operator's sweeps, soa/operator.h.)  docs/theory/graphs.md.                       */
 #ifndef SOA_GRAPH_H
 #define SOA_GRAPH_H
@@ -109,12 +109,12 @@ typedef struct soa_linkage_tree {
  * turned round and cannot (soa_joint_reverse).  Among equals breadth first from the world, then in order of the
  * definition. Links of the tree stand depth first. Where the carrying joint does not sit at the link's own frame, a
  * massless link "LINK@JOINT" moves and LINK is fixed to it, so that the frame LINK is the same for every choice of
- * cuts. Allocates; O(joints log joints).  Release with soa_linkage_free (NULL is fine).  The report says what is wrong:
+ * cuts. Allocates; O(joints log joints).  Release with soa_linkage_tree_free (NULL is fine).  The report says what is wrong:
  * SOA_E_NAME, _TREE (links that do not exist; joints to be kept that close a loop), _FRAME, _JOINT (a joint that must be
  * cut or turned round and cannot), _MIMIC, _ARGUMENT (also more than 500,000 links), _MEMORY.  Masses, axes and names
  * used twice are seen when the model is built. */
 SOA_API soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree, soa_report *report);
-SOA_API void soa_linkage_free(soa_linkage_tree *tree);
+SOA_API void soa_linkage_tree_free(soa_linkage_tree *tree);
 
 /* --- WD89's binary tree (its section 2.1) ------------------------------------------------------------------------------ */
 
@@ -138,7 +138,7 @@ typedef struct soa_binary_item {
 } soa_binary_item;
 /* Loops join frames of the model (link1, link2 as frames).  items NULL: only the count.  Allocates scratch.
  * SOA_E_MEMORY also where `room` items are too few; SOA_E_NAME: no such frame; SOA_E_FRAME. */
-SOA_API soa_status soa_binary_tree(const soa_model *model, const soa_loop_def *loops, int loop_count,
+SOA_API soa_status soa_model_binary_tree(const soa_model *model, const soa_loop_def *loops, int loop_count,
                                    soa_binary_item *items, int room, int *count);
 
 #ifdef __cplusplus

@@ -39,7 +39,7 @@ typedef struct soa_contact_def {
     soa_frame place_arm, place_object; /* the contact in those frames; where it is closed their axes agree but for
                                            the free directions.  Default identity                                     */
     int axes_on_arm;                   /* nonzero: axes of the arm's place, point of the object's */
-    int one_sided;                     /* nonzero: holds only while pressed together (soa_grasp_check)               */
+    int one_sided;                     /* nonzero: holds only while pressed together (soa_grasp_check_contacts)               */
     double friction;                   /* tangential force <= friction * normal force; default infinity              */
     double torsion;                    /* m: moment about the normal <= torsion * normal force; default infinity     */
     double patch;                      /* m: moments about x, y <= patch * normal force; default infinity            */
@@ -64,17 +64,17 @@ SOA_API soa_status soa_grasp_add(soa_grasp *grasp, const soa_contact_def *def, i
 SOA_API soa_status soa_grasp_remove(soa_grasp *grasp, int number);
 SOA_API soa_status soa_grasp_switch(soa_grasp *grasp, int number, int on);
 /* Its definition (def may be NULL: whether there is such a contact), and the model. */
-SOA_API soa_status soa_grasp_get(const soa_grasp *grasp, int number, soa_contact_def *def);
+SOA_API soa_status soa_grasp_get_contact(const soa_grasp *grasp, int number, soa_contact_def *def);
 SOA_API const soa_model *soa_grasp_model(const soa_grasp *grasp);
 /* Contacts that are on, in order of their numbers: results hold 6 numbers for each, and `free` (may be NULL) numbers in
  * all. */
-SOA_API int soa_grasp_contacts(const soa_grasp *grasp, int *free);
+SOA_API int soa_grasp_contact_count(const soa_grasp *grasp, int *free);
 /* Where contact `number` stands among them (-1 while off), its first free rate and how many it has (0 while off); any may
  * be NULL. */
-SOA_API soa_status soa_grasp_span(const soa_grasp *grasp, int number, int *index, int *first, int *free);
+SOA_API soa_status soa_grasp_contact_range(const soa_grasp *grasp, int number, int *index, int *first, int *free);
 /* The same contact for a soa_constraints (projection, assembly, soa_closed_fd): 0 to 2 definitions.  The soft finger's
  * turn about the normal and OWN directions are velocity rows there, without a residual.                             */
-SOA_API soa_status soa_grasp_constraint(const soa_grasp *grasp, int number, soa_constraint_def defs[2], int *count);
+SOA_API soa_status soa_grasp_contact_constraints(const soa_grasp *grasp, int number, soa_constraint_def defs[2], int *count);
 
 /* Contact coordinates, RK88-II (a.3), (a.4): the object's place in the arm's, as a quaternion and a shift, their rates,
  * and W.  gap, rate: what should be zero, in position (m and rad; directions that have one) and T'(V - V).           */
@@ -86,7 +86,7 @@ typedef struct soa_contact_motion {
     double gap, rate;
 } soa_contact_motion;
 /* Of contact `number`, on or off. */
-SOA_API soa_status soa_grasp_motion(soa_grasp *grasp, soa_work *work, const double *q, const double *v, int number,
+SOA_API soa_status soa_grasp_contact_motion(soa_grasp *grasp, soa_work *work, const double *q, const double *v, int number,
                                     soa_contact_motion *motion);
 
 /* --- forward dynamics --------------------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ typedef struct soa_grasp_options {
     soa_forward_fn *solver; /* GENERAL: NULL: soa_aba                                                                 */
     void *user;
 } soa_grasp_options;
-SOA_API soa_grasp_options soa_grasp_default(void);
+SOA_API soa_grasp_options soa_grasp_options_default(void);
 
 typedef struct soa_grasp_report {
     soa_grasp_method method; /* that was used                                                                        */
@@ -138,7 +138,7 @@ typedef struct soa_grasp_rank {
     int rows, rank;
     double condition;
 } soa_grasp_rank;
-SOA_API soa_status soa_grasp_omega(soa_grasp *grasp, soa_work *work, const double *q, double *Omega,
+SOA_API soa_status soa_grasp_compliance(soa_grasp *grasp, soa_work *work, const double *q, double *Omega,
                                    soa_grasp_rank *full, soa_grasp_rank *reduced);
 
 /* What the arms' ends say of the object at frame C, (2.8), (2.9), world axes: V(C), alpha(C) (classical), f(C), and
@@ -153,7 +153,7 @@ SOA_API soa_status soa_grasp_object_state(soa_grasp *grasp, soa_work *work, cons
 
 /* Velocities after the contacts that are on have closed, and their impulses on the object (6 each, world axes; may be
  * NULL): v_after = v + M^-1 J' impulse with T'(V - V) = 0.  v_after may be v.  SOA_E_SINGULAR: condition beyond 1e11. */
-SOA_API soa_status soa_grasp_close(soa_grasp *grasp, soa_work *work, const double *q, const double *v, double *v_after,
+SOA_API soa_status soa_grasp_impulse(soa_grasp *grasp, soa_work *work, const double *q, const double *v, double *v_after,
                                    double *impulse);
 
 /* --- loads -------------------------------------------------------------------------------------------------------- */
@@ -164,14 +164,14 @@ SOA_API soa_status soa_grasp_map(soa_grasp *grasp, soa_work *work, const double 
 /* Orthonormal basis of forces that the contacts bear and that leave the object alone: H f = 0, A* f = 0; one row of 6
  * numbers per contact for each, at most (rows of T) of them; NULL: only count.  rank (may be NULL): of A*T; 6 means that
  * any wrench can be borne. */
-SOA_API soa_status soa_grasp_internal(soa_grasp *grasp, soa_work *work, const double *q, int frame_C, double *basis,
+SOA_API soa_status soa_grasp_internal_basis(soa_grasp *grasp, soa_work *work, const double *q, int frame_C, double *basis,
                                       int *count, int *rank);
 /* Contact forces of least norm that give the object this wrench; SOA_E_INCONSISTENT where none does.  squeeze (may be
  * NULL): forces whose internal part is added. */
 SOA_API soa_status soa_grasp_distribute(soa_grasp *grasp, soa_work *work, const double *q, int frame_C,
                                         const double wrench[6], const double *squeeze, double *force);
 /* The internal part of contact forces: what squeezes the object and does not move it.  squeeze may be force. */
-SOA_API soa_status soa_grasp_squeeze(soa_grasp *grasp, soa_work *work, const double *q, int frame_C,
+SOA_API soa_status soa_grasp_internal_force(soa_grasp *grasp, soa_work *work, const double *q, int frame_C,
                                      const double *force, double *squeeze);
 
 typedef enum soa_contact_event {
@@ -191,7 +191,7 @@ typedef struct soa_contact_check {
 /* Friction cones, RK88-II appendix A: one-sided contacts must be pressed, (tangential / friction)^2 +
  * (moment / torsion)^2 <= normal^2 and tilt <= patch * normal.  One entry per contact that is on; broken (may be NULL):
  * how many do not hold. */
-SOA_API soa_status soa_grasp_check(soa_grasp *grasp, soa_work *work, const double *q, const double *force,
+SOA_API soa_status soa_grasp_check_contacts(soa_grasp *grasp, soa_work *work, const double *q, const double *force,
                                    soa_contact_check *checks, int *broken);
 
 #ifdef __cplusplus

@@ -37,10 +37,10 @@ SOA_API soa_status soa_urdf_parse(const char *text, size_t length, const char *n
 SOA_API soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *errors, int *warnings,
                                  soa_report *report);
 /* From memory; directory is where relative and package:// names start from (NULL: meshes are not looked for). */
-SOA_API soa_status soa_urdf_lint_parse(const char *text, size_t length, const char *name, const char *directory,
+SOA_API soa_status soa_urdf_lint_text(const char *text, size_t length, const char *name, const char *directory,
                                        soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report);
 /* 1 if the text begins as XML does: a byte order mark or none, white space, '<'. */
-SOA_API int soa_begins_as_xml(const char *text, size_t length);
+SOA_API int soa_urdf_begins_as_xml(const char *text, size_t length);
 
 /* The trees with the constraints of <loop_joint> and <constraint>.  */
 /* constraints NULL: the tree alone. */
@@ -52,7 +52,7 @@ SOA_API soa_status soa_urdf_parse_closed(const char *text, size_t length, const 
 /* How the links of a URDF look, for drawing: its <visual> elements; those of <collision> where the file has no <visual>.
  * A mesh is STL, OBJ, DAE, PLY or GLB, one shape for each of its materials: type POLYTOPE with its triangles as faces, not
  * convex, so for drawing alone.  What cannot be shown (a mesh that is missing, damaged or too large) is left out and told
- * in a note.  Names of links are found as frames of the model (soa_find_frame), merged links too. */
+ * in a note.  Names of links are found as frames of the model (soa_model_find_frame), merged links too. */
 typedef struct soa_urdf_shape {
     const char *link;
     soa_frame place; /* in the link's frame */
@@ -67,9 +67,9 @@ typedef struct soa_urdf_shape_list {
     char **notes;
 } soa_urdf_shape_list;
 /* Allocates.  Status: that of reading the file; the shapes themselves only give notes. */
-SOA_API soa_status soa_urdf_shapes(const char *path, soa_urdf_shape_list *list, soa_report *report);
+SOA_API soa_status soa_urdf_read_shapes(const char *path, soa_urdf_shape_list *list, soa_report *report);
 /* From memory; directory is where relative and package:// names start from (NULL: meshes are left out). */
-SOA_API soa_status soa_urdf_shapes_parse(const char *text, size_t length, const char *name, const char *directory,
+SOA_API soa_status soa_urdf_parse_shapes(const char *text, size_t length, const char *name, const char *directory,
                                          soa_urdf_shape_list *list, soa_report *report);
 SOA_API void soa_urdf_shape_list_free(soa_urdf_shape_list *list); /* what it holds, not the struct */
 
@@ -90,7 +90,7 @@ typedef struct soa_urdf_collision_list {
     soa_urdf_collision *items;
 } soa_urdf_collision_list;
 /* Allocates.  Status: that of reading the file; a collision that cannot be used is no fault. */
-SOA_API soa_status soa_urdf_collisions(const char *path, soa_urdf_collision_list *list, soa_report *report);
+SOA_API soa_status soa_urdf_read_collisions(const char *path, soa_urdf_collision_list *list, soa_report *report);
 SOA_API void soa_urdf_collision_list_free(soa_urdf_collision_list *list); /* what it holds, not the struct */
 
 /* Whatever `spec` names: a shipped model, a saved model (.soam) or a URDF file, told by what they begin with.  URDF may
@@ -106,7 +106,7 @@ SOA_API soa_status soa_model_open_closed(const char *spec, const soa_read_option
 /* Self-contained C for one model, into the file `path`: tables as constants plus the library's own kernels; what it holds
  * is said at its head.  prefix names the functions: letters, digits and _, no digit first (SOA_E_NAME).  At most 1,000
  * bodies (SOA_E_ARGUMENT, as for NULL).  Replaces an older file, and removes it if writing fails (SOA_E_FILE). */
-SOA_API soa_status soa_generate_c(const soa_model *model, const char *prefix, const char *path, soa_report *report);
+SOA_API soa_status soa_model_generate_c(const soa_model *model, const char *prefix, const char *path, soa_report *report);
 
 /* Convex hulls as shapes of soa/collision.h (radius 0), with the edges and faces that make distances and patches fast.
  * Allocates; release with soa_hull_free (what it points to, not the struct).  Points in a plane, on a line or in one place

@@ -7,7 +7,7 @@
  *
  * Writing:  create (or reopen), then sample, event, checkpoint in the order of time, then close.  All allocation is done
  *           by create and reopen.  A failed write (disk full, I/O error) is final for this journal: every later call
- *           answers SOA_E_FILE and writes nothing, soa_journal_get says what happened and up to which time all is safe.
+ *           answers SOA_E_FILE and writes nothing, soa_journal_get_state says what happened and up to which time all is safe.
  * Reading:  soa_log_*, also of a file that is being written (soa_log_refresh) or whose writer was killed: what follows
  *           the last good record is not there.  Hostile files give a status, never a crash or an unbounded allocation.
  * A soa_journal or soa_log belongs to one thread at a time.                                                           */
@@ -56,11 +56,11 @@ SOA_API soa_status soa_journal_reopen(const char *path, soa_journal **journal, d
 
 /* One sample: values[signal_count].  Times must be finite and never decrease (equal ones are fine: before and after a
  * jump).  Values are kept as they are, NaN and infinities too.  SOA_E_ARGUMENT, SOA_E_NOT_FINITE: nothing is written. */
-SOA_API soa_status soa_journal_sample(soa_journal *journal, double t, const double *values);
+SOA_API soa_status soa_journal_write_sample(soa_journal *journal, double t, const double *values);
 /* An event: kind (a word: "touch", "phase"), text (a sentence, "" or NULL: none), no control characters but tab and newline. */
-SOA_API soa_status soa_journal_event(soa_journal *journal, double t, const char *kind, const char *text);
+SOA_API soa_status soa_journal_write_event(soa_journal *journal, double t, const char *kind, const char *text);
 /* Writes out everything, the blob last, and waits until the disk has it (fsync). */
-SOA_API soa_status soa_journal_checkpoint(soa_journal *journal, double t, const void *blob, size_t size);
+SOA_API soa_status soa_journal_write_checkpoint(soa_journal *journal, double t, const void *blob, size_t size);
 /* Hands what is buffered to the operating system, so that followers see it.  Does not change the file's bytes. */
 SOA_API soa_status soa_journal_flush(soa_journal *journal);
 /* Removes the file's name: it is there as long as someone has it open.  (A file that someone else removes, moves or
@@ -83,7 +83,7 @@ typedef struct soa_journal_state {
     double safe;   /* time of the last checkpoint that the disk has; NaN: none yet       */
     int pending;   /* 1: an older file still has the name; it is replaced when something is written out */
 } soa_journal_state;
-SOA_API void soa_journal_get(const soa_journal *journal, soa_journal_state *state);
+SOA_API void soa_journal_get_state(const soa_journal *journal, soa_journal_state *state);
 /* As they were given, until the journal is closed. */
 SOA_API int soa_journal_signal_count(const soa_journal *journal);
 SOA_API const soa_signal *soa_journal_signals(const soa_journal *journal);
@@ -114,20 +114,20 @@ SOA_API void soa_log_close(soa_log *log); /* NULL is fine */
  * from its checkpoint is noticed and read anew.  May allocate. */
 SOA_API soa_status soa_log_refresh(soa_log *log, int *news, soa_report *report);
 /* The pointers hold until close, the numbers until refresh. */
-SOA_API void soa_log_get(const soa_log *log, soa_log_info *info);
+SOA_API void soa_log_get_info(const soa_log *log, soa_log_info *info);
 /* The number of a signal, or -1. */
 SOA_API int soa_log_find_signal(const soa_log *log, const char *name);
 
 /* *sample = the first sample with time >= t; info.samples if there is none. */
-SOA_API soa_status soa_log_find(soa_log *log, double t, int64_t *sample, soa_report *report);
+SOA_API soa_status soa_log_find_sample(soa_log *log, double t, int64_t *sample, soa_report *report);
 /* Samples first, first + 1, ..., at most count: times into t (NULL: not wanted), and values row by row,
  * values[sample][signal_count], of the signals whose numbers are given (signals NULL: all, signal_count ignored).
  * values NULL: not wanted.  *got tells how many there were.  Successive reads are sequential, others cost one search.
  * SOA_E_CHECKSUM: a record is damaged; *got samples before it are good. */
-SOA_API soa_status soa_log_read(soa_log *log, int64_t first, int64_t count, const int *signals, int signal_count,
+SOA_API soa_status soa_log_read_samples(soa_log *log, int64_t first, int64_t count, const int *signals, int signal_count,
                                 double *t, double *values, int64_t *got, soa_report *report);
 /* Smallest and largest values in `columns` equal parts of [t0, t1] (the last one closed, the others open at their end),
- * min[signal][columns] and max[signal][columns], of the signals given as for soa_log_read.  Exact: what a search of all
+ * min[signal][columns] and max[signal][columns], of the signals given as for soa_log_read_samples.  Exact: what a search of all
  * samples would give, NaN values skipped; NaN where a column has none.  Cost: columns x log(samples).  SOA_E_CHECKSUM: a
  * record is damaged, and min, max are not whole. */
 SOA_API soa_status soa_log_overview(soa_log *log, const int *signals, int signal_count, double t0, double t1,
@@ -138,9 +138,9 @@ typedef struct soa_log_event_info {
     const char *kind, *text; /* until the next call with this log */
 } soa_log_event_info;
 /* Event number `index` of info.events, from 0.  The first call walks over all events.  Allocates. */
-SOA_API soa_status soa_log_event(soa_log *log, int64_t index, soa_log_event_info *event, soa_report *report);
+SOA_API soa_status soa_log_read_event(soa_log *log, int64_t index, soa_log_event_info *event, soa_report *report);
 /* The last checkpoint; *blob is the caller's, to be given to free().  None: *blob = NULL, *size = 0.  Allocates. */
-SOA_API soa_status soa_log_checkpoint(soa_log *log, double *t, void **blob, size_t *size, soa_report *report);
+SOA_API soa_status soa_log_read_checkpoint(soa_log *log, double *t, void **blob, size_t *size, soa_report *report);
 
 /* --- export --------------------------------------------------------------------------------------------------------- */
 typedef struct soa_export_options {
@@ -149,16 +149,16 @@ typedef struct soa_export_options {
     int signal_count;
     int events; /* CSV: nonzero: the table of events instead of the samples */
 } soa_export_options;
-SOA_API soa_export_options soa_export_default(void);
+SOA_API soa_export_options soa_export_options_default(void);
 
 /* Both write under a temporary name beside `path` and rename at the end: on failure an older file of that name is
  * untouched.  options may be NULL.  Allocate.
  * A path that is no regular file (pipe, device; "-": standard output) is written to as it is, CSV only.
  * CSV: one line "t [s],name [unit],...", then numbers with 17 digits that read back to the same bits.
  * HDF5: /t, /signals/GROUP/NAME with attributes name and unit, /events, /scenario, versions as attributes of /.      */
-SOA_API soa_status soa_log_to_csv(soa_log *log, const char *path, const soa_export_options *options,
+SOA_API soa_status soa_log_export_csv(soa_log *log, const char *path, const soa_export_options *options,
                                   soa_report *report);
-SOA_API soa_status soa_log_to_hdf5(soa_log *log, const char *path, const soa_export_options *options,
+SOA_API soa_status soa_log_export_hdf5(soa_log *log, const char *path, const soa_export_options *options,
                                    soa_report *report);
 
 #ifdef __cplusplus

@@ -110,13 +110,13 @@ typedef struct soa_dh_row {
 } soa_dh_row;
 typedef enum soa_dh_form { SOA_DH_STANDARD, SOA_DH_MODIFIED } soa_dh_form;
 /* A revolute row with theta 0, no mass, and joint as soa_joint_default. */
-SOA_API soa_dh_row soa_dh_default(double d, double a, double alpha);
+SOA_API soa_dh_row soa_dh_row_default(double d, double a, double alpha);
 /* Appends `count` links named prefix1, prefix2, ... to bodies[at..] (chained on link `parent`, whose DH frame is
  * `base` in it) and `count` frames to frames[at_frame..]. `names` holds the text and must outlive the definition:
  * count * SOA_DH_NAME bytes.  base NULL: identity.  A WD89 connector link is a row whose joint is fixed (joint.type =
  * SOA_FIXED).  SOA_E_NAME: the prefix is longer than 12 letters; SOA_E_ARGUMENT: something is missing or negative.   */
 #define SOA_DH_NAME 64
-SOA_API soa_status soa_dh_chain(soa_dh_form form, const soa_dh_row *rows, int count, const char *prefix, int parent,
+SOA_API soa_status soa_dh_chain_append(soa_dh_form form, const soa_dh_row *rows, int count, const char *prefix, int parent,
                                 const soa_frame *base, soa_body_def *bodies, int at, soa_frame_def *frames,
                                 int at_frame, char *names);
 
@@ -130,7 +130,7 @@ typedef struct soa_model soa_model;
 SOA_API soa_status soa_model_size(const soa_model_def *def, size_t *size, soa_report *report);
 /* Builds into the caller's memory (aligned to 64 bytes, else SOA_E_MEMORY). Uses the heap only for scratch while
  * building.  Not to be given to soa_model_free. */
-SOA_API soa_status soa_model_build(const soa_model_def *def, void *memory, size_t size, const soa_model **model,
+SOA_API soa_status soa_model_init(const soa_model_def *def, void *memory, size_t size, const soa_model **model,
                                    soa_report *report);
 /* Convenience: heap memory; release with soa_model_free (NULL is fine). */
 SOA_API soa_status soa_model_create(const soa_model_def *def, const soa_model **model, soa_report *report);
@@ -151,15 +151,15 @@ SOA_API soa_status soa_model_with_gravity(const soa_model *model, const double g
 /* A copy whose joints have no friction (viscous and Coulomb), no springs, or neither (heap, likewise); rotors and mimic
  * joints stay, unlike in an ideal model.  SOA_E_ARGUMENT: no such bit. */
 typedef enum soa_losses { SOA_FRICTION = 1, SOA_SPRINGS = 2 } soa_losses;
-SOA_API soa_status soa_model_without(const soa_model *model, unsigned losses, const soa_model **copy);
+SOA_API soa_status soa_model_without_losses(const soa_model *model, unsigned losses, const soa_model **copy);
 
-/* What is in a model (NULL: nothing).  Bodies: 1 .. soa_body_count, one for each
- * joint that moves, parents first.  Frames: 0 (the world) .. soa_frame_count - 1. */
+/* What is in a model (NULL: nothing).  Bodies: 1 .. soa_model_body_count, one for each
+ * joint that moves, parents first.  Frames: 0 (the world) .. soa_model_frame_count - 1. */
 SOA_API const char *soa_model_name(const soa_model *model);
-SOA_API int soa_nq(const soa_model *model);
-SOA_API int soa_nv(const soa_model *model);
-SOA_API int soa_body_count(const soa_model *model);
-SOA_API int soa_frame_count(const soa_model *model);
+SOA_API int soa_model_nq(const soa_model *model);
+SOA_API int soa_model_nv(const soa_model *model);
+SOA_API int soa_model_body_count(const soa_model *model);
+SOA_API int soa_model_frame_count(const soa_model *model);
 SOA_API void soa_model_gravity(const soa_model *model, double gravity[3]);
 SOA_API double soa_model_mass(const soa_model *model); /* of the moving bodies */
 
@@ -182,7 +182,7 @@ typedef struct soa_body_info {
     double lower, upper, max_speed, max_effort;
 } soa_body_info;
 /* SOA_E_ARGUMENT where there is no such body; the world, 0, is none. */
-SOA_API soa_status soa_body(const soa_model *model, int body, soa_body_info *info);
+SOA_API soa_status soa_model_body(const soa_model *model, int body, soa_body_info *info);
 
 typedef struct soa_frame_info {
     const char *name;
@@ -191,23 +191,23 @@ typedef struct soa_frame_info {
     soa_frame placement; /* in that body's frame */
 } soa_frame_info;
 /* SOA_E_ARGUMENT where there is no such frame. */
-SOA_API soa_status soa_frame_get(const soa_model *model, int frame, soa_frame_info *info);
+SOA_API soa_status soa_model_frame(const soa_model *model, int frame, soa_frame_info *info);
 /* First frame of that name (links, then extra frames, then "world"), or -1. Body whose joint has that name, or -1.  A
  * search through all. */
-SOA_API int soa_find_frame(const soa_model *model, const char *name);
-SOA_API int soa_find_joint(const soa_model *model, const char *joint);
+SOA_API int soa_model_find_frame(const soa_model *model, const char *name);
+SOA_API int soa_model_find_joint(const soa_model *model, const char *joint);
 SOA_API const char *soa_joint_type_name(soa_joint_type type); /* "revolute", ...; "unknown" for no type */
 
 /* Configuration space.  Tangent vectors are v-like: nv numbers.  No pointer may be NULL (SOA_E_ARGUMENT).  Numbers must
- * be finite (SOA_E_NOT_FINITE) and, but for soa_normalize, quaternions unit to 1e-6 (SOA_E_QUATERNION); on a fault
+ * be finite (SOA_E_NOT_FINITE) and, but for soa_q_normalise, quaternions unit to 1e-6 (SOA_E_QUATERNION); on a fault
  * nothing is written.  Mimic joints have no numbers here.  Outputs must not overlap inputs but where it is said. */
-SOA_API void soa_neutral(const soa_model *model, double *q); /* zeros and unit quaternions   */
+SOA_API void soa_q_neutral(const soa_model *model, double *q); /* zeros and unit quaternions   */
 /* q moved by v for the time dt (docs/notation.md); quaternions leave unit.  q_next may be q. */
-SOA_API soa_status soa_integrate(const soa_model *model, const double *q, const double *v, double dt, double *q_next);
+SOA_API soa_status soa_q_integrate(const soa_model *model, const double *q, const double *v, double dt, double *q_next);
 /* q1 - q0: the v that takes q0 to q1 in the time 1, quaternions by the shorter way. */
-SOA_API soa_status soa_difference(const soa_model *model, const double *q0, const double *q1, double *v);
+SOA_API soa_status soa_q_difference(const soa_model *model, const double *q0, const double *q1, double *v);
 /* Makes quaternions unit; explicit, never silent.  SOA_E_QUATERNION where one is zero (shorter than 1e-12). */
-SOA_API soa_status soa_normalize(const soa_model *model, double *q);
+SOA_API soa_status soa_q_normalise(const soa_model *model, double *q);
 /* q' from v (quaternion rates for spherical and free joints), nq numbers. */
 SOA_API soa_status soa_q_rate(const soa_model *model, const double *q, const double *v, double *q_rate);
 

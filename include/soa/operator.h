@@ -48,7 +48,7 @@ typedef struct soa_variable {
 SOA_API soa_status soa_expr_parse(const char *text, const soa_variable *variables, int variable_count,
                                   const soa_expr **expr, char *message, size_t room);
 /* Both sides of "LEFT = RIGHT", without variables; release both. */
-SOA_API soa_status soa_equation_parse(const char *text, const soa_expr **left, const soa_expr **right, char *message,
+SOA_API soa_status soa_expr_parse_equation(const char *text, const soa_expr **left, const soa_expr **right, char *message,
                                       size_t room);
 /* By calls: each returns a new expression (release it) or NULL when an argument is NULL, a name is unknown or longer than
  * 31 letters, spaces do not match or memory is short.  Arguments stay the caller's and may be released at once.      */
@@ -64,8 +64,8 @@ SOA_API const soa_expr *soa_expr_adjoint(const soa_expr *a);
 SOA_API const soa_expr *soa_expr_inverse(const soa_expr *a);
 SOA_API void soa_expr_free(const soa_expr *expr);
 /* The space it maps from (SOA_SPACE_ONE: it is a vector) and to. */
-SOA_API soa_space soa_expr_from(const soa_expr *expr);
-SOA_API soa_space soa_expr_to(const soa_expr *expr);
+SOA_API soa_space soa_expr_domain(const soa_expr *expr);
+SOA_API soa_space soa_expr_codomain(const soa_expr *expr);
 SOA_API soa_causality soa_expr_causality(const soa_expr *expr);
 /* As text that parses to the same expression; returns the length without the final zero, which may be more than fits in
  * room bytes (as snprintf does). */
@@ -87,15 +87,15 @@ typedef struct soa_expr_info {
     const char *what;       /* of a leaf of the algebra: its meaning; NULL: the caller's         */
     const char *definition; /* of a leaf: in terms of others; NULL: primitive                    */
 } soa_expr_info;
-SOA_API soa_status soa_expr_look(const soa_expr *expr, soa_expr_info *info);
+SOA_API soa_status soa_expr_get_info(const soa_expr *expr, soa_expr_info *info);
 SOA_API const soa_expr *soa_expr_part(const soa_expr *expr, int index); /* not to be released; NULL past the end */
 /* Names of all leaves, NULL past the end, with what they are. */
-SOA_API const char *soa_leaf_name(int index, const char **what);
+SOA_API const char *soa_expr_leaf_name(int index, const char **what);
 
 /* The papers' algorithms by name: FD1 FD2 FD3 FD4 ID ...; names, texts and sources by number, NULL past the end. */
-SOA_API const char *soa_form_name(int index, const char **text, const char **what);
+SOA_API const char *soa_expr_form_name(int index, const char **text, const char **what);
 /* Release expr.  SOA_E_NAME: there is no such form. */
-SOA_API soa_status soa_form(const char *name, const soa_expr **expr);
+SOA_API soa_status soa_expr_from_form(const char *name, const soa_expr **expr);
 
 /* ---- rewriting -------------------------------------------------------------------------------------------------- */
 typedef void soa_derivation_fn(void *user, const char *rule, const char *result);
@@ -116,14 +116,14 @@ typedef struct soa_machine soa_machine; /* a model, the frames of its tips, a st
 SOA_API soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_count, soa_machine **machine,
                                       soa_report *report);
 SOA_API void soa_machine_free(soa_machine *machine);
-SOA_API int soa_machine_size(const soa_machine *machine, soa_space space); /* numbers in a vector of that space */
+SOA_API int soa_machine_space_size(const soa_machine *machine, soa_space space); /* numbers in a vector of that space */
 /* q (NULL: neutral) and the vectors; any may be NULL for zero.  f0: 6 per tip, on the environment (RK88's sign); wrenches
  * act on the machine and are part of b.  Later calls see this state.                                                 */
-SOA_API soa_status soa_machine_state(soa_machine *machine, const double *q, const double *v, const double *a,
+SOA_API soa_status soa_machine_set_state(soa_machine *machine, const double *q, const double *v, const double *a,
                                      const double *tau, const double *f0, const soa_wrench *wrenches, int wrench_count);
-/* A vector of the caller's, of soa_machine_size numbers; copied.  At most 32 vectors and operators of the caller's
+/* A vector of the caller's, of soa_machine_space_size numbers; copied.  At most 32 vectors and operators of the caller's
  * (SOA_E_MEMORY), names of at most 31 letters.  Allocates at first, then plans made before see the new numbers.      */
-SOA_API soa_status soa_machine_set(soa_machine *machine, const char *name, soa_space space, const double *value);
+SOA_API soa_status soa_machine_set_vector(soa_machine *machine, const char *name, soa_space space, const double *value);
 /* An operator of the caller's between the tips and the base (either way, or within one of them), size(to) x size(from) row
  * by row: which tips close a loop, how a load is shared.  Plans made before see the new numbers.                      */
 SOA_API soa_status soa_machine_set_matrix(soa_machine *machine, const char *name, soa_space from, soa_space to,
@@ -135,18 +135,18 @@ typedef struct soa_plan soa_plan;
 SOA_API soa_status soa_plan_create(soa_machine *machine, const soa_expr *expr, soa_plan **plan, char *message,
                                    size_t room);
 SOA_API void soa_plan_free(soa_plan *plan);
-/* Runs at the machine's state.  result: soa_machine_size of the space that the expression maps to.  O(n) per factor; no
+/* Runs at the machine's state.  result: soa_machine_space_size of the space that the expression maps to.  O(n) per factor; no
  * allocation.  SOA_E_HINGE_SINGULAR: D has no inverse; SOA_E_SINGULAR: nor has a matrix to be solved with (its estimated
- * condition is above 1e13); soa_machine_why says which. */
+ * condition is above 1e13); soa_machine_failure says which. */
 SOA_API soa_status soa_plan_run(soa_plan *plan, double *result);
-/* Why the last soa_plan_run or soa_dense with this machine failed: which inverse, its estimated condition; which joint.
+/* Why the last soa_plan_run or soa_machine_dense_matrix with this machine failed: which inverse, its estimated condition; which joint.
  * Empty: it did not, or the status says all.  Valid until the next run. */
-SOA_API const char *soa_machine_why(const soa_machine *machine);
+SOA_API const char *soa_machine_failure(const soa_machine *machine);
 /* The largest condition number |A| |A^-1| (1-norm) of the matrices that the last run inverted, those of D and of factors
  * with a known inverse aside; 1: none. */
 SOA_API double soa_machine_condition(const soa_machine *machine);
-SOA_API int soa_plan_sweeps(const soa_plan *plan);
-SOA_API int soa_plan_recursions(const soa_plan *plan);
+SOA_API int soa_plan_sweep_count(const soa_plan *plan);
+SOA_API int soa_plan_recursion_count(const soa_plan *plan);
 /* The sweeps as recursions, as the papers print them; returns the length as soa_expr_print does. */
 SOA_API size_t soa_plan_explain(const soa_plan *plan, char *text, size_t room);
 /* The same one line at a time, in order. */
@@ -163,40 +163,40 @@ typedef struct soa_plan_step {
     char right[200]; /* "z1(k) + sum psi(k,c) z2(c)"; a remark may follow after spaces                              */
 } soa_plan_step;
 typedef void soa_plan_step_fn(void *user, const soa_plan_step *step);
-SOA_API void soa_plan_steps(const soa_plan *plan, soa_plan_step_fn *fn, void *user);
+SOA_API void soa_plan_visit_steps(const soa_plan *plan, soa_plan_step_fn *fn, void *user);
 
 /* ---- a vector expression as scalar operations for one model ------------------------------------------------------ */
 /* Every product and sum that is left when known zeros and constants have been removed and equal results are computed
  * once; changes of sign are not counted.  Not for plans with a dense solve, or with vectors or operators of the
  * caller's.           */
-typedef struct soa_graph soa_graph;
-typedef struct soa_graph_options {
+typedef struct soa_scalar_graph soa_scalar_graph;
+typedef struct soa_scalar_graph_options {
     soa_axes axes; /* SOA_AXES_BODY: each body's own.  SOA_AXES_WORLD: those of the world at each body's origin; links'
                        constants are turned once, and nothing in the recursions                                         */
     int by_matrix; /* inv(Mass) x by forming the mass matrix (composite inertias, R87 (32)), factoring and solving      */
     int generic; /* lengths, masses, inertias of the model that happen to be 1 count as any number                    */
-} soa_graph_options;
+} soa_scalar_graph_options;
 /* options may be NULL: body axes, as planned.  The machine must outlive the graph; what it is made of is its model and
  * tips, not its state.  Status as soa_plan_create, SOA_E_HINGE_SINGULAR too. */
-SOA_API soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const soa_graph_options *options,
-                                    soa_graph **graph, char *message, size_t room);
-SOA_API void soa_graph_free(soa_graph *graph);
+SOA_API soa_status soa_scalar_graph_create(soa_machine *machine, const soa_expr *expr, const soa_scalar_graph_options *options,
+                                    soa_scalar_graph **graph, char *message, size_t room);
+SOA_API void soa_scalar_graph_free(soa_scalar_graph *graph);
 typedef struct soa_count {
     long additions, multiplications, divisions, sines; /* subtractions are additions; sines and cosines together */
 } soa_count;
 /* Operations of a body (0: all) in one part of the work (-1: all). */
-SOA_API soa_status soa_graph_count(const soa_graph *graph, int body, int part, soa_count *count);
+SOA_API soa_status soa_scalar_graph_operations(const soa_scalar_graph *graph, int body, int part, soa_count *count);
 /* Names of the parts (rows of R87's Tables II and III among them), NULL past the end. */
-SOA_API const char *soa_graph_part(int part, const char **what);
+SOA_API const char *soa_scalar_graph_part_name(int part, const char **what);
 /* The same operations as a C function void name(q, thd, thdd, T, f0, result); free() the text, `length` bytes and a zero.
  * External wrenches are none. */
-SOA_API soa_status soa_graph_emit_c(const soa_graph *graph, const char *name, char **text, size_t *length);
+SOA_API soa_status soa_scalar_graph_emit_c(const soa_scalar_graph *graph, const char *name, char **text, size_t *length);
 
 /* The matrix of any expression, rows x columns = sizes of its spaces, row by row: built from definitions with dense
  * arithmetic alone, the oracle of the plans, at the machine's state.  O(n^3); allocates.  SOA_E_HINGE_SINGULAR: D has no
- * inverse; SOA_E_SINGULAR: another inverse does not exist (estimated condition above 1e13); soa_machine_why says which.
+ * inverse; SOA_E_SINGULAR: another inverse does not exist (estimated condition above 1e13); soa_machine_failure says which.
  * SOA_E_NAME: a vector or operator of the caller's was not set. */
-SOA_API soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *matrix);
+SOA_API soa_status soa_machine_dense_matrix(soa_machine *machine, const soa_expr *expr, double *matrix);
 
 #ifdef __cplusplus
 }

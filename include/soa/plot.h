@@ -35,7 +35,7 @@ typedef struct soa_plot {
 } soa_plot;
 
 /* Replaces the file.  SOA_E_ARGUMENT: no panel or no path; SOA_E_FILE. */
-SOA_API soa_status soa_plot_svg(const soa_plot *plot, const char *path, soa_report *report);
+SOA_API soa_status soa_plot_write_svg(const soa_plot *plot, const char *path, soa_report *report);
 
 #ifdef __cplusplus
 }

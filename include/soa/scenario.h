@@ -336,7 +336,7 @@ SOA_API soa_status soa_scenario_open(const char *spec, soa_scenario *scenario, s
 SOA_API soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number, soa_scenario *varied,
                                      double *values, soa_report *report);
 /* The uniform random number of [0, 1) that belongs to these three. */
-SOA_API double soa_uniform(uint64_t seed, uint64_t case_number, uint64_t number);
+SOA_API double soa_scenario_uniform(uint64_t seed, uint64_t case_number, uint64_t number);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,7 @@ typedef struct soa_taylor {
 } soa_taylor;
 
 SOA_API soa_taylor soa_taylor_constant(double x);                  /* order 0: goes with any other               */
-SOA_API soa_taylor soa_taylor_line(int order, double x, double d); /* x + d e; order is brought within 0 to most */
+SOA_API soa_taylor soa_taylor_variable(int order, double x, double d); /* x + d e; order is brought within 0 to most */
 SOA_API double soa_taylor_derivative(soa_taylor x, int k);         /* k-th derivative at e = 0: k! c[k]; else 0  */
 
 SOA_API soa_taylor soa_taylor_add(soa_taylor a, soa_taylor b);
@@ -30,7 +30,7 @@ SOA_API soa_taylor soa_taylor_sub(soa_taylor a, soa_taylor b);
 SOA_API soa_taylor soa_taylor_mul(soa_taylor a, soa_taylor b);
 SOA_API soa_taylor soa_taylor_div(soa_taylor a, soa_taylor b);
 SOA_API soa_taylor soa_taylor_scale(double s, soa_taylor a);                 /* s a       */
-SOA_API soa_taylor soa_taylor_linear(double s, soa_taylor a, double offset); /* s a + offset */
+SOA_API soa_taylor soa_taylor_affine(double s, soa_taylor a, double offset); /* s a + offset */
 SOA_API soa_taylor soa_taylor_sqrt(soa_taylor a);
 SOA_API soa_taylor soa_taylor_hypot(soa_taylor a, soa_taylor b);
 SOA_API soa_taylor soa_taylor_pow(soa_taylor a, double power); /* a > 0, or any a with a whole power */

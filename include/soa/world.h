@@ -47,7 +47,7 @@ typedef struct soa_sim_options {
     soa_sim_sample_fn *sample; /* default NULL */
     void *sample_user;
 } soa_sim_options;
-SOA_API soa_sim_options soa_sim_default(void);
+SOA_API soa_sim_options soa_sim_options_default(void);
 
 typedef struct soa_sim_result {
     double t;                                   /* time reached, s */
@@ -77,9 +77,9 @@ SOA_API soa_status soa_simulate(const soa_model *model, const double *q, const d
 
 /* --- cores -------------------------------------------------------------------------------------------------------- */
 /* A soa_parallel_for (soa/forms.h) on OpenMP's threads.  user: NULL, or an int: how many threads at most.  Without OpenMP
- * it runs one task after the other, and soa_openmp_threads is 1.                                                      */
+ * it runs one task after the other, and soa_openmp_thread_count is 1.                                                      */
 SOA_API void soa_openmp_parallel_for(void *user, int count, soa_parallel_task *task, void *data);
-SOA_API int soa_openmp_threads(void);
+SOA_API int soa_openmp_thread_count(void);
 
 /* --- closed chains ------------------------------------------------------------------------------------------------ */
 /* One moment of a closed machine's motion; the arrays hold only during the call that shows them. */
@@ -113,7 +113,7 @@ typedef struct soa_closed_sim_options {
     soa_closed_sample_fn *sample; /* default NULL                                                                    */
     void *sample_user;
 } soa_closed_sim_options;
-SOA_API soa_closed_sim_options soa_closed_sim_default(void);
+SOA_API soa_closed_sim_options soa_closed_sim_options_default(void);
 
 typedef struct soa_closed_sim_result {
     double t;                          /* time reached */
@@ -152,7 +152,7 @@ SOA_API soa_status soa_closed_simulate(soa_constraints *constraints, double *q, 
                                        soa_report *report);
 
 /* --- grasps ------------------------------------------------------------------------------------------------------- */
-/* A one-sided contact that would break, slip or tip: its margin (soa_grasp_check) has come down to zero. */
+/* A one-sided contact that would break, slip or tip: its margin (soa_grasp_check_contacts) has come down to zero. */
 typedef struct soa_grasp_event {
     double t;
     int contact;                    /* its number in the grasp                                                        */
@@ -167,7 +167,7 @@ typedef enum soa_grasp_answer {
 typedef soa_grasp_answer soa_grasp_event_fn(void *user, const soa_grasp_event *event);
 
 /* A contact switched on or off at a time.  On: its places must meet (within 1e-3), and velocities change by the
- * impulse of soa_grasp_close, which keeps the momentum; what kinetic energy is lost counts as dissipated. */
+ * impulse of soa_grasp_impulse, which keeps the momentum; what kinetic energy is lost counts as dissipated. */
 typedef struct soa_grasp_change {
     double t;
     int contact, on;
@@ -201,7 +201,7 @@ typedef struct soa_grasp_sim_options {
     const soa_grasp_change *changes; /* in order of time */
     int change_count;
 } soa_grasp_sim_options;
-SOA_API soa_grasp_sim_options soa_grasp_sim_default(void);
+SOA_API soa_grasp_sim_options soa_grasp_sim_options_default(void);
 
 typedef struct soa_grasp_sim_result {
     double t;
@@ -259,7 +259,7 @@ SOA_API soa_status soa_world_set_state(soa_world *world, const double *q, const 
  * The spring's part r = stiffness (to - point) - damping (velocity of the point) is r / sqrt(1 + (|r| / most)^2): never more
  * than `most`, and smooth. */
 typedef struct soa_world_pull {
-    int body;                        /* 1 ... soa_body_count                                   */
+    int body;                        /* 1 ... soa_model_body_count                                   */
     double at[3];                    /* the point, in the body's own axes from its origin      */
     double force[3];                 /* N, world axes                                          */
     double to[3];                    /* the spring's other end, world                          */
@@ -278,7 +278,7 @@ typedef struct soa_world_hold {
 SOA_API soa_status soa_world_set_pulls(soa_world *world, const soa_world_pull *pulls, int pull_count,
                                        const soa_world_hold *holds, int hold_count);
 
-/* What the readers from here to soa_world_signals point to lives as long as the world; names, as long as its scenario too.
+/* What the readers from here to soa_world_signal_values point to lives as long as the world; names, as long as its scenario too.
  * q, v, tau: nq, nv, nv numbers that stay where they are and change with every tick, set_state and restore: copy what is
  * to be kept.  tau: what the motors do in the last tick.  world must not be NULL. */
 SOA_API const soa_model *soa_world_model(const soa_world *world);
@@ -323,22 +323,22 @@ typedef struct soa_world_pair {
 } soa_world_pair;
 /* index: 0 to count - 1, else SOA_E_ARGUMENT; a and b are numbers of shapes. */
 SOA_API int soa_world_shape_count(const soa_world *world);
-SOA_API soa_status soa_world_shape_get(const soa_world *world, int index, soa_world_shape *shape);
+SOA_API soa_status soa_world_get_shape(const soa_world *world, int index, soa_world_shape *shape);
 SOA_API int soa_world_pair_count(const soa_world *world);
-SOA_API soa_status soa_world_pair_get(const soa_world *world, int index, soa_world_pair *pair);
+SOA_API soa_status soa_world_get_pair(const soa_world *world, int index, soa_world_pair *pair);
 
 /* Everything measured, by name (NULL past the end; unit may be NULL), for the record.  values: signal_count numbers, as they
  * are now; NaN: not measured yet, or nothing there. */
 SOA_API int soa_world_signal_count(const soa_world *world);
-SOA_API const char *soa_world_signal(const soa_world *world, int index, const char **unit);
-SOA_API soa_status soa_world_signals(soa_world *world, double *values);
+SOA_API const char *soa_world_signal_name(const soa_world *world, int index, const char **unit);
+SOA_API soa_status soa_world_signal_values(soa_world *world, double *values);
 
 /* The block of everything that changes, state_size bytes without pointers, aligned as you like.  restore: only into a world
  * of the same scenario, models and version (SOA_E_FORMAT else), undamaged (SOA_E_CHECKSUM); on a fault the world is as it
  * was. */
 SOA_API size_t soa_world_state_size(const soa_world *world);
-SOA_API void soa_world_save(const soa_world *world, void *memory);
-SOA_API soa_status soa_world_restore(soa_world *world, const void *memory, size_t size);
+SOA_API void soa_world_save_state(const soa_world *world, void *memory);
+SOA_API soa_status soa_world_restore_state(soa_world *world, const void *memory, size_t size);
 
 /* Something the run wants its user to know: one entry for each code and name, with the worst value seen.
  * docs/worlds.md lists the codes.  The texts belong to the world; the list is valid until the next tick. */
@@ -419,10 +419,10 @@ typedef struct soa_world_summary {
 SOA_API soa_status soa_world_summarise(soa_world *world, soa_world_summary *summary);
 /* A new journal with the world's signals and its scenario's text, file, seed and case: soa_journal_create, whose status it
  * has.  The caller closes it. */
-SOA_API soa_status soa_world_record(soa_world *world, const char *path, soa_journal **journal, soa_report *report);
+SOA_API soa_status soa_world_create_journal(soa_world *world, const char *path, soa_journal **journal, soa_report *report);
 /* The scenario of a journal as it was run, its file, seed and case included; `name` is for messages.  Refused
  * (SOA_E_FORMAT) where the journal holds none or its text can no longer be read.  Release with soa_scenario_free. */
-SOA_API soa_status soa_scenario_of_log(const soa_log *log, const char *name, soa_scenario *scenario,
+SOA_API soa_status soa_scenario_from_log(const soa_log *log, const char *name, soa_scenario *scenario,
                                        soa_report *report);
 /* Goes on with a journal whose run was stopped or killed: its scenario as it was run (file, seed and case are in the journal;
  * models and meshes are opened again and must not have changed), a world at the journal's last checkpoint (at the start if it
@@ -471,10 +471,10 @@ typedef struct soa_sweep_options {
     void (*progress)(void *user, const soa_sweep_result *now); /* after every case, one thread at a time */
     void *user;
 } soa_sweep_options;
-SOA_API soa_sweep_options soa_sweep_default(void);
+SOA_API soa_sweep_options soa_sweep_options_default(void);
 /* A case that ends in a fault is a row that says so.  SOA_OK also when stopped; result (may be NULL) as far as it went.
  * SOA_E_FILE: the table, or another rank, failed; or what soa_world_create finds in the scenario.  Allocates. */
-SOA_API soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *options, soa_sweep_result *result,
+SOA_API soa_status soa_scenario_sweep(const soa_scenario *scenario, const soa_sweep_options *options, soa_sweep_result *result,
                              soa_report *report);
 
 #ifdef __cplusplus

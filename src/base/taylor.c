@@ -21,7 +21,7 @@ soa_taylor soa_taylor_constant(double x) {
     z.c[0] = x;
     return z;
 }
-soa_taylor soa_taylor_line(int order, double x, double d) {
+soa_taylor soa_taylor_variable(int order, double x, double d) {
     soa_taylor z = {0};
     z.order = order < 0 ? 0 : order > SOA_TAYLOR_MOST ? SOA_TAYLOR_MOST : order;
     z.c[0] = x;
@@ -35,13 +35,13 @@ double soa_taylor_derivative(soa_taylor x, int k) {
     return y;
 }
 
-soa_taylor soa_taylor_linear(double s, soa_taylor a, double offset) {
+soa_taylor soa_taylor_affine(double s, soa_taylor a, double offset) {
     for (int k = 0; k <= a.order; ++k) a.c[k] *= s;
     a.c[0] += offset;
     return a;
 }
 soa_taylor soa_taylor_scale(double s, soa_taylor a) {
-    return soa_taylor_linear(s, a, 0);
+    return soa_taylor_affine(s, a, 0);
 }
 soa_taylor soa_taylor_add(soa_taylor a, soa_taylor b) {
     soa_taylor z = blank(a, b);
@@ -149,7 +149,7 @@ soa_taylor soa_taylor_tan(soa_taylor a) {
     return soa_taylor_div(s, c);
 }
 soa_taylor soa_taylor_asin(soa_taylor a) {
-    const soa_taylor across = soa_taylor_sqrt(soa_taylor_linear(-1, soa_taylor_mul(a, a), 1));
+    const soa_taylor across = soa_taylor_sqrt(soa_taylor_affine(-1, soa_taylor_mul(a, a), 1));
     return integral(asin(a.c[0]), soa_taylor_div(rate(a), across), a.order);
 }
 soa_taylor soa_taylor_acos(soa_taylor a) {
@@ -158,7 +158,7 @@ soa_taylor soa_taylor_acos(soa_taylor a) {
     return z;
 }
 soa_taylor soa_taylor_atan(soa_taylor a) {
-    return integral(atan(a.c[0]), soa_taylor_div(rate(a), soa_taylor_linear(1, soa_taylor_mul(a, a), 1)), a.order);
+    return integral(atan(a.c[0]), soa_taylor_div(rate(a), soa_taylor_affine(1, soa_taylor_mul(a, a), 1)), a.order);
 }
 soa_taylor soa_taylor_atan2(soa_taylor y, soa_taylor x) {
     const soa_taylor turn = soa_taylor_sub(soa_taylor_mul(x, rate(y)), soa_taylor_mul(y, rate(x)));

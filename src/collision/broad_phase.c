@@ -54,7 +54,7 @@ static void sort(const soa_bounds *bounds, int axis, int *order, int count) {
     }
 }
 
-soa_status soa_broad_phase(const soa_bounds *bounds, int count, int *order, soa_pair_wanted_fn *wanted, void *user,
+soa_status soa_bounds_pairs(const soa_bounds *bounds, int count, int *order, soa_pair_wanted_fn *wanted, void *user,
                            int (*pairs)[2], int most, int *found) {
     if (count < 0 || most < 0 || !found || (count > 0 && (!bounds || !order)) || (most > 0 && !pairs))
         return SOA_E_ARGUMENT;

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
-soa_closed_options soa_closed_default(void) {
+soa_closed_options soa_closed_options_default(void) {
     const soa_closed_options o = {
         .method = SOA_CLOSED_AUTO, .rank_tolerance = 1e-12, .most_condition = 1e11, .consistency = 1e-7};
     return o;
@@ -152,7 +152,7 @@ static void null_space(soa_constraints *c, const gram *s, soa_closed_report *rep
         const int own = c->owner[c->pivot[d]];
         if (report && d - s->rank < SOA_REDUNDANT_MOST) {
             int first = 0;
-            soa_constraint_span(c, own, &first, NULL);
+            soa_constraints_row_range(c, own, &first, NULL);
             report->redundant_constraint[d - s->rank] = own;
             report->redundant_row[d - s->rank] = c->pivot[d] - first;
         }
@@ -458,7 +458,7 @@ static soa_closed_method choose(const soa_constraints *c, soa_closed_method aske
 static soa_status closed_fd(soa_constraints *c, soa_work *w, const soa_closed_options *options, const double *q,
                             const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count, double t,
                             double *qdd, double *lambda, soa_closed_report *report) {
-    const soa_closed_options plain = soa_closed_default();
+    const soa_closed_options plain = soa_closed_options_default();
     if (!options) options = &plain;
     if (!c || !w || !qdd || w->model != c->model || (unsigned)options->method > SOA_CLOSED_NULL_SPACE ||
         !(t - t == 0) || !(options->rank_tolerance >= 0 && options->rank_tolerance < 1) ||
@@ -557,7 +557,7 @@ soa_status soa_closed_response(soa_constraints *c, soa_work *w, const double *fo
 
 soa_status soa_closed_power(const soa_constraints *c, double *supplied, double *dissipated) {
     if (!c || !supplied || !dissipated) return SOA_E_ARGUMENT;
-    const int rows = soa_constraint_rows(c);
+    const int rows = soa_constraints_row_count(c);
     *supplied = *dissipated = 0;
     for (int r = 0; r < rows; ++r) *supplied -= c->lambda[r] * c->row[r].drift; /* v'G'lambda, with G v = -drift */
     for (int i = 0; i < c->capacity.constraints; ++i) {
@@ -571,9 +571,9 @@ soa_status soa_closed_power(const soa_constraints *c, double *supplied, double *
     return SOA_OK;
 }
 
-soa_status soa_constraint_strengths(const soa_constraints *c, double *strengths) {
+soa_status soa_constraints_row_strengths(const soa_constraints *c, double *strengths) {
     if (!c || !strengths) return SOA_E_ARGUMENT;
-    memcpy(strengths, c->strength, (size_t)soa_constraint_rows(c) * sizeof *strengths);
+    memcpy(strengths, c->strength, (size_t)soa_constraints_row_count(c) * sizeof *strengths);
     return SOA_OK;
 }
 
@@ -593,7 +593,7 @@ static soa_status constraint_rows_at(soa_constraints *c, soa_work *w, const doub
     }
     return SOA_OK;
 }
-soa_status soa_constraint_rows_at(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
+soa_status soa_constraints_evaluate(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
                                   double *g, double *rate, double *G, double *gamma) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, constraint_rows_at(c, w, q, v, t, g, rate, G, gamma));

@@ -139,7 +139,7 @@ int soai_is_rotation(const soa_frame *X) {
     v3_cross(X->R, X->R + 3, x);
     return v3_dot(x, X->R + 6) > 0;
 }
-int soa_constraint_def_rows(const soa_constraint_def *d) {
+int soa_constraint_def_row_count(const soa_constraint_def *d) {
     static const int loop[SOA_JOINT_TYPE_COUNT] = {6, 5, 5, 5, 4, 4, 3, 3, 0};
     if (!d) return -1;
     switch (d->kind) {
@@ -153,13 +153,13 @@ int soa_constraint_def_rows(const soa_constraint_def *d) {
     default: return -1;
     }
 }
-int soa_constraint_rows(const soa_constraints *c) {
+int soa_constraints_row_count(const soa_constraints *c) {
     int rows = 0;
     for (int i = 0; c && i < c->capacity.constraints; ++i)
         if (c->list[i].used && c->list[i].on) rows += c->list[i].rows;
     return rows;
 }
-int soa_constraint_count(const soa_constraints *c) {
+int soa_constraints_count(const soa_constraints *c) {
     int count = 0;
     for (int i = 0; c && i < c->capacity.constraints; ++i) count += c->list[i].used;
     return count;
@@ -173,7 +173,7 @@ static int free_of(const constraint *k) {
 }
 
 #define FAIL(status, ...) return soai_report(report, status, -1, 0, __VA_ARGS__)
-soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def, int *number, soa_report *report) {
+soa_status soa_constraints_add(soa_constraints *c, const soa_constraint_def *def, int *number, soa_report *report) {
     if (!c || !def) FAIL(SOA_E_ARGUMENT, "no constraints, or no definition");
     const soa_model *m = c->model;
     int at = 0;
@@ -246,7 +246,7 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
         if (def->stiffness != 0 && (def->joint == SOA_SPHERICAL || def->joint == SOA_FREE))
             FAIL(SOA_E_JOINT, "\"%s\": a %s joint has no spring", k.name, soa_joint_type_name(def->joint));
         if (rotor && def->joint == SOA_FREE) FAIL(SOA_E_JOINT, "\"%s\": a free joint that is cut has no rotor", k.name);
-        if (rotor && ((unsigned)def->rotor_model > SOA_ROTOR_EXACT || (exact && soa_constraint_def_rows(def) != 5)))
+        if (rotor && ((unsigned)def->rotor_model > SOA_ROTOR_EXACT || (exact && soa_constraint_def_row_count(def) != 5)))
             FAIL(SOA_E_JOINT, "\"%s\": an exact rotor needs a joint with one coordinate", k.name);
         if (!soai_all_finite(def->rotor_axis, 3)) FAIL(SOA_E_NOT_FINITE, "\"%s\": rotor_axis is not finite", k.name);
         if (!unit(k.def.rotor_axis)) memcpy(k.def.rotor_axis, k.def.axis, sizeof k.def.axis);
@@ -270,8 +270,8 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
     if (def->kind == SOA_VELOCITY &&
         (def->row_count < 1 || def->row_count > 6 || !soai_all_finite(&def->rows[0][0], 36)))
         FAIL(SOA_E_ARGUMENT, "\"%s\": %d rows; 1 to 6, all finite", k.name, def->row_count);
-    k.rows = soa_constraint_def_rows(&k.def);
-    const int rows = soa_constraint_rows(c);
+    k.rows = soa_constraint_def_row_count(&k.def);
+    const int rows = soa_constraints_row_count(c);
     for (int i = 0, all = k.rows; i < c->capacity.constraints; ++i) { /* also those switched off must fit */
         if (c->list[i].used) all += c->list[i].rows;
         if (all > c->capacity.rows)
@@ -294,7 +294,7 @@ soa_status soa_constraint_add(soa_constraints *c, const soa_constraint_def *def,
     return SOA_OK;
 }
 
-soa_status soa_constraint_remove(soa_constraints *c, int number) {
+soa_status soa_constraints_remove(soa_constraints *c, int number) {
     constraint *k = find(c, number);
     if (!k) return SOA_E_ARGUMENT;
     for (int i = 0; i < c->capacity.constraints; ++i)
@@ -303,41 +303,41 @@ soa_status soa_constraint_remove(soa_constraints *c, int number) {
     memset(k, 0, sizeof *k);
     return SOA_OK;
 }
-soa_status soa_constraint_switch(soa_constraints *c, int number, int on) {
+soa_status soa_constraints_switch(soa_constraints *c, int number, int on) {
     constraint *k = find(c, number);
     if (!k) return SOA_E_ARGUMENT;
     k->on = on != 0;
     return SOA_OK;
 }
-soa_status soa_constraint_set_effort(soa_constraints *c, int number, const double *effort) {
+soa_status soa_constraints_set_effort(soa_constraints *c, int number, const double *effort) {
     constraint *k = find(c, number);
     if (!k || !effort || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
     if (!soai_all_finite(effort, (size_t)free_of(k))) return SOA_E_NOT_FINITE;
     memcpy(k->effort, effort, (size_t)free_of(k) * sizeof *effort);
     return SOA_OK;
 }
-soa_status soa_constraint_set_friction(soa_constraints *c, int number, double friction) {
+soa_status soa_constraints_set_friction(soa_constraints *c, int number, double friction) {
     constraint *k = find(c, number);
     if (!k || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
     if (!(friction >= 0 && friction <= 1e300)) return SOA_E_NOT_FINITE;
     k->def.friction = friction;
     return SOA_OK;
 }
-soa_status soa_constraint_set_turns(soa_constraints *c, int number, const double *near) {
+soa_status soa_constraints_set_turns(soa_constraints *c, int number, const double *near) {
     constraint *k = find(c, number);
     if (!k || !near || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
     if (!soai_all_finite(near, (size_t)free_of(k))) return SOA_E_NOT_FINITE;
     memcpy(k->near, near, (size_t)free_of(k) * sizeof *near);
     return SOA_OK;
 }
-soa_status soa_constraint_rates(const soa_constraints *c, int number, double rates[6], int *count) {
+soa_status soa_constraints_joint_rates(const soa_constraints *c, int number, double rates[6], int *count) {
     const constraint *k = find(c, number);
     if (!k || !rates || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
     memcpy(rates, k->rate, (size_t)free_of(k) * sizeof *rates);
     if (count) *count = free_of(k);
     return SOA_OK;
 }
-soa_status soa_constraint_span(const soa_constraints *c, int number, int *first, int *count) {
+soa_status soa_constraints_row_range(const soa_constraints *c, int number, int *first, int *count) {
     const constraint *k = find(c, number);
     if (!k) return SOA_E_ARGUMENT;
     int at = 0;
@@ -347,14 +347,14 @@ soa_status soa_constraint_span(const soa_constraints *c, int number, int *first,
     if (count) *count = k->on ? k->rows : 0;
     return SOA_OK;
 }
-const char *soa_constraint_name(const soa_constraints *c, int number) {
+const char *soa_constraints_name(const soa_constraints *c, int number) {
     const constraint *k = find(c, number);
     return k ? k->name : NULL;
 }
-const soa_model *soa_constraint_model(const soa_constraints *c) {
+const soa_model *soa_constraints_model(const soa_constraints *c) {
     return c ? c->model : NULL;
 }
-soa_status soa_constraint_get(const soa_constraints *c, int number, soa_constraint_def *def) {
+soa_status soa_constraints_get_def(const soa_constraints *c, int number, soa_constraint_def *def) {
     const constraint *k = find(c, number);
     if (!k || !def) return SOA_E_ARGUMENT;
     *def = k->def, def->name = k->name;

@@ -6,7 +6,7 @@
 #include "constraint_internal.h"
 #include <stdio.h>
 
-soa_constraint_def soa_constraint_loop(const soa_loop_def *loop) {
+soa_constraint_def soa_constraint_from_loop(const soa_loop_def *loop) {
     if (!loop) return soa_constraint_default(SOA_LOOP, 0, 0);
     soa_constraint_def d = soa_constraint_default(SOA_LOOP, loop->link1, loop->link2);
     d.name = loop->name;
@@ -26,11 +26,11 @@ soa_constraint_def soa_constraint_loop(const soa_loop_def *loop) {
     return d;
 }
 
-soa_constraint_capacity soa_linkage_capacity(const soa_linkage_tree *tree) {
+soa_constraint_capacity soa_linkage_tree_capacity(const soa_linkage_tree *tree) {
     soa_constraint_capacity room = {0, 0, 0};
     for (int i = 0; tree && i < tree->loop_count; ++i) {
-        const soa_constraint_def d = soa_constraint_loop(tree->loops + i);
-        room.rows += soa_constraint_def_rows(&d);
+        const soa_constraint_def d = soa_constraint_from_loop(tree->loops + i);
+        room.rows += soa_constraint_def_row_count(&d);
     }
     if (tree) room.constraints = tree->loop_count + tree->ratio_count, room.rows += tree->ratio_count;
     return room;
@@ -55,7 +55,7 @@ static int term(const soa_linkage_tree *tree, const soa_constraints *c, int numb
         d->coordinate[at] = ~loop;
         return loop >= 0;
     }
-    if (soa_frame_get(c->model, at_joint->link, &frame) || soa_body(c->model, frame.body, &body)) return 0;
+    if (soa_model_frame(c->model, at_joint->link, &frame) || soa_model_body(c->model, frame.body, &body)) return 0;
     d->coordinate[at] = frame.body;
     if (body.mimic >= 0) {
         d->coordinate[at] = body.mimic, d->coefficient[at] = by * body.mimic_ratio;
@@ -63,15 +63,15 @@ static int term(const soa_linkage_tree *tree, const soa_constraints *c, int numb
     }
     return 1;
 }
-soa_status soa_linkage_constrain(const soa_linkage_tree *tree, soa_constraints *c, soa_report *report) {
+soa_status soa_linkage_tree_constrain(const soa_linkage_tree *tree, soa_constraints *c, soa_report *report) {
     if (!tree || !c) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no spanning tree, or no constraints");
     for (int i = 0; i < tree->loop_count; ++i) {
-        const soa_constraint_def d = soa_constraint_loop(tree->loops + i);
+        const soa_constraint_def d = soa_constraint_from_loop(tree->loops + i);
         soa_frame_info one, two;
-        if (!soa_frame_get(c->model, d.frame1, &one) && !soa_frame_get(c->model, d.frame2, &two) &&
+        if (!soa_model_frame(c->model, d.frame1, &one) && !soa_model_frame(c->model, d.frame2, &two) &&
             one.body == two.body)
             continue;
-        const soa_status s = soa_constraint_add(c, &d, NULL, report);
+        const soa_status s = soa_constraints_add(c, &d, NULL, report);
         if (s) return s;
     }
     for (int i = 0; i < tree->ratio_count; ++i) {
@@ -85,7 +85,7 @@ soa_status soa_linkage_constrain(const soa_linkage_tree *tree, soa_constraints *
         d.name = name, d.value = r->offset;
         if (!term(tree, c, r->follower, 1, &d, 0) || !term(tree, c, r->leader, -r->ratio, &d, 1))
             return soai_report(report, SOA_E_MIMIC, -1, 0, "\"%s\": a joint there has no coordinate", name);
-        const soa_status s = soa_constraint_add(c, &d, NULL, report);
+        const soa_status s = soa_constraints_add(c, &d, NULL, report);
         if (s) return s;
     }
     return SOA_OK;
@@ -100,8 +100,8 @@ static soa_status motion_of(const soa_model *m, const soa_work *w, int frame, co
         (s = soa_acceleration_spatial(m, w, frame, SOA_AXES_BODY, A)))
         return s;
     *X = soa_frame_compose(&at, in);
-    soa_motion_to_child(in, V, V);
-    soa_motion_to_child(in, A, A);
+    soa_frame_motion_to_child(in, V, V);
+    soa_frame_motion_to_child(in, A, A);
     return SOA_OK;
 }
 
@@ -113,10 +113,10 @@ soa_status soa_loop_coordinates(const soa_model *model, soa_work *work, const so
     soa_status s = motion_of(model, work, loop->link1, &loop->place1, &one, V1, A1);
     if (s || (s = motion_of(model, work, loop->link2, &loop->place2, &two, V2, A2))) return s;
     const soa_frame back = soa_frame_inverse(&one), X = soa_frame_compose(&back, &two);
-    soa_motion_to_child(&X, V1, V1);
-    soa_motion_to_child(&X, A1, A1);
+    soa_frame_motion_to_child(&X, V1, V1);
+    soa_frame_motion_to_child(&X, A1, A1);
     for (int i = 0; i < 6; ++i) V1[i] = V2[i] - V1[i];
-    soa_cross_motion(V2, V1, turn);
+    soa_spatial_cross_motion(V2, V1, turn);
     for (int i = 0; i < 6; ++i) A1[i] = A2[i] - A1[i] - turn[i];
     return soa_joint_coordinates(&loop->joint, &X, v ? V1 : NULL, a ? A1 : NULL, q, v, a);
 }

@@ -180,7 +180,7 @@ static void series_of(const soa_model *m, int body, int order, const double *q, 
         }
     }
     for (int k = 0; k < nq; ++k) {
-        out[k] = soa_taylor_line(order, q[k], first[k]);
+        out[k] = soa_taylor_variable(order, q[k], first[k]);
         if (order > 1) out[k].c[2] = second[k] / 2;
     }
 }
@@ -339,7 +339,7 @@ static soa_status close_loops(soa_embedding *e, soa_work *w, double t, int *rows
         memcpy(e->best, e->q, q_bytes);
         double scale = size > 0.5 ? 0.5 / size : 1, next = now;
         for (int half = 0; half < 6; ++half, scale /= 2) {
-            if ((s = soa_integrate(m, e->best, e->step, scale, e->q)) || (s = factor(e, w, NULL, t, rows, rank)))
+            if ((s = soa_q_integrate(m, e->best, e->step, scale, e->q)) || (s = factor(e, w, NULL, t, rows, rank)))
                 return s;
             next = worst_residual(c, *rows);
             if (next < now) break;
@@ -364,7 +364,7 @@ static soa_status by_constraints(soa_embedding *e, soa_work *w, const double *V,
     if ((s = factor(e, w, NULL, t, &rows, &rank))) return s;
     if (rank < m) return SOA_E_SINGULAR;
     if (e->def.branch > 0) {
-        if ((s = soa_difference(e->model, e->base, e->q, e->step))) return s;
+        if ((s = soa_q_difference(e->model, e->base, e->q, e->step))) return s;
         for (int k = 0; k < m; ++k)
             if (!(fabs(e->step[e->secondary[k]]) <= e->def.branch)) return SOA_E_NO_CONVERGENCE;
     }
@@ -403,7 +403,7 @@ static soa_status embed(soa_embedding *e, soa_work *w, const double *Q, const do
     if (!soai_all_finite(Q, (size_t)e->nQ) || (V && !soai_all_finite(V, n)) || (A && !soai_all_finite(A, n)))
         return SOA_E_NOT_FINITE;
     if (e->def.function)
-        soa_neutral(e->model, e->q);
+        soa_q_neutral(e->model, e->q);
     else
         memcpy(e->q, q, (size_t)e->model->nq * sizeof *q);
     for (int k = 0; k < e->nQ; ++k) e->q[e->at[k]] = Q[k];

@@ -8,7 +8,7 @@ static soa_status closed_impulse(soa_constraints *c, soa_work *w, double t, cons
                                  double *v_after, double *P) {
     if (!c || !w || w->model != c->model || !v_after || !(t - t == 0)) return SOA_E_ARGUMENT;
     const int nv = c->model->nv;
-    const soa_closed_options options = soa_closed_default();
+    const soa_closed_options options = soa_closed_options_default();
     int rows = 0;
     soa_status s = soai_check_state(c->model, q, v, NULL, NULL, &w->body);
     if (s || (s = soai_constraint_evaluate(c, w, q, v, t, &rows))) return s;

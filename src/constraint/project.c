@@ -33,7 +33,7 @@ static soa_status position_rows(soa_constraints *c, soa_work *w, const double *q
 
 /* G M^-1 G' at q, from the rows of G that stand; pivots below `tolerance` are redundant rows. */
 static soa_status mass_factor(soa_constraints *c, soa_work *w, const double *q, int rows, double tolerance, gram *g) {
-    soa_closed_options options = soa_closed_default();
+    soa_closed_options options = soa_closed_options_default();
     options.rank_tolerance = tolerance;
     soa_status s = soai_minv_prepare(c->model, w, q);
     if (s == SOA_E_HINGE_SINGULAR) {
@@ -85,7 +85,7 @@ static soa_status closed_project(soa_constraints *c, soa_work *w, double t, doub
         const double tolerance = coarse && now > 1e-6 ? (now < 1e-3 ? now * now : 1e-6) : 1e-12;
         if ((s = mass_factor(c, w, c->q, rows, tolerance, &g))) return s;
         mass_step(c, &g, c->g, c->vdot);
-        if ((s = soa_integrate(m, c->q, c->vdot, 1, c->try_q))) return s;
+        if ((s = soa_q_integrate(m, c->q, c->vdot, 1, c->try_q))) return s;
         if ((s = position_rows(c, w, c->try_q, t, 1, &rows))) return s;
         const double next = largest(rows, c->g);
         if (!(next < now)) { /* nothing more to be gained, unless weak rows were taken for redundant ones */
@@ -145,7 +145,7 @@ static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, con
     double now = 0, damping = 1e-3;
     for (int r = 0; r < rows; ++r) now += c->g[r] * c->g[r];
     for (int pass = 0; pass < 300 && sqrt(now) > 1e-14; ++pass) {
-        soa_closed_options options = soa_closed_default();
+        soa_closed_options options = soa_closed_options_default();
         options.damping = damping;
         gram g;
         hold(c, held, rows);
@@ -158,7 +158,7 @@ static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, con
             for (int r = 0; r < rows; ++r) c->vdot[j] -= c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->lambda[r];
             if (fabs(c->vdot[j]) > most) most = fabs(c->vdot[j]);
         }
-        if ((s = soa_integrate(m, c->q, c->vdot, most > 0.5 ? 0.5 / most : 1, c->try_q)) ||
+        if ((s = soa_q_integrate(m, c->q, c->vdot, most > 0.5 ? 0.5 / most : 1, c->try_q)) ||
             (s = position_rows(c, w, c->try_q, t, 1, &rows)))
             return soai_report(report, s, w->body, 0, "%s", soa_status_text(s));
         double next = 0;
@@ -201,7 +201,7 @@ static soa_status closed_rates(soa_constraints *c, soa_work *w, double t, const 
     const int nv = c->model->nv;
     int rows = 0;
     gram g;
-    const soa_closed_options options = soa_closed_default();
+    const soa_closed_options options = soa_closed_options_default();
     soa_status s = soai_check_state(c->model, q, v, NULL, NULL, &w->body);
     if (s || (s = soai_constraint_evaluate(c, w, q, v, t, &rows))) return s;
     soai_constraint_form(c, w, rows, c->G);
@@ -220,7 +220,7 @@ static soa_status closed_rates(soa_constraints *c, soa_work *w, double t, const 
     memcpy(v, c->torque, (size_t)nv * sizeof *v);
     return SOA_OK;
 }
-soa_status soa_closed_rates(soa_constraints *c, soa_work *w, double t, const double *q, const unsigned char *held,
+soa_status soa_closed_project_rates(soa_constraints *c, soa_work *w, double t, const double *q, const unsigned char *held,
                             double *v, double *left) {
     double ignored;
     const unsigned before = soai_work_taken(w);

@@ -325,7 +325,7 @@ static soa_status read_coordinates(soa_constraints *c, soa_work *w, int number, 
     const soa_status s = relative_of(c->model, w, &c->list[number].def, &x);
     return s ? s : coordinates_of(c->list + number, &x, q);
 }
-soa_status soa_constraint_coordinates(soa_constraints *c, soa_work *w, int number, double *q) {
+soa_status soa_constraints_joint_coordinates(soa_constraints *c, soa_work *w, int number, double *q) {
     double all[7];
     if (!c || !w || w->model != c->model || !q || number < 0 || number >= c->capacity.constraints ||
         !c->list[number].used || c->list[number].def.kind != SOA_LOOP)
@@ -335,7 +335,7 @@ soa_status soa_constraint_coordinates(soa_constraints *c, soa_work *w, int numbe
     if (!s) memcpy(q, all, (size_t)nq[c->list[number].def.joint] * sizeof *q);
     return s;
 }
-soa_status soa_constraint_follow(soa_constraints *c, soa_work *w) {
+soa_status soa_constraints_follow_turns(soa_constraints *c, soa_work *w) {
     if (!c || !w || w->model != c->model) return SOA_E_ARGUMENT;
     for (int i = 0; i < c->capacity.constraints; ++i) {
         double q[7];
@@ -384,7 +384,7 @@ soa_status soai_cut_losses(soa_constraints *c, soa_work *w, const double *q, con
     soai_cut_force(c, a, 1, out);
     return SOA_OK;
 }
-soa_status soa_constraint_wrench(const soa_constraints *c, int number, const double *lambda, double on_frame1[6],
+soa_status soa_constraints_wrench(const soa_constraints *c, int number, const double *lambda, double on_frame1[6],
                                  double on_frame2[6]) {
     if (!c || !lambda || number < 0 || number >= c->capacity.constraints || !c->list[number].used ||
         c->list[number].def.kind == SOA_RATIO)
@@ -392,7 +392,7 @@ soa_status soa_constraint_wrench(const soa_constraints *c, int number, const dou
     const constraint *k = c->list + number;
     double *const out[2] = {on_frame1, on_frame2};
     int first = 0, count = 0;
-    const soa_status s = soa_constraint_span(c, number, &first, &count);
+    const soa_status s = soa_constraints_row_range(c, number, &first, &count);
     if (s) return s;
     for (int side = 0; side < 2; ++side)
         for (int j = 0; out[side] && j < 6; ++j) {
@@ -667,7 +667,7 @@ static void form(const soa_model *m, soa_work *w, const soa_constraint_def *def,
         walk(m, w, body[side], stop[side], at, side, count, row, out, sum, bound);
     }
 }
-soa_status soa_constraint_free_row(soa_constraints *c, soa_work *w, int number, int coordinate, double *row,
+soa_status soa_constraints_joint_row(soa_constraints *c, soa_work *w, int number, int coordinate, double *row,
                                    double *rest) {
     if (!c || !w || w->model != c->model || !row || number < 0 || number >= c->capacity.constraints ||
         !c->list[number].used || c->list[number].def.kind != SOA_LOOP || coordinate < 0 ||

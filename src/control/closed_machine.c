@@ -76,8 +76,8 @@ static void swap_rows(soa_control *c, double *size, int a, int b) {
 soa_status soai_closed_split(soa_control *c, const double *q) {
     soai_closed *m = &c->closed;
     const int nv = c->nv;
-    const int rows = soa_constraint_rows(m->constraints);
-    const soa_status s = soa_constraint_rows_at(m->constraints, c->work, q, NULL, 0, NULL, NULL, m->G, NULL);
+    const int rows = soa_constraints_row_count(m->constraints);
+    const soa_status s = soa_constraints_evaluate(m->constraints, c->work, q, NULL, 0, NULL, NULL, m->G, NULL);
     if (s) return s;
     memset(m->dependent, 0, (size_t)nv);
     double *size = m->row_size;
@@ -116,7 +116,7 @@ void soai_closed_reduce(const soa_control *c, double *x) {
     for (int k = 0; k < m->rank; ++k) x[m->which[k]] = 0;
 }
 
-soa_status soa_control_dependent(soa_control *c, const double *q, unsigned char *flags) {
+soa_status soa_control_dependent_coordinates(soa_control *c, const double *q, unsigned char *flags) {
     if (!c || !flags) return SOA_E_ARGUMENT;
     soa_status s = soai_check_state(c->model, q, NULL, NULL, NULL, &c->work->body);
     if (!s && c->closed.constraints) s = soai_closed_split(c, q);
@@ -145,7 +145,7 @@ soa_status soai_closed_add_cut(soa_control *c, const double *q, const double *v,
 static soa_status free_motion(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches, int count) {
     soai_closed *m = &c->closed;
     const unsigned left = (unsigned)SOA_COMPENSATE_ALL & ~c->compensate & ~(unsigned)SOA_COMPENSATE_COULOMB;
-    soa_closed_options o = soa_closed_default();
+    soa_closed_options o = soa_closed_options_default();
     o.brief = 1;
     soa_status s = soai_control_torques(c, q, v, NULL, NULL, 0, left | SOAI_COULOMB_SIGN, m->force);
     if (s) return s;

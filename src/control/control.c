@@ -119,10 +119,10 @@ static size_t layout(const soa_model *m, const soa_control_def *def, char *memor
 }
 static int def_fits(const soa_model *m, const soa_control_def *def) {
     if (!m || !def || (def->compensate & ~(unsigned)SOA_COMPENSATE_ALL) || !(def->coulomb_rate > 0)) return 0;
-    if (def->constraints && soa_constraint_model(def->constraints) != m) return 0;
+    if (def->constraints && soa_constraints_model(def->constraints) != m) return 0;
     for (int i = 0; def->constraints && i < def->constraints->capacity.constraints; ++i) {
         soa_constraint_def one;
-        if (!soa_constraint_get(def->constraints, i, &one) && one.drive) return 0; /* laws have no time */
+        if (!soa_constraints_get_def(def->constraints, i, &one) && one.drive) return 0; /* laws have no time */
     }
     for (int j = 0; def->drive && j < m->nv; ++j)
         if (def->drive[j] > SOA_DRIVE_OTHER) return 0;
@@ -248,7 +248,7 @@ soa_status soai_passive_accelerations(soa_control *c, const double *q, const dou
     if (s == SOA_OK && c->passives) soai_passive_cancel(c, c->column, a);
     return s;
 }
-soa_status soa_control_passive(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
+soa_status soa_control_passive_acceleration(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
                                int wrench_count, double *a) {
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && !a) s = SOA_E_ARGUMENT;

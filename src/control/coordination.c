@@ -196,7 +196,7 @@ static soa_status follow_object(soa_control *c, const soa_coordination *k, const
             for (int a = 0; a < 3; ++a)
                 for (int b = 0; b < 3; ++b) back[3 * a + b] = hand.R[3 * b + a];
             rot_rot(place.R, back, between);
-            soa_rotation_vector(between, lag);
+            soa_rotation_to_vector(between, lag);
             for (int j = 0; j < 3; ++j) lag[3 + j] = place.p[j] - hand.p[j];
         }
         for (int j = 0; j < 6; ++j)
@@ -301,7 +301,7 @@ static soa_status linearise(soa_control *c, const double *q, const double *v, co
     double a_base[6] = {0}, first[6], found[6], drift[6], G[36];
     if (base && c->closed.constraints) return SOA_E_ARGUMENT;
     soa_status s = soa_pose(c->model, c->work, base, &B);
-    if (s || (s = soa_jdot_v(c->model, c->work, base, SOA_AXES_WORLD, drift)) || (s = jacobians(c, k, base))) return s;
+    if (s || (s = soa_jacobian_dot_v(c->model, c->work, base, SOA_AXES_WORLD, drift)) || (s = jacobians(c, k, base))) return s;
     memcpy(t.A, A, sizeof t.A);
     for (int j = 0; j < 3; ++j) t.arm[j] = o->frame.p[j] - B.p[j];
     for (int i = 0; i < h->n; ++i) {

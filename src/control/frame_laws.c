@@ -11,7 +11,7 @@
 #include "control_internal.h"
 #include <math.h>
 
-soa_motion soa_motion_at(const soa_frame *pose) {
+soa_motion soa_motion_at_rest(const soa_frame *pose) {
     soa_motion m = {.pose = pose ? *pose : soa_frame_identity()};
     return m;
 }
@@ -58,7 +58,7 @@ soa_status soai_frame_error(soa_control *c, int frame, int relative_to, const so
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) transposed[3 * i + j] = hand.R[3 * j + i];
     rot_rot(out->goal.R, transposed, between);
-    soa_rotation_vector(between, x);
+    soa_rotation_to_vector(between, x);
     for (int j = 0; j < 3; ++j) x[3 + j] = out->goal.p[j] - hand.p[j];
     turn_back(out->goal.R, x, out->error);
     for (int j = 0; j < 3; ++j) t[j] = -x[3 + j];
@@ -106,7 +106,7 @@ soa_status soa_control_relative_motion(soa_control *c, const double *q, const do
         (s = soa_velocity(c->model, c->work, relative_to, SOA_AXES_WORLD, V_base)))
         return s;
     const soa_frame back = soa_frame_inverse(&base), pose = soa_frame_compose(&back, &there);
-    *motion = soa_motion_at(&pose);
+    *motion = soa_motion_at_rest(&pose);
     for (int j = 0; j < 3; ++j) r[j] = there.p[j] - base.p[j];
     soai_shift_motion(V_base, r, carried);
     for (int j = 0; j < 6; ++j) V[j] -= carried[j];
@@ -173,10 +173,10 @@ static soa_status task_rows(soa_control *c, const soai_hand_task *tasks, int cou
     for (int k = 0; k < count; ++k) {
         const soai_hand_task *t = tasks + k;
         double drift[6], drift_base[6], shifted[6];
-        soa_status s = soa_jdot_v(c->model, c->work, t->frame, SOA_AXES_WORLD, drift);
+        soa_status s = soa_jacobian_dot_v(c->model, c->work, t->frame, SOA_AXES_WORLD, drift);
         if (s) return s;
         if (t->relative) {
-            if ((s = soa_jdot_v(c->model, c->work, t->relative, SOA_AXES_WORLD, drift_base))) return s;
+            if ((s = soa_jacobian_dot_v(c->model, c->work, t->relative, SOA_AXES_WORLD, drift_base))) return s;
             soai_shift_motion(drift_base, t->arm, shifted);
             for (int j = 0; j < 6; ++j) drift[j] -= shifted[j];
         }
@@ -374,7 +374,7 @@ static soa_status task_of(const soa_control *c, const soa_frame_law *law, unsign
     return SOA_OK;
 }
 
-soa_status soa_control_operational(soa_control *c, const double *q, const double *v, const soa_frame_task *tasks,
+soa_status soa_control_operational_space(soa_control *c, const double *q, const double *v, const soa_frame_task *tasks,
                                    int count, const soa_operational_options *options, double *tau, double *a_out,
                                    soa_frame_error *error, double *rcond) {
     soa_status s = soai_control_begin(c, q, v);
@@ -415,7 +415,7 @@ soa_status soa_control_operational(soa_control *c, const double *q, const double
     return SOA_OK;
 }
 
-soa_status soa_control_generalized_jacobian(soa_control *c, const double *q, int frame, soa_axes axes, double *J) {
+soa_status soa_control_generalised_jacobian(soa_control *c, const double *q, int frame, soa_axes axes, double *J) {
     if (!c || !q || !J || !frame_fits(c, frame) || c->closed.constraints) return SOA_E_ARGUMENT;
     const int nv = c->nv;
     double *x = c->x[0], *y = c->x[1], *rows = c->rows;
@@ -495,11 +495,11 @@ soa_status soa_control_hybrid(soa_control *c, const double *q, const double *v, 
     return SOA_OK;
 }
 
-soa_status soa_control_base_hold(soa_control *c, const double *q, const double *v, int base_frame,
+soa_status soa_control_base_attitude(soa_control *c, const double *q, const double *v, int base_frame,
                                  const soa_motion *goal, double stiffness, double damping,
                                  const soa_operational_options *options, double *tau, soa_frame_error *error) {
     if (!goal) return SOA_E_ARGUMENT;
     soa_frame_task task = {.law = soa_frame_law_default(base_frame, 0), .rows = SOA_ROWS_ANGULAR, .goal = *goal};
     for (int j = 0; j < 3; ++j) task.law.stiffness[j] = stiffness, task.law.damping[j] = damping;
-    return soa_control_operational(c, q, v, &task, 1, options, tau, NULL, error, NULL);
+    return soa_control_operational_space(c, q, v, &task, 1, options, tau, NULL, error, NULL);
 }

@@ -33,7 +33,7 @@ static soa_status errors(soa_control *c, const double *q, const double *v, const
         if (!soai_all_finite(&vd, 1) || !soai_all_finite(&ad, 1)) return SOA_E_NOT_FINITE;
         rate[j] = soai_own(c, j) ? vd - v[j] : 0;
     }
-    const soa_status bad = soa_difference(m, q, c->q_ref, e);
+    const soa_status bad = soa_q_difference(m, q, c->q_ref, e);
     for (int j = 0; j < c->nv && !bad; ++j)
         if (!soai_own(c, j)) e[j] = 0;
     return bad;
@@ -95,7 +95,7 @@ soa_status soa_control_inverse_dynamics(soa_control *c, const double *q, const d
     if (c->closed.constraints) {
         if ((s = soai_closed_inverse(c, q, v, wrenches, wrench_count, a, torque))) return s;
     } else {
-        if (c->passives && (s = soa_control_passive(c, q, v, wrenches, wrench_count, a))) return s;
+        if (c->passives && (s = soa_control_passive_acceleration(c, q, v, wrenches, wrench_count, a))) return s;
         if ((s = soai_control_torques(c, q, v, a, wrenches, wrench_count, c->compensate, torque))) return s;
     }
     soai_write_own(c, torque, tau);
@@ -179,14 +179,14 @@ soa_status soa_control_decoupled(soa_control *c, const double *q, const double *
     for (int j = 0; j < c->nv; ++j) w[j] = v[j] + s[j];
     if ((bad = reference_torque(c, q, v, v, w, a, torque, Cw))) return bad;
     if (!equal || sigma) { /* sigma = m* s */
-        if ((bad = soa_factor_mul(m, c->work, q, SOA_FACTOR_L_ADJOINT, s, innovation)) ||
-            (bad = soa_factor_mul(m, c->work, q, SOA_FACTOR_ROOT_ADJOINT, innovation, innovation)))
+        if ((bad = soa_mass_factor_mul(m, c->work, q, SOA_FACTOR_L_ADJOINT, s, innovation)) ||
+            (bad = soa_mass_factor_mul(m, c->work, q, SOA_FACTOR_ROOT_ADJOINT, innovation, innovation)))
             return bad;
     }
     if (!equal) { /* m diag(rate) sigma, in place of k M s */
         for (int j = 0; j < c->nv; ++j) Ms[j] = soai_own(c, j) ? damping[j] * innovation[j] : 0;
-        if ((bad = soa_factor_mul(m, c->work, q, SOA_FACTOR_ROOT, Ms, Ms)) ||
-            (bad = soa_factor_mul(m, c->work, q, SOA_FACTOR_L, Ms, Ms)))
+        if ((bad = soa_mass_factor_mul(m, c->work, q, SOA_FACTOR_ROOT, Ms, Ms)) ||
+            (bad = soa_mass_factor_mul(m, c->work, q, SOA_FACTOR_L, Ms, Ms)))
             return bad;
     }
     for (int j = 0; j < c->nv; ++j) torque[j] += equal ? rate * Ms[j] : Ms[j];

@@ -67,8 +67,8 @@ soa_status soa_path_joint(const soa_model *m, const double *q0, const double *q1
                           double *v, double *a) {
     if (!m || !q0 || !q1 || !s || !q || !v) return SOA_E_ARGUMENT;
     if (!soai_all_finite(s, 3)) return SOA_E_NOT_FINITE;
-    soa_status bad = soa_difference(m, q0, q1, v);
-    if (bad || (bad = soa_integrate(m, q0, v, s[0], q))) return bad;
+    soa_status bad = soa_q_difference(m, q0, q1, v);
+    if (bad || (bad = soa_q_integrate(m, q0, v, s[0], q))) return bad;
     for (int j = 0; j < m->nv; ++j) {
         if (a) a[j] = s[2] * v[j];
         v[j] *= s[1];
@@ -107,7 +107,7 @@ soa_status soa_path_joint_profile(soa_control *c, const double *q0, const double
         return SOA_E_ARGUMENT;
     const soa_model *m = c->model;
     double *d = c->x[3], speed = INFINITY, acceleration = INFINITY, way = 0;
-    soa_status s = soa_difference(m, q0, q1, d);
+    soa_status s = soa_q_difference(m, q0, q1, d);
     if (s) return s;
     for (int b = 1; b <= m->nb; ++b) {
         const soai_meta *e = soai_metas(m) + b;
@@ -170,7 +170,7 @@ static void turn_between(const double R0[9], const double R1[9], double rho[3]) 
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) back[3 * i + j] = R0[3 * j + i];
     rot_rot(back, R1, between);
-    soa_rotation_vector(between, rho);
+    soa_rotation_to_vector(between, rho);
 }
 soa_status soa_path_pose(const soa_frame *from, const soa_frame *to, const double s[3], soa_motion *motion) {
     if (!from || !to || !s || !motion) return SOA_E_ARGUMENT;
@@ -223,12 +223,12 @@ static void vector_rates(const double rho[3], const double d1[3], const double d
         w_rate[j] = d2[j] - b * y1[j] + c * (y2[j] + z[j]) + along * (dc * x2[j] - db * x1[j]);
     }
 }
-soa_status soa_path_pose_from(const soa_motion *from, const soa_frame *to, double time, double t, soa_motion *motion) {
+soa_status soa_path_pose_from_motion(const soa_motion *from, const soa_frame *to, double time, double t, soa_motion *motion) {
     if (!from || !to || !motion || !(time >= 0)) return SOA_E_ARGUMENT;
     if (!soai_motion_fits(from) || !soai_rotation_fits(to)) return SOA_E_FRAME;
     if (!soai_all_finite(&time, 1) || !soai_all_finite(&t, 1)) return SOA_E_NOT_FINITE;
     if (t >= time) {
-        *motion = soa_motion_at(to);
+        *motion = soa_motion_at_rest(to);
         return SOA_OK;
     }
     if (t < 0) t = 0;

@@ -2,7 +2,7 @@
 #include "soa/control.h"
 #include <math.h>
 
-void soa_rotation_vector(const double R[9], double rho[3]) {
+void soa_rotation_to_vector(const double R[9], double rho[3]) {
     if (!rho) return;
     if (!R) {
         rho[0] = rho[1] = rho[2] = 0;

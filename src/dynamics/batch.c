@@ -114,10 +114,10 @@ soa_status soa_batch_create(const soa_model *model, soa_batch **batch) {
 void soa_batch_free(soa_batch *batch) {
     free(batch);
 }
-long soa_batch_state(const soa_batch *batch) {
+long soa_batch_failed_state(const soa_batch *batch) {
     return batch ? batch->state : -1;
 }
-int soa_batch_body(const soa_batch *batch) {
+int soa_batch_failed_body(const soa_batch *batch) {
     return batch ? batch->body : -1;
 }
 
@@ -242,7 +242,7 @@ soa_status soa_crba_batch(const soa_model *m, soa_batch *b, long count, const do
     if (s || !b->single) return s ? s : run_d(m, b, &b->d, MASS, count, q, NULL, NULL, NULL, M);
     for (long i = 0; i < count && s == SOA_OK; ++i)
         if ((s = soa_crba(m, b->single, q + i * m->nq, M + i * m->nv * m->nv)))
-            b->state = i, b->body = soa_work_body(b->single);
+            b->state = i, b->body = soa_work_failed_body(b->single);
     return s;
 }
 soa_status soa_aba_batch_f(const soa_model *m, soa_batch *b, long count, const float *q, const float *v,
@@ -260,6 +260,6 @@ soa_status soa_crba_batch_f(const soa_model *m, soa_batch *b, long count, const 
     if (s || !b->single) return s ? s : run_f(m, b, &b->f, MASS, count, q, NULL, NULL, NULL, M);
     for (long i = 0; i < count && s == SOA_OK; ++i)
         if ((s = soa_crba_f(m, b->single, q + i * m->nq, M + i * m->nv * m->nv)))
-            b->state = i, b->body = soa_work_body(b->single);
+            b->state = i, b->body = soa_work_failed_body(b->single);
     return s;
 }

@@ -225,7 +225,7 @@ soa_status soa_jacobian_transpose_mul(const soa_model *m, soa_work *w, int frame
     if (m->nm) user_torque(w, tree, tau);
     return SOA_OK;
 }
-soa_status soa_jdot_v(const soa_model *m, soa_work *w, int frame, soa_axes axes, double A[6]) {
+soa_status soa_jacobian_dot_v(const soa_model *m, soa_work *w, int frame, soa_axes axes, double A[6]) {
     const soai_frame_row *f;
     if (!A) return SOA_E_ARGUMENT;
     const soa_status s = begin_reading(m, w, frame, axes, &f);
@@ -252,10 +252,10 @@ soa_status soa_rnea(const soa_model *m, soa_work *w, const double *q, const doub
     w->readable = SOAI_READ_FORCES;
     return SOA_OK;
 }
-soa_status soa_bias(const soa_model *m, soa_work *w, const double *q, const double *v, double *tau) {
+soa_status soa_bias_torque(const soa_model *m, soa_work *w, const double *q, const double *v, double *tau) {
     return soa_rnea(m, w, q, v, NULL, NULL, 0, tau);
 }
-soa_status soa_gravity(const soa_model *m, soa_work *w, const double *q, double *tau) {
+soa_status soa_gravity_torque(const soa_model *m, soa_work *w, const double *q, double *tau) {
     soa_status s = begin(m, w, q, NULL, NULL, NULL);
     if (s == SOA_OK && !tau) s = SOA_E_ARGUMENT;
     if (s) return s;
@@ -403,7 +403,7 @@ soa_status soa_energy(const soa_model *m, soa_work *w, const double *q, const do
     if (potential) *potential = U;
     return SOA_OK;
 }
-soa_status soa_center_of_mass(const soa_model *m, soa_work *w, const double *q, const double *v, double com[3],
+soa_status soa_centre_of_mass(const soa_model *m, soa_work *w, const double *q, const double *v, double com[3],
                               double velocity[3]) {
     double h[6], c[3];
     const soa_status s = soa_momentum(m, w, q, v, h, c);
@@ -426,7 +426,7 @@ soa_status soa_momentum(const soa_model *m, soa_work *w, const double *q, const 
     if (com) memcpy(com, c, sizeof c);
     return SOA_OK;
 }
-soa_status soa_centroidal_matrix(const soa_model *m, soa_work *w, const double *q, double *A) {
+soa_status soa_centroidal_momentum_matrix(const soa_model *m, soa_work *w, const double *q, double *A) {
     const soa_status s = A ? move(m, w, q, NULL, NULL) : SOA_E_ARGUMENT;
     if (s) return s;
     double mass, c[3], *tree = m->nm ? w->wide : A;
@@ -451,7 +451,7 @@ soa_status soa_regressor(const soa_model *m, soa_work *w, const double *q, const
     }
     return SOA_OK;
 }
-soa_status soa_inertial_parameters(const soa_model *m, double *pi) {
+soa_status soa_model_inertial_parameters(const soa_model *m, double *pi) {
     if (!m || !pi) return SOA_E_ARGUMENT;
     for (int i = 1; i <= m->nb; ++i) memcpy(pi + 10 * (i - 1), soai_bodies(m)[i].M, 10 * sizeof *pi);
     return SOA_OK;

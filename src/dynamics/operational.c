@@ -77,7 +77,7 @@ static size_t scratch_place(const soa_model *m, int count, double *memory, scrat
     }
     return at;
 }
-size_t soa_operational_size(const soa_model *m, int count) {
+size_t soa_operational_space_size(const soa_model *m, int count) {
     scratch s;
     if (!m || count < 1 || count > 1000000) return 0;
     return scratch_place(m, count, NULL, &s) * sizeof(double);
@@ -210,7 +210,7 @@ static soa_status operational(soa_work *w, const double *q, const double *v, con
     const soa_model *m = w->model;
     const size_t n = 6 * (size_t)count;
     double scale[2], number;
-    for (int i = 0; i < count; ++i) soa_jdot_v(m, w, tasks[i].frame, tasks[i].axes, s->drift + 6 * i);
+    for (int i = 0; i < count; ++i) soa_jacobian_dot_v(m, w, tasks[i].frame, tasks[i].axes, s->drift + 6 * i);
     choose_rows(tasks, count, 1, s->drift);
     soai_task_frames t = {.count = count,
                           .frame = &tasks->frame,
@@ -244,7 +244,7 @@ soa_status soa_operational_space(const soa_model *m, soa_work *w, const double *
     if (!m || !w || w->model != m || !out || !(damping >= 0 && damping <= 1e300)) return SOA_E_ARGUMENT;
     soa_status st = check_tasks(m, tasks, count);
     if (st) return st;
-    const size_t need = soa_operational_size(m, count);
+    const size_t need = soa_operational_space_size(m, count);
     if (!memory || !need || size < need || (uintptr_t)memory % _Alignof(double)) return SOA_E_MEMORY;
     scratch s;
     scratch_place(m, count, memory, &s);

@@ -81,7 +81,7 @@ static size_t layout(const soa_model *m, char *memory) {
         memset(w->path, 0, 4 * (nb + 1) * sizeof(int));
         memset(w->zero, 0, most * sizeof(double));
         memset(w->zero_f, 0, most * sizeof(float));
-        soa_neutral(m, w->neutral_q);
+        soa_q_neutral(m, w->neutral_q);
     }
     return at;
 }
@@ -108,7 +108,7 @@ soa_status soa_work_create(const soa_model *model, soa_work **work) {
 void soa_work_free(soa_work *work) {
     free(work);
 }
-int soa_work_body(const soa_work *work) {
+int soa_work_failed_body(const soa_work *work) {
     return work ? work->body : -1;
 }
 

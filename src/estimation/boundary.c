@@ -153,12 +153,12 @@ static void tip_acceleration(const problem *p, double out[6]) {
     memcpy(A, p->w->w.b[p->tip_body].A, sizeof A);
     if (p->tip_body) rot_tmul(p->w->w.Rw + 9 * (size_t)p->tip_body, g + 3, g + 3);
     v6_add_scaled(1, g, A);
-    soa_motion_to_child(&p->tip, A, out);
+    soa_frame_motion_to_child(&p->tip, A, out);
 }
 static void add_tip_force(const problem *p, const double f[6]) {
     double y[6];
     if (!p->tip_body) return;
-    soa_force_to_parent(&p->tip, f, y);
+    soa_frame_force_to_parent(&p->tip, f, y);
     v6_add_scaled(1, y, p->w->fext + 6 * (p->tip_body - 1));
 }
 /* Pose of the tip in the base. */
@@ -180,7 +180,7 @@ static soa_status solve_inverse(const problem *p, soa_boundary *out, double *tau
         if (given & SOA_TIP_ACCELERATION) { /* lambda(0) = phi'^-1 (lambda(tip) - c) */
             tip_acceleration(p, c);
             for (int j = 0; j < 6; ++j) c[j] = out->tip_acceleration[j] - c[j];
-            soa_motion_to_child(&back, c, out->base_acceleration);
+            soa_frame_motion_to_child(&back, c, out->base_acceleration);
         } else { /* r lambda(0) = x(0) - s, the tip's force being in s */
             double r[36];
             finish_base(p, s);
@@ -194,7 +194,7 @@ static soa_status solve_inverse(const problem *p, soa_boundary *out, double *tau
         run_inverse(p, out->base_acceleration, NULL);
         finish_base(p, s);
         for (int j = 0; j < 6; ++j) s[j] -= out->base_force[j];
-        soa_force_to_parent(&back, s, out->tip_force);
+        soa_frame_force_to_parent(&back, s, out->tip_force);
         add_tip_force(p, out->tip_force);
     }
     run_inverse(p, out->base_acceleration, tau);
@@ -217,9 +217,9 @@ static soa_status solve_forward(problem *p, soa_boundary *out, double *a) {
         for (int c = 0; c < 6; ++c) { /* (81) once more, from the body to its tip */
             v6_zero(e);
             e[c] = 1;
-            soa_force_to_parent(&p->tip, e, x);
+            soa_frame_force_to_parent(&p->tip, e, x);
             six_mul(p->w->w.E + 36 * (size_t)p->tip_body, x, y);
-            soa_motion_to_child(&p->tip, y, Omega + 6 * c);
+            soa_frame_motion_to_child(&p->tip, y, Omega + 6 * c);
         }
         tip_acceleration(p, x);
         for (int j = 0; j < 6; ++j) x[j] = out->tip_acceleration[j] - x[j];

@@ -51,8 +51,8 @@ static void costates(soa_work *w, const double *a) { /* (23), the parts of a and
             const soa_frame F = transition(w, i, j);
             double Ha[6] = {0}, y[6];
             joint_add(k, &w->w, b, b->kind, b->nv, a + b->iv, Ha);
-            soa_motion_to_child(&F, Ha, y), add(y, la);
-            soa_motion_to_child(&F, of(w, i, BIAS_N), y), add(y, ln);
+            soa_frame_motion_to_child(&F, Ha, y), add(y, la);
+            soa_frame_motion_to_child(&F, of(w, i, BIAS_N), y), add(y, ln);
         }
     }
 }
@@ -67,14 +67,14 @@ static void states(soa_work *w, const double *a) { /* (24) */
         const soai_body_double *b = k->body + j;
         for (int i = j; i; i = k->body[i].parent) {
             const soa_frame X = transition(w, i, j);
-            soa_force_to_parent(&X, F, y), add(y, of(w, i, FORCE_X));
+            soa_frame_force_to_parent(&X, F, y), add(y, of(w, i, FORCE_X));
         }
         if (!has_rotor(b)) continue;
         double couple[6] = {0};
         for (int c = 0; c < 3; ++c) couple[c] = k->dof[b->iv].rotor[c] * a[b->iv];
         for (int i = b->parent; i; i = k->body[i].parent) {
             const soa_frame X = transition(w, i, b->parent);
-            soa_force_to_parent(&X, couple, y), add(y, of(w, i, FORCE_X));
+            soa_frame_force_to_parent(&X, couple, y), add(y, of(w, i, FORCE_X));
         }
     }
 }
@@ -106,7 +106,7 @@ static void mass_and_bias(soa_work *w, double *mass, double *bias) { /* (30), (3
             double f[6], g[6], y[6], x[6];
             for (int c = 0; mass && c < bi->nv; ++c) {
                 step_column(view, &w->w, bi, bi->kind, c, y);
-                six_mul(r, y, f), soa_force_to_parent(&F, f, g); /* phi(k,i) r(i) H'(i) e_c */
+                six_mul(r, y, f), soa_frame_force_to_parent(&F, f, g); /* phi(k,i) r(i) H'(i) e_c */
                 joint_project(view, &w->w, bk, bk->kind, bk->nv, g, x);
                 for (int j = 0; j < bk->nv; ++j)
                     mass[n * (size_t)(bk->iv + j) + (size_t)(bi->iv + c)] =
@@ -114,11 +114,11 @@ static void mass_and_bias(soa_work *w, double *mass, double *bias) { /* (30), (3
                             x[j] + (i == k && j == c ? view->dof[bi->iv + c].armature : 0);
             }
             if (!bias) continue;
-            six_mul(r, of(w, i, BIAS_N), f), add(of(w, i, FORCE_B), f), soa_force_to_parent(&F, f, g);
+            six_mul(r, of(w, i, BIAS_N), f), add(of(w, i, FORCE_B), f), soa_frame_force_to_parent(&F, f, g);
             joint_project(view, &w->w, bk, bk->kind, bk->nv, g, x);
             for (int j = 0; j < bk->nv; ++j) bias[bk->iv + j] += x[j];
             if (i == k) continue;
-            soa_motion_to_child(&F, of(w, k, BIAS_N), y), six_mul(r, y, f); /* r(i) phi'(k,i) n(k) */
+            soa_frame_motion_to_child(&F, of(w, k, BIAS_N), y), six_mul(r, y, f); /* r(i) phi'(k,i) n(k) */
             joint_project(view, &w->w, bi, bi->kind, bi->nv, f, x);
             for (int j = 0; j < bi->nv; ++j) bias[bi->iv + j] += x[j];
         }
@@ -131,7 +131,7 @@ static void mass_and_bias(soa_work *w, double *mass, double *bias) { /* (30), (3
             for (int c = 0; c < bk->nv; ++c) {
                 double H[6], y[6];
                 step_column(view, &w->w, bk, bk->kind, c, H);
-                soa_motion_to_child(&F, H, y);
+                soa_frame_motion_to_child(&F, H, y);
                 const size_t at = n * (size_t)bi->iv + (size_t)(bk->iv + c);
                 mass[at] = mass[n * (size_t)(bk->iv + c) + (size_t)bi->iv] = mass[at] + v3_dot(rotor, y);
             }
@@ -167,7 +167,7 @@ soa_status soa_inverse_sums(const soa_model *m, soa_work *w, const double *q, co
         memcpy(n, w->w.c + 6 * i, 6 * sizeof *n);
         if (!b->parent) {
             const soa_frame F = transition(w, 0, i);
-            soa_motion_to_child(&F, base, y), add(y, n);
+            soa_frame_motion_to_child(&F, base, y), add(y, n);
         }
         step_bias_force(b, w->w.b[i].V, in.fext ? in.fext + 6 * (i - 1) : 0, of(w, i, FORCE_B));
         if (has_rotor(b)) {

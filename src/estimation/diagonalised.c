@@ -27,7 +27,7 @@ static void apply(soa_work *w, soa_factor factor, const double *x, double *y) {
     w->k->factor_mul(&w->view, &w->w, (int)factor, x, y);
 }
 
-soa_status soa_factor_mul(const soa_model *m, soa_work *w, const double *q, soa_factor factor, const double *x,
+soa_status soa_mass_factor_mul(const soa_model *m, soa_work *w, const double *q, soa_factor factor, const double *x,
                           double *y) {
     soa_status s = begin(m, w, &q, x, NULL);
     if (s == SOA_OK && (!x || !y || (unsigned)factor > SOA_FACTOR_ROOT_INVERSE_ADJOINT)) s = SOA_E_ARGUMENT;
@@ -37,7 +37,7 @@ soa_status soa_factor_mul(const soa_model *m, soa_work *w, const double *q, soa_
 }
 
 /* nu = C*(I + H phi K)* v */
-soa_status soa_nu_from_rates(const soa_model *m, soa_work *w, const double *q, const double *v, double *nu) {
+soa_status soa_nu_from_v(const soa_model *m, soa_work *w, const double *q, const double *v, double *nu) {
     soa_status s = begin(m, w, &q, v, NULL);
     if (s == SOA_OK && !nu) s = SOA_E_ARGUMENT;
     if (s || (s = articulate(w, q))) return s;
@@ -46,7 +46,7 @@ soa_status soa_nu_from_rates(const soa_model *m, soa_work *w, const double *q, c
     return SOA_OK;
 }
 /* v = (I - H psi K)* C*^-1 nu */
-soa_status soa_rates_from_nu(const soa_model *m, soa_work *w, const double *q, const double *nu, double *v) {
+soa_status soa_nu_to_v(const soa_model *m, soa_work *w, const double *q, const double *nu, double *v) {
     soa_status s = begin(m, w, &q, nu, NULL);
     if (s == SOA_OK && (!nu || !v)) s = SOA_E_ARGUMENT;
     if (s || (s = articulate(w, q))) return s;

@@ -218,7 +218,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
             soa_version(), m->nq, m->nv, m->nb, prefix, prefix, prefix, prefix, prefix, prefix);
     for (int i = 1; i <= m->nb; ++i) {
         soa_body_info info;
-        soa_body(m, i, &info);
+        soa_model_body(m, i, &info);
         fprintf(f, "%s%d ", i > 1 ? ", " : "", i);
         put_name(f, info.link);
     }
@@ -266,16 +266,16 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
     put_template(f, "batch.h", prefix);
 }
 
-soa_status soa_generate_c(const soa_model *model, const char *prefix, const char *path, soa_report *report) {
+soa_status soa_model_generate_c(const soa_model *model, const char *prefix, const char *path, soa_report *report) {
     if (!model || !prefix || !path) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no model, prefix or path");
     int fits = isalpha((unsigned char)*prefix) || *prefix == '_';
     for (const char *c = prefix; *c; ++c) fits = fits && (isalnum((unsigned char)*c) || *c == '_');
     if (!fits)
         return soai_report(report, SOA_E_NAME, -1, 0, "\"%s\" is not a C name; letters, digits and _ only", prefix);
-    if (soa_body_count(model) > 1000)
+    if (soa_model_body_count(model) > 1000)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
                            "%d bodies: generated code keeps its work space on the stack and takes at most 1000",
-                           soa_body_count(model));
+                           soa_model_body_count(model));
     soai_view_double level = soai_model_view(model);
     const size_t B = (size_t)level.nb + 1;
     soai_body_double *body = malloc(B * sizeof *body);

@@ -180,7 +180,7 @@ soa_status soa_grasp_switch(soa_grasp *g, int number, int on) {
     recount(g);
     return SOA_OK;
 }
-soa_status soa_grasp_get(const soa_grasp *g, int number, soa_contact_def *def) {
+soa_status soa_grasp_get_contact(const soa_grasp *g, int number, soa_contact_def *def) {
     const contact *k = find(g, number);
     if (!k) return SOA_E_ARGUMENT;
     if (def) *def = k->def;
@@ -189,11 +189,11 @@ soa_status soa_grasp_get(const soa_grasp *g, int number, soa_contact_def *def) {
 const soa_model *soa_grasp_model(const soa_grasp *g) {
     return g ? g->model : NULL;
 }
-int soa_grasp_contacts(const soa_grasp *g, int *free) {
+int soa_grasp_contact_count(const soa_grasp *g, int *free) {
     if (free) *free = g ? g->free : 0;
     return g ? g->count : 0;
 }
-soa_status soa_grasp_span(const soa_grasp *g, int number, int *index, int *first, int *free) {
+soa_status soa_grasp_contact_range(const soa_grasp *g, int number, int *index, int *first, int *free) {
     const contact *k = find(g, number);
     if (!k) return SOA_E_ARGUMENT;
     int at = 0, rates = 0;
@@ -204,7 +204,7 @@ soa_status soa_grasp_span(const soa_grasp *g, int number, int *index, int *first
     return SOA_OK;
 }
 
-soa_status soa_grasp_constraint(const soa_grasp *g, int number, soa_constraint_def defs[2], int *count) {
+soa_status soa_grasp_contact_constraints(const soa_grasp *g, int number, soa_constraint_def defs[2], int *count) {
     const contact *k = find(g, number);
     if (!k || !defs || !count) return SOA_E_ARGUMENT;
     const soa_contact_def *d = &k->def;
@@ -296,11 +296,11 @@ static void block(const contact *a, const contact *b, int sides, const double *C
             for (int c = 0; c < 6; ++c) {
                 double unit[6] = {0}, f[6], m[6] = {0}, x[6];
                 unit[c] = 1;
-                soa_force_to_parent(&b->at[j], unit, f);
+                soa_frame_force_to_parent(&b->at[j], unit, f);
                 const double *from = C + width * (row + (size_t)(i * sides)) + column + (size_t)(j * sides);
                 for (int r = 0; r < 6; ++r)
                     for (int k = 0; k < 6; ++k) m[r] += from[width * (size_t)r + (size_t)k] * f[k];
-                soa_motion_to_child(&a->at[i], m, x);
+                soa_frame_motion_to_child(&a->at[i], m, x);
                 for (int r = 0; r < 6; ++r) out[6 * r + c] += i == j ? x[r] : -x[r];
             }
 }
@@ -376,7 +376,7 @@ void soai_grasp_load(const soa_grasp *g, soa_work *w, const double *f) {
         const contact *k = g->list + g->on[i];
         for (int j = 0; j < 2; ++j) {
             double x[6];
-            soa_force_to_parent(&k->at[j], f + 6 * i, x);
+            soa_frame_force_to_parent(&k->at[j], f + 6 * i, x);
             if (k->body[j]) v6_add_scaled(j ? -1 : 1, x, w->w.b[k->body[j]].f);
         }
     }
@@ -389,7 +389,7 @@ void soai_grasp_read(const soa_grasp *g, const soa_work *w, double *out, double 
         for (int j = 0; j < 2; ++j) {
             double x[6];
             if (!k->body[j]) continue;
-            soa_motion_to_child(&k->at[j], w->w.b[k->body[j]].A, x);
+            soa_frame_motion_to_child(&k->at[j], w->w.b[k->body[j]].A, x);
             v6_add_scaled(j ? 1 : -1, x, out + 6 * i);
             for (int r = 0; size && r < 6; ++r) size[6 * i + r] += sqrt(v3_dot(x + r / 3 * 3, x + r / 3 * 3));
         }
@@ -400,7 +400,7 @@ void soai_grasp_torques(const soa_grasp *g, soa_work *w, const double *f, double
         const contact *k = g->list + g->on[i];
         for (int j = 0; j < 2; ++j) {
             double x[6];
-            soa_force_to_parent(&k->at[j], f + 6 * i, x);
+            soa_frame_force_to_parent(&k->at[j], f + 6 * i, x);
             if (!k->body[j] || soa_jacobian_transpose_mul(g->model, w, k->frame[j], SOA_AXES_BODY, x, room)) continue;
             for (int n = 0; n < g->model->nv; ++n) tau[n] += j ? room[n] : -room[n];
         }
@@ -473,7 +473,7 @@ static soa_status grasp_motion(soa_grasp *g, soa_work *w, const double *q, const
     for (int r = 0; r < k->held; ++r) out->gap = fmax(out->gap, fabs(v6_dot(k->T[r], gap)));
     return SOA_OK;
 }
-soa_status soa_grasp_motion(soa_grasp *g, soa_work *w, const double *q, const double *v, int number,
+soa_status soa_grasp_contact_motion(soa_grasp *g, soa_work *w, const double *q, const double *v, int number,
                             soa_contact_motion *out) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, grasp_motion(g, w, q, v, number, out));

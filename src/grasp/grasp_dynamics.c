@@ -16,7 +16,7 @@
 #include "grasp_internal.h"
 #include "../spatial/algebra.h"
 
-soa_grasp_options soa_grasp_default(void) {
+soa_grasp_options soa_grasp_options_default(void) {
     const soa_grasp_options o = {.rank_tolerance = 1e-12, .most_condition = 1e11, .consistency = 1e-7};
     return o;
 }
@@ -272,7 +272,7 @@ enum { MANY = 8 }; /* contacts from which the O(contacts) form is faster, measur
 static soa_status grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *options, const double *q,
                            const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count,
                            double *qdd, double *force, double *W_rate, soa_grasp_report *report) {
-    const soa_grasp_options plain = soa_grasp_default();
+    const soa_grasp_options plain = soa_grasp_options_default();
     if (!options) options = &plain;
     if (!g || !w || w->model != g->model || !qdd || (unsigned)options->method >= SOA_GRASP_METHOD_COUNT ||
         !(options->rank_tolerance >= 0))
@@ -325,7 +325,7 @@ soa_status soa_grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *opti
 static soa_status grasp_omega(soa_grasp *g, soa_work *w, const double *q, double *Omega, soa_grasp_rank *full,
                               soa_grasp_rank *reduced) {
     if (!g || !w || w->model != g->model) return SOA_E_ARGUMENT;
-    const soa_grasp_options plain = soa_grasp_default();
+    const soa_grasp_options plain = soa_grasp_options_default();
     soa_grasp_report report = {0};
     const input in = {.g = g, .w = w, .options = &plain, .report = &report};
     const size_t n = 6 * (size_t)g->count;
@@ -349,7 +349,7 @@ static soa_status grasp_omega(soa_grasp *g, soa_work *w, const double *q, double
         }
     return SOA_OK;
 }
-soa_status soa_grasp_omega(soa_grasp *g, soa_work *w, const double *q, double *Omega, soa_grasp_rank *full,
+soa_status soa_grasp_compliance(soa_grasp *g, soa_work *w, const double *q, double *Omega, soa_grasp_rank *full,
                            soa_grasp_rank *reduced) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, grasp_omega(g, w, q, Omega, full, reduced));
@@ -358,7 +358,7 @@ soa_status soa_grasp_omega(soa_grasp *g, soa_work *w, const double *q, double *O
 static soa_status grasp_close(soa_grasp *g, soa_work *w, const double *q, const double *v, double *v_after,
                               double *impulse) {
     if (!g || !w || w->model != g->model || !v_after) return SOA_E_ARGUMENT;
-    const soa_grasp_options plain = soa_grasp_default();
+    const soa_grasp_options plain = soa_grasp_options_default();
     soa_grasp_report report = {0};
     const input in = {.g = g, .w = w, .options = &plain, .report = &report};
     const int nv = g->model->nv, n = 6 * g->count;
@@ -383,7 +383,7 @@ static soa_status grasp_close(soa_grasp *g, soa_work *w, const double *q, const 
     memcpy(v_after, g->a, (size_t)nv * sizeof *v_after);
     return SOA_OK;
 }
-soa_status soa_grasp_close(soa_grasp *g, soa_work *w, const double *q, const double *v, double *v_after,
+soa_status soa_grasp_impulse(soa_grasp *g, soa_work *w, const double *q, const double *v, double *v_after,
                            double *impulse) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, grasp_close(g, w, q, v, v_after, impulse));

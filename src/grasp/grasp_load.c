@@ -97,7 +97,7 @@ static soa_status grasp_internal(soa_grasp *g, soa_work *w, const double *q, int
     }
     return SOA_OK;
 }
-soa_status soa_grasp_internal(soa_grasp *g, soa_work *w, const double *q, int frame_C, double *basis, int *count,
+soa_status soa_grasp_internal_basis(soa_grasp *g, soa_work *w, const double *q, int frame_C, double *basis, int *count,
                               int *rank) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, grasp_internal(g, w, q, frame_C, basis, count, rank));
@@ -142,7 +142,7 @@ static soa_status grasp_squeeze(soa_grasp *g, soa_work *w, const double *q, int 
     to_force(&s, g->y, squeeze);
     return SOA_OK;
 }
-soa_status soa_grasp_squeeze(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double *force,
+soa_status soa_grasp_internal_force(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double *force,
                              double *squeeze) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, grasp_squeeze(g, w, q, frame_C, force, squeeze));
@@ -178,7 +178,7 @@ static soa_status grasp_check(soa_grasp *g, soa_work *w, const double *q, const 
     }
     return SOA_OK;
 }
-soa_status soa_grasp_check(soa_grasp *g, soa_work *w, const double *q, const double *force, soa_contact_check *checks,
+soa_status soa_grasp_check_contacts(soa_grasp *g, soa_work *w, const double *q, const double *force, soa_contact_check *checks,
                            int *broken) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, grasp_check(g, w, q, force, checks, broken));

@@ -29,10 +29,10 @@ static void to_contact(const soa_frame *at, const double X[36], size_t width, do
     for (int c = 0; c < 6; ++c) {
         const double unit[6] = {c == 0, c == 1, c == 2, c == 3, c == 4, c == 5};
         double f[6], m[6] = {0}, x[6];
-        soa_force_to_parent(at, unit, f);
+        soa_frame_force_to_parent(at, unit, f);
         for (int r = 0; r < 6; ++r)
             for (int k = 0; k < 6; ++k) m[r] += X[width * (size_t)r + (size_t)k] * f[k];
-        soa_motion_to_child(at, m, x);
+        soa_frame_motion_to_child(at, m, x);
         for (int r = 0; r < 6; ++r) out[6 * r + c] = x[r];
     }
 }
@@ -99,14 +99,14 @@ soa_status soai_woodbury_prepare(soa_grasp *g, soa_work *w, double tolerance, do
         for (int c = 0; c < of_object; ++c) { /* A_i C */
             double column[6], x[6];
             for (int r = 0; r < 6; ++r) column[r] = C[6 * r + c];
-            soa_motion_to_child(&k->at[1], column, x);
+            soa_frame_motion_to_child(&k->at[1], column, x);
             for (int r = 0; r < 6; ++r) K[MOST_SHARED * r + c] = x[r];
         }
         for (int c = 0; c < of_base; ++c) { /* B_i */
             double column[6] = {0}, x[6];
             for (int r = 0; r < 6; ++r)
                 for (int j = 0; j < 6; ++j) column[r] += O[12 * r + 6 + j] * C_base[6 * j + c];
-            soa_motion_to_child(&k->at[0], column, x);
+            soa_frame_motion_to_child(&k->at[0], column, x);
             for (int r = 0; r < 6; ++r) K[MOST_SHARED * r + of_object + c] = x[r];
             for (int r = 0; r < 6; ++r) /* Lambda_i: the arm on a base held still */
                 for (int j = 0; j < 6; ++j) L[6 * r + j] -= x[r] * x[j];

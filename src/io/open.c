@@ -32,7 +32,7 @@ static int looks_like_file(const char *spec) {
     return strchr(spec, '/') != NULL || ends_with(spec, ".urdf") || ends_with(spec, ".xml") || ends_with(spec, ".soam");
 }
 
-int soa_begins_as_xml(const char *text, size_t length) {
+int soa_urdf_begins_as_xml(const char *text, size_t length) {
     static const char *const white = " \t\r\n";
     if (text == NULL) return 0;
     if (length >= 4 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) { /* UTF-16 */
@@ -59,7 +59,7 @@ static soa_status open_text(const char *spec, const soa_read_options *options, c
     size_t length = 0;
     soa_status status = soai_urdf_slurp(spec, &text, &length, report);
     if (status != SOA_OK) return status;
-    if (soa_begins_as_xml(text, length))
+    if (soa_urdf_begins_as_xml(text, length))
         status = soa_urdf_parse_closed(text, length, spec, options, model, constraints, report);
     else if (length == 0)
         status = fail(report, SOA_E_FORMAT, "%.150s is empty", spec);

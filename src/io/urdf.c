@@ -386,7 +386,7 @@ soa_frame soai_urdf_origin(soai_urdf *u, const xmlNode *node) {
     soai_urdf_numbers(u, node, "xyz", xyz, 3, false);
     bool has_rpy = soai_urdf_numbers(u, node, "rpy", rpy, 3, false);
     if (!soai_urdf_numbers(u, node, "quat_xyzw", q, 4, false))
-        return soa_frame_rpy(rpy[0], rpy[1], rpy[2], xyz[0], xyz[1], xyz[2]);
+        return soa_frame_from_rpy(rpy[0], rpy[1], rpy[2], xyz[0], xyz[1], xyz[2]);
 
     double norm = hypot(hypot(q[0], q[1]), hypot(q[2], q[3]));
     if (has_rpy)
@@ -396,12 +396,12 @@ soa_frame soai_urdf_origin(soai_urdf *u, const xmlNode *node) {
         soai_urdf_say(u, u->level, SOA_E_QUATERNION, soai_urdf_line(node), "quaternion",
                       "%s '%.*s', <origin quat_xyzw>: its length is %g; a rotation needs length 1, divide by it",
                       u->kind, SHOWN, u->name, norm);
-        return soa_frame_rpy(0, 0, 0, xyz[0], xyz[1], xyz[2]);
+        return soa_frame_from_rpy(0, 0, 0, xyz[0], xyz[1], xyz[2]);
     }
     double s = hypot(hypot(q[0], q[1]), q[2]), axis[3] = {0, 0, 1};
     if (s > 0)
         for (int i = 0; i < 3; ++i) axis[i] = q[i] / s;
-    return soa_frame_axis_angle(axis, 2 * atan2(s, q[3]), xyz);
+    return soa_frame_from_axis_angle(axis, 2 * atan2(s, q[3]), xyz);
 }
 
 /* --- names ----------------------------------------------------------------------------------------------------- */

@@ -113,7 +113,7 @@ static void read_loop(soai_urdf *u, soai_urdf_constraint *c, const char *type) {
               model);
     soai_urdf_numbers(u, dynamics, "damping", &def->damping, 1, false);
     soai_urdf_numbers(u, dynamics, "friction", &def->friction, 1, false);
-    /* with the status of soa_constraint_add */
+    /* with the status of soa_constraints_add */
     soai_urdf_not_negative(u, dynamics, "damping", SOA_E_NOT_FINITE);
     soai_urdf_not_negative(u, dynamics, "friction", SOA_E_NOT_FINITE);
     soai_urdf_not_negative(u, soa, "rotor_inertia", SOA_E_NOT_FINITE);
@@ -262,7 +262,7 @@ static void resolve(const soai_urdf *u, const soa_read_options *options, const s
     if (c->link[0] >= 0) def->frame1 = u->links[c->link[0]].number;
     if (c->link[1] >= 0) def->frame2 = u->links[c->link[1]].number;
     for (int i = 0; i < SOA_RATIO_TERMS; ++i)
-        if (c->joint[i] >= 0) def->coordinate[i] = soa_find_joint(model, u->joints[c->joint[i]].name);
+        if (c->joint[i] >= 0) def->coordinate[i] = soa_model_find_joint(model, u->joints[c->joint[i]].name);
     if (options != NULL && options->ideal) def->damping = def->friction = def->stiffness = def->rotor_inertia = 0;
 }
 
@@ -289,7 +289,7 @@ soa_status soai_urdf_constraints(soai_urdf *u, const soa_read_options *options, 
         soa_report report = {SOA_OK, -1, 0, ""};
         int number = 0;
         resolve(u, options, model, c, &def);
-        soa_status status = soa_constraint_add(trial, &def, &number, &report);
+        soa_status status = soa_constraints_add(trial, &def, &number, &report);
         const bool links = c->link[0] >= 0 && c->link[1] >= 0;
         if (status != SOA_OK && links)
             FAULT(status, c->line, "constraint", "%s %s (links '%.*s' and '%.*s')", c->kind, report.text, SHOWN,
@@ -297,7 +297,7 @@ soa_status soai_urdf_constraints(soai_urdf *u, const soa_read_options *options, 
         else if (status != SOA_OK)
             FAULT(status, c->line, "constraint", "%s %s", c->kind, report.text);
         else
-            soa_constraint_remove(trial, number);
+            soa_constraints_remove(trial, number);
         if (defs == NULL) continue;
         size_t length = strlen(c->name) + 1;
         memcpy(names, c->name, length);
@@ -319,7 +319,7 @@ void soa_constraint_list_free(soa_constraint_list *list) {
     *list = (soa_constraint_list){0, NULL};
 }
 
-soa_status soa_constraint_list_create(const soa_constraint_list *list, const soa_model *model, int dense,
+soa_status soa_constraints_from_list(const soa_constraint_list *list, const soa_model *model, int dense,
                                       soa_constraints **constraints, soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
@@ -327,7 +327,7 @@ soa_status soa_constraint_list_create(const soa_constraint_list *list, const soa
     if (list == NULL || model == NULL || constraints == NULL) return SOA_E_ARGUMENT;
     soa_constraint_capacity room = {list->count, 0, dense};
     for (int i = 0; i < list->count; ++i) {
-        const int rows = soa_constraint_def_rows(&list->defs[i]);
+        const int rows = soa_constraint_def_row_count(&list->defs[i]);
         if (rows > 0 && rows <= 6) room.rows += rows; /* what is wrong is told when it is added */
     }
     soa_constraints *made = NULL;
@@ -337,7 +337,7 @@ soa_status soa_constraint_list_create(const soa_constraint_list *list, const soa
     else
         *report = (soa_report){SOA_OK, -1, 0, ""};
     for (int i = 0; i < list->count && status == SOA_OK; ++i)
-        status = soa_constraint_add(made, &list->defs[i], NULL, report);
+        status = soa_constraints_add(made, &list->defs[i], NULL, report);
     if (status != SOA_OK)
         soa_constraints_free(made);
     else

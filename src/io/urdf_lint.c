@@ -631,7 +631,7 @@ static double open_by(const soa_constraints *all, const double *g, int constrain
     double most = 0;
     for (int i = constraint < 0 ? 0 : constraint; i < (constraint < 0 ? count : constraint + 1); ++i) {
         int first = 0, rows = 0;
-        soa_constraint_span(all, i, &first, &rows);
+        soa_constraints_row_range(all, i, &first, &rows);
         for (int r = first; r < first + rows; ++r)
             if (!(fabs(g[r]) <= most)) most = fabs(g[r]), *worst = i;
     }
@@ -667,10 +667,10 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
     const soai_urdf *u = &l->u;
     soa_closed_report closed;
     soa_report report;
-    double *qdd = g + soa_constraint_rows(all);
+    double *qdd = g + soa_constraints_row_count(all);
     int count = u->constraint_count, worst = 0;
-    soa_neutral(model, q);
-    if (soa_constraint_rows_at(all, work, q, NULL, 0, g, NULL, NULL, NULL) != SOA_OK) {
+    soa_q_neutral(model, q);
+    if (soa_constraints_evaluate(all, work, q, NULL, 0, g, NULL, NULL, NULL) != SOA_OK) {
         NOTE(soai_urdf_line(u->robot), "loop-unchecked", "at q = 0 the constraints have no directions; not looked at");
         return;
     }
@@ -712,7 +712,7 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
         NOTE(u->constraints[closed.redundant_constraint[0]].line, "loop-redundant",
              "%d of %d rows of the constraints %s%s); their forces are not determined, the motion is", closed.redundant,
              closed.rows, closed.redundant == 1 ? "is redundant (" : "are redundant (the first: ", closed.text);
-    if (closed.rank == soa_nv(model) && closed.rank > 0)
+    if (closed.rank == soa_model_nv(model) && closed.rank > 0)
         WARN(u->constraints[0].line, "loop-locked",
              "the constraints have rank %d, as many as nv: closed as at q = 0 nothing can move; take one away, or free "
              "a joint",
@@ -728,7 +728,7 @@ static soa_status check_loops(lint *l, const soa_model *model) {
     soa_report report;
     double *q = NULL, *g = NULL;
     soa_status status = soai_urdf_constraints(u, NULL, model, &list);
-    const size_t rows = 6 * (size_t)u->constraint_count, nv = (size_t)soa_nv(model), nq = (size_t)soa_nq(model);
+    const size_t rows = 6 * (size_t)u->constraint_count, nv = (size_t)soa_model_nv(model), nq = (size_t)soa_model_nq(model);
     if (status == SOA_OK && (nv == 0 || rows > 3000 || rows * rows > 20000000 / nv)) { /* a step costs rows^2 nv */
         soa_constraint_list_free(&list);
         NOTE(u->constraints[0].line, "loop-unchecked", "%s; whether the loops close was not looked at",
@@ -736,7 +736,7 @@ static soa_status check_loops(lint *l, const soa_model *model) {
         return SOA_OK;
     }
     const int dense = rows + nv <= DENSE_MOST; /* massless links that loops hold need it */
-    if (status == SOA_OK) status = soa_constraint_list_create(&list, model, dense, &all, &report);
+    if (status == SOA_OK) status = soa_constraints_from_list(&list, model, dense, &all, &report);
     if (status == SOA_OK) status = soa_work_create(model, &work);
     if (status == SOA_OK) {
         q = xmlMalloc((nq + 1) * sizeof *q);
@@ -878,11 +878,11 @@ static void check_dynamics(lint *l, const soa_model *model) {
     const soai_urdf *u = &l->u;
     soa_work *work = NULL;
     soa_body_info info;
-    double *qdd = malloc((size_t)(soa_nv(model) + 1) * sizeof *qdd);
+    double *qdd = malloc((size_t)(soa_model_nv(model) + 1) * sizeof *qdd);
     if (qdd == NULL || soa_work_create(model, &work) != SOA_OK)
         l->no_memory = true;
     else if (soa_aba(model, work, NULL, NULL, NULL, NULL, 0, qdd) == SOA_E_HINGE_SINGULAR &&
-             soa_body(model, soa_work_body(work), &info) == SOA_OK) {
+             soa_model_body(model, soa_work_failed_body(work), &info) == SOA_OK) {
         int line = 0;
         for (int i = 0; i < u->link_count; ++i)
             if (strcmp(u->links[i].name, info.link) == 0) line = u->links[i].line;
@@ -920,7 +920,7 @@ static bool ask_builder(lint *l, bool floating) {
     return status == SOA_OK;
 }
 
-soa_status soa_urdf_lint_parse(const char *text, size_t length, const char *name, const char *directory,
+soa_status soa_urdf_lint_text(const char *text, size_t length, const char *name, const char *directory,
                                soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report) {
     lint l = {.files.directory = directory};
     soai_urdf_locale saved;
@@ -929,7 +929,7 @@ soa_status soa_urdf_lint_parse(const char *text, size_t length, const char *name
     if (errors != NULL) *errors = 0;
     if (warnings != NULL) *warnings = 0;
     if (text == NULL) {
-        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_lint_parse: text is NULL"};
+        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_lint_text: text is NULL"};
         return SOA_E_ARGUMENT;
     }
     if (soai_urdf_enter(&saved) != SOA_OK) {
@@ -994,7 +994,7 @@ soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *err
     char *slash = directory != NULL ? strrchr(directory, '/') : NULL;
     if (slash != NULL) *slash = 0;
     status =
-        soa_urdf_lint_parse(text, length, path, slash != NULL ? directory : NULL, fn, user, errors, warnings, report);
+        soa_urdf_lint_text(text, length, path, slash != NULL ? directory : NULL, fn, user, errors, warnings, report);
     free(directory);
     xmlFree(text);
     return status;

@@ -334,13 +334,13 @@ static void read_shapes(reader *r) {
     if (!r->no_memory) tell_missing(r);
 }
 
-soa_status soa_urdf_shapes_parse(const char *text, size_t length, const char *name, const char *directory,
+soa_status soa_urdf_parse_shapes(const char *text, size_t length, const char *name, const char *directory,
                                  soa_urdf_shape_list *list, soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
     *report = (soa_report){.status = SOA_OK, .body = -1};
     if (list == NULL || (text == NULL && length > 0)) {
-        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_shapes: no text or no list"};
+        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_read_shapes: no text or no list"};
         return SOA_E_ARGUMENT;
     }
     *list = (soa_urdf_shape_list){0};
@@ -369,12 +369,12 @@ soa_status soa_urdf_shapes_parse(const char *text, size_t length, const char *na
     return status;
 }
 
-soa_status soa_urdf_shapes(const char *path, soa_urdf_shape_list *list, soa_report *report) {
+soa_status soa_urdf_read_shapes(const char *path, soa_urdf_shape_list *list, soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
     *report = (soa_report){.status = SOA_OK, .body = -1};
     if (path == NULL || list == NULL) {
-        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_shapes: no path or no list"};
+        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_read_shapes: no path or no list"};
         return SOA_E_ARGUMENT;
     }
     *list = (soa_urdf_shape_list){0};
@@ -384,7 +384,7 @@ soa_status soa_urdf_shapes(const char *path, soa_urdf_shape_list *list, soa_repo
     if (status != SOA_OK) return status;
     char *directory = realpath(path, NULL), *slash = directory != NULL ? strrchr(directory, '/') : NULL;
     if (slash != NULL) *slash = 0;
-    status = soa_urdf_shapes_parse(text, length, path, slash != NULL ? directory : NULL, list, report);
+    status = soa_urdf_parse_shapes(text, length, path, slash != NULL ? directory : NULL, list, report);
     free(directory);
     xmlFree(text);
     return status;
@@ -505,12 +505,12 @@ static void read_collisions(reader *r, soa_urdf_collision_list *list) {
     }
 }
 
-soa_status soa_urdf_collisions(const char *path, soa_urdf_collision_list *list, soa_report *report) {
+soa_status soa_urdf_read_collisions(const char *path, soa_urdf_collision_list *list, soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
     *report = (soa_report){.status = SOA_OK, .body = -1};
     if (path == NULL || list == NULL) {
-        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_collisions: no path or no list"};
+        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_read_collisions: no path or no list"};
         return SOA_E_ARGUMENT;
     }
     *list = (soa_urdf_collision_list){0};

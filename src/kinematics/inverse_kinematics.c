@@ -173,7 +173,7 @@ static int advance(soa_tip_work *t, search *a, double *mu) {
             longest = fmax(longest, fabs(t->step[j]));
             if (t->turns[j]) t->step[j] = fmax(-TURN_MOST, fmin(TURN_MOST, t->step[j]));
         }
-        if (soa_integrate(m, t->q, t->step, 1, t->trial) == SOA_OK) {
+        if (soa_q_integrate(m, t->q, t->step, 1, t->trial) == SOA_OK) {
             if (a->limits) clamp(t, t->trial);
             if (judge(t, a->targets, a->count, t->trial, &next, t->next_gradient) != SOA_OK) next = INFINITY;
         }

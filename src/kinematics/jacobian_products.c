@@ -232,7 +232,7 @@ soa_status soa_tip_work_create(const soa_model *model, soa_tip_work **work) {
 void soa_tip_work_free(soa_tip_work *work) {
     free(work);
 }
-int soa_tip_work_body(const soa_tip_work *work) {
+int soa_tip_work_failed_body(const soa_tip_work *work) {
     return work ? work->body : -1;
 }
 
@@ -287,7 +287,7 @@ static soa_status begin(const soa_model *m, soa_tip_work *t, const soa_tip *tips
 }
 /* Status of a call on the twin, in our words. */
 static soa_status told(soa_tip_work *t, soa_status s) {
-    if (s) t->body = soa_work_body(t->work);
+    if (s) t->body = soa_work_failed_body(t->work);
     return s == SOA_E_HINGE_SINGULAR ? SOA_E_SINGULAR : s;
 }
 /* Are all pivots of the factorisation at hand safely above rounding?  Each against its diagonal entry of J*J, which
@@ -324,7 +324,7 @@ soa_status soa_jtj(const soa_model *m, soa_tip_work *t, const double *q, const s
     soai_work_level(t->work);
     return told(t, soa_crba(t->twin, t->work, q, A));
 }
-soa_status soa_jtj_solve(const soa_model *m, soa_tip_work *t, const double *q, const soa_tip *tips, int count,
+soa_status soa_jtj_inverse_mul(const soa_model *m, soa_tip_work *t, const double *q, const soa_tip *tips, int count,
                          double damping, const double *x, double *y) {
     soa_status s = begin(m, t, tips, count, damping);
     if (s == SOA_OK && (!x || !y)) s = SOA_E_ARGUMENT;

@@ -49,12 +49,12 @@ static void hang(writer *w, int body, int item, int loop, const soa_frame *place
 
 static void place_of(const soa_model *m, int frame, const soa_frame *in, int *body, soa_frame *place) {
     soa_frame_info info;
-    soa_frame_get(m, frame, &info);
+    soa_model_frame(m, frame, &info);
     *body = info.body, *place = soa_frame_compose(&info.placement, in);
 }
 
 static int fill(const soa_model *m, const soa_loop_def *loops, int loop_count, writer *w, soa_frame *tail_place) {
-    const int bodies = soa_body_count(m);
+    const int bodies = soa_model_body_count(m);
     soa_frame place;
     int body;
     w->count = 1 + bodies + loop_count;
@@ -65,7 +65,7 @@ static int fill(const soa_model *m, const soa_loop_def *loops, int loop_count, w
     }
     for (int b = 1; b <= bodies; ++b) {
         soa_body_info info;
-        soa_body(m, b, &info);
+        soa_model_body(m, b, &info);
         hang(w, info.parent, b, -1, &info.placement, tail_place);
     }
     for (int k = 0; k < loop_count; ++k) {
@@ -80,16 +80,16 @@ static int fill(const soa_model *m, const soa_loop_def *loops, int loop_count, w
     return w->count;
 }
 
-soa_status soa_binary_tree(const soa_model *model, const soa_loop_def *loops, int loop_count, soa_binary_item *items,
+soa_status soa_model_binary_tree(const soa_model *model, const soa_loop_def *loops, int loop_count, soa_binary_item *items,
                            int room, int *count) {
     if (!model || loop_count < 0 || (loop_count && !loops) || !count) return SOA_E_ARGUMENT;
     for (int k = 0; k < loop_count; ++k) {
         const int frame[2] = {loops[k].link1, loops[k].link2};
         for (int i = 0; i < 2; ++i)
-            if (frame[i] < 0 || frame[i] >= soa_frame_count(model)) return SOA_E_NAME;
+            if (frame[i] < 0 || frame[i] >= soa_model_frame_count(model)) return SOA_E_NAME;
         if (!soai_rotation_fits(&loops[k].place1) || !soai_rotation_fits(&loops[k].place2)) return SOA_E_FRAME;
     }
-    const size_t bodies = (size_t)soa_body_count(model) + 1;
+    const size_t bodies = (size_t)soa_model_body_count(model) + 1;
     writer w = {.tail = malloc(bodies * sizeof *w.tail), .has = malloc(bodies)};
     soa_frame *places = malloc(bodies * sizeof *places);
     soa_status status = SOA_E_MEMORY;

@@ -573,7 +573,7 @@ soa_status soa_model_size(const soa_model_def *def, size_t *size, soa_report *re
     return s;
 }
 
-soa_status soa_model_build(const soa_model_def *def, void *memory, size_t size, const soa_model **model,
+soa_status soa_model_init(const soa_model_def *def, void *memory, size_t size, const soa_model **model,
                            soa_report *report) {
     builder b = {.def = def, .report = report};
     soa_status s = model ? survey(&b) : soai_report(report, SOA_E_ARGUMENT, -1, 0, "no place for the model");

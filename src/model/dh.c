@@ -9,16 +9,16 @@
 #include <math.h>
 #include <stdio.h>
 
-soa_dh_row soa_dh_default(double d, double a, double alpha) {
+soa_dh_row soa_dh_row_default(double d, double a, double alpha) {
     return (soa_dh_row){.d = d, .a = a, .alpha = alpha, .joint = soa_joint_default(SOA_REVOLUTE)};
 }
 
 static soa_frame rot_z(double angle, double z) {
-    return soa_frame_rpy(0, 0, angle, 0, 0, z);
+    return soa_frame_from_rpy(0, 0, angle, 0, 0, z);
 }
 /* Exact quarter turns: DH tables are full of them, and cos(pi/2) must not leave 6e-17. */
 static soa_frame rot_x(double alpha, double x) {
-    soa_frame f = soa_frame_rpy(alpha, 0, 0, x, 0, 0);
+    soa_frame f = soa_frame_from_rpy(alpha, 0, 0, x, 0, 0);
     const double quarter = alpha / 1.57079632679489661923;
     if (quarter == floor(quarter) && fabs(quarter) < 1e6) {
         const int turns = (int)(((long)quarter % 4 + 4) % 4);
@@ -46,7 +46,7 @@ static void move_inertia(const soa_frame *dh, const soa_dh_row *row, soa_body_de
     memcpy(b->inertia, out, sizeof out);
 }
 
-soa_status soa_dh_chain(soa_dh_form form, const soa_dh_row *rows, int count, const char *prefix, int parent,
+soa_status soa_dh_chain_append(soa_dh_form form, const soa_dh_row *rows, int count, const char *prefix, int parent,
                         const soa_frame *base, soa_body_def *bodies, int at, soa_frame_def *frames, int at_frame,
                         char *names) {
     if (!rows || count < 0 || !prefix || parent < 0 || parent > at || !bodies || !frames || !names || at < 0 ||

@@ -343,14 +343,14 @@ soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree,
     }
     free(ints), free(s->queue), free(s->followed);
     if (bad) {
-        soa_linkage_free(s->out ? &s->out->tree : NULL);
+        soa_linkage_tree_free(s->out ? &s->out->tree : NULL);
         return bad;
     }
     *tree = &s->out->tree;
     return SOA_OK;
 }
 
-void soa_linkage_free(soa_linkage_tree *tree) {
+void soa_linkage_tree_free(soa_linkage_tree *tree) {
     whole *w = (whole *)(void *)tree; /* the tree is its first member */
     if (!w) return;
     free(w->bodies), free(w->frames), free(w->loops), free(w->ratios), free(w->link), free(w->joints), free(w->names);

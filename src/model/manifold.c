@@ -2,7 +2,7 @@
  *
  * q (+) v: for joints with q' = v the numbers are added; quaternions are multiplied by exp(v/2) on
  * the right (rates in body axes); a free joint moves along the screw exp6([w; v]) in its own frame.
- * soa_difference is the inverse: q0 (+) difference(q0, q1) = q1. */
+ * soa_q_difference is the inverse: q0 (+) difference(q0, q1) = q1. */
 #include "model_internal.h"
 #include "../base/small_algebra.h"
 #include <math.h>
@@ -52,7 +52,7 @@ static soa_status check(const soa_model *m, const double *q, const double *v) {
     return SOA_OK;
 }
 
-void soa_neutral(const soa_model *m, double *q) {
+void soa_q_neutral(const soa_model *m, double *q) {
     if (!m || !q) return;
     memset(q, 0, (size_t)m->nq * sizeof *q);
     for (int i = 1; i <= m->nb; ++i) {
@@ -61,7 +61,7 @@ void soa_neutral(const soa_model *m, double *q) {
     }
 }
 
-soa_status soa_normalize(const soa_model *m, double *q) {
+soa_status soa_q_normalise(const soa_model *m, double *q) {
     if (!m || !q) return SOA_E_ARGUMENT;
     if (!soai_all_finite(q, (size_t)m->nq)) return SOA_E_NOT_FINITE;
     for (int pass = 0; pass < 2; ++pass) /* check all before changing any */
@@ -75,7 +75,7 @@ soa_status soa_normalize(const soa_model *m, double *q) {
     return SOA_OK;
 }
 
-soa_status soa_integrate(const soa_model *m, const double *q, const double *v, double dt, double *q_next) {
+soa_status soa_q_integrate(const soa_model *m, const double *q, const double *v, double dt, double *q_next) {
     if (!v || !q_next) return SOA_E_ARGUMENT;
     if (!soai_all_finite(&dt, 1)) return SOA_E_NOT_FINITE;
     const soa_status s = check(m, q, v);
@@ -111,7 +111,7 @@ soa_status soa_integrate(const soa_model *m, const double *q, const double *v, d
     return SOA_OK;
 }
 
-soa_status soa_difference(const soa_model *m, const double *q0, const double *q1, double *v) {
+soa_status soa_q_difference(const soa_model *m, const double *q0, const double *q1, double *v) {
     if (!v) return SOA_E_ARGUMENT;
     soa_status s = check(m, q0, 0);
     if (s || (s = check(m, q1, 0))) return s;

@@ -61,16 +61,16 @@ size_t soa_model_bytes(const soa_model *model) {
 const char *soa_model_name(const soa_model *m) {
     return m ? SOAI_AT(m, char, text) + m->name_text : "";
 }
-int soa_nq(const soa_model *m) {
+int soa_model_nq(const soa_model *m) {
     return m ? m->nq : 0;
 }
-int soa_nv(const soa_model *m) {
+int soa_model_nv(const soa_model *m) {
     return m ? m->nv : 0;
 }
-int soa_body_count(const soa_model *m) {
+int soa_model_body_count(const soa_model *m) {
     return m ? m->nb : 0;
 }
-int soa_frame_count(const soa_model *m) {
+int soa_model_frame_count(const soa_model *m) {
     return m ? m->frames : 0;
 }
 double soa_model_mass(const soa_model *m) {
@@ -84,7 +84,7 @@ void soa_model_free(const soa_model *model) {
     free((void *)(uintptr_t)model);
 }
 
-soa_status soa_body(const soa_model *m, int body, soa_body_info *info) {
+soa_status soa_model_body(const soa_model *m, int body, soa_body_info *info) {
     if (!m || !info || body < 1 || body > m->nb) return SOA_E_ARGUMENT;
     const soai_meta *t = soai_metas(m) + body;
     const soai_body_double *b = soai_bodies(m) + body;
@@ -127,7 +127,7 @@ soa_status soa_body(const soa_model *m, int body, soa_body_info *info) {
     return SOA_OK;
 }
 
-soa_status soa_frame_get(const soa_model *m, int frame, soa_frame_info *info) {
+soa_status soa_model_frame(const soa_model *m, int frame, soa_frame_info *info) {
     if (!m || !info || frame < 0 || frame >= m->frames) return SOA_E_ARGUMENT;
     const soai_frame_row *f = SOAI_AT(m, soai_frame_row, frame) + frame;
     info->name = SOAI_AT(m, char, text) + f->text;
@@ -138,7 +138,7 @@ soa_status soa_frame_get(const soa_model *m, int frame, soa_frame_info *info) {
     return SOA_OK;
 }
 
-int soa_find_frame(const soa_model *m, const char *name) {
+int soa_model_find_frame(const soa_model *m, const char *name) {
     if (!m || !name) return -1;
     const soai_frame_row *f = SOAI_AT(m, soai_frame_row, frame);
     const char *text = SOAI_AT(m, char, text);
@@ -147,7 +147,7 @@ int soa_find_frame(const soa_model *m, const char *name) {
     return strcmp(text + f[0].text, name) ? -1 : 0;
 }
 
-int soa_find_joint(const soa_model *m, const char *joint) {
+int soa_model_find_joint(const soa_model *m, const char *joint) {
     if (!m || !joint) return -1;
     for (int i = 1; i <= m->nb; ++i)
         if (!strcmp(SOAI_AT(m, char, text) + soai_metas(m)[i].joint_text, joint)) return i;

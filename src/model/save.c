@@ -151,7 +151,7 @@ soa_status soa_model_with_gravity(const soa_model *m, const double gravity[3], c
     return SOA_OK;
 }
 
-soa_status soa_model_without(const soa_model *m, unsigned losses, const soa_model **copy) {
+soa_status soa_model_without_losses(const soa_model *m, unsigned losses, const soa_model **copy) {
     if (!m || !copy || (losses & ~(unsigned)(SOA_FRICTION | SOA_SPRINGS))) return SOA_E_ARGUMENT;
     soa_model *c = aligned_alloc(SOAI_ALIGN, (size_t)m->size);
     if (!c) return SOA_E_MEMORY;

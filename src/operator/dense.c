@@ -399,7 +399,7 @@ static matrix eval(oracle *o, const soa_expr *e) {
     return total;
 }
 
-soa_status soa_dense(soa_machine *machine, const soa_expr *expr, double *out) {
+soa_status soa_machine_dense_matrix(soa_machine *machine, const soa_expr *expr, double *out) {
     if (!machine || !expr || !out) return SOA_E_ARGUMENT;
     soai_run_begins(machine);
     soai_pose(machine);

@@ -13,7 +13,7 @@ const char *soa_space_name(soa_space space) {
     static const char *const names[] = {"one", "joint", "link", "edge", "tip", "base", "any"};
     return (unsigned)space <= SOA_SPACE_COUNT ? names[space] : "?";
 }
-const char *soa_leaf_name(int index, const char **what) {
+const char *soa_expr_leaf_name(int index, const char **what) {
     if (index < 0 || index >= LEAF_COUNT) return NULL;
     if (what) *what = soai_leaves[index].what;
     return soai_leaves[index].name;
@@ -267,10 +267,10 @@ const soa_expr *soa_expr_adjoint(const soa_expr *a) {
 const soa_expr *soa_expr_inverse(const soa_expr *a) {
     return soai_unary(EXPR_INVERSE, 1, soai_hold(a));
 }
-soa_space soa_expr_from(const soa_expr *expr) {
+soa_space soa_expr_domain(const soa_expr *expr) {
     return expr ? (soa_space)expr->from : SOA_SPACE_COUNT;
 }
-soa_space soa_expr_to(const soa_expr *expr) {
+soa_space soa_expr_codomain(const soa_expr *expr) {
     return expr ? (soa_space)expr->to : SOA_SPACE_COUNT;
 }
 static soa_causality both(soa_causality a, soa_causality b) {
@@ -288,7 +288,7 @@ soa_causality soa_expr_causality(const soa_expr *e) {
 }
 
 /* --- inspection ------------------------------------------------------------------------------- */
-soa_status soa_expr_look(const soa_expr *e, soa_expr_info *info) {
+soa_status soa_expr_get_info(const soa_expr *e, soa_expr_info *info) {
     static const soa_expr_kind kinds[] = {
         [EXPR_LEAF] = SOA_EXPR_LEAF,   [EXPR_SUM] = SOA_EXPR_SUM,         [EXPR_PRODUCT] = SOA_EXPR_PRODUCT,
         [EXPR_SCALE] = SOA_EXPR_SCALE, [EXPR_ADJOINT] = SOA_EXPR_ADJOINT, [EXPR_INVERSE] = SOA_EXPR_INVERSE};

@@ -72,7 +72,7 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
     m->size[SOA_SPACE_ONE] = 1, m->size[SOA_SPACE_JOINT] = model->nv, m->size[SOA_SPACE_BASE] = 6;
     m->size[SOA_SPACE_LINK] = m->size[SOA_SPACE_EDGE] = 6 * model->nb, m->size[SOA_SPACE_TIP] = 6 * tip_count;
     for (int j = 0; j < 3; ++j) m->base[3 + j] = -model->gravity[j];
-    s = soa_machine_state(m, NULL, NULL, NULL, NULL, NULL, NULL, 0);
+    s = soa_machine_set_state(m, NULL, NULL, NULL, NULL, NULL, NULL, 0);
     if (s) {
         soa_machine_free(m);
         return soai_report(report, s, -1, 0, "%s", soa_status_text(s));
@@ -81,11 +81,11 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
     return SOA_OK;
 }
 
-int soa_machine_size(const soa_machine *m, soa_space space) {
+int soa_machine_space_size(const soa_machine *m, soa_space space) {
     return m && space < SOA_SPACE_COUNT ? m->size[space] : 0;
 }
 
-soa_status soa_machine_state(soa_machine *m, const double *q, const double *v, const double *a, const double *tau,
+soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *v, const double *a, const double *tau,
                              const double *f0, const soa_wrench *wrenches, int wrench_count) {
     if (!m || wrench_count < 0 || (wrench_count && !wrenches)) return SOA_E_ARGUMENT;
     soa_work *w = m->work;
@@ -143,7 +143,7 @@ static machine_variable *place_of(soa_machine *m, const char *name, soa_space fr
     }
     return v + i;
 }
-soa_status soa_machine_set(soa_machine *m, const char *name, soa_space space, const double *value) {
+soa_status soa_machine_set_vector(soa_machine *m, const char *name, soa_space space, const double *value) {
     if (!m || !name || !value || strlen(name) >= sizeof m->variable[0].name || space <= SOA_SPACE_ONE ||
         space >= SOA_SPACE_COUNT)
         return SOA_E_ARGUMENT;
@@ -168,7 +168,7 @@ soa_status soa_machine_set_matrix(soa_machine *m, const char *name, soa_space fr
     return SOA_OK;
 }
 
-const char *soa_machine_why(const soa_machine *m) {
+const char *soa_machine_failure(const soa_machine *m) {
     return m ? m->why : "";
 }
 double soa_machine_condition(const soa_machine *m) {
@@ -191,7 +191,7 @@ soa_status soai_run_hinge(soa_machine *m, int body) {
     soa_body_info info;
     m->work->body = body;
     m->condition = INFINITY;
-    if (soa_body(m->model, body, &info) == SOA_OK)
+    if (soa_model_body(m->model, body, &info) == SOA_OK)
         snprintf(m->why, sizeof m->why,
                  "inv(D) does not exist: joint '%.80s' of link '%.80s' moves no inertia (massless links, point tip), "
                  "so its acceleration is undefined",

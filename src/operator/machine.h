@@ -40,7 +40,7 @@ soa_status soai_run_hinge(soa_machine *m, int body);
 size_t soai_slot_size(const soa_machine *m, int space);
 /* Computes R, p unless valid. */
 void soai_pose(soa_machine *m);
-/* Computes P, D, U unless valid. SOA_E_HINGE_SINGULAR: the body is in soa_work_body. */
+/* Computes P, D, U unless valid. SOA_E_HINGE_SINGULAR: the body is in soa_work_failed_body. */
 soa_status soai_articulate(soa_machine *m);
 /* Computes the composite inertias unless valid. */
 void soai_compose(soa_machine *m);

@@ -31,13 +31,13 @@ static const struct {
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
-const char *soa_form_name(int index, const char **text, const char **what) {
+const char *soa_expr_form_name(int index, const char **text, const char **what) {
     if (index < 0 || index >= FORMS) return NULL;
     if (text) *text = forms[index].text;
     if (what) *what = forms[index].what;
     return forms[index].name;
 }
-soa_status soa_form(const char *name, const soa_expr **expr) {
+soa_status soa_expr_from_form(const char *name, const soa_expr **expr) {
     for (int i = 0; name && expr && i < FORMS; ++i)
         if (!strcmp(name, forms[i].name)) return soa_expr_parse(forms[i].text, NULL, 0, expr, NULL, 0);
     return SOA_E_NAME;

@@ -233,7 +233,7 @@ soa_status soa_expr_parse(const char *text, const soa_variable *variables, int v
     return SOA_OK;
 }
 
-soa_status soa_equation_parse(const char *text, const soa_expr **left, const soa_expr **right, char *message,
+soa_status soa_expr_parse_equation(const char *text, const soa_expr **left, const soa_expr **right, char *message,
                               size_t room) {
     if (!text || !left || !right) return SOA_E_ARGUMENT;
     if (!message) room = 0;

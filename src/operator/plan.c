@@ -461,10 +461,10 @@ soa_status soa_plan_run(soa_plan *p, double *result) {
     memcpy(result, p->slot[p->last] + (links ? 6 : 0), (size_t)p->machine->size[space] * sizeof(double));
     return SOA_OK;
 }
-int soa_plan_sweeps(const soa_plan *p) {
+int soa_plan_sweep_count(const soa_plan *p) {
     return p ? p->sweeps : 0;
 }
-int soa_plan_recursions(const soa_plan *p) {
+int soa_plan_recursion_count(const soa_plan *p) {
     return p ? p->recursions : 0;
 }
 
@@ -536,7 +536,7 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     }
 #undef SAY
 }
-void soa_plan_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
+void soa_plan_visit_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
     static const soa_plan_step inertias[] = {
         {-2, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "P", "P(k)",
          "M(k) + sum phi(k,c) P+(c) phi'(k,c)      P at a tip: M"},
@@ -593,7 +593,7 @@ size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
                        : "");
     if (p->fused) SAY("(run as one filter and one smoother, the library's forward dynamics)\n");
     SAY("k a body, p its parent, c its children; phi(p,k) with the rotation; world: all zero\n");
-    soa_plan_steps(p, explain_step, w);
+    soa_plan_visit_steps(p, explain_step, w);
     char out[32];
     value_name(p->values, p->last, out);
     SAY("\nresult: %s\n", out);

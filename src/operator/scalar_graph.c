@@ -21,13 +21,13 @@ static unsigned place(int op, int a, int b, double number) {
     h ^= (unsigned)(bits ^ bits >> 32) * 97u;
     return (h ^ h >> 15) % BUCKETS;
 }
-static node find(const soa_graph *g, int op, int a, int b, double number) {
+static node find(const soa_scalar_graph *g, int op, int a, int b, double number) {
     for (int i = g->bucket[place(op, a, b, number)]; i >= 0; i = g->r[i].next)
         if (g->r[i].op == op && g->r[i].a == a && g->r[i].b == b && !memcmp(&g->r[i].value, &number, sizeof number))
             return i;
     return -1;
 }
-node soai_make(soa_graph *g, int op, int a, int b, double number) {
+node soai_make(soa_scalar_graph *g, int op, int a, int b, double number) {
     if (g->failed) return 0;
     const node known = find(g, op, a, b, number);
     if (known >= 0) return known;
@@ -43,27 +43,27 @@ node soai_make(soa_graph *g, int op, int a, int b, double number) {
     g->r[g->count] = (graph_row){op, a, b, g->body, g->part, number, g->bucket[h]};
     return g->bucket[h] = g->count++;
 }
-node soai_constant(soa_graph *g, double x) {
+node soai_constant(soa_scalar_graph *g, double x) {
     return soai_make(g, CONSTANT, 0, 0, x + 0.0);
 }
 /* A generic number of the model never equals another one: its a is not 0, and a, b tell where it
  * comes from. */
-node soai_parameter(soa_graph *g, double x) {
+node soai_parameter(soa_scalar_graph *g, double x) {
     const int generic = g->options.generic && x != 0;
     return soai_make(g, CONSTANT, generic, generic ? ++g->parameters : 0, x + 0.0);
 }
-int soai_is(const soa_graph *g, node x, double number) {
+int soai_is(const soa_scalar_graph *g, node x, double number) {
     return g->r[x].op == CONSTANT && g->r[x].value == number && !g->r[x].a;
 }
 /* op applied to two constants */
-static node made_of(soa_graph *g, int op, node x, node y, double number) {
+static node made_of(soa_scalar_graph *g, int op, node x, node y, double number) {
     const int generic = g->r[x].a || g->r[y].a;
     return soai_make(g, CONSTANT, generic ? 2 + op + 16 * x : 0, generic ? y : 0, number + 0.0);
 }
-static int both_constant(const soa_graph *g, node x, node y) {
+static int both_constant(const soa_scalar_graph *g, node x, node y) {
     return g->r[x].op == CONSTANT && g->r[y].op == CONSTANT;
 }
-node soai_negate(soa_graph *g, node x) {
+node soai_negate(soa_scalar_graph *g, node x) {
     if (g->r[x].op == CONSTANT && !g->r[x].a) return soai_constant(g, -g->r[x].value);
     if (g->r[x].op == NEGATE) return g->r[x].a;
     return soai_make(g, NEGATE, x, 0, 0);
@@ -74,7 +74,7 @@ typedef struct signed_node {
     node x;
     int s;
 } signed_node;
-static signed_node bare(const soa_graph *g, node x, int s) {
+static signed_node bare(const soa_scalar_graph *g, node x, int s) {
     return g->r[x].op == NEGATE ? (signed_node){g->r[x].a, -s} : (signed_node){x, s};
 }
 /* The row that would hold the sum: operation, operands, and the sign of the row. */
@@ -86,10 +86,10 @@ static int row_of(signed_node p, signed_node q, int *a, int *b, int *sign) {
     *a = p.x, *b = q.x, *sign = p.s;
     return p.s == q.s ? ADD : SUBTRACT;
 }
-static node signed_value(soa_graph *g, node x, int sign) {
+static node signed_value(soa_scalar_graph *g, node x, int sign) {
     return sign < 0 ? soai_negate(g, x) : x;
 }
-static node sum(soa_graph *g, node x, int s, node y, int t, int regroup) {
+static node sum(soa_scalar_graph *g, node x, int s, node y, int t, int regroup) {
     const signed_node p = bare(g, x, s), q = bare(g, y, t);
     if (soai_is(g, p.x, 0)) return signed_value(g, q.x, q.s);
     if (soai_is(g, q.x, 0)) return signed_value(g, p.x, p.s);
@@ -117,15 +117,15 @@ static node sum(soa_graph *g, node x, int s, node y, int t, int regroup) {
     }
     return signed_value(g, soai_make(g, op, a, b, 0), sign);
 }
-node soai_add(soa_graph *g, node x, node y) {
+node soai_add(soa_scalar_graph *g, node x, node y) {
     return sum(g, x, 1, y, 1, 1);
 }
-node soai_subtract(soa_graph *g, node x, node y) {
+node soai_subtract(soa_scalar_graph *g, node x, node y) {
     return sum(g, x, 1, y, -1, 1);
 }
 
 /* --- products and the rest -------------------------------------------------------------------- */
-node soai_multiply(soa_graph *g, node x, node y) {
+node soai_multiply(soa_scalar_graph *g, node x, node y) {
     if (soai_is(g, x, 0) || soai_is(g, y, 0)) return 0;
     if (soai_is(g, x, 1)) return y;
     if (soai_is(g, y, 1)) return x;
@@ -149,7 +149,7 @@ node soai_multiply(soa_graph *g, node x, node y) {
     }
     return x < y ? soai_make(g, MULTIPLY, x, y, 0) : soai_make(g, MULTIPLY, y, x, 0);
 }
-node soai_reciprocal(soa_graph *g, node x) {
+node soai_reciprocal(soa_scalar_graph *g, node x) {
     if (g->r[x].op == CONSTANT) {
         if (g->r[x].value == 0) g->singular = 1;
         return made_of(g, DIVIDE, x, x, 1 / g->r[x].value);
@@ -158,17 +158,17 @@ node soai_reciprocal(soa_graph *g, node x) {
     if (g->r[x].op == DIVIDE) return g->r[x].b; /* 1 / (1 / x): there are no other quotients */
     return soai_make(g, DIVIDE, soai_constant(g, 1), x, 0);
 }
-node soai_sine(soa_graph *g, node x) {
+node soai_sine(soa_scalar_graph *g, node x) {
     if (g->r[x].op == CONSTANT) return soai_constant(g, sin(g->r[x].value));
     return g->r[x].op == NEGATE ? soai_negate(g, soai_make(g, SINE, g->r[x].a, 0, 0)) : soai_make(g, SINE, x, 0, 0);
 }
-node soai_cosine(soa_graph *g, node x) {
+node soai_cosine(soa_scalar_graph *g, node x) {
     if (g->r[x].op == CONSTANT) return soai_constant(g, cos(g->r[x].value));
     return soai_make(g, COSINE, g->r[x].op == NEGATE ? g->r[x].a : x, 0, 0);
 }
 
 /* --- the graph of an expression --------------------------------------------------------------- */
-void soa_graph_free(soa_graph *g) {
+void soa_scalar_graph_free(soa_scalar_graph *g) {
     if (!g) return;
     free(g->r), free(g->bucket), free(g->body_of), free(g->out), free(g->needed), free(g);
 }
@@ -188,7 +188,7 @@ static const soa_expr *solved_for(const soa_expr *e) {
     return x;
 }
 /* Marks the nodes that the result needs. */
-static int mark(soa_graph *g) {
+static int mark(soa_scalar_graph *g) {
     g->needed = soai_zeroed((size_t)g->count + 1, 1);
     if (!g->needed) return 0;
     for (int i = 0; i < g->out_count; ++i) g->needed[g->out[i]] = 1;
@@ -199,12 +199,12 @@ static int mark(soa_graph *g) {
         }
     return 1;
 }
-soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const soa_graph_options *options,
-                            soa_graph **graph, char *message, size_t room) {
+soa_status soa_scalar_graph_create(soa_machine *machine, const soa_expr *expr, const soa_scalar_graph_options *options,
+                            soa_scalar_graph **graph, char *message, size_t room) {
     if (!message) room = 0;
     if (room) message[0] = 0;
     if (!machine || !expr || !graph) return SOA_E_ARGUMENT;
-    soa_graph_options o = options ? *options : (soa_graph_options){.axes = SOA_AXES_BODY};
+    soa_scalar_graph_options o = options ? *options : (soa_scalar_graph_options){.axes = SOA_AXES_BODY};
     if (o.axes != SOA_AXES_BODY && o.axes != SOA_AXES_WORLD) return SOA_E_ARGUMENT;
     if (machine->model->nb > MOST_BODIES) {
         if (room)
@@ -220,9 +220,9 @@ soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const so
     soa_status s = soa_plan_create(machine, x, &plan, message, room);
     soa_expr_free(x);
     if (s) return s;
-    soa_graph *g = soai_zeroed(1, sizeof *g);
+    soa_scalar_graph *g = soai_zeroed(1, sizeof *g);
     if (g) {
-        *g = (soa_graph){.m = machine, .options = o, .out_count = machine->size[plan->values->v[plan->last].space]};
+        *g = (soa_scalar_graph){.m = machine, .options = o, .out_count = machine->size[plan->values->v[plan->last].space]};
         g->bucket = malloc(BUCKETS * sizeof *g->bucket);
         g->body_of = soai_zeroed((size_t)machine->model->nb + 1, sizeof *g->body_of);
         g->out = soai_zeroed((size_t)g->out_count + 1, sizeof *g->out);
@@ -245,13 +245,13 @@ soa_status soa_graph_create(soa_machine *machine, const soa_expr *expr, const so
         s = SOA_E_MEMORY;
     }
     if (s)
-        soa_graph_free(g);
+        soa_scalar_graph_free(g);
     else
         *graph = g;
     return s;
 }
 
-const char *soa_graph_part(int part, const char **what) {
+const char *soa_scalar_graph_part_name(int part, const char **what) {
     static const char *const rows[][2] = {
 #define SOAI_PART_ROW_(code, name, text) {name, text},
         SOAI_PARTS(SOAI_PART_ROW_)
@@ -261,7 +261,7 @@ const char *soa_graph_part(int part, const char **what) {
     if (what) *what = rows[part][1];
     return rows[part][0];
 }
-soa_status soa_graph_count(const soa_graph *g, int body, int part, soa_count *count) {
+soa_status soa_scalar_graph_operations(const soa_scalar_graph *g, int body, int part, soa_count *count) {
     if (!g || !count || body < 0 || body > g->m->model->nb || part < -1 || part >= PART_COUNT) return SOA_E_ARGUMENT;
     *count = (soa_count){0};
     for (int i = 0; i < g->count; ++i) {
@@ -275,7 +275,7 @@ soa_status soa_graph_count(const soa_graph *g, int body, int part, soa_count *co
     return SOA_OK;
 }
 
-soa_status soa_graph_emit_c(const soa_graph *g, const char *name, char **text, size_t *length) {
+soa_status soa_scalar_graph_emit_c(const soa_scalar_graph *g, const char *name, char **text, size_t *length) {
     if (!g || !name || !text || !length) return SOA_E_ARGUMENT;
     const size_t room = 4096 + strlen(name) + 80 * (size_t)g->count + 80 * (size_t)g->out_count;
     size_t at = 0;

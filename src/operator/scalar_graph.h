@@ -7,7 +7,7 @@
 typedef int node; /* index of a row; 0 is the constant zero */
 
 /* CONSTANT: a nonzero `a` marks a number of the model that must not be merged with any other
- * (soa_graph_options.generic). INPUT: `a` is the array, `b` the index. */
+ * (soa_scalar_graph_options.generic). INPUT: `a` is the array, `b` the index. */
 enum { CONSTANT, INPUT, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, SINE, COSINE };
 enum { IN_Q, IN_THD, IN_THDD, IN_T, IN_F0 };
 typedef struct graph_row {
@@ -84,9 +84,9 @@ typedef struct graph_body {
 } graph_body;
 
 enum { BUCKETS = 1 << 16, MOST_NODES = 4000000 };
-struct soa_graph {
+struct soa_scalar_graph {
     const soa_machine *m;
-    soa_graph_options options;
+    soa_scalar_graph_options options;
     graph_row *r;
     int count, room, failed, singular, parameters;
     int inward, body, part, turn_part, move_part; /* labels of the nodes made next */
@@ -97,23 +97,23 @@ struct soa_graph {
     char *needed; /* per node: the result needs it */
 };
 
-node soai_make(soa_graph *g, int op, int a, int b, double number);
-node soai_constant(soa_graph *g, double x);
-node soai_parameter(soa_graph *g, double x); /* a number of the model */
-int soai_is(const soa_graph *g, node x, double number);
-node soai_add(soa_graph *g, node x, node y);
-node soai_subtract(soa_graph *g, node x, node y);
-node soai_multiply(soa_graph *g, node x, node y);
-node soai_reciprocal(soa_graph *g, node x);
-node soai_negate(soa_graph *g, node x);
-node soai_sine(soa_graph *g, node x);
-node soai_cosine(soa_graph *g, node x);
+node soai_make(soa_scalar_graph *g, int op, int a, int b, double number);
+node soai_constant(soa_scalar_graph *g, double x);
+node soai_parameter(soa_scalar_graph *g, double x); /* a number of the model */
+int soai_is(const soa_scalar_graph *g, node x, double number);
+node soai_add(soa_scalar_graph *g, node x, node y);
+node soai_subtract(soa_scalar_graph *g, node x, node y);
+node soai_multiply(soa_scalar_graph *g, node x, node y);
+node soai_reciprocal(soa_scalar_graph *g, node x);
+node soai_negate(soa_scalar_graph *g, node x);
+node soai_sine(soa_scalar_graph *g, node x);
+node soai_cosine(soa_scalar_graph *g, node x);
 
 /* scalar_graph_pose.c: poses, joint maps and constants of every body. */
-void soai_graph_pose(soa_graph *g);
+void soai_graph_pose(soa_scalar_graph *g);
 /* scalar_graph_steps.c: poses, then articulated or composite inertias, then the plan's operations.
  * `out` receives the nodes of the result. by_matrix: multiply by inv(Mass), formed and factored.
  * Returns 0 on failure. */
-int soai_graph_fill(soa_graph *g, const soa_plan *plan, int by_matrix, node *out);
+int soai_graph_fill(soa_scalar_graph *g, const soa_plan *plan, int by_matrix, node *out);
 
 #endif

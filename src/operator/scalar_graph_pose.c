@@ -26,7 +26,7 @@ static int axis_of_rotation(const double A[9]) {
         if (A[4 * k] == 1) about = k;
     return whole ? 3 : about;
 }
-static void rotation_about(soa_graph *g, const double u[3], node q, node R[9]) {
+static void rotation_about(soa_scalar_graph *g, const double u[3], node q, node R[9]) {
     const node s = soai_sine(g, q), c = soai_cosine(g, q), t = subtract(constant(1), c);
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) {
@@ -36,7 +36,7 @@ static void rotation_about(soa_graph *g, const double u[3], node q, node R[9]) {
                 i == j ? add(x, c) : add(x, multiply(s, constant(((j - i + 3) % 3 == 1 ? -1 : 1) * clean(u[k]))));
         }
 }
-static void quaternion(soa_graph *g, const node e[4], node R[9]) {
+static void quaternion(soa_scalar_graph *g, const node e[4], node R[9]) {
     const node two = constant(2), one = constant(1), w = e[0], *v = e + 1;
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) {
@@ -49,17 +49,17 @@ static void quaternion(soa_graph *g, const node e[4], node R[9]) {
             }
         }
 }
-static void put_turn(soa_graph *g, passage *way, int k, int sign, node angle) {
+static void put_turn(soa_scalar_graph *g, passage *way, int k, int sign, node angle) {
     graph_step *t = next_step(way, STEP_TURN);
     t->k = k, t->sign = sign, t->angle = angle, t->c = soai_cosine(g, angle);
     t->s = sign > 0 ? soai_sine(g, angle) : negate(soai_sine(g, angle));
 }
-static void put_move(soa_graph *g, passage *way, const node p[3]) {
+static void put_move(soa_scalar_graph *g, passage *way, const node p[3]) {
     if (IS(p[0], 0) && IS(p[1], 0) && IS(p[2], 0)) return;
     memcpy(next_step(way, STEP_MOVE)->p, p, 3 * sizeof *p);
 }
 /* A rotation about the unit axis u by q. */
-static void put_joint_turn(soa_graph *g, passage *way, const double u[3], node q) {
+static void put_joint_turn(soa_scalar_graph *g, passage *way, const double u[3], node q) {
     int sign = 1;
     const int k = coordinate_axis(u, &sign);
     if (k >= 0)
@@ -69,7 +69,7 @@ static void put_joint_turn(soa_graph *g, passage *way, const double u[3], node q
 }
 /* The placement: rotation A after the joint, origin p. `slide` is the joint's displacement, in the
  * axes before A. */
-static void put_placement(soa_graph *g, passage *way, const double A[9], const double p[3], const node slide[3]) {
+static void put_placement(soa_scalar_graph *g, passage *way, const double A[9], const double p[3], const node slide[3]) {
     const int about = axis_of_rotation(A);
     node origin[3], before[3] = {slide[0], slide[1], slide[2]};
     for (int j = 0; j < 3; ++j) origin[j] = parameter(p[j]);
@@ -113,7 +113,7 @@ static void put_placement(soa_graph *g, passage *way, const double A[9], const d
     for (int r = 0; r < 3; ++r) origin[r] = add(origin[r], before[r]);
     put_move(g, way, origin);
 }
-static void pose(soa_graph *g, int i) {
+static void pose(soa_scalar_graph *g, int i) {
     const soai_view_double *view = &g->m->work->view;
     const soai_body_double *b = view->body + i;
     graph_body *o = g->body_of + i;
@@ -176,7 +176,7 @@ static void pose(soa_graph *g, int i) {
 }
 /* The body's axes in the world: one rotation while all are about the same coordinate axis, else a
  * matrix. */
-static void world_axes(soa_graph *g, const passage *parent, const passage *in, passage *out) {
+static void world_axes(soa_scalar_graph *g, const passage *parent, const passage *in, passage *out) {
     const graph_step *up = parent->count ? parent->step : NULL;
     int k = up ? up->kind == STEP_TURN ? up->k : -2 : -1, one = k != -2, sign = up ? up->sign : 1;
     node angle = up ? up->angle : 0;
@@ -204,7 +204,7 @@ static void world_axes(soa_graph *g, const passage *parent, const passage *in, p
     }
 }
 /* Expresses everything of body i in world axes, at its own origin. */
-static void to_world(soa_graph *g, int i) {
+static void to_world(soa_scalar_graph *g, int i) {
     const soai_body_double *b = g->m->work->view.body + i;
     graph_body *o = g->body_of + i;
     const passage *parent = &g->body_of[b->parent].world;
@@ -224,7 +224,7 @@ static void to_world(soa_graph *g, int i) {
         turn(g, t, 0, o->H + 6 * c, o->H + 6 * c), turn(g, t, 0, o->H + 6 * c + 3, o->H + 6 * c + 3);
     rigid_inward(g, &o->world, 1, o->M);
 }
-void soai_graph_pose(soa_graph *g) {
+void soai_graph_pose(soa_scalar_graph *g) {
     const soai_view_double *view = &g->m->work->view;
     for (int i = 1; i <= view->nb; ++i) {
         const soai_body_double *b = view->body + i;

@@ -17,13 +17,13 @@
 #define parameter(x) soai_parameter(g, x)
 #define IS(x, number) soai_is(g, x, number)
 
-static inline node input(soa_graph *g, int array, int at) {
+static inline node input(soa_scalar_graph *g, int array, int at) {
     return soai_make(g, INPUT, array, at, 0);
 }
-static inline node multiply_add(soa_graph *g, node x, node y, node z) {
+static inline node multiply_add(soa_scalar_graph *g, node x, node y, node z) {
     return add(z, multiply(x, y));
 }
-static inline void cross(soa_graph *g, const node *a, const node *b, node out[3]) {
+static inline void cross(soa_scalar_graph *g, const node *a, const node *b, node out[3]) {
     node y[3];
     for (int i = 0; i < 3; ++i) {
         const int n = (i + 1) % 3, l = (i + 2) % 3;
@@ -34,7 +34,7 @@ static inline void cross(soa_graph *g, const node *a, const node *b, node out[3]
 
 /* --- one step --------------------------------------------------------------------------------- */
 /* R x, or R' x if back is set */
-static inline void turn(soa_graph *g, const graph_step *t, int back, const node x[3], node out[3]) {
+static inline void turn(soa_scalar_graph *g, const graph_step *t, int back, const node x[3], node out[3]) {
     node y[3] = {x[0], x[1], x[2]};
     if (t->kind == STEP_TURN) {
         const int i = (t->k + 1) % 3, j = (t->k + 2) % 3;
@@ -50,7 +50,7 @@ static inline void turn(soa_graph *g, const graph_step *t, int back, const node 
     memcpy(out, y, sizeof y);
 }
 /* B = R B R', 3 x 3 */
-static inline void turn_block(soa_graph *g, const graph_step *t, int symmetric, node B[3][3]) {
+static inline void turn_block(soa_scalar_graph *g, const graph_step *t, int symmetric, node B[3][3]) {
     if (t->kind == STEP_TURN) {
         const int k = t->k, i = (k + 1) % 3, j = (k + 2) % 3;
         const node c = t->c, s = t->s, p = B[i][i], q = B[i][j], r = B[j][i], u = B[j][j];
@@ -84,10 +84,10 @@ static inline void turn_block(soa_graph *g, const graph_step *t, int symmetric, 
     }
 }
 /* --- passages: forces, motions and inertias from a body to its parent ------------------------- */
-static inline void marks(soa_graph *g, int turn_part, int move_part) {
+static inline void marks(soa_scalar_graph *g, int turn_part, int move_part) {
     g->turn_part = turn_part, g->move_part = move_part;
 }
-static inline void force_inward(soa_graph *g, const passage *way, const node f[6], node out[6]) {
+static inline void force_inward(soa_scalar_graph *g, const passage *way, const node f[6], node out[6]) {
     node y[6], c[3];
     const int part = g->part;
     memcpy(y, f, sizeof y);
@@ -104,7 +104,7 @@ static inline void force_inward(soa_graph *g, const passage *way, const node f[6
     g->part = part;
     memcpy(out, y, sizeof y);
 }
-static inline void motion_outward(soa_graph *g, const passage *way, const node V[6], node out[6]) {
+static inline void motion_outward(soa_scalar_graph *g, const passage *way, const node V[6], node out[6]) {
     node y[6], c[3];
     const int part = g->part;
     memcpy(y, V, sizeof y);
@@ -122,7 +122,7 @@ static inline void motion_outward(soa_graph *g, const passage *way, const node V
     memcpy(out, y, sizeof y);
 }
 /* P = phi P phi', P = [J C; C' N] */
-static inline void inertia_inward(soa_graph *g, const passage *way, node P[36]) {
+static inline void inertia_inward(soa_scalar_graph *g, const passage *way, node P[36]) {
     node J[3][3], C[3][3], N[3][3];
     for (int r = 0; r < 3; ++r)
         for (int c = 0; c < 3; ++c)
@@ -161,7 +161,7 @@ static inline void inertia_inward(soa_graph *g, const passage *way, node P[36]) 
 }
 static const int sym_at[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
 /* m, h, I of a rigid body, R87 (33) */
-static inline void rigid_inward(soa_graph *g, const passage *way, int world, node M[10]) {
+static inline void rigid_inward(soa_scalar_graph *g, const passage *way, int world, node M[10]) {
     node J[3][3], *h = M + 1;
     for (int r = 0; r < 3; ++r)
         for (int c = 0; c < 3; ++c) J[r][c] = M[4 + sym_at[r][c]];
@@ -188,7 +188,7 @@ static inline void rigid_inward(soa_graph *g, const passage *way, int world, nod
         for (int c = r; c < 3; ++c) M[4 + sym_at[r][c]] = J[r][c];
 }
 /* f = M V */
-static inline void rigid(soa_graph *g, const node M[10], const node V[6], node f[6]) {
+static inline void rigid(soa_scalar_graph *g, const node M[10], const node V[6], node f[6]) {
     const node *h = M + 1;
     node a[3], b[3], y[6];
     cross(g, h, V + 3, a), cross(g, h, V, b);

@@ -12,19 +12,19 @@
 #include <stdlib.h>
 
 /* --- joints ----------------------------------------------------------------------------------- */
-static void columns_of(soa_graph *g, int i, int nv, const node *x, node y[6]) { /* y = H' x */
+static void columns_of(soa_scalar_graph *g, int i, int nv, const node *x, node y[6]) { /* y = H' x */
     for (int j = 0; j < 6; ++j) {
         y[j] = 0;
         for (int c = 0; c < nv; ++c) y[j] = multiply_add(g, g->body_of[i].H[6 * c + j], x[c], y[j]);
     }
 }
-static void rows_of(soa_graph *g, int i, int nv, const node f[6], node *x) { /* x = H f */
+static void rows_of(soa_scalar_graph *g, int i, int nv, const node f[6], node *x) { /* x = H f */
     for (int c = 0; c < nv; ++c) {
         x[c] = 0;
         for (int j = 0; j < 6; ++j) x[c] = multiply_add(g, g->body_of[i].H[6 * c + j], f[j], x[c]);
     }
 }
-static void hinge_solve(soa_graph *g, int i, int n, node *x) { /* x = inv(D) x */
+static void hinge_solve(soa_scalar_graph *g, int i, int n, node *x) { /* x = inv(D) x */
     const node *D = g->body_of[i].D;
     for (int r = 1; r < n; ++r)
         for (int m = 0; m < r; ++m) x[r] = subtract(x[r], multiply(D[n * r + m], x[m]));
@@ -40,7 +40,7 @@ static int axis_of(const graph_body *o, int nv, int j) {
     return -1;
 }
 /* G' x without the components along joint axes (gain_rest) and with them (gain_adjoint). */
-static void gain_rest(soa_graph *g, int i, int nv, const node x[6], node *out) {
+static void gain_rest(soa_scalar_graph *g, int i, int nv, const node x[6], node *out) {
     const graph_body *o = g->body_of + i;
     for (int c = 0; c < nv; ++c) {
         out[c] = 0;
@@ -48,7 +48,7 @@ static void gain_rest(soa_graph *g, int i, int nv, const node x[6], node *out) {
             if (axis_of(o, nv, j) < 0) out[c] = multiply_add(g, o->G[6 * c + j], x[j], out[c]);
     }
 }
-static void gain_adjoint(soa_graph *g, int i, int nv, const node x[6], node *out) {
+static void gain_adjoint(soa_scalar_graph *g, int i, int nv, const node x[6], node *out) {
     const graph_body *o = g->body_of + i;
     gain_rest(g, i, nv, x, out);
     for (int j = 0; j < 6; ++j) {
@@ -58,7 +58,7 @@ static void gain_adjoint(soa_graph *g, int i, int nv, const node x[6], node *out
 }
 
 /* --- articulated inertias: P, U = P H', D factored, G; P(parent) += phi P+ phi' --------------- */
-static void articulate_all(soa_graph *g) {
+static void articulate_all(soa_scalar_graph *g) {
     const soai_view_double *view = &g->m->work->view;
     for (int i = 1; i <= view->nb; ++i)
         for (int c = 0; c < 6; ++c) {
@@ -120,7 +120,7 @@ static void articulate_all(soa_graph *g) {
     }
 }
 /* --- composite inertias, R87 (32), (33); FO00 (9) --------------------------------------------- */
-static void compose_all(soa_graph *g) {
+static void compose_all(soa_scalar_graph *g) {
     const soai_view_double *view = &g->m->work->view;
     for (int i = 1; i <= view->nb; ++i) memcpy(g->body_of[i].Mc, g->body_of[i].M, sizeof g->body_of[i].M);
     for (int i = view->nb; i >= 1; --i) {
@@ -138,7 +138,7 @@ static void compose_all(soa_graph *g) {
 }
 /* x = inv(Mass) x. Columns: x(i) = r H*, x(k) = phi x(k-1), m(k,i) = H x(k). Mass = L' d L from the
  * tips, which keeps the zeros between branches; then two triangular solves. */
-static int mass_solve(soa_graph *g, node *x) {
+static int mass_solve(soa_scalar_graph *g, node *x) {
     const soai_view_double *view = &g->m->work->view;
     const int n = view->nv;
     node *M = soai_zeroed((size_t)n * (size_t)n + 1, sizeof *M);
@@ -230,7 +230,7 @@ static void want(const builder *bl, int v, char *wanted) {
     want(bl, bl->v[v].a, wanted);
     if (bl->v[v].code == OP_SUM) want(bl, bl->v[v].b, wanted);
 }
-static void filter_step(soa_graph *g, const builder *bl, node **slot, int self, int i) {
+static void filter_step(soa_scalar_graph *g, const builder *bl, node **slot, int self, int i) {
     const soai_body_double *b = g->m->work->view.body + i;
     const graph_body *o = g->body_of + i;
     const int n = b->nv;
@@ -260,7 +260,7 @@ static void filter_step(soa_graph *g, const builder *bl, node **slot, int self, 
     g->part = PART_Z_MOVE;
     for (int j = 0; j < 6; ++j) slot[self][6 * b->parent + j] = add(slot[self][6 * b->parent + j], z[j]);
 }
-static void operation(soa_graph *g, const builder *bl, node **slot, int self, int i) {
+static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int self, int i) {
     const soai_view_double *view = &g->m->work->view;
     const soai_body_double *b = view->body + i;
     const graph_body *o = g->body_of + i;
@@ -424,7 +424,7 @@ static void operation(soa_graph *g, const builder *bl, node **slot, int self, in
 
 /* --- filling the graph ------------------------------------------------------------------------ */
 /* The nodes of a vector that is data; 0 if it has no name in C. */
-static int data(soa_graph *g, const value *v, node *slot, size_t n) {
+static int data(soa_scalar_graph *g, const value *v, node *slot, size_t n) {
     const int leaf = v->leaf ? v->leaf->leaf : -1, array = leaf == LEAF_THD        ? IN_THD
                                                            : leaf == LEAF_THDD     ? IN_THDD
                                                            : leaf == LEAF_TORQUE   ? IN_T
@@ -437,7 +437,7 @@ static int data(soa_graph *g, const value *v, node *slot, size_t n) {
         for (size_t j = 0; array >= 0 && j < n; ++j) slot[j] = input(g, array, (int)j);
     return leaf == LEAF_BASEACC || array >= 0;
 }
-static int run(soa_graph *g, const soa_plan *plan, const char *wanted, node **slot) {
+static int run(soa_scalar_graph *g, const soa_plan *plan, const char *wanted, node **slot) {
     const builder *bl = plan->values;
     const int nb = g->m->work->view.nb;
     for (int v = 0; v < bl->count; ++v) {
@@ -457,7 +457,7 @@ static int run(soa_graph *g, const soa_plan *plan, const char *wanted, node **sl
     }
     return 1;
 }
-int soai_graph_fill(soa_graph *g, const soa_plan *plan, int by_matrix, node *out) {
+int soai_graph_fill(soa_scalar_graph *g, const soa_plan *plan, int by_matrix, node *out) {
     const builder *bl = plan->values;
     const soai_view_double *view = &g->m->work->view;
     const int space = bl->v[plan->last].space, links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;

@@ -37,7 +37,7 @@ typedef struct joint_block {
     int rows, constraints;
 } joint_block;
 
-size_t soa_constraint_force_size(const soa_model *m) {
+size_t soa_fd_constraint_forces_size(const soa_model *m) {
     return m ? ((size_t)m->nb + 1) * sizeof(joint_block) : 0;
 }
 
@@ -151,7 +151,7 @@ static soa_status begin(const soa_model *m, soa_work *w, const void *memory, siz
                         const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count,
                         const double *qdd, soai_inputs *in) {
     if (!m || !w || !qdd) return SOA_E_ARGUMENT;
-    if (!memory || (uintptr_t)memory % sizeof(double) || size < soa_constraint_force_size(m)) return SOA_E_MEMORY;
+    if (!memory || (uintptr_t)memory % sizeof(double) || size < soa_fd_constraint_forces_size(m)) return SOA_E_MEMORY;
     return soai_forward_inputs(m, w, q, v, tau, wrenches, wrench_count, in);
 }
 /* f = T beta + Hd tau; and the caller's copies. */
@@ -377,7 +377,7 @@ soa_status soa_fd_tridiagonal(const soa_model *m, soa_work *w, void *memory, siz
     return SOA_OK;
 }
 
-soa_status soa_constraint_force_basis(const soa_model *m, const void *memory, int body, double *T) {
+soa_status soa_fd_constraint_forces_basis(const soa_model *m, const void *memory, int body, double *T) {
     if (!m || !memory || body < 1 || body > m->nb || !T) return SOA_E_ARGUMENT;
     const joint_block *j = (const joint_block *)memory + body;
     for (int r = 0; r < 6; ++r)

@@ -217,7 +217,7 @@ static void serial(void *user, int count, soa_parallel_task *todo, void *data) {
     (void)user;
     for (int i = 0; i < count; ++i) todo(data, i);
 }
-soa_status soa_fd_divide(soa_divide *d, const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
+soa_status soa_divide_fd(soa_divide *d, const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
                          int wrench_count, soa_parallel_for *run, void *user, double *qdd) {
     if (!d || !qdd) return SOA_E_ARGUMENT;
     soa_status s = soai_forward_inputs(d->model, d->work, q, v, tau, wrenches, wrench_count, &d->in);
@@ -246,7 +246,7 @@ soa_status soa_fd_divide(soa_divide *d, const double *q, const double *v, const 
     memcpy(qdd, d->qdd, (size_t)d->model->nv * sizeof *qdd);
     return SOA_OK;
 }
-int soa_divide_body(const soa_divide *d) {
+int soa_divide_failed_body(const soa_divide *d) {
     return d ? d->body : -1;
 }
 
@@ -362,7 +362,7 @@ soa_status soa_divide_level(const soa_divide *d, int level, int *tasks, double *
     if (longest) *longest = sum;
     return SOA_OK;
 }
-soa_status soa_divide_counts(const soa_divide *d, soa_divide_count *count) {
+soa_status soa_divide_operations(const soa_divide *d, soa_divide_count *count) {
     if (!d || !count) return SOA_E_ARGUMENT;
     *count = (soa_divide_count){.levels = d->levels, .segments = d->count};
     for (int n = 0; n < d->count; ++n)

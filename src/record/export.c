@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-soa_export_options soa_export_default(void) {
+soa_export_options soa_export_options_default(void) {
     return (soa_export_options){-INFINITY, INFINITY, NULL, 0, 0};
 }
 
@@ -17,23 +17,23 @@ soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path, con
                              int64_t most_rows, soa_report *report) {
     memset(e, 0, sizeof *e);
     e->file = SOAI_NO_FILE;
-    e->options = options ? *options : soa_export_default();
+    e->options = options ? *options : soa_export_options_default();
     if (!log || !path || isnan(e->options.from) || isnan(e->options.to) ||
         (e->options.signals && e->options.signal_count < 0))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "export: an argument is missing or out of range");
     e->log = log;
-    soa_log_get(log, &e->info);
+    soa_log_get_info(log, &e->info);
     e->signals = e->options.signals;
     e->signal_count = e->signals ? e->options.signal_count : e->info.signal_count;
     for (int i = 0; e->signals && i < e->signal_count; ++i)
         if (e->signals[i] < 0 || e->signals[i] >= e->info.signal_count)
             return soai_report(report, SOA_E_ARGUMENT, -1, 0, "export: there is no signal number %d", e->signals[i]);
     int64_t last = 0;
-    soa_status s = soa_log_find(log, e->options.from, &e->first, report);
+    soa_status s = soa_log_find_sample(log, e->options.from, &e->first, report);
     if (e->options.to == INFINITY)
         last = e->info.samples;
     else if (s == SOA_OK)
-        s = soa_log_find(log, nextafter(e->options.to, INFINITY), &last, report);
+        s = soa_log_find_sample(log, nextafter(e->options.to, INFINITY), &last, report);
     if (s != SOA_OK) return s;
     e->count = last > e->first ? last - e->first : 0;
     e->rows = ((int64_t)1 << 22) / (e->signal_count + 1); /* at most 32 MB */
@@ -47,7 +47,7 @@ soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path, con
 soa_status soai_export_read(soai_export *e, int64_t done, int64_t *got, soa_report *report) {
     const int64_t left = e->count - done;
     *got = 0;
-    return left > 0 ? soa_log_read(e->log, e->first + done, left < e->rows ? left : e->rows, e->signals,
+    return left > 0 ? soa_log_read_samples(e->log, e->first + done, left < e->rows ? left : e->rows, e->signals,
                                    e->signal_count, e->t, e->values, got, report)
                     : SOA_OK;
 }
@@ -131,7 +131,7 @@ static soa_status put_events(soai_export *e, sink *out, soa_report *report) {
     put(out, header, strlen(header));
     for (int64_t i = 0; i < e->info.events && !out->error; ++i) {
         soa_log_event_info event;
-        const soa_status s = soa_log_event(e->log, i, &event, report);
+        const soa_status s = soa_log_read_event(e->log, i, &event, report);
         if (s != SOA_OK) return s;
         if (!soai_export_wants(e, &event)) continue;
         put_number(out, event.t), put(out, ",", 1);
@@ -140,7 +140,7 @@ static soa_status put_events(soai_export *e, sink *out, soa_report *report) {
     }
     return SOA_OK;
 }
-soa_status soa_log_to_csv(soa_log *log, const char *path, const soa_export_options *options, soa_report *report) {
+soa_status soa_log_export_csv(soa_log *log, const char *path, const soa_export_options *options, soa_report *report) {
     soai_export e;
     soa_status s = soai_export_begin(&e, log, path, options, 4096, report);
     sink *out = s == SOA_OK ? malloc(sizeof *out) : NULL;

@@ -171,7 +171,7 @@ static soa_status put_events(target *o, soai_export *e, soa_report *report) {
     soa_status s = SOA_OK;
     int64_t count = 0, done = 0;
     for (int64_t i = 0; i < e->info.events && s == SOA_OK; ++i) {
-        s = soa_log_event(e->log, i, &event, report);
+        s = soa_log_read_event(e->log, i, &event, report);
         count += s == SOA_OK && soai_export_wants(e, &event);
     }
     if (s != SOA_OK) return s;
@@ -184,7 +184,7 @@ static soa_status put_events(target *o, soai_export *e, soa_report *report) {
     row rows[ROWS];
     int n = 0;
     for (int64_t i = 0; i < e->info.events && s == SOA_OK && !o->error; ++i) {
-        s = soa_log_event(e->log, i, &event, report);
+        s = soa_log_read_event(e->log, i, &event, report);
         if (s == SOA_OK && soai_export_wants(e, &event)) {
             rows[n] = (row){event.t, strdup(event.kind), strdup(event.text)};
             if (!rows[n].kind || !rows[n].text) s = soai_report(report, SOA_E_MEMORY, -1, 0, "events: no memory");
@@ -254,7 +254,7 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
     if (o->text >= 0) ok(o, H5Tclose(o->text));
     return s;
 }
-soa_status soa_log_to_hdf5(soa_log *log, const char *path, const soa_export_options *options, soa_report *report) {
+soa_status soa_log_export_hdf5(soa_log *log, const char *path, const soa_export_options *options, soa_report *report) {
     soai_export e;
     target o = {-1, -1, -1, -1, -1, -1, NULL, NULL, NULL, 0, 0, ""};
     soa_status s = soai_export_begin(&e, log, path, options, 4096, report);

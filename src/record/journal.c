@@ -119,7 +119,7 @@ static soa_status add_nodes(soa_journal *j) {
     }
     return SOA_OK;
 }
-soa_status soa_journal_sample(soa_journal *j, double t, const double *values) {
+soa_status soa_journal_write_sample(soa_journal *j, double t, const double *values) {
     if (!j || !values) return SOA_E_ARGUMENT;
     if (!isfinite(t)) return SOA_E_NOT_FINITE;
     if (t < j->place.t_last || j->place.samples >= FAN * span_of(LEVELS - 1)) return SOA_E_ARGUMENT;
@@ -146,7 +146,7 @@ static size_t clean_length(const char *s, size_t most, int lines) {
             return SIZE_MAX;
     return n;
 }
-soa_status soa_journal_event(soa_journal *j, double t, const char *kind, const char *text) {
+soa_status soa_journal_write_event(soa_journal *j, double t, const char *kind, const char *text) {
     if (!j || !kind) return SOA_E_ARGUMENT;
     if (!isfinite(t)) return SOA_E_NOT_FINITE;
     if (!text) text = "";
@@ -174,7 +174,7 @@ static soa_status sync_all(soa_journal *j) {
     return fail_because(j, what);
 }
 /* A blob larger than the buffer is written directly to the file. */
-soa_status soa_journal_checkpoint(soa_journal *j, double t, const void *blob, size_t size) {
+soa_status soa_journal_write_checkpoint(soa_journal *j, double t, const void *blob, size_t size) {
     if (!j || (!blob && size) || size > SOA_JOURNAL_MAX_BLOB) return SOA_E_ARGUMENT;
     if (!isfinite(t)) return SOA_E_NOT_FINITE;
     if (j->status != SOA_OK) return j->status;
@@ -237,7 +237,7 @@ soa_status soa_journal_abandon(soa_journal *j, soa_report *report) {
     return release(j, report);
 }
 
-void soa_journal_get(const soa_journal *j, soa_journal_state *state) {
+void soa_journal_get_state(const soa_journal *j, soa_journal_state *state) {
     if (!j || !state) return;
     memset(state, 0, sizeof *state);
     state->status = j->status;
@@ -414,7 +414,7 @@ static soa_status recall(soa_journal *j, soa_log *log, soa_report *report) {
         s = soai_log_bounds(log, p->peak[k].offset, kept(j, p->peak[k].level, first), room, report);
     for (int k = 0; s == SOA_OK && k < p->tail; ++k) {
         int64_t got;
-        s = soa_log_read(log, (int64_t)p->samples - p->tail + k, 1, NULL, 0, NULL, room, &got, report);
+        s = soa_log_read_samples(log, (int64_t)p->samples - p->tail + k, 1, NULL, 0, NULL, room, &got, report);
         for (int i = 0; s == SOA_OK && i < n; ++i) bound(j->bounds + 2 * i, room[i], room[i]);
     }
     free(room);
@@ -450,9 +450,9 @@ soa_status soa_journal_reopen(const char *path, soa_journal **journal, double *t
     else
         s = soai_log_open(for_reading, NULL, 0, path, &log, report);
     if (s == SOA_OK) s = soai_log_cut(log, &found, report);
-    if (s == SOA_OK && found) s = soa_log_checkpoint(log, &time, &bytes, &size, report);
+    if (s == SOA_OK && found) s = soa_log_read_checkpoint(log, &time, &bytes, &size, report);
     if (s == SOA_OK) {
-        soa_log_get(log, &info);
+        soa_log_get_info(log, &info);
         j = allocate(path, info.signals, info.signal_count);
         text = scenario ? malloc(info.scenario_size + 1) : NULL;
         if (!j || (scenario && !text)) s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);

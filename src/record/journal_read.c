@@ -350,7 +350,7 @@ static soa_status find_end(soa_log *log) {
         if (s == SOA_OK)
             log->checkpoint = get_f64(fixed);
         else if (s == SOA_E_CHECKSUM)
-            s = SOA_OK; /* soa_log_checkpoint will report it */
+            s = SOA_OK; /* soa_log_read_checkpoint will report it */
     }
     return s == SOA_OK ? go_on(log, log->size) : s;
 }
@@ -496,7 +496,7 @@ soa_status soa_log_refresh(soa_log *log, int *news, soa_report *report) {
     return s;
 }
 
-void soa_log_get(const soa_log *log, soa_log_info *info) {
+void soa_log_get_info(const soa_log *log, soa_log_info *info) {
     if (!log || !info) return;
     const soai_place *p = &log->place;
     memset(info, 0, sizeof *info);
@@ -566,7 +566,7 @@ static soa_status find_block(soa_log *log, uint64_t sample, int by_time, double 
     }
     return *offset >= log->start ? SOA_OK : SOA_E_CHECKSUM;
 }
-soa_status soa_log_find(soa_log *log, double t, int64_t *sample, soa_report *report) {
+soa_status soa_log_find_sample(soa_log *log, double t, int64_t *sample, soa_report *report) {
     if (!log || !sample || isnan(t)) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
     uint64_t first, offset;
     log->report = report;
@@ -595,7 +595,7 @@ static int check_wanted(const soa_log *log, const int *signals, int count) {
         if (signals[i] < 0 || signals[i] >= log->signal_count) return 0;
     return 1;
 }
-soa_status soa_log_read(soa_log *log, int64_t first, int64_t count, const int *signals, int signal_count, double *t,
+soa_status soa_log_read_samples(soa_log *log, int64_t first, int64_t count, const int *signals, int signal_count, double *t,
                         double *values, int64_t *got, soa_report *report) {
     if (got) *got = 0;
     if (!log || !got || first < 0 || count < 0 || !check_wanted(log, signals, signal_count))
@@ -779,7 +779,7 @@ static soa_status know_events(soa_log *log) {
     if (s == SOA_OK) log->event_known = count;
     return s;
 }
-soa_status soa_log_event(soa_log *log, int64_t index, soa_log_event_info *event, soa_report *report) {
+soa_status soa_log_read_event(soa_log *log, int64_t index, soa_log_event_info *event, soa_report *report) {
     if (!log || !event || index < 0 || (uint64_t)index >= log->place.events)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: no such event");
     log->report = report;
@@ -802,7 +802,7 @@ soa_status soa_log_event(soa_log *log, int64_t index, soa_log_event_info *event,
     return s;
 }
 
-soa_status soa_log_checkpoint(soa_log *log, double *t, void **blob, size_t *size, soa_report *report) {
+soa_status soa_log_read_checkpoint(soa_log *log, double *t, void **blob, size_t *size, soa_report *report) {
     if (!log || !t || !blob || !size) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
     const uint64_t offset = log->place.last_checkpoint;
     if (!offset) {

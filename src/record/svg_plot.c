@@ -256,7 +256,7 @@ static soa_status fail(soa_report *report, soa_status status, const char *path, 
     return status;
 }
 
-soa_status soa_plot_svg(const soa_plot *plot, const char *path, soa_report *report) {
+soa_status soa_plot_write_svg(const soa_plot *plot, const char *path, soa_report *report) {
     if (plot == NULL || path == NULL || plot->panel_count < 1 || plot->panels == NULL)
         return fail(report, SOA_E_ARGUMENT, path != NULL ? path : "plot", "a plot needs panels and a path");
     char *text = NULL;

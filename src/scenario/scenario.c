@@ -229,7 +229,7 @@ static uint64_t bits(uint64_t seed, uint64_t case_number, uint64_t number) {
     return mixed(mixed(mixed(seed) ^ case_number) ^ number);
 }
 
-double soa_uniform(uint64_t seed, uint64_t case_number, uint64_t number) {
+double soa_scenario_uniform(uint64_t seed, uint64_t case_number, uint64_t number) {
     return (double)(bits(seed, case_number, number) >> 11) * 0x1p-53;
 }
 
@@ -267,7 +267,7 @@ soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number,
                                  "%.60s: expected low <= high, both finite, found %g and %g", v->path, v->low, v->high);
             break;
         }
-        double x = v->low + (v->high - v->low) * soa_uniform(scenario->seed, case_number, (uint64_t)i);
+        double x = v->low + (v->high - v->low) * soa_scenario_uniform(scenario->seed, case_number, (uint64_t)i);
         if (x > v->high) x = v->high;
         drawn[i] = x;
         int repeat = t.of == OF_CONTACT ? copy.contact_count : 1;

@@ -397,7 +397,7 @@ bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_fra
     const soai_node *n = soai_get(node, "xyz"), *angles = soai_get(node, "rpy"), *turn = soai_get(node, "quaternion");
     if (n && !soai_numbers(r, n, "xyz", 3, SOAI_LENGTH, SOAI_LENGTH, SOAI_ANY, xyz)) return false;
     if (angles && !soai_numbers(r, angles, "rpy", 3, SOAI_ANGLE, SOAI_ANGLE, SOAI_ANY, rpy)) return false;
-    *place = soa_frame_rpy(rpy[0], rpy[1], rpy[2], xyz[0], xyz[1], xyz[2]);
+    *place = soa_frame_from_rpy(rpy[0], rpy[1], rpy[2], xyz[0], xyz[1], xyz[2]);
     if (turn) {
         if (angles) return soai_say(r, SOA_E_FORMAT, turn->mark, "%s: either rpy or quaternion, not both", what);
         if (!soai_numbers(r, turn, "quaternion", 4, 0, 0, SOAI_ANY, q)) return false;

@@ -25,7 +25,7 @@ void soai_stock_arm7(soai_stock *stock) {
         const arm7_row *r = &row[i];
         soa_body_def *link = soai_stock_body(stock, soai_stock_text(stock, "link%d", i + 1), i + 1, SOA_REVOLUTE);
         link->joint_name = soai_stock_text(stock, "joint%d", i + 1);
-        link->placement = soa_frame_rpy(r->rpy[0], r->rpy[1], r->rpy[2], r->xyz[0], r->xyz[1], r->xyz[2]);
+        link->placement = soa_frame_from_rpy(r->rpy[0], r->rpy[1], r->rpy[2], r->xyz[0], r->xyz[1], r->xyz[2]);
         link->mass = r->mass;
         for (int k = 0; k < 3; k++) link->com[k] = r->com[k], link->inertia[k] = r->inertia[k];
         soai_limits(link, -r->limit, r->limit, r->speed, r->effort);

@@ -175,7 +175,7 @@ static soa_status build(plan *p, soa_joint_type closer, const soa_frame *turn, i
             soa_body_info info;
             place[k] = soai_at(at[k][0], at[k][1], at[k][2]);
             if (!body[k] && turn) place[k] = soa_frame_compose(turn, &place[k]);
-            if (body[k] && !(s = soa_body(out->model, body[k], &info))) frame[k] = info.frame;
+            if (body[k] && !(s = soa_model_body(out->model, body[k], &info))) frame[k] = info.frame;
         }
         soa_constraint_def d = soa_constraint_default(SOA_LOOP, frame[0], frame[1]);
         if (follow_tip && !s && !(s = soa_kinematics(out->model, work, p->q, NULL, NULL))) {
@@ -187,7 +187,7 @@ static soa_status build(plan *p, soa_joint_type closer, const soa_frame *turn, i
         snprintf(name, sizeof name, "loop%d", i + 1);
         d.name = name, d.place1 = place[0], d.place2 = place[1], d.joint = closer;
         memcpy(d.axis, l->axis, sizeof d.axis);
-        if (!s) s = soa_constraint_add(out->constraints, &d, NULL, report);
+        if (!s) s = soa_constraints_add(out->constraints, &d, NULL, report);
     }
     if (!s) s = soa_closed_project(out->constraints, work, 0, p->q, p->v, NULL);
     soa_work_free(work);

@@ -52,7 +52,7 @@ static soa_frame append(soai_stock *stock, soa_dh_form form, const soa_dh_row *r
     if (stock->status != SOA_OK || !soai_stock_room(stock, count, count)) return end;
     int at = stock->body_count, at_frame = stock->frame_count;
     soa_status status =
-        soa_dh_chain(form, rows, count, prefix, parent, base, stock->bodies, at, stock->frames, at_frame, names);
+        soa_dh_chain_append(form, rows, count, prefix, parent, base, stock->bodies, at, stock->frames, at_frame, names);
     if (status != SOA_OK) {
         stock->status = status;
         return end;
@@ -74,7 +74,7 @@ static void arm(soai_stock *stock, soa_dh_form form, const puma_row *table, cons
     for (int i = 0; i < 6; i++) {
         const puma_row *r = &table[i];
         soa_dh_row *row = &rows[i];
-        *row = soa_dh_default(r->d, r->a, r->alpha * SOAI_DEGREE);
+        *row = soa_dh_row_default(r->d, r->a, r->alpha * SOAI_DEGREE);
         row->mass = r->mass;
         for (int k = 0; k < 3; k++) row->com[k] = r->com[k], row->inertia[k] = r->inertia[k];
         row->joint.rotor_inertia = r->rotor;
@@ -112,7 +112,7 @@ void soai_stock_puma560_akb(soai_stock *stock) {
 
 /* Two connector rows place an arm at (0, y, 0) with the base's own axes: turn and go, turn back. */
 static void mounted_arm(soai_stock *stock, const char *side, double y) {
-    soa_dh_row connector[2] = {soa_dh_default(0, y, 0), soa_dh_default(0, 0, 0)};
+    soa_dh_row connector[2] = {soa_dh_row_default(0, y, 0), soa_dh_row_default(0, 0, 0)};
     connector[0].theta = SOAI_PI / 2;
     connector[1].theta = -SOAI_PI / 2;
     connector[0].joint.type = connector[1].joint.type = SOA_FIXED;

@@ -64,11 +64,11 @@ static const family families[] = {
 /* clang-format on */
 enum { FAMILY_COUNT = (int)(sizeof families / sizeof families[0]) };
 
-const char *soa_stock_name(int index) {
+const char *soa_stock_model_name(int index) {
     return index >= 0 && index < FAMILY_COUNT ? families[index].name : NULL;
 }
 
-const char *soa_stock_text(int index) {
+const char *soa_stock_model_text(int index) {
     return index >= 0 && index < FAMILY_COUNT ? families[index].text : NULL;
 }
 
@@ -277,7 +277,7 @@ static soa_status hand_over(const soai_stock *stock, soa_constraint_list *list) 
     return SOA_OK;
 }
 
-soa_status soa_stock_model(const char *name, const soa_read_options *options, const soa_model **model,
+soa_status soa_stock_model_create(const char *name, const soa_read_options *options, const soa_model **model,
                            soa_report *report) {
     return soai_stock_open(name, options, model, NULL, report);
 }
@@ -285,7 +285,7 @@ soa_status soa_stock_model(const char *name, const soa_read_options *options, co
 soa_status soai_stock_open(const char *name, const soa_read_options *options, const soa_model **model,
                            soa_constraint_list *list, soa_report *report) {
     if (name == NULL || model == NULL)
-        return fail(report, SOA_E_ARGUMENT, "soa_stock_model: name and model are needed");
+        return fail(report, SOA_E_ARGUMENT, "soa_stock_model_create: name and model are needed");
     const family *f = find(name);
     char hint[SOAI_HINT];
     if (f == NULL)

@@ -1,7 +1,7 @@
 /* stock.h  private to src/stock: a growing model definition, and the families that fill it.
  *
  * A family adds bodies and frames to a soai_stock; names live there until the model is built.  Failure to get memory is
- * remembered in `status`: the helpers stay safe to call, and soa_stock_model reports once at the end. */
+ * remembered in `status`: the helpers stay safe to call, and soa_stock_model_create reports once at the end. */
 #ifndef SOAI_STOCK_H
 #define SOAI_STOCK_H
 
@@ -54,7 +54,7 @@ void soai_limits(soa_body_def *body, double lower, double upper, double speed, d
 int soai_stock_is_name(const char *name);
 const char *soai_stock_hint(const char *name, char hint[SOAI_HINT]);
 
-/* soa_stock_model, with the constraints of the model (list may be NULL). */
+/* soa_stock_model_create, with the constraints of the model (list may be NULL). */
 soa_status soai_stock_open(const char *name, const soa_read_options *options, const soa_model **model,
                            soa_constraint_list *list, soa_report *report);
 

@@ -212,7 +212,7 @@ uint64_t soai_fingerprint(const soa_world *w) {
     add_doubles(&h, g, 3);
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info i;
-        soa_body(w->model, b, &i);
+        soa_model_body(w->model, b, &i);
         add_text(&h, i.link), add_text(&h, i.joint), add_int(&h, i.type), add_int(&h, i.parent);
         const double numbers[] = {i.mass,  i.damping, i.friction_positive, i.friction_negative, i.stiffness,  i.rest,
                                   i.lower, i.upper,   i.max_effort,        i.rotor_inertia,     i.gear_ratio, i.pitch};
@@ -253,7 +253,7 @@ uint64_t soai_fingerprint(const soa_world *w) {
     }
     for (int k = 0; k < w->loop_count; ++k) {
         soa_constraint_def c;
-        if (soa_constraint_get(w->constraints, k, &c)) continue;
+        if (soa_constraints_get_def(w->constraints, k, &c)) continue;
         const double numbers[] = {c.pitch, c.damping, c.value, c.stiffness, c.rest, c.rotor_inertia, c.gear_ratio};
         add_text(&h, c.name);
         add_int(&h, c.kind);
@@ -324,7 +324,7 @@ const char *soai_coordinate_name(const soa_world *w, int i) {
     snprintf(name, sizeof name, "%d", i);
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         if (i < info.v_index || i >= info.v_index + info.nv) continue;
         if (info.nv == 1)
             snprintf(name, sizeof name, "%.120s", info.joint);

@@ -20,8 +20,8 @@ static const double softness = 1e-10;
 
 soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_work *work) {
     memset(r, 0, sizeof *r);
-    r->constraints = constraints, r->work = work, r->model = soa_constraint_model(constraints);
-    r->nv = soa_nv(r->model);
+    r->constraints = constraints, r->work = work, r->model = soa_constraints_model(constraints);
+    r->nv = soa_model_nv(r->model);
     soa_constraint_def def;
     const size_t nv = (size_t)r->nv;
     double *up = calloc(2 * nv + 1, sizeof *up), *down = up + nv;
@@ -29,10 +29,10 @@ soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_
     soai_losses(r->model, NULL, up, down);
     size_t n = 0;
     for (size_t i = 0; i < nv; ++i) n += up[i] > 0 || down[i] > 0;
-    for (int i = 0, seen = 0; seen < soa_constraint_count(constraints); ++i) {
-        if (soa_constraint_get(constraints, i, &def)) continue;
+    for (int i = 0, seen = 0; seen < soa_constraints_count(constraints); ++i) {
+        if (soa_constraints_get_def(constraints, i, &def)) continue;
         ++seen;
-        if (def.kind == SOA_LOOP && def.friction > 0) n += (size_t)(6 - soa_constraint_def_rows(&def));
+        if (def.kind == SOA_LOOP && def.friction > 0) n += (size_t)(6 - soa_constraint_def_row_count(&def));
     }
     if (!n) {
         free(up);
@@ -64,13 +64,13 @@ soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_
         r->list[r->count++] = (soai_rub){.dof = i, .constraint = -1, .up = up[i], .down = down[i], .row = d};
         d += nv;
     }
-    for (int i = 0, seen = 0; seen < soa_constraint_count(constraints); ++i) {
-        if (soa_constraint_get(constraints, i, &def)) continue;
+    for (int i = 0, seen = 0; seen < soa_constraints_count(constraints); ++i) {
+        if (soa_constraints_get_def(constraints, i, &def)) continue;
         ++seen;
         if (def.kind != SOA_LOOP || !(def.friction > 0)) continue;
-        for (int k = 0; k < 6 - soa_constraint_def_rows(&def); ++k, d += nv)
+        for (int k = 0; k < 6 - soa_constraint_def_row_count(&def); ++k, d += nv)
             r->list[r->count++] = (soai_rub){-1, i, k, def.friction, def.friction, SOAI_STUCK, 0, 0, d};
-        soa_constraint_set_friction(constraints, i, 0);
+        soa_constraints_set_friction(constraints, i, 0);
         r->cut = 1;
     }
     free(up);
@@ -78,16 +78,16 @@ soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_
 }
 void soai_rubbing_release(soai_rubbing *r) {
     for (int k = 0; k < r->count; ++k)
-        if (r->list[k].dof < 0) soa_constraint_set_friction(r->constraints, r->list[k].constraint, r->list[k].up);
+        if (r->list[k].dof < 0) soa_constraints_set_friction(r->constraints, r->list[k].constraint, r->list[k].up);
     free(r->list), free(r->numbers), free(r->integers);
     memset(r, 0, sizeof *r);
 }
 const char *soai_rubbing_name(const soai_rubbing *r, int number) {
     const soai_rub *k = r->list + number;
     soa_body_info info;
-    if (k->dof < 0) return soa_constraint_name(r->constraints, k->constraint);
-    for (int b = 1; b <= soa_body_count(r->model); ++b)
-        if (!soa_body(r->model, b, &info) && k->dof >= info.v_index && k->dof < info.v_index + info.nv)
+    if (k->dof < 0) return soa_constraints_name(r->constraints, k->constraint);
+    for (int b = 1; b <= soa_model_body_count(r->model); ++b)
+        if (!soa_model_body(r->model, b, &info) && k->dof >= info.v_index && k->dof < info.v_index + info.nv)
             return info.joint;
     return "?";
 }
@@ -107,7 +107,7 @@ static soa_status rates(soai_rubbing *r, const double *q, const double *v) {
     for (int i = 0; i < r->count && !s; ++i) {
         soai_rub *k = r->list + i;
         if (k->dof < 0)
-            s = soa_constraint_free_row(r->constraints, r->work, k->constraint, k->coordinate, k->row, &k->rest);
+            s = soa_constraints_joint_row(r->constraints, r->work, k->constraint, k->coordinate, k->row, &k->rest);
         k->rate = k->dof < 0 ? soai_dot(r->nv, k->row, v) : v[k->dof];
     }
     return s;

@@ -71,13 +71,13 @@ typedef struct sim {
     soa_closed_sim_result *result;
 } sim;
 
-soa_closed_sim_options soa_closed_sim_default(void) {
+soa_closed_sim_options soa_closed_sim_options_default(void) {
     soa_closed_sim_options o = {.duration = 1,
                                 .relative_tolerance = 1e-8,
                                 .absolute_tolerance = 1e-10,
                                 .order = 5,
                                 .max_steps = 10000000,
-                                .closed = soa_closed_default()};
+                                .closed = soa_closed_options_default()};
     /* near singular positions the steps' error control decides, and passages help */
     o.closed.most_condition = 1e16, o.closed.rank_tolerance = 1e-14;
     return o;
@@ -96,7 +96,7 @@ static soa_status evaluate(sim *s, double t, const double *y) {
         o.consistency = fmax(o.consistency, 1e-2);
     }
     memcpy(s->q, y, (size_t)s->nq * sizeof *y);
-    soa_status status = soa_normalize(s->model, s->q);
+    soa_status status = soa_q_normalise(s->model, s->q);
     if (status) return status;
     memset(s->applied, 0, (size_t)s->nv * sizeof *s->applied);
     if (s->options->torque && (status = s->options->torque(s->options->torque_user, t, s->q, v, s->applied)))
@@ -128,7 +128,7 @@ static soa_status evaluate(sim *s, double t, const double *y) {
         if (t > s->strength_time[0])
             s->strength[1] = s->strength[0], s->strength[0] = older, s->strength_time[1] = s->strength_time[0];
         s->strength[0][r->rows] = s->last.strength, s->strength_time[0] = t;
-        soa_constraint_strengths(s->constraints, s->strength[0]);
+        soa_constraints_row_strengths(s->constraints, s->strength[0]);
     }
     if (s->last.condition > r->condition_worst) r->condition_worst = s->last.condition;
     return SOA_OK;
@@ -143,7 +143,7 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
     if (!s->step.status) s->step.status = soa_q_rate(s->model, s->q, v, rate);
     if (!s->step.status) s->step.status = soa_closed_power(s->constraints, energy, energy + 1);
     if (s->step.status) {
-        s->step.body = soa_work_body(s->work);
+        s->step.body = soa_work_failed_body(s->work);
         return s->step.status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may succeed */
     }
     memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
@@ -175,17 +175,17 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
  * determined. */
 static const char *worst(sim *s, double t, const double *y, int with_rates, double *off) {
     const char *name = NULL;
-    const int rows = soa_constraint_rows(s->constraints);
+    const int rows = soa_constraints_row_count(s->constraints);
     double *g = malloc(2 * (size_t)(rows + 1) * sizeof *g), *rate = g + rows;
     *off = 0;
-    if (g && !soa_constraint_rows_at(s->constraints, s->work, y, y + s->nq, t, g, rate, NULL, NULL))
-        for (int i = 0, seen = 0; seen < soa_constraint_count(s->constraints); ++i) {
+    if (g && !soa_constraints_evaluate(s->constraints, s->work, y, y + s->nq, t, g, rate, NULL, NULL))
+        for (int i = 0, seen = 0; seen < soa_constraints_count(s->constraints); ++i) {
             int first = 0, count = 0;
-            if (soa_constraint_span(s->constraints, i, &first, &count)) continue;
+            if (soa_constraints_row_range(s->constraints, i, &first, &count)) continue;
             ++seen;
             for (int r = first; r < first + count; ++r) {
                 const double miss = with_rates ? fmax(fabs(g[r]), fabs(rate[r])) : fabs(g[r]);
-                if (miss > *off || !name) *off = miss, name = soa_constraint_name(s->constraints, i);
+                if (miss > *off || !name) *off = miss, name = soa_constraints_name(s->constraints, i);
             }
         }
     free(g);
@@ -194,7 +194,7 @@ static const char *worst(sim *s, double t, const double *y, int with_rates, doub
 
 static soa_status project(sim *s, double t, double *y) {
     soa_closed_sim_result *r = s->result;
-    soa_status status = soa_normalize(s->model, y);
+    soa_status status = soa_q_normalise(s->model, y);
     s->projecting = 1, s->step.body = -1;
     if (status) return status;
     if (s->options->no_projection) { /* only measure the error */
@@ -240,7 +240,7 @@ static soa_status regroup(sim *s) {
     soai_rubbing *r = &s->rub;
     s->fresh = 0, s->loose = 1;
     memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
-    soa_status status = soa_normalize(s->model, s->q);
+    soa_status status = soa_q_normalise(s->model, s->q);
     if (!status) status = soai_rubbing_at(r, s->q, v);
     if (!status) soai_rubbing_gather(r, at_rest);
     if (!status) status = evaluate(s, s->step.t, s->step.data);
@@ -302,7 +302,7 @@ static soa_status explain(sim *s, soa_status status, int flag, soa_report *repor
                                                           : status == SOA_E_NO_CONVERGENCE && s->last.condition > 1e6))
         return soai_report(report, status, -1, 0,
                            "simulation stopped near t = %.9g s: condition %.2g, \"%s\" the weakest: %s", s->step.t,
-                           s->last.condition, soa_constraint_name(s->constraints, s->last.weakest),
+                           s->last.condition, soa_constraints_name(s->constraints, s->last.weakest),
                            soa_status_text(status));
     if (status == SOA_E_INCONSISTENT && status == s->step.status)
         return soai_report(report, status, -1, 0, "simulation stopped near t = %.9g s: %.90s, but disagrees by %.2g",
@@ -315,10 +315,10 @@ static soa_status show(sim *s) {
     const double *v = s->step.data + s->nq, *energy = v + s->nv;
     const int first = !r->steps && s->step.t == s->options->start;
     memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
-    soa_status status = soa_normalize(s->model, s->q);
+    soa_status status = soa_q_normalise(s->model, s->q);
     if (!status) status = soa_closed_energy(s->constraints, s->work, s->q, v, &r->kinetic, &r->potential);
     if (!status && s->counts && !(status = soa_kinematics(s->model, s->work, s->q, NULL, NULL)))
-        status = soa_constraint_follow(s->constraints, s->work);
+        status = soa_constraints_follow_turns(s->constraints, s->work);
     if (status) return status;
     r->t = s->step.t;
     if (first) r->kinetic_start = r->kinetic, r->potential_start = r->potential;
@@ -358,7 +358,7 @@ static double ahead(void *user, double time) {
     o.brief = 1, o.consistency = INFINITY, o.most_condition = INFINITY, o.rank_most = s->result->rank_most;
     for (int i = 0; i < s->nv; ++i) s->tau[i] = v[i] + 0.5 * time * s->guess[i];
     ++s->result->evaluations;
-    if (soa_integrate(s->model, s->step.before, s->tau, time, s->q) ||
+    if (soa_q_integrate(s->model, s->step.before, s->tau, time, s->q) ||
         soa_closed_fd(s->constraints, s->work, &o, s->q, v, NULL, NULL, 0, s->step.t + time, s->qdd, NULL, &report) ||
         report.rank < s->result->rank_most)
         return 0;
@@ -423,7 +423,7 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
                                "simulation stopped at t = %.9g s: a singular configuration lies ahead, at about %.6g s "
                                "(\"%s\" is the weakest); steps of order %d or more pass over it",
                                s->step.t, s->ahead,
-                               s->last.weakest >= 0 ? soa_constraint_name(s->constraints, s->last.weakest) : "?",
+                               s->last.weakest >= 0 ? soa_constraints_name(s->constraints, s->last.weakest) : "?",
                                PASSING_ORDER);
         s->fresh = 1;
         int flag = passing > 0 && !again(s, passing) ? ARK_ERR_FAILURE : ARKStepSetStopTime(s->step.ark, limit);
@@ -477,7 +477,7 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
                     "simulation stopped at t = %.9g s: the last %d steps went only %.2g s (\"%s\" is the "
                     "weakest constraint)",
                     s->step.t, LOOK_BACK, s->step.t - s->t_mark,
-                    s->last.weakest >= 0 ? soa_constraint_name(s->constraints, s->last.weakest) : "none");
+                    s->last.weakest >= 0 ? soa_constraints_name(s->constraints, s->last.weakest) : "none");
             s->t_mark = s->step.t;
         }
         if (end - s->step.t <= 1e-14 * (1 + fabs(end))) s->step.t = end;
@@ -492,7 +492,7 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
                 "simulation stopped at t = %.9g s: the energy balance is off by %.2g of %.2g J (a singular "
                 "configuration lost, or torques that jump; \"%s\" is the weakest constraint)",
                 s->step.t, off, scale,
-                s->last.weakest >= 0 ? soa_constraint_name(s->constraints, s->last.weakest) : "none");
+                s->last.weakest >= 0 ? soa_constraints_name(s->constraints, s->last.weakest) : "none");
         if (!(s->options->sample_time > 0)) tell(s, stop);
     }
     return SOA_OK;
@@ -503,17 +503,17 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
 static soa_status survey(sim *s, soa_report *report) {
     soa_body_info info;
     soai_losses(s->model, s->damping, NULL, NULL);
-    for (int b = 1; b <= soa_body_count(s->model); ++b) {
-        soa_status status = soa_body(s->model, b, &info);
+    for (int b = 1; b <= soa_model_body_count(s->model); ++b) {
+        soa_status status = soa_model_body(s->model, b, &info);
         if (status) return soai_report(report, status, b, 0, "%s", soa_status_text(status));
         for (int i = 0; i < info.nq; ++i)
             s->angle[info.q_index + i] =
                 (char)(info.type == SOA_REVOLUTE || info.type == SOA_HELICAL || info.type == SOA_UNIVERSAL ||
                        (info.type == SOA_CYLINDRICAL && i == 0) || (info.type == SOA_PLANAR && i == 2));
     }
-    for (int i = 0, seen = 0; seen < soa_constraint_count(s->constraints); ++i) {
+    for (int i = 0, seen = 0; seen < soa_constraints_count(s->constraints); ++i) {
         soa_constraint_def def;
-        if (soa_constraint_get(s->constraints, i, &def)) continue;
+        if (soa_constraints_get_def(s->constraints, i, &def)) continue;
         ++seen;
         s->counts |= def.kind == SOA_LOOP && def.stiffness != 0;
         for (int j = 0; j < SOA_RATIO_TERMS; ++j) s->counts |= def.kind == SOA_RATIO && def.coordinate[j] < 0;
@@ -534,7 +534,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     /* NaN and wrong quaternions are refused, not repaired. */
     status = soa_kinematics(s->model, s->work, q, v, NULL);
     if (status) {
-        s->step.body = soa_work_body(s->work);
+        s->step.body = soa_work_failed_body(s->work);
         return explain(s, status, 0, report);
     }
     /* Measure at zero speed how far the loops are open. */
@@ -581,7 +581,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
 soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *v,
                                const soa_closed_sim_options *options, soa_closed_sim_result *result,
                                soa_report *report) {
-    const soa_closed_sim_options plain = soa_closed_sim_default();
+    const soa_closed_sim_options plain = soa_closed_sim_options_default();
     if (!options) options = &plain;
     if (!constraints || !q || !result)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "soa_closed_simulate: constraints, q and result are needed");
@@ -592,18 +592,18 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
     const double begin = soai_seconds();
     memset(result, 0, sizeof *result);
     result->relief = 1;
-    const soa_model *model = soa_constraint_model(constraints);
+    const soa_model *model = soa_constraints_model(constraints);
     sim s = {.constraints = constraints,
              .model = model,
              .options = options,
-             .nq = soa_nq(model),
-             .nv = soa_nv(model),
+             .nq = soa_model_nq(model),
+             .nv = soa_model_nv(model),
              .result = result,
              .relief = 1,
              .mercy = 1,
              .ahead = NAN,
              .strength_time = {-INFINITY, -INFINITY}};
-    result->rows = soa_constraint_rows(constraints);
+    result->rows = soa_constraints_row_count(constraints);
     const size_t nq = (size_t)s.nq, nv = (size_t)s.nv;
     s.numbers = calloc(5 * nv + nq + 2 * ((size_t)result->rows + 1), sizeof *s.numbers);
     s.angle = calloc(nq + 1, 1);

@@ -130,7 +130,7 @@ static soa_status add_loop(composer *c, const soa_part *part, const soa_model *m
             if (!part->floating) *place = soa_frame_compose(&part->place, place);
             continue;
         }
-        soa_frame_get(m, frame, &info);
+        soa_model_frame(m, frame, &info);
         if (!(loop->frame[side] = text(c, part->name, info.name))) return SOA_E_MEMORY;
     }
     for (int k = 0; k < SOA_RATIO_TERMS && def->kind == SOA_RATIO; ++k) {
@@ -139,7 +139,7 @@ static soa_status add_loop(composer *c, const soa_part *part, const soa_model *m
         /* The cut joint of another loop. */
         if (body < 0) loop->def.coordinate[k] = ~(first + ~body);
         if (body <= 0) continue;
-        soa_body(m, body, &info);
+        soa_model_body(m, body, &info);
         if (!(loop->joint[k] = text(c, part->name, info.joint))) return SOA_E_MEMORY;
     }
     return SOA_OK;
@@ -161,10 +161,10 @@ static soa_status list_loops(const composer *c, const soa_model *model, soa_cons
         def->name = names;
         strcpy(names, loop->name);
         names += strlen(names) + 1;
-        def->frame1 = loop->frame[0] ? soa_find_frame(model, loop->frame[0]) : 0;
-        def->frame2 = loop->frame[1] ? soa_find_frame(model, loop->frame[1]) : 0;
+        def->frame1 = loop->frame[0] ? soa_model_find_frame(model, loop->frame[0]) : 0;
+        def->frame2 = loop->frame[1] ? soa_model_find_frame(model, loop->frame[1]) : 0;
         for (int k = 0; k < SOA_RATIO_TERMS; ++k)
-            if (loop->joint[k]) def->coordinate[k] = soa_find_joint(model, loop->joint[k]);
+            if (loop->joint[k]) def->coordinate[k] = soa_model_find_joint(model, loop->joint[k]);
     }
     list->count = c->loop_count;
     return SOA_OK;
@@ -182,9 +182,9 @@ int soai_model_path(const soa_scenario *scenario, const soa_part *part, char *pa
  * part's place. */
 static int add_part_frame(composer *c, const soa_part *part, const soa_model *m, int first) {
     const soa_frame origin = soa_frame_identity();
-    for (int b = 1; b <= soa_body_count(m); ++b) {
+    for (int b = 1; b <= soa_model_body_count(m); ++b) {
         soa_body_info info;
-        soa_body(m, b, &info);
+        soa_model_body(m, b, &info);
         if (!info.parent && info.type == SOA_FREE) return new_frame(c, part->name, "", first + b, &origin);
     }
     return new_frame(c, part->name, "", 0, &part->place);
@@ -213,9 +213,9 @@ static soa_status add_model(composer *c, const soa_part *part) {
         return s;
     }
     const int first = c->body_count;
-    for (int b = 1; !s && b <= soa_body_count(m); ++b) {
+    for (int b = 1; !s && b <= soa_model_body_count(m); ++b) {
         soa_body_info info;
-        soa_body(m, b, &info);
+        soa_model_body(m, b, &info);
         soa_body_def *body = new_body(c, part->name, info.link, info.parent ? first + info.parent : 0, info.type);
         if (!body || !(body->joint_name = text(c, part->name, info.joint))) {
             s = SOA_E_MEMORY;
@@ -244,11 +244,11 @@ static soa_status add_model(composer *c, const soa_part *part) {
         memcpy(body->com, info.com, sizeof body->com), memcpy(body->inertia, info.inertia, sizeof body->inertia);
         scale_inertia(c, part, body);
     }
-    for (int f = 1; !s && f < soa_frame_count(m); ++f) { /* 0 is the world */
+    for (int f = 1; !s && f < soa_model_frame_count(m); ++f) { /* 0 is the world */
         soa_frame_info frame;
         soa_body_info info;
-        soa_frame_get(m, f, &frame);
-        if (frame.body && !soa_body(m, frame.body, &info) && info.frame == f) continue;
+        soa_model_frame(m, f, &frame);
+        if (frame.body && !soa_model_body(m, frame.body, &info) && info.frame == f) continue;
         const soa_frame at = frame.body ? frame.placement : soa_frame_compose(&part->place, &frame.placement);
         if (!new_frame(c, part->name, frame.name, frame.body ? first + frame.body : 0, &at)) s = SOA_E_MEMORY;
     }

@@ -324,7 +324,7 @@ soa_status soai_near_pairs(soa_world *w, const soa_bounds *bounds, int *found) {
         }
     else {
         const soa_status s =
-            soa_broad_phase(bounds, w->solid_count, w->order, wanted, w, w->pairs, w->meeting_count, &count);
+            soa_bounds_pairs(bounds, w->solid_count, w->order, wanted, w, w->pairs, w->meeting_count, &count);
         if (s) return s;
         qsort(w->pairs, (size_t)count, sizeof *w->pairs, by_meeting);
     }

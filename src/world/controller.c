@@ -107,7 +107,7 @@ int soai_controller_fits(const soa_world *w) {
 /* --- making ----------------------------------------------------------------------------------- */
 static soa_status find(soa_world *w, const char *name, soa_mark mark, const char *what, int *frame,
                        soa_report *report) {
-    *frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(w->model, name);
+    *frame = !name || !strcmp(name, "world") ? 0 : soa_model_find_frame(w->model, name);
     if (*frame >= 0) return SOA_OK;
     return soai_scenario_fault(w->scenario, mark, SOA_E_NAME, report, "%s: there is no frame '%s'%s", what, name,
                                soai_nearest_frame(w->model, name));
@@ -117,7 +117,7 @@ static soa_status find(soa_world *w, const char *name, soa_mark mark, const char
 static void mark_up(const soa_world *w, int body, int top, unsigned char *marked) {
     for (int b = body; b > 0 && b != top;) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         marked[b] = 1;
         b = info.parent;
     }
@@ -126,7 +126,7 @@ static void mark_up(const soa_world *w, int body, int top, unsigned char *marked
 static int common_carrier(const soa_world *w, int a, int b) {
     while (a != b) { /* parents have smaller numbers */
         soa_body_info info;
-        soa_body(w->model, a > b ? a : b, &info);
+        soa_model_body(w->model, a > b ? a : b, &info);
         if (a > b)
             a = info.parent;
         else
@@ -144,7 +144,7 @@ static int mark_loop(const soa_world *w, const soai_loop *loop, unsigned char *m
     for (int side = 0; side < 2; ++side)
         for (int b = loop->body[side]; b > 0 && b != top;) {
             soa_body_info info;
-            soa_body(w->model, b, &info);
+            soa_model_body(w->model, b, &info);
             touched = touched || marked[b];
             whole = whole && marked[b];
             b = info.parent;
@@ -160,7 +160,7 @@ static soa_status drive_path(const soa_world *w, int frame, unsigned char *drive
     soa_frame_info at;
     unsigned char *marked = calloc((size_t)w->bodies + 1, 1);
     if (!marked) return SOA_E_MEMORY;
-    soa_frame_get(w->model, frame, &at);
+    soa_model_frame(w->model, frame, &at);
     mark_up(w, at.body, 0, marked);
     for (int more = 1; more;) {
         more = 0;
@@ -168,7 +168,7 @@ static soa_status drive_path(const soa_world *w, int frame, unsigned char *drive
     }
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         for (int k = 0; marked[b] && k < info.nv; ++k)
             if (w->actuated[info.v_index + k]) drive[info.v_index + k] = SOA_DRIVE_OWN;
     }
@@ -195,7 +195,7 @@ static int ends_of(const soa_world *w, const soa_constraint_def *def, int ends[S
         const int frame[2] = {def->frame1, def->frame2};
         for (int side = 0; side < 2; ++side) {
             soa_frame_info info;
-            soa_frame_get(w->model, frame[side], &info);
+            soa_model_frame(w->model, frame[side], &info);
             if (info.body) ends[count++] = info.body;
         }
         return count;
@@ -211,12 +211,12 @@ static int is_grasp(const soa_world *w, const law *l, const soa_constraint_def *
     soa_frame_info object;
     soa_frame_info one;
     soa_frame_info two;
-    soa_frame_get(w->model, l->frame, &object);
-    soa_frame_get(w->model, def->frame1, &one);
-    soa_frame_get(w->model, def->frame2, &two);
+    soa_model_frame(w->model, l->frame, &object);
+    soa_model_frame(w->model, def->frame1, &one);
+    soa_model_frame(w->model, def->frame2, &two);
     for (int k = 0; k < l->action->hand_count; ++k) {
         soa_frame_info hand;
-        soa_frame_get(w->model, l->hands[k], &hand);
+        soa_model_frame(w->model, l->hands[k], &hand);
         if (one.body == object.body && two.body == hand.body) return 1;
         if (two.body == object.body && one.body == hand.body) return 1;
     }
@@ -228,15 +228,15 @@ static void tie_trees(const soa_world *w, const law *l, int *tree) {
     tree[0] = 0;
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         tree[b] = info.parent ? root_of(tree, info.parent) : b;
     }
     for (int i = 0; i < w->loop_count; ++i) {
         soa_constraint_def def;
         int ends[SOA_RATIO_TERMS] = {0};
         int rows = 0;
-        if (soa_constraint_get(l->loops, i, &def)) continue;
-        soa_constraint_span(l->loops, i, NULL, &rows);
+        if (soa_constraints_get_def(l->loops, i, &def)) continue;
+        soa_constraints_row_range(l->loops, i, NULL, &rows);
         const int count = rows ? ends_of(w, &def, ends) : 0;
         for (int k = 1; k < count; ++k) tree[root_of(tree, ends[k])] = root_of(tree, ends[0]);
     }
@@ -247,9 +247,9 @@ static int keep_tied(const soa_world *w, law *l, int *tree) {
     int kept = 0;
     for (int i = 0; i < w->loop_count; ++i) {
         soa_constraint_def def;
-        soa_constraint_get(l->loops, i, &def);
+        soa_constraints_get_def(l->loops, i, &def);
         if (!is_grasp(w, l, &def)) continue;
-        soa_constraint_switch(l->loops, i, 0);
+        soa_constraints_switch(l->loops, i, 0);
         if (def.kind != SOA_LOOP || (def.joint != SOA_FIXED && def.joint != SOA_PRISMATIC)) l->turning_grasp = 1;
     }
     tie_trees(w, l, tree);
@@ -258,18 +258,18 @@ static int keep_tied(const soa_world *w, law *l, int *tree) {
         int ends[SOA_RATIO_TERMS] = {0};
         int rows = 0;
         int own = 0;
-        soa_constraint_get(l->loops, i, &def);
-        soa_constraint_span(l->loops, i, NULL, &rows);
+        soa_constraints_get_def(l->loops, i, &def);
+        soa_constraints_row_range(l->loops, i, NULL, &rows);
         if (!rows) continue;
         const int count = ends_of(w, &def, ends);
         for (int b = 1; b <= w->bodies && !own; ++b) {
             soa_body_info info;
-            soa_body(w->model, b, &info);
+            soa_model_body(w->model, b, &info);
             int driven = 0;
             for (int k = 0; k < info.nv; ++k) driven |= l->drive[info.v_index + k] == SOA_DRIVE_OWN;
             for (int k = 0; driven && k < count; ++k) own |= root_of(tree, b) == root_of(tree, ends[k]);
         }
-        if (!own) soa_constraint_switch(l->loops, i, 0);
+        if (!own) soa_constraints_switch(l->loops, i, 0);
         kept += own;
     }
     return kept;
@@ -341,8 +341,8 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
             char name[256];
             snprintf(name, sizeof name, "%s.%s", a->part, a->positions[k].name);
             soa_body_info info;
-            const int b = soa_find_joint(w->model, name);
-            if (b < 0 || soa_body(w->model, b, &info) || info.nq != 1)
+            const int b = soa_model_find_joint(w->model, name);
+            if (b < 0 || soa_model_body(w->model, b, &info) || info.nq != 1)
                 return soai_scenario_fault(w->scenario, a->positions[k].mark, SOA_E_NAME, report,
                                            "action '%s': there is no joint '%s' of one freedom%s", what, name,
                                            soai_nearest_joint(w->model, name));
@@ -358,7 +358,7 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
         char root[256];
         soa_body_info base;
         snprintf(root, sizeof root, "%s.root", a->part ? a->part : "");
-        if (a->kind == SOA_ACT_BASE_HOLD && !soa_body(w->model, soa_find_joint(w->model, root), &base))
+        if (a->kind == SOA_ACT_BASE_HOLD && !soa_model_body(w->model, soa_model_find_joint(w->model, root), &base))
             l->frame = base.frame;
         else if (!a->frame)
             return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report, "action '%s' names no frame%s", what,
@@ -562,14 +562,14 @@ static soa_status relative_motion(soa_world *w, int frame, int relative_to, soa_
     soai_controller *c = w->controller;
     soa_frame_error e;
     const soa_frame same = soa_frame_identity();
-    const soa_motion at = soa_motion_at(&same);
+    const soa_motion at = soa_motion_at_rest(&same);
     soa_frame base, own;
     soa_status s = soa_control_frame_error(c->sight, c->q, c->v, frame, relative_to, &at, &e);
     if (!s) s = soa_pose(c->model, soa_control_work(c->sight), relative_to, &base);
     if (!s) s = soa_pose(c->model, soa_control_work(c->sight), frame, &own);
     if (s) return s;
     const soa_frame back = soa_frame_inverse(&base);
-    *out = soa_motion_at(&same);
+    *out = soa_motion_at_rest(&same);
     out->pose = soa_frame_compose(&back, &own);
     for (int k = 0; k < 6; ++k) out->twist[k] = 0;
     /* twist of the frame minus that of the base's material there, in the base's axes */
@@ -599,7 +599,7 @@ static void turn_by(const double R[9], soa_frame *pose) {
  * be reached independently. */
 static void warn_of_followers(soa_world *w, const law *l) {
     unsigned char *follows = calloc((size_t)w->nv + 1, 1);
-    if (!follows || soa_control_dependent(l->control, w->controller->q, follows)) {
+    if (!follows || soa_control_dependent_coordinates(l->control, w->controller->q, follows)) {
         free(follows);
         return;
     }
@@ -686,7 +686,7 @@ static soa_status joint_path(soa_world *w, int index, const law *l, double time)
     for (int i = 0; i < w->nq; ++i)
         if (l->goal_q[i] == l->goal_q[i]) end[i] = l->goal_q[i];
     const soa_status st = soa_path_joint(w->model, starts(w, index), end, s, c->path_q, c->path_v, c->path_a);
-    return st ? st : soa_difference(w->model, c->q, c->path_q, w->qdd);
+    return st ? st : soa_q_difference(w->model, c->q, c->path_q, w->qdd);
 }
 
 /* Computes the accelerations commanded by the inverse dynamics laws of a phase, into c->command.
@@ -809,9 +809,9 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
     soa_frame_error error = {{0}, {0}, {{0}, {0}}, {0}, {0}};
     soa_status s = SOA_OK;
     if (a->time > 0)
-        s = soa_path_pose_from(&m->from, &m->to, a->time, time, &m->goal);
+        s = soa_path_pose_from_motion(&m->from, &m->to, a->time, time, &m->goal);
     else
-        m->goal = soa_motion_at(&m->to);
+        m->goal = soa_motion_at_rest(&m->to);
     if (s) return s;
     const soa_frame_law f = frame_law(l);
     switch (a->kind) {
@@ -822,7 +822,7 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
         const soa_frame_task task = {f, SOA_ROWS_ALL, m->goal};
         const soa_operational_options options = {.damping = 1e-6};
         double rcond = 1;
-        s = soa_control_operational(l->control, c->q, c->v, &task, 1, &options, c->part, NULL, &error, &rcond);
+        s = soa_control_operational_space(l->control, c->q, c->v, &task, 1, &options, c->part, NULL, &error, &rcond);
         if (!s && rcond < near_singular)
             soai_warn(w, "singular", a->frame, 1 / fmax(rcond, 1e-300),
                       "law '%.50s' of phase '%.50s': its joints hardly move the frame in some direction (reciprocal "
@@ -846,7 +846,7 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
     }
     case SOA_ACT_BASE_HOLD: {
         const soa_operational_options options = {.damping = 1e-6};
-        s = soa_control_base_hold(l->control, c->q, c->v, l->frame, &m->goal, a->stiffness[0], a->damping[0], &options,
+        s = soa_control_base_attitude(l->control, c->q, c->v, l->frame, &m->goal, a->stiffness[0], a->damping[0], &options,
                                   c->part, &error);
         break;
     }

@@ -49,7 +49,7 @@ typedef struct sim {
     soa_sim_result *result;
 } sim;
 
-soa_sim_options soa_sim_default(void) {
+soa_sim_options soa_sim_options_default(void) {
     return (soa_sim_options){.duration = 2,
                              .sample_time = 0.005,
                              .relative_tolerance = 1e-8,
@@ -95,7 +95,7 @@ static soa_status free_motion(sim *s, double t, const double *q, const double *v
 static soa_status motion(sim *s, double t, const double *y) {
     const double *v = y + s->nq;
     memcpy(s->q, y, (size_t)s->nq * sizeof(double));
-    soa_status status = soa_normalize(s->model, s->q);
+    soa_status status = soa_q_normalise(s->model, s->q);
     if (status == SOA_OK) status = free_motion(s, t, s->q, v, s->stuck_count > 0);
     if (status != SOA_OK || s->stuck_count == 0) return status;
 
@@ -116,7 +116,7 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
     s->step.status = motion(s, t, y);
     if (s->step.status == SOA_OK) s->step.status = soa_q_rate(s->model, s->q, v, rate);
     if (s->step.status != SOA_OK) {
-        s->step.body = soa_work_body(s->work);
+        s->step.body = soa_work_failed_body(s->work);
         /* A step that is too long may overflow: try a shorter one. */
         return s->step.status == SOA_E_NOT_FINITE ? 1 : -1;
     }
@@ -171,7 +171,7 @@ static soa_status divide(sim *s) {
     int n = s->stuck_count;
     if (n == 0) return SOA_OK;
     memcpy(s->q, s->step.data, (size_t)s->nq * sizeof(double));
-    soa_status status = soa_normalize(s->model, s->q);
+    soa_status status = soa_q_normalise(s->model, s->q);
     if (status == SOA_OK) status = free_motion(s, s->step.t, s->q, s->step.data + s->nq, 1);
     if (status != SOA_OK) return status;
     pick_minv(s, s->stuck, n);
@@ -194,7 +194,7 @@ static soa_status settle(sim *s) {
     list_stuck(s);
     int n = s->stuck_count;
     memcpy(s->q, s->step.data, (size_t)s->nq * sizeof(double));
-    soa_status status = soa_normalize(s->model, s->q);
+    soa_status status = soa_q_normalise(s->model, s->q);
     if (status == SOA_OK) status = soa_minv(s->model, s->work, s->q, s->Minv);
     if (status != SOA_OK) return status;
     pick_minv(s, s->stuck, n);
@@ -258,8 +258,8 @@ static int wrong_way(const sim *s) {
 
 static const char *joint_of(const sim *s, int dof) {
     soa_body_info info;
-    for (int b = 1; b <= soa_body_count(s->model); b++)
-        if (soa_body(s->model, b, &info) == SOA_OK && dof >= info.v_index && dof < info.v_index + info.nv)
+    for (int b = 1; b <= soa_model_body_count(s->model); b++)
+        if (soa_model_body(s->model, b, &info) == SOA_OK && dof >= info.v_index && dof < info.v_index + info.nv)
             return info.joint;
     return "?";
 }
@@ -322,7 +322,7 @@ static soa_status show(sim *s, double t, int *stop) {
     soa_sim_result *r = s->result;
     const double *v = s->step.data + s->nq, *energy = v + s->nv;
     memcpy(s->q, s->step.data, (size_t)s->nq * sizeof(double));
-    soa_status status = soa_normalize(s->model, s->q);
+    soa_status status = soa_q_normalise(s->model, s->q);
     if (status == SOA_OK) status = soa_energy(s->model, s->work, s->q, v, &r->kinetic, &r->potential);
     if (status != SOA_OK) return status;
     r->t = t;
@@ -396,7 +396,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     if (status == SOA_OK) status = show(s, 0, &stop);
     if (status == SOA_OK) status = divide(s);
     if (status != SOA_OK) {
-        s->step.body = soa_work_body(s->work);
+        s->step.body = soa_work_failed_body(s->work);
         return explain(s, status, 0, report);
     }
     s->step.watching = 1;
@@ -422,7 +422,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
 
 soa_status soa_simulate(const soa_model *model, const double *q, const double *v, const soa_sim_options *options,
                         soa_sim_result *result, soa_report *report) {
-    soa_sim_options defaults = soa_sim_default();
+    soa_sim_options defaults = soa_sim_options_default();
     if (model == NULL || q == NULL || result == NULL)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "soa_simulate: model, q and result are needed");
     if (options == NULL) options = &defaults;
@@ -435,7 +435,7 @@ soa_status soa_simulate(const soa_model *model, const double *q, const double *v
 
     const double begin = soai_seconds();
     *result = (soa_sim_result){0};
-    sim s = {.model = model, .options = options, .nq = soa_nq(model), .nv = soa_nv(model), .result = result};
+    sim s = {.model = model, .options = options, .nq = soa_model_nq(model), .nv = soa_model_nv(model), .result = result};
     status = allot(&s);
     if (status == SOA_OK) status = soa_work_create(model, &s.work);
     if (status == SOA_OK) status = soai_stepper_open(&s.step, s.nq + s.nv + 3);

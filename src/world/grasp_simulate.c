@@ -3,11 +3,11 @@
  *
  * state    y = [q, v, supplied, dissipated], as in closed_simulate.c.
  * step     ARKODE's, with vdot from soa_grasp_fd. Afterwards the constraints of the contacts
- *          (soa_grasp_constraint) project q and v.
+ *          (soa_grasp_contact_constraints) project q and v.
  * events   The margin of a one-sided contact falls through zero (RK88-II appendix A). ARKODE's root
  *          finder sees it on its interpolant, the step is repeated to end there, and the time is
  *          refined by secants of the margin.
- * changes  end a step. A contact that closes changes v by the impulse of soa_grasp_close. */
+ * changes  end a step. A contact that closes changes v by the impulse of soa_grasp_impulse. */
 #include "../base/base_internal.h"
 #include "joint_friction.h"
 #include "stepper.h"
@@ -41,13 +41,13 @@ typedef struct sim {
     soa_grasp_sim_result *result;
 } sim;
 
-soa_grasp_sim_options soa_grasp_sim_default(void) {
+soa_grasp_sim_options soa_grasp_sim_options_default(void) {
     soa_grasp_sim_options o = {.duration = 1,
                                .relative_tolerance = 1e-8,
                                .absolute_tolerance = 1e-10,
                                .order = 5,
                                .max_steps = 10000000,
-                               .grasp = soa_grasp_default()};
+                               .grasp = soa_grasp_options_default()};
     o.grasp.rank_tolerance = 1e-10, o.grasp.consistency = 1e-2;
     return o;
 }
@@ -58,13 +58,13 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     const double *v = y + s->nq;
     memcpy(s->q, y, (size_t)s->nq * sizeof *y);
     memset(s->tau, 0, (size_t)s->nv * sizeof *s->tau);
-    soa_status status = soa_normalize(s->model, s->q);
+    soa_status status = soa_q_normalise(s->model, s->q);
     if (!status && s->options->torque) status = s->options->torque(s->options->torque_user, t, s->q, v, s->tau);
     ++s->result->evaluations;
     if (!status)
         status =
             soa_grasp_fd(s->grasp, s->work, &s->options->grasp, s->q, v, s->tau, NULL, 0, s->qdd, s->force, NULL, NULL);
-    if (status) s->step.body = soa_work_body(s->work);
+    if (status) s->step.body = soa_work_failed_body(s->work);
     return status;
 }
 static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void *user) {
@@ -85,7 +85,7 @@ static int after_step(realtype t, N_Vector y_vector, void *user) {
     double *y = N_VGetArrayPointer(y_vector);
     s->step.body = -1;
     ++s->result->projections;
-    s->step.status = soa_normalize(s->model, y);
+    s->step.status = soa_q_normalise(s->model, y);
     if (!s->step.status) s->step.status = soa_closed_project(s->constraints, s->work, t, y, y + s->nq, s->error);
     s->result->position_error = fmax(s->result->position_error, s->error[0]);
     s->result->rate_error = fmax(s->result->rate_error, s->error[1]);
@@ -94,11 +94,11 @@ static int after_step(realtype t, N_Vector y_vector, void *user) {
 /* Margins of all contacts at (t, y); 1 for those that cannot open. */
 static soa_status margins(sim *s, double t, const double *y) {
     soa_status status = evaluate(s, t, y);
-    if (!status) status = soa_grasp_check(s->grasp, s->work, s->q, s->force, s->checks, NULL);
+    if (!status) status = soa_grasp_check_contacts(s->grasp, s->work, s->q, s->force, s->checks, NULL);
     for (int i = 0; i < s->count && !status; ++i) {
         int index = -1;
         s->margin[i] = 1;
-        if (soa_grasp_span(s->grasp, s->list[i].number, &index, NULL, NULL) || index < 0) continue;
+        if (soa_grasp_contact_range(s->grasp, s->list[i].number, &index, NULL, NULL) || index < 0) continue;
         if (s->list[i].one_sided && !s->list[i].ignored && isfinite(s->checks[index].margin))
             s->margin[i] = s->checks[index].margin;
     }
@@ -119,7 +119,7 @@ static soa_status explain(sim *s, soa_status status, int flag, soa_report *repor
 static void turn(sim *s, int i, int on) {
     soa_grasp_switch(s->grasp, s->list[i].number, on);
     for (int k = 0; k < 2; ++k)
-        if (s->list[i].constraint[k] >= 0) soa_constraint_switch(s->constraints, s->list[i].constraint[k], on);
+        if (s->list[i].constraint[k] >= 0) soa_constraints_switch(s->constraints, s->list[i].constraint[k], on);
 }
 /* The nearest bound: when a margin is exactly zero, the check may still report that the contact
  * holds. */
@@ -134,8 +134,8 @@ static void ask(sim *s, int i, int *stop) {
     int index = -1;
     soa_contact_def def;
     soa_grasp_sim_result *r = s->result;
-    soa_grasp_span(s->grasp, s->list[i].number, &index, NULL, NULL);
-    if (!soa_grasp_get(s->grasp, s->list[i].number, &def) && s->checks[index].event == SOA_CONTACT_HOLDS)
+    soa_grasp_contact_range(s->grasp, s->list[i].number, &index, NULL, NULL);
+    if (!soa_grasp_get_contact(s->grasp, s->list[i].number, &def) && s->checks[index].event == SOA_CONTACT_HOLDS)
         s->checks[index].event = nearest(&def, s->checks + index);
     const soa_grasp_event event = {s->step.t, s->list[i].number, s->checks + index, s->q, s->step.data + s->nq};
     const soa_grasp_answer answer =
@@ -189,7 +189,7 @@ static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) 
     double *v = s->step.data + s->nq, before, after, potential;
     int i = 0, index = -1;
     while (i < s->count && s->list[i].number != c->contact) ++i;
-    soa_grasp_span(s->grasp, c->contact, &index, NULL, NULL);
+    soa_grasp_contact_range(s->grasp, c->contact, &index, NULL, NULL);
     if ((index >= 0) == (c->on != 0)) return SOA_OK;
     s->list[i].ignored = 0;
     if (!c->on) {
@@ -197,8 +197,8 @@ static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) 
         return SOA_OK;
     }
     soa_contact_motion motion;
-    soa_status status = soa_normalize(s->model, s->step.data);
-    if (!status) status = soa_grasp_motion(s->grasp, s->work, s->step.data, v, c->contact, &motion);
+    soa_status status = soa_q_normalise(s->model, s->step.data);
+    if (!status) status = soa_grasp_contact_motion(s->grasp, s->work, s->step.data, v, c->contact, &motion);
     if (status) return explain(s, status, 0, report);
     if (!(motion.gap <= 1e-3))
         return soai_report(report, SOA_E_INCONSISTENT, -1, 0,
@@ -207,7 +207,7 @@ static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) 
     turn(s, i, 1);
     status = soa_closed_project(s->constraints, s->work, s->step.t, s->step.data, NULL, s->error);
     if (!status) status = soa_energy(s->model, s->work, s->step.data, v, &before, &potential);
-    if (!status) status = soa_grasp_close(s->grasp, s->work, s->step.data, v, v, NULL);
+    if (!status) status = soa_grasp_impulse(s->grasp, s->work, s->step.data, v, v, NULL);
     if (!status) status = soa_energy(s->model, s->work, s->step.data, v, &after, &potential);
     if (status) return explain(s, status, 0, report);
     v[s->nv + 1] += before - after, s->result->lost += before - after;
@@ -220,7 +220,7 @@ static soa_status show(sim *s, int first) {
     soa_grasp_sim_result *r = s->result;
     const double *v = s->step.data + s->nq, *energy = v + s->nv;
     memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
-    soa_status status = soa_normalize(s->model, s->q);
+    soa_status status = soa_q_normalise(s->model, s->q);
     if (!status) status = soa_energy(s->model, s->work, s->q, v, &r->kinetic, &r->potential);
     if (status) return status;
     r->t = s->step.t;
@@ -236,7 +236,7 @@ static soa_status tell(sim *s, int *stop) {
     soa_grasp_sim_result *r = s->result;
     const soa_status status = margins(s, s->step.t, s->step.data);
     if (status) return status;
-    const int contacts = soa_grasp_contacts(s->grasp, NULL);
+    const int contacts = soa_grasp_contact_count(s->grasp, NULL);
     for (int i = 0; i < contacts; ++i)
         if (s->checks[i].margin < r->margin_least) r->margin_least = s->checks[i].margin;
     if (!s->options->sample) return SOA_OK;
@@ -277,8 +277,8 @@ static soa_status survey(sim *s, soa_report *report) {
     soa_body_info info;
     soai_losses(s->model, s->damping, NULL, NULL);
     soa_constraint_capacity room = {2 * s->count, 6 * s->count, 0};
-    for (int b = 1; b <= soa_body_count(s->model); ++b) {
-        if (soa_body(s->model, b, &info)) continue;
+    for (int b = 1; b <= soa_model_body_count(s->model); ++b) {
+        if (soa_model_body(s->model, b, &info)) continue;
         if (info.friction_positive > 0 || info.friction_negative > 0)
             return soai_report(report, SOA_E_ARGUMENT, b, 0,
                                "joint %.60s has Coulomb friction; sticking is not modelled with grasps", info.joint);
@@ -291,13 +291,13 @@ static soa_status survey(sim *s, soa_report *report) {
         int count = 0, index = -1;
         contact *c = s->list + i;
         c->constraint[0] = c->constraint[1] = -1;
-        soa_grasp_get(s->grasp, c->number, &def);
+        soa_grasp_get_contact(s->grasp, c->number, &def);
         c->one_sided = def.one_sided;
-        status = soa_grasp_constraint(s->grasp, c->number, defs, &count);
-        soa_grasp_span(s->grasp, c->number, &index, NULL, NULL);
+        status = soa_grasp_contact_constraints(s->grasp, c->number, defs, &count);
+        soa_grasp_contact_range(s->grasp, c->number, &index, NULL, NULL);
         for (int k = 0; k < count && !status; ++k) {
-            status = soa_constraint_add(s->constraints, defs + k, &c->constraint[k], report);
-            if (!status) soa_constraint_switch(s->constraints, c->constraint[k], index >= 0);
+            status = soa_constraints_add(s->constraints, defs + k, &c->constraint[k], report);
+            if (!status) soa_constraints_switch(s->constraints, c->constraint[k], index >= 0);
         }
         if (status) return status;
     }
@@ -323,14 +323,14 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     s->step.t = o->start;
     status = soa_kinematics(s->model, s->work, q, v, NULL);
     if (status) {
-        s->step.body = soa_work_body(s->work);
+        s->step.body = soa_work_failed_body(s->work);
         return explain(s, status, 0, report);
     }
     for (int i = 0; i < s->count; ++i) {
         soa_contact_motion motion;
         int index = -1;
-        soa_grasp_span(s->grasp, s->list[i].number, &index, NULL, NULL);
-        status = soa_grasp_motion(s->grasp, s->work, q, v, s->list[i].number, &motion);
+        soa_grasp_contact_range(s->grasp, s->list[i].number, &index, NULL, NULL);
+        status = soa_grasp_contact_motion(s->grasp, s->work, q, v, s->list[i].number, &motion);
         if (status) return explain(s, status, 0, report);
         if (index >= 0 && !(motion.gap <= 1e-3))
             return soai_report(report, SOA_E_INCONSISTENT, -1, 0, "contact %d is open by %.3g (m or rad) at the start",
@@ -374,7 +374,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
 
 soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v, const soa_grasp_sim_options *options,
                               soa_grasp_sim_result *result, soa_report *report) {
-    const soa_grasp_sim_options plain = soa_grasp_sim_default();
+    const soa_grasp_sim_options plain = soa_grasp_sim_options_default();
     if (!options) options = &plain;
     if (!grasp || !q || !result)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "soa_grasp_simulate: grasp, q and result are needed");
@@ -389,8 +389,8 @@ soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v, const soa_
     result->margin_least = INFINITY, result->last.contact = -1;
     const soa_model *model = soa_grasp_model(grasp);
     sim s = {
-        .grasp = grasp, .model = model, .options = options, .nq = soa_nq(model), .nv = soa_nv(model), .result = result};
-    for (int i = 0; i < MOST_CONTACTS; ++i) s.count += !soa_grasp_get(grasp, i, NULL);
+        .grasp = grasp, .model = model, .options = options, .nq = soa_model_nq(model), .nv = soa_model_nv(model), .result = result};
+    for (int i = 0; i < MOST_CONTACTS; ++i) s.count += !soa_grasp_get_contact(grasp, i, NULL);
     const size_t nq = (size_t)s.nq, nv = (size_t)s.nv, n = (size_t)s.count;
     s.list = calloc(n + 1, sizeof *s.list);
     s.checks = calloc(n + 1, sizeof *s.checks);
@@ -400,7 +400,7 @@ soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v, const soa_
         s.damping = s.numbers, s.tau = s.damping + nv, s.qdd = s.tau + nv, s.force = s.qdd + nv;
         s.margin = s.force + 6 * n, s.q = s.margin + n;
         for (int i = 0, k = 0; i < MOST_CONTACTS; ++i)
-            if (!soa_grasp_get(grasp, i, NULL)) s.list[k++].number = i;
+            if (!soa_grasp_get_contact(grasp, i, NULL)) s.list[k++].number = i;
         status = soa_work_create(model, &s.work);
     }
     if (!status) status = soai_stepper_open(&s.step, s.nq + s.nv + 2);

@@ -33,7 +33,7 @@ static int means(const char *name, const char *entry, int exact) {
 static int has_exact(const soa_world *w, const char *part, const char *entry) {
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         const char *name = name_in_part(info.joint, part);
         if (name && strcmp(name, entry) == 0) return 1;
     }
@@ -48,7 +48,7 @@ static match choose(const soa_world *w, const char *part, const char *entry, con
     const int exact = has_exact(w, part, entry);
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         const char *name = name_in_part(info.joint, part);
         if (!name || !means(name, entry, exact)) continue;
         ++found.joints;
@@ -81,7 +81,7 @@ static soa_status no_motor(const soa_world *w, const char *part, const soa_joint
     const soa_scenario *sc = w->scenario;
     const char *joint = found->last.joint;
     soa_body_info leader;
-    if (found->followers == found->joints && !soa_body(w->model, found->last.mimic, &leader))
+    if (found->followers == found->joints && !soa_model_body(w->model, found->last.mimic, &leader))
         return soai_scenario_fault(sc, entry->mark, SOA_E_NAME, report,
                                    "%s: joint '%s' follows joint '%s' (mimic) and has no motor; name that one", what,
                                    joint, leader.joint);
@@ -116,7 +116,7 @@ soa_status soai_choose_motors(soa_world *w, soa_report *report) {
         s = choose_motors_of(w, part, chosen, report);
         for (int b = 1; !s && b <= w->bodies; ++b) {
             soa_body_info info;
-            soa_body(w->model, b, &info);
+            soa_model_body(w->model, b, &info);
             if (!name_in_part(info.joint, part->name)) continue;
             for (int k = 0; k < info.nv; ++k) w->actuated[info.v_index + k] = chosen[info.v_index + k];
         }
@@ -129,7 +129,7 @@ int soai_motors_of(const soa_world *w, const char *part, unsigned char *own) {
     int count = 0;
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         if (!name_in_part(info.joint, part)) continue;
         for (int k = 0; k < info.nv; ++k) {
             if (!w->actuated[info.v_index + k]) continue;

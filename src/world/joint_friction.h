@@ -10,12 +10,12 @@
  * Each array may be NULL. */
 static inline void soai_losses(const soa_model *model, double *damping, double *up, double *down) {
     soa_body_info info, leader;
-    for (int b = 1; b <= soa_body_count(model); b++) {
-        if (soa_body(model, b, &info) != SOA_OK) continue;
+    for (int b = 1; b <= soa_model_body_count(model); b++) {
+        if (soa_model_body(model, b, &info) != SOA_OK) continue;
         double ratio = 1;
         int first = info.v_index, count = info.nv;
         if (info.mimic > 0) {
-            if (soa_body(model, info.mimic, &leader) != SOA_OK) continue;
+            if (soa_model_body(model, info.mimic, &leader) != SOA_OK) continue;
             ratio = info.mimic_ratio, first = leader.v_index, count = 1;
         }
         const double positive = ratio > 0 ? info.friction_positive : info.friction_negative;

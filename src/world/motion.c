@@ -63,7 +63,7 @@ void soai_push(soa_world *w, int body, const double point[3], const double force
 /* Computes kinematics and touches at (t, y). */
 soa_status soai_look(soa_world *w, double t, const double *y) {
     memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
-    soa_status s = soa_normalize(w->model, w->q);
+    soa_status s = soa_q_normalise(w->model, w->q);
     if (!s) s = soa_kinematics(w->model, w->work, w->q, y + w->at_v, NULL);
     if (!s) s = soai_contact_evaluate(w, t, y);
     return s;
@@ -79,7 +79,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         s = soai_look(w, t, y);
     else {
         memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
-        s = soa_normalize(w->model, w->q);
+        s = soa_q_normalise(w->model, w->q);
     }
     if (s) return s;
     memset(rate + w->at_ledger, 0, (size_t)(w->y_count - w->at_ledger) * sizeof *rate);
@@ -105,7 +105,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         soa_frame at, own;
         double V[6], moment[3];
         soa_frame_info info;
-        soa_frame_get(w->model, w->disturbed[i], &info);
+        soa_model_frame(w->model, w->disturbed[i], &info);
         if ((s = soa_pose(w->model, w->work, w->disturbed[i], &at)) ||
             (s = soa_pose(w->model, w->work, w->body_frame[info.body], &own)) ||
             (s = soa_velocity(w->model, w->work, w->disturbed[i], SOA_AXES_WORLD, V)))
@@ -155,7 +155,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
                        : soa_aba(w->model, w->work, w->q, v, w->torque, w->wrenches, count, w->qdd);
     if (!s) s = soa_q_rate(w->model, w->q, v, rate);
     if (s) {
-        w->body = soa_work_body(w->work);
+        w->body = soa_work_failed_body(w->work);
         return s;
     }
     memcpy(rate + w->at_v, w->qdd, (size_t)w->nv * sizeof *rate);
@@ -171,13 +171,13 @@ soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[
     *mass = 0, sums[0] = sums[1] = 0;
     memset(com, 0, 3 * sizeof *com), memset(inertia, 0, 6 * sizeof *inertia);
     memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
-    soa_status s = soa_normalize(w->model, w->q);
+    soa_status s = soa_q_normalise(w->model, w->q);
     if (!s) s = soa_kinematics(w->model, w->work, w->q, y + w->at_v, NULL);
     for (int b = 1; !s && b <= w->bodies; ++b) {
         soa_body_info info;
         soa_frame at;
         double V[6], c[3], arm[3], p[3], L[3], turn[3], I[9], RI[9];
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         if ((s = soa_pose(w->model, w->work, info.frame, &at)) ||
             (s = soa_velocity(w->model, w->work, info.frame, SOA_AXES_WORLD, V)))
             break;
@@ -234,7 +234,7 @@ static soa_status restore_momentum(soa_world *w, double *y) {
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
         soa_frame at;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         if (info.parent || info.type != SOA_FREE) continue;
         if ((s = soa_pose(w->model, w->work, info.frame, &at))) return s;
         double arm[3], shift[3], *v = y + w->at_v + info.v_index;
@@ -250,7 +250,7 @@ static soa_status restore_momentum(soa_world *w, double *y) {
 }
 
 static soa_status settle(soa_world *w, double t, double *y) {
-    soa_status s = soa_normalize(w->model, y);
+    soa_status s = soa_q_normalise(w->model, y);
     if (!s && w->constraints) s = soai_loops_settle(w, t, y);
     if (!s && w->is_free && w->scenario->integration.keep_momentum) s = restore_momentum(w, y);
     return s;
@@ -530,7 +530,7 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
                                    "stopped at t = %.9g s: shapes overlap, where the contact law of the "
                                    "paper has no value; take law: safe",
                                    t);
-    if (w->status && w->body > 0 && !soa_body(w->model, w->body, &info))
+    if (w->status && w->body > 0 && !soa_model_body(w->model, w->body, &info))
         return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t, info.link,
                            soa_status_text(s));
     if (flag == ARK_TOO_MUCH_WORK) return explain_work(w, t, report);
@@ -557,7 +557,7 @@ static double bounded(double step, double most) {
 static int shifts(const soa_world *w, int i) {
     soa_body_info info = {0};
     for (int b = 1; b <= w->bodies; ++b) {
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         if (i >= info.v_index && i < info.v_index + info.nv) break;
     }
     const int k = i - info.v_index;

@@ -4,7 +4,7 @@
 #include <omp.h>
 #endif
 
-int soa_openmp_threads(void) {
+int soa_openmp_thread_count(void) {
 #ifdef _OPENMP
     return omp_get_max_threads();
 #else
@@ -14,7 +14,7 @@ int soa_openmp_threads(void) {
 void soa_openmp_parallel_for(void *user, int count, soa_parallel_task *task, void *data) {
     if (!task) return;
 #ifdef _OPENMP
-    int threads = user ? *(const int *)user : soa_openmp_threads();
+    int threads = user ? *(const int *)user : soa_openmp_thread_count();
     if (threads > count) threads = count;
     if (threads > 1) {
 #pragma omp parallel for schedule(static) num_threads(threads)

@@ -68,7 +68,7 @@ void soai_hand_holds(soa_world *w, const double *v, double *ledger) {
 static int can_hold(const soa_world *w, int v) {
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         if (v >= info.v_index && v < info.v_index + info.nv) return info.nq == info.nv;
     }
     return 0;
@@ -132,7 +132,7 @@ static soa_status place(soa_world *w, const double *q, const double *v, soa_repo
     soai_contact_index(w);
     soai_sensors_forget(w);
     state->step = 0;
-    if ((s = soa_normalize(w->model, w->y))) return s;
+    if ((s = soa_q_normalise(w->model, w->y))) return s;
     if (w->constraints) {
         double error[2];
         if ((s = soa_closed_assemble(w->constraints, w->work, state->t, w->y, report)) ||

@@ -90,9 +90,9 @@ static soa_joint_def joint_of_loop(const soa_constraint_def *def) {
     return j;
 }
 static void add_bodies(const soa_model *m, const soa_scenario *sc, const soa_part *part, graph *g) {
-    for (int b = 1; b <= soa_body_count(m); ++b) {
+    for (int b = 1; b <= soa_model_body_count(m); ++b) {
         soa_body_info info;
-        soa_body(m, b, &info);
+        soa_model_body(m, b, &info);
         soa_link_def *link = &g->links[b - 1];
         *link = soa_link_default(info.link);
         link->mass = info.mass;
@@ -105,18 +105,18 @@ static void add_bodies(const soa_model *m, const soa_scenario *sc, const soa_par
         if (info.type == SOA_FREE || is_named(sc, part, info.joint)) edge->use = SOA_EDGE_KEEP;
     }
     /* Keep mimic joints and the joints they follow in the tree. */
-    for (int b = 1; b <= soa_body_count(m); ++b) {
+    for (int b = 1; b <= soa_model_body_count(m); ++b) {
         soa_body_info info;
-        soa_body(m, b, &info);
+        soa_model_body(m, b, &info);
         if (info.mimic < 0) continue;
         g->edges[b - 1].use = SOA_EDGE_KEEP;
         g->edges[info.mimic - 1].use = SOA_EDGE_KEEP;
     }
-    for (int f = 1; f < soa_frame_count(m); ++f) {
+    for (int f = 1; f < soa_model_frame_count(m); ++f) {
         soa_frame_info frame;
         soa_body_info info;
-        soa_frame_get(m, f, &frame);
-        if (frame.body && !soa_body(m, frame.body, &info) && info.frame == f) continue;
+        soa_model_frame(m, f, &frame);
+        if (frame.body && !soa_model_body(m, frame.body, &info) && info.frame == f) continue;
         g->frames[g->frame_count++] = (soa_frame_def){frame.name, frame.body, frame.placement};
     }
 }
@@ -129,8 +129,8 @@ static void add_loops(const soa_model *m, const soa_constraint_list *loops, cons
         if (def->kind != SOA_LOOP) continue;
         soa_frame_info one;
         soa_frame_info two;
-        soa_frame_get(m, def->frame1, &one);
-        soa_frame_get(m, def->frame2, &two);
+        soa_model_frame(m, def->frame1, &one);
+        soa_model_frame(m, def->frame2, &two);
         soa_edge_def *edge = &g->edges[g->edge_count++];
         *edge = soa_edge_default(def->name, one.body, two.body, def->joint);
         edge->place1 = soa_frame_compose(&one.placement, &def->place1);
@@ -146,16 +146,16 @@ static soa_status carry_over(const soa_model *old, const soa_model *new, soa_con
         int *frame = side ? &def->frame2 : &def->frame1;
         soa_frame_info info;
         if (!*frame) continue;
-        soa_frame_get(old, *frame, &info);
-        *frame = soa_find_frame(new, info.name);
+        soa_model_frame(old, *frame, &info);
+        *frame = soa_model_find_frame(new, info.name);
         if (*frame < 0) return SOA_E_NAME;
     }
     for (int k = 0; k < SOA_RATIO_TERMS && def->kind == SOA_RATIO; ++k) {
         soa_body_info info;
         if (def->coordinate[k] < 0) return SOA_E_JOINT; /* a ratio of a cut joint */
         if (!def->coordinate[k]) continue;
-        soa_body(old, def->coordinate[k], &info);
-        def->coordinate[k] = soa_find_joint(new, info.joint);
+        soa_model_body(old, def->coordinate[k], &info);
+        def->coordinate[k] = soa_model_find_joint(new, info.joint);
         if (def->coordinate[k] < 0) return SOA_E_NAME;
     }
     return SOA_OK;
@@ -170,7 +170,7 @@ static soa_status new_list(const soa_model *old, const soa_model *new, const soa
     char *names = (char *)(out->defs + tree->loop_count + loops->count);
     for (int i = 0; i < tree->loop_count; ++i) {
         soa_constraint_def *def = &out->defs[out->count++];
-        *def = soa_constraint_loop(&tree->loops[i]);
+        *def = soa_constraint_from_loop(&tree->loops[i]);
         strcpy(names, tree->loops[i].name);
         def->name = names;
         names += strlen(names) + 1;
@@ -201,7 +201,7 @@ static soa_status span(const soa_scenario *sc, const soa_part *part, const graph
     soa_status s = soa_linkage_span(&def, &tree, &inner);
     if (!s) s = soa_model_create(&tree->model, &made, &inner);
     if (!s) s = new_list(*model, made, loops, tree, &list);
-    soa_linkage_free(tree);
+    soa_linkage_tree_free(tree);
     if (s) {
         soa_constraint_list_free(&list);
         if (made) soa_model_free(made);
@@ -223,10 +223,10 @@ soa_status soai_recut(const soa_scenario *sc, const soa_part *part, const soa_mo
     for (int i = 0; i < loops->count; ++i)
         wanted += loops->defs[i].kind == SOA_LOOP && loops->defs[i].name && is_named(sc, part, loops->defs[i].name);
     if (!wanted) return SOA_OK;
-    const size_t bodies = (size_t)soa_body_count(*model);
+    const size_t bodies = (size_t)soa_model_body_count(*model);
     graph g = {.links = calloc(bodies, sizeof *g.links),
                .edges = calloc(bodies + (size_t)loops->count, sizeof *g.edges),
-               .frames = calloc((size_t)soa_frame_count(*model), sizeof *g.frames)};
+               .frames = calloc((size_t)soa_model_frame_count(*model), sizeof *g.frames)};
     soa_status s = g.links && g.edges && g.frames ? SOA_OK : SOA_E_MEMORY;
     if (!s) {
         add_bodies(*model, sc, part, &g);

@@ -62,7 +62,7 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
     for (int rates = 0; differ && rates < 2; ++rates)
         for (int b = 1; b <= w->bodies; ++b) {
             soa_body_info info;
-            soa_body(w->model, b, &info);
+            soa_model_body(w->model, b, &info);
             for (int k = 0; k < (rates ? info.nv : info.nq); ++k) {
                 char name[300];
                 const int linear = is_linear(&info, rates, k);
@@ -156,7 +156,7 @@ static void walk(soa_world *w, put_fn *put, void *user) {
     for (int rates = 0; rates < 3; ++rates)
         for (int b = 1; b <= w->bodies; ++b) {
             soa_body_info info;
-            soa_body(w->model, b, &info);
+            soa_model_body(w->model, b, &info);
             const int n = rates ? info.nv : info.nq;
             for (int k = 0; k < n; ++k) {
                 const int linear = is_linear(&info, rates, k);
@@ -269,12 +269,12 @@ soa_status soai_signals_open(soa_world *w) {
 int soa_world_signal_count(const soa_world *w) {
     return w ? w->signal_count : 0;
 }
-const char *soa_world_signal(const soa_world *w, int index, const char **unit) {
+const char *soa_world_signal_name(const soa_world *w, int index, const char **unit) {
     if (!w || index < 0 || index >= w->signal_count) return NULL;
     if (unit) *unit = w->signal_unit[index];
     return w->signal_name[index];
 }
-soa_status soa_world_signals(soa_world *w, double *values) {
+soa_status soa_world_signal_values(soa_world *w, double *values) {
     if (!w || !values) return SOA_E_ARGUMENT;
     double *at = values;
     walk(w, value_signal, &at);
@@ -343,10 +343,10 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
     return SOA_OK;
 }
 
-soa_status soa_scenario_of_log(const soa_log *log, const char *name, soa_scenario *scenario, soa_report *report) {
+soa_status soa_scenario_from_log(const soa_log *log, const char *name, soa_scenario *scenario, soa_report *report) {
     soa_log_info info;
     if (!log || !scenario) return SOA_E_ARGUMENT;
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     char *text = malloc(info.scenario_size + 1);
     if (!text) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
     memcpy(text, info.scenario, info.scenario_size + 1);
@@ -355,7 +355,7 @@ soa_status soa_scenario_of_log(const soa_log *log, const char *name, soa_scenari
     return s;
 }
 
-soa_status soa_world_record(soa_world *w, const char *path, soa_journal **journal, soa_report *report) {
+soa_status soa_world_create_journal(soa_world *w, const char *path, soa_journal **journal, soa_report *report) {
     if (!w || !path || !journal) return SOA_E_ARGUMENT;
     size_t size = 0;
     char *text = text_with_trailer(w->scenario, &size);
@@ -370,7 +370,7 @@ soa_status soa_world_record(soa_world *w, const char *path, soa_journal **journa
 
 static soa_status take_state(soa_world *w, const char *path, double t, const void *blob, size_t size,
                              soa_report *report) {
-    const soa_status s = soa_world_restore(w, blob, size);
+    const soa_status s = soa_world_restore_state(w, blob, size);
     if (!s) return s;
     return soai_report(report, s, -1, 0,
                        "%.80s: the state at t = %.9g s is not of this scenario with these models and this "
@@ -396,8 +396,8 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
     double t = 0;
     soa_status s = soa_log_open(path, &log, report);
     if (s) return s;
-    soa_log_get(log, &info);
-    if ((s = soa_scenario_of_log(log, path, &read, report))) {
+    soa_log_get_info(log, &info);
+    if ((s = soa_scenario_from_log(log, path, &read, report))) {
         soa_log_close(log);
         return s;
     }
@@ -408,7 +408,7 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
         s = soai_report(report, SOA_E_FORMAT, -1, 0,
                         "%.100s: its signals are not those of its scenario; another version wrote it", path);
     int tried = 0;
-    if (!s && !soa_log_checkpoint(log, &t, &blob, &size, NULL) && blob)
+    if (!s && !soa_log_read_checkpoint(log, &t, &blob, &size, NULL) && blob)
         s = take_state(w, path, t, blob, size, report), tried = 1;
     free(blob), blob = NULL;
     soa_log_close(log);
@@ -436,12 +436,12 @@ static soa_status record_events(soa_world *w, soa_journal *journal) {
     int count;
     const soa_world_event *e = soa_world_events(w, &count);
     soa_status s = SOA_OK;
-    for (int i = 0; !s && i < count; ++i) s = soa_journal_event(journal, e[i].t, e[i].kind, e[i].text);
+    for (int i = 0; !s && i < count; ++i) s = soa_journal_write_event(journal, e[i].t, e[i].kind, e[i].text);
     return s;
 }
 static soa_status record_state(soa_world *w, soa_journal *journal, void *blob) {
-    soa_world_save(w, blob);
-    return soa_journal_checkpoint(journal, w->state->t, blob, w->state_size);
+    soa_world_save_state(w, blob);
+    return soa_journal_write_checkpoint(journal, w->state->t, blob, w->state_size);
 }
 /* Number of ticks nearest to a time; at least one, but 0 for a time of 0. */
 static int64_t in_ticks(const soa_world *w, double time) {
@@ -466,8 +466,8 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
     soa_status s = values && blob ? SOA_OK : SOA_E_MEMORY, disk = SOA_OK;
     if (!s && journal && w->state->tick == 0) {
         disk = record_events(w, journal);
-        if (!disk) s = soa_world_signals(w, values);
-        if (!s && !disk) disk = soa_journal_sample(journal, w->state->t, values);
+        if (!disk) s = soa_world_signal_values(w, values);
+        if (!s && !disk) disk = soa_journal_write_sample(journal, w->state->t, values);
     }
     int stop = 0;
     const int64_t first = w->state->tick;
@@ -480,8 +480,8 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
         if (journal && w->state->tick == first + 1) disk = soa_journal_flush(journal);
         if (disk) break;
         const int64_t tick = w->state->tick;
-        if (journal && every && tick % every == 0 && !(s = soa_world_signals(w, values)))
-            disk = soa_journal_sample(journal, w->state->t, values);
+        if (journal && every && tick % every == 0 && !(s = soa_world_signal_values(w, values)))
+            disk = soa_journal_write_sample(journal, w->state->t, values);
         const int kept = (keep && tick % keep == 0) || tick == last;
         if (journal && !s && !disk && kept) disk = record_state(w, journal, blob);
         if (options->progress) stop = options->progress(options->user, w);
@@ -491,7 +491,7 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
     free(values), free(blob);
     if (disk && !s) {
         soa_journal_state state;
-        soa_journal_get(journal, &state);
+        soa_journal_get_state(journal, &state);
         return soai_report(report, disk, -1, 0, "the record: %s", state.text[0] ? state.text : soa_status_text(disk));
     }
     if (s && !report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));

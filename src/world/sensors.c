@@ -56,7 +56,7 @@ static const double *seen(const soa_world *w) {
 /* --- making ----------------------------------------------------------------------------------- */
 static void add_wrist(soa_world *w, const char *name) {
     soai_sensors *s = w->sensors;
-    const int frame = name ? soa_find_frame(w->model, name) : -1;
+    const int frame = name ? soa_model_find_frame(w->model, name) : -1;
     /* If the frame does not exist, the code that uses it reports this. */
     if (frame < 0 || s->wrist_count == WRISTS) return;
     for (int i = 0; i < s->wrist_count; ++i)
@@ -97,7 +97,7 @@ soa_status soai_sensors_open(soa_world *w, soa_report *report) {
         const size_t n = strlen(sc->parts[p].name);
         for (int b = 1; sc->parts[p].model && b <= w->bodies; ++b) {
             soa_body_info info;
-            soa_body(w->model, b, &info);
+            soa_model_body(w->model, b, &info);
             if (info.parent || info.type != SOA_FREE || strncmp(info.joint, sc->parts[p].name, n) ||
                 info.joint[n] != '.')
                 continue;
@@ -158,7 +158,7 @@ static soa_status read_encoders(soa_world *w, double *q, double *v) {
     for (int i = 0; i < w->nv; ++i) dq[i] = 0, v[i] = w->y[w->at_v + i];
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         const int is_root = info.type == SOA_FREE;
         for (int k = 0; k < info.nv; ++k) {
             const int i = info.v_index + k, linear = is_root && k >= 3;
@@ -166,8 +166,8 @@ static soa_status read_encoders(soa_world *w, double *q, double *v) {
             v[i] += noise(w, is_root ? s->twist_noise[linear] : s->rate_noise, 2 * i + 1);
         }
     }
-    const soa_status status = soa_integrate(w->model, w->y, dq, 1, q);
-    return status ? status : soa_normalize(w->model, q);
+    const soa_status status = soa_q_integrate(w->model, w->y, dq, 1, q);
+    return status ? status : soa_q_normalise(w->model, q);
 }
 
 static void read_touches(soa_world *w, double *out) {
@@ -226,7 +226,7 @@ static void add_loops(const soa_world *w, int body, const double point[3], doubl
 soa_status soai_feel_wrist(soa_world *w, int frame, soa_frame *at, double sum[6]) {
     soa_frame_info info;
     memset(sum, 0, 6 * sizeof *sum);
-    soa_status status = soa_frame_get(w->model, frame, &info);
+    soa_status status = soa_model_frame(w->model, frame, &info);
     if (!status) status = soa_pose(w->model, w->work, frame, at);
     if (status) return status;
     for (int i = 0; i < w->touch_count; ++i) {
@@ -268,7 +268,7 @@ static soa_status read_imu(soa_world *w, int index, double out[6]) {
     soa_body_info info;
     soa_frame at;
     double V[6], gravity[3], force[3] = {0}, *before = velocity_before(w, index);
-    soa_status status = soa_body(w->model, w->sensors->imu_body[index], &info);
+    soa_status status = soa_model_body(w->model, w->sensors->imu_body[index], &info);
     if (!status) status = soa_pose(w->model, w->work, info.frame, &at);
     if (!status) status = soa_velocity(w->model, w->work, info.frame, SOA_AXES_WORLD, V);
     if (status) return status;

@@ -46,7 +46,7 @@ static soa_status open_parts(soa_world *w) {
     for (int p = 0; p < sc->part_count; ++p) w->parts[p].name = sc->parts[p].name;
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         const int p = soai_part_of(w, info.joint);
         if (p < 0) continue;
         w->parts[p].moves = 1;
@@ -83,7 +83,7 @@ static int is_urdf_file(const char *path) {
     if (!file) return 0;
     const size_t length = fread(head, 1, sizeof head, file);
     fclose(file);
-    return soa_begins_as_xml(head, length);
+    return soa_urdf_begins_as_xml(head, length);
 }
 
 static soa_status add_gap(soa_world *w, int part, const soa_urdf_collision *c, const char *fault) {
@@ -113,7 +113,7 @@ static soa_status read_collisions(soa_world *w, int p, soa_report *report) {
     soa_status s = SOA_OK;
     if (soai_model_path(w->scenario, part, path, sizeof path) && is_urdf_file(path)) {
         soa_report inner;
-        s = soa_urdf_collisions(path, &w->collisions[p], &inner);
+        s = soa_urdf_read_collisions(path, &w->collisions[p], &inner);
         if (s) return soai_scenario_fault(w->scenario, part->mark, s, report, "part '%s': %s", part->name, inner.text);
     }
     const soa_urdf_collision_list *list = &w->collisions[p];
@@ -151,12 +151,12 @@ static soa_status add_scenario_shape(soa_world *w, int i, soa_report *report) {
     soai_solid *s = &w->solids[w->solid_count];
     *s = (soai_solid){.shape = from->shape, .place = from->place, .name = from->name, .source = i};
     s->group = from->group ? from->group : from->name;
-    s->frame = strcmp(from->frame, "world") ? soa_find_frame(w->model, from->frame) : 0;
+    s->frame = strcmp(from->frame, "world") ? soa_model_find_frame(w->model, from->frame) : 0;
     if (s->frame < 0)
         return soai_scenario_fault(sc, from->mark, SOA_E_NAME, report, "shape '%s': there is no frame '%s'%s",
                                    from->name, from->frame, soai_nearest_frame(w->model, from->frame));
     soa_frame_info info;
-    soa_frame_get(w->model, s->frame, &info);
+    soa_model_frame(w->model, s->frame, &info);
     s->body = info.body;
     s->part = s->frame ? soai_part_of(w, from->frame) : -1;
     if (s->part >= 0) ++w->parts[s->part].shapes;
@@ -216,11 +216,11 @@ static soa_status add_collision(soa_world *w, int p, int i) {
     s->link = keep_text(w, w->parts[p].name, c->link, "");
     s->name = of > 1 ? keep_text(w, w->parts[p].name, c->link, c->name[0] ? c->name : number) : s->link;
     if (!s->link || !s->name) return SOA_E_MEMORY;
-    s->frame = soa_find_frame(w->model, s->link);
+    s->frame = soa_model_find_frame(w->model, s->link);
     /* A link that no joint carries is not part of the model. */
     if (s->frame < 0) return SOA_OK;
     soa_frame_info info;
-    soa_frame_get(w->model, s->frame, &info);
+    soa_model_frame(w->model, s->frame, &info);
     s->body = info.body;
     ++w->solid_count;
     return SOA_OK;
@@ -241,7 +241,7 @@ static soa_status open_tree(const soa_world *w, tree *t) {
         if (w->solids[i].link) t->shaped[w->solids[i].body] = 1;
     for (int b = 1; b <= w->bodies; ++b) { /* parents first */
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         t->above[b] = info.parent && !t->shaped[info.parent] ? t->above[info.parent] : info.parent;
     }
     return SOA_OK;

@@ -66,12 +66,12 @@ soa_status soai_springs_open(soa_world *w, soa_report *report) {
         for (int side = 0; side < 2; ++side) {
             const char *name = spring->def->frame[side];
             soa_frame_info info;
-            spring->frame[side] = !strcmp(name, "world") ? 0 : soa_find_frame(w->model, name);
+            spring->frame[side] = !strcmp(name, "world") ? 0 : soa_model_find_frame(w->model, name);
             if (spring->frame[side] < 0)
                 return soai_scenario_fault(sc, spring->def->mark, SOA_E_NAME, report,
                                            "spring '%s': there is no frame '%s'%s", spring->def->name, name,
                                            soai_nearest_frame(w->model, name));
-            soa_frame_get(w->model, spring->frame[side], &info);
+            soa_model_frame(w->model, spring->frame[side], &info);
             spring->body[side] = info.body;
         }
         if (spring->body[0] == spring->body[1])

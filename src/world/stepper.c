@@ -286,7 +286,7 @@ soa_status soai_stepper_explain(const soai_stepper *s, const soa_model *model, s
                                 soa_report *report) {
     soa_body_info info;
     if (!(status = soai_stepper_reason(s, status, flag))) return SOA_OK;
-    if (s->body > 0 && !soa_body(model, s->body, &info))
+    if (s->body > 0 && !soa_model_body(model, s->body, &info))
         return soai_report(report, status, s->body, 0, "simulation stopped at t = %.9g s, link %.60s: %s", s->t,
                            info.link, soa_status_text(status));
     return soai_report(report, status, -1, 0, "simulation stopped at t = %.9g s: %s%s%s", s->t, soa_status_text(status),

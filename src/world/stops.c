@@ -84,7 +84,7 @@ int soai_part_of(const soa_world *w, const char *name) {
 static void find_limits(soa_world *w) {
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         for (int k = 0; k < info.nv; ++k) {
             const int positions = has_positions(&info);
             w->lower[info.v_index + k] = positions ? info.lower : -INFINITY;
@@ -93,8 +93,8 @@ static void find_limits(soa_world *w) {
     }
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info, leader;
-        soa_body(w->model, b, &info);
-        if (info.mimic < 0 || soa_body(w->model, info.mimic, &leader) || leader.nv != 1) continue;
+        soa_model_body(w->model, b, &info);
+        if (info.mimic < 0 || soa_model_body(w->model, info.mimic, &leader) || leader.nv != 1) continue;
         double lower, upper;
         follower_limits(&info, &lower, &upper);
         narrow(w, leader.v_index, lower, upper, info.joint);
@@ -154,14 +154,14 @@ static double stroke(const soa_body_info *info) {
 }
 
 static void weigh(const soa_world *w, load *of) {
-    for (int f = 1; f < soa_frame_count(w->model); ++f) {
+    for (int f = 1; f < soa_model_frame_count(w->model); ++f) {
         soa_frame_info info;
-        soa_frame_get(w->model, f, &info);
+        soa_model_frame(w->model, f, &info);
         of[info.body].reach = fmax(of[info.body].reach, soai_norm3(info.placement.p));
     }
     for (int b = w->bodies; b >= 1; --b) { /* children first */
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         const double arm = soai_norm3(info.com);
         const double *I = info.inertia;
         of[b].reach = fmax(of[b].reach, arm);
@@ -190,7 +190,7 @@ static double followers_inertia(const soa_world *w, int leader, const load *of) 
     double sum = 0;
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         if (info.mimic != leader) continue;
         sum += info.mimic_ratio * info.mimic_ratio * most_inertia(&info, &of[b], turns_of(&info));
     }
@@ -264,7 +264,7 @@ soa_status soai_stops_open(soa_world *w) {
     const int exact = count * w->bodies <= INERTIA_COST;
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         const int p = soai_part_of(w, info.joint);
         if (p < 0 || !w->scenario->parts[p].model) continue;
         for (int k = 0; k < info.nv; ++k) {

@@ -383,11 +383,11 @@ static soa_status write_table(sweep *w) {
     return s;
 }
 
-soa_sweep_options soa_sweep_default(void) {
+soa_sweep_options soa_sweep_options_default(void) {
     return (soa_sweep_options){.cases = 100, .ranks = 1};
 }
 
-soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *options, soa_sweep_result *result,
+soa_status soa_scenario_sweep(const soa_scenario *scenario, const soa_sweep_options *options, soa_sweep_result *result,
                      soa_report *report) {
     soa_sweep_result unseen;
     soa_report inner;
@@ -437,7 +437,7 @@ soa_status soa_sweep(const soa_scenario *scenario, const soa_sweep_options *opti
     if (!s) sum_up(&w), result->kept = result->done, result->mine = w.todo_count;
     if (!s && options->progress) options->progress(options->user, result);
 #ifdef _OPENMP
-    const int threads = options->threads ? options->threads : soa_openmp_threads();
+    const int threads = options->threads ? options->threads : soa_openmp_thread_count();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
 #endif
     for (int i = 0; i < w.todo_count; ++i) run_case(&w, w.todo[i]);

@@ -261,8 +261,8 @@ static void check_joint_goals(soa_world *w, const soa_action *a) {
         char name[256];
         soa_body_info info;
         snprintf(name, sizeof name, "%s.%s", a->part ? a->part : "", a->positions[k].name);
-        const int b = soa_find_joint(w->model, name);
-        if (b < 0 || soa_body(w->model, b, &info)) continue;
+        const int b = soa_model_find_joint(w->model, name);
+        if (b < 0 || soa_model_body(w->model, b, &info)) continue;
         const double goal = a->positions[k].value;
         if (goal >= info.lower && goal <= info.upper) continue;
         soai_warn(w, "out-of-reach", name, goal,
@@ -275,12 +275,12 @@ static void check_joint_goals(soa_world *w, const soa_action *a) {
  * if something slides without limits. */
 static double reach_of(const soa_world *w, int frame, double base[3]) {
     soa_frame_info at;
-    if (soa_frame_get(w->model, frame, &at) || !at.body) return INFINITY;
+    if (soa_model_frame(w->model, frame, &at) || !at.body) return INFINITY;
     double reach = sqrt(at.placement.p[0] * at.placement.p[0] + at.placement.p[1] * at.placement.p[1] +
                         at.placement.p[2] * at.placement.p[2]);
     for (int b = at.body; b > 0;) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         const double *p = info.placement.p;
         if (info.type == SOA_PRISMATIC)
             reach += fmax(fabs(info.lower), fabs(info.upper));
@@ -300,7 +300,7 @@ static void check_frame_goal(soa_world *w, const soa_action *a, int action) {
     const soa_frame *to = soai_controller_target(w, action);
     const int hand = soai_controller_frame(w, action), relative = soai_controller_relative(w, action);
     /* The frame of the goal moves and may come within reach. */
-    if (soa_frame_get(w->model, relative, &from) || from.body) return;
+    if (soa_model_frame(w->model, relative, &from) || from.body) return;
     const double reach = reach_of(w, hand, base);
     const soa_frame goal = soa_frame_compose(&from.placement, to);
     double far = 0;
@@ -373,7 +373,7 @@ static void sum_parts(const soa_world *w, const double down[3], double *sums, un
         soa_body_info info;
         soa_frame at;
         double V[6];
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         const int p = part_of(w, info.joint);
         if (p < 0 || soa_pose(w->model, w->work, info.frame, &at) ||
             soa_velocity(w->model, w->work, info.frame, SOA_AXES_WORLD, V))
@@ -408,7 +408,7 @@ static int may_land(const soa_world *w, int part, const double down[3]) {
             const int own = side ? w->meetings[m].b : w->meetings[m].a;
             const int other = side ? w->meetings[m].a : w->meetings[m].b;
             soa_body_info info;
-            if (!w->solids[own].body || soa_body(w->model, w->solids[own].body, &info)) continue;
+            if (!w->solids[own].body || soa_model_body(w->model, w->solids[own].body, &info)) continue;
             if (part_of(w, info.joint) != part) continue;
             const soa_frame *a = &w->pose[own], *b = &w->pose[other];
             double below = 0, above = 0;

@@ -19,9 +19,9 @@ enum { EVENTS = 256 };
 const char *soai_nearest_frame(const soa_model *model, const char *name) {
     static _Thread_local char hint[SOAI_HINT];
     soai_nearest search = soai_nearest_to(name);
-    for (int f = 0; f < soa_frame_count(model); ++f) {
+    for (int f = 0; f < soa_model_frame_count(model); ++f) {
         soa_frame_info info;
-        soa_frame_get(model, f, &info);
+        soa_model_frame(model, f, &info);
         soai_nearest_try(&search, info.name);
     }
     return soai_nearest_hint(&search, hint);
@@ -29,9 +29,9 @@ const char *soai_nearest_frame(const soa_model *model, const char *name) {
 const char *soai_nearest_joint(const soa_model *model, const char *name) {
     static _Thread_local char hint[SOAI_HINT];
     soai_nearest search = soai_nearest_to(name);
-    for (int b = 1; b <= soa_body_count(model); ++b) {
+    for (int b = 1; b <= soa_model_body_count(model); ++b) {
         soa_body_info info;
-        soa_body(model, b, &info);
+        soa_model_body(model, b, &info);
         soai_nearest_try(&search, info.joint);
     }
     return soai_nearest_hint(&search, hint);
@@ -46,7 +46,7 @@ static void read_joints(soa_world *w) {
     if (g[0] != 0 || g[1] != 0 || g[2] != 0) w->is_free = 0;
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         w->body_frame[b] = info.frame;
         if (!info.parent && info.type != SOA_FREE) w->is_free = 0;
         const soa_part *part = NULL;
@@ -77,7 +77,7 @@ static void read_joints(soa_world *w) {
 /* A rotation as a quaternion w x y z. */
 static void quaternion(const double R[9], double q[4]) {
     double rho[3];
-    soa_rotation_vector(R, rho);
+    soa_rotation_to_vector(R, rho);
     const double angle = sqrt(rho[0] * rho[0] + rho[1] * rho[1] + rho[2] * rho[2]);
     const double k = angle > 1e-12 ? sin(0.5 * angle) / angle : 0.5;
     q[0] = cos(0.5 * angle);
@@ -96,8 +96,8 @@ static soa_status named_values(soa_world *w, const soa_part *part, const soa_nam
             *bracket = 0;
         }
         soa_body_info info;
-        const int b = soa_find_joint(w->model, name);
-        if (b < 0 || soa_body(w->model, b, &info) || index < 0 || index >= (rates ? info.nv : info.nq))
+        const int b = soa_model_find_joint(w->model, name);
+        if (b < 0 || soa_model_body(w->model, b, &info) || index < 0 || index >= (rates ? info.nv : info.nq))
             return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NAME, report, "there is no joint '%s'%s",
                                        name, soai_nearest_joint(w->model, name));
         if (!(fabs(values[k].value) < INFINITY))
@@ -127,7 +127,7 @@ static void give_root(soa_world *w, const soa_part *part, const soa_body_info *i
 
 static soa_status initial_state(soa_world *w, soa_report *report) {
     double *q = w->y, *v = w->y + w->at_v;
-    soa_neutral(w->model, q);
+    soa_q_neutral(w->model, q);
     for (int p = 0; p < w->scenario->part_count; ++p) {
         const soa_part *part = &w->scenario->parts[p];
         soa_status s = named_values(w, part, part->positions, part->position_count, 0, q, report);
@@ -151,15 +151,15 @@ static soa_status initial_state(soa_world *w, soa_report *report) {
             const double rate[6] = {o[3], o[4], o[5], o[2] + along * sp, -sy * o[0] + cy * o[1], along};
             for (int k = 0; k < 6; ++k) {
                 snprintf(name, sizeof name, "%s.%s", part->name, names[k]);
-                soa_body(w->model, soa_find_joint(w->model, name), &info);
+                soa_model_body(w->model, soa_model_find_joint(w->model, name), &info);
                 q[info.q_index] = at[k], v[info.v_index] = rate[k];
                 give_root(w, part, &info);
             }
             continue;
         }
         snprintf(name, sizeof name, "%s.root", part->name);
-        const int b = soa_find_joint(w->model, name);
-        if (b < 0 || soa_body(w->model, b, &info) || info.type != SOA_FREE) continue;
+        const int b = soa_model_find_joint(w->model, name);
+        if (b < 0 || soa_model_body(w->model, b, &info) || info.type != SOA_FREE) continue;
         give_root(w, part, &info);
         memcpy(q + info.q_index, part->place.p, 3 * sizeof *q);
         quaternion(part->place.R, q + info.q_index + 3);
@@ -169,7 +169,7 @@ static soa_status initial_state(soa_world *w, soa_report *report) {
                 v[info.v_index + 3 + k] += part->place.R[3 * r + k] * part->twist[3 + r];
             }
     }
-    return soa_normalize(w->model, q);
+    return soa_q_normalise(w->model, q);
 }
 
 /* Finds the frames of `success`. */
@@ -177,8 +177,8 @@ static soa_status open_success(soa_world *w, soa_report *report) {
     const soa_scenario *sc = w->scenario;
     const soa_success *ask = &sc->success;
     const char *base = ask->relative_to && strcmp(ask->relative_to, "world") ? ask->relative_to : NULL;
-    w->object = ask->object ? soa_find_frame(w->model, ask->object) : -1;
-    w->object_base = base ? soa_find_frame(w->model, base) : 0;
+    w->object = ask->object ? soa_model_find_frame(w->model, ask->object) : -1;
+    w->object_base = base ? soa_model_find_frame(w->model, base) : 0;
     if (!ask->object) return SOA_OK;
     const char *missing = w->object < 0 ? ask->object : w->object_base < 0 ? base : NULL;
     if (missing)
@@ -367,7 +367,7 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
                                                                                       : scenario->recording.rate);
     if (!s) s = soai_world_model(scenario, NULL, &w->model, &w->own_loops, report);
     if (!s) {
-        w->nq = soa_nq(w->model), w->nv = soa_nv(w->model), w->bodies = soa_body_count(w->model);
+        w->nq = soa_model_nq(w->model), w->nv = soa_model_nv(w->model), w->bodies = soa_model_body_count(w->model);
         s = soa_work_create(w->model, &w->work);
     }
     if (!s) s = soai_loops_open(w, report);
@@ -380,7 +380,7 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
         s = soai_choose_motors(w, report);
         for (int i = 0; !s && i < scenario->disturbance_count; ++i) {
             const soa_disturbance *d = &scenario->disturbances[i];
-            w->disturbed[i] = soa_find_frame(w->model, d->frame);
+            w->disturbed[i] = soa_model_find_frame(w->model, d->frame);
             if (w->disturbed[i] < 0)
                 s = soai_scenario_fault(scenario, d->mark, SOA_E_NAME, report, "disturbance: there is no frame '%s'%s",
                                         d->frame, soai_nearest_frame(w->model, d->frame));
@@ -473,7 +473,7 @@ static double squeeze(soa_world *w, int object) {
     if (soai_controller_squeeze(w, object, &counted)) return counted;
     hands h;
     double middle[3] = {0};
-    soa_frame_get(w->model, object, &info);
+    soa_model_frame(w->model, object, &info);
     find_hands(w, info.body, &h);
     if (h.count < 2) return 0;
     for (int k = 0; k < h.count; ++k)
@@ -509,7 +509,7 @@ static soa_status object_error(soa_world *w, double error[2]) {
     const soa_frame back = soa_frame_inverse(&from), rel = soa_frame_compose(&back, &at), inv = soa_frame_inverse(goal);
     const soa_frame off = soa_frame_compose(&inv, &rel);
     double rho[3];
-    soa_rotation_vector(off.R, rho);
+    soa_rotation_to_vector(off.R, rho);
     error[0] = sqrt(off.p[0] * off.p[0] + off.p[1] * off.p[1] + off.p[2] * off.p[2]);
     error[1] = sqrt(rho[0] * rho[0] + rho[1] * rho[1] + rho[2] * rho[2]);
     return SOA_OK;
@@ -707,11 +707,11 @@ int soa_world_contacts(const soa_world *w, soa_world_contact *out, int most) {
 int soa_world_shape_count(const soa_world *w) {
     return w ? w->solid_count : 0;
 }
-soa_status soa_world_shape_get(const soa_world *w, int index, soa_world_shape *out) {
+soa_status soa_world_get_shape(const soa_world *w, int index, soa_world_shape *out) {
     if (!w || !out || index < 0 || index >= w->solid_count) return SOA_E_ARGUMENT;
     const soai_solid *s = &w->solids[index];
     soa_frame_info info;
-    const soa_status status = soa_frame_get(w->model, s->frame, &info);
+    const soa_status status = soa_model_frame(w->model, s->frame, &info);
     if (status) return status;
     *out = (soa_world_shape){s->name, s->group, s->body, soa_frame_compose(&info.placement, &s->place), &s->shape};
     return SOA_OK;
@@ -719,7 +719,7 @@ soa_status soa_world_shape_get(const soa_world *w, int index, soa_world_shape *o
 int soa_world_pair_count(const soa_world *w) {
     return w ? w->meeting_count : 0;
 }
-soa_status soa_world_pair_get(const soa_world *w, int index, soa_world_pair *out) {
+soa_status soa_world_get_pair(const soa_world *w, int index, soa_world_pair *out) {
     if (!w || !out || index < 0 || index >= w->meeting_count) return SOA_E_ARGUMENT;
     const soai_meeting *m = &w->meetings[index];
     *out = (soa_world_pair){m->a, m->b, w->laws[m->law].margin};
@@ -738,7 +738,7 @@ uint64_t soai_state_checksum(const void *memory, size_t size) {
     const size_t skip = offsetof(soai_state, checksum) + sizeof(uint64_t);
     return size > skip ? soai_checksum((const char *)memory + skip, size - skip) : 0;
 }
-void soa_world_save(const soa_world *w, void *memory) {
+void soa_world_save_state(const soa_world *w, void *memory) {
     if (!w || !memory) return;
     memcpy(memory, w->block, w->state_size);
     const uint64_t sum = soai_state_checksum(memory, w->state_size);
@@ -764,7 +764,7 @@ static int state_fits(const soa_world *w) {
     return soai_controller_fits(w) && soai_sensors_fit(w) && soai_warnings_fit(w);
 }
 
-soa_status soa_world_restore(soa_world *w, const void *memory, size_t size) {
+soa_status soa_world_restore_state(soa_world *w, const void *memory, size_t size) {
     if (!w || !memory || size != w->state_size) return SOA_E_FORMAT;
     soai_state head;
     memcpy(&head, memory, sizeof head);

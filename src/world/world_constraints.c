@@ -38,7 +38,7 @@ enum { LEADING_STEPS = 100 };
 /* --- opening ---------------------------------------------------------------------------------- */
 static soa_status find_frame(const soa_scenario *sc, const soa_model *model, const char *what, const char *name,
                              soa_mark mark, int *frame, soa_report *report) {
-    *frame = !name || !strcmp(name, "world") ? 0 : soa_find_frame(model, name);
+    *frame = !name || !strcmp(name, "world") ? 0 : soa_model_find_frame(model, name);
     if (*frame >= 0) return SOA_OK;
     return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no frame '%s'%s", what, name,
                                soai_nearest_frame(model, name));
@@ -57,7 +57,7 @@ static soa_status scenario_constraint(const soa_scenario *sc, const soa_model *m
     for (int k = 0; k < SOA_RATIO_TERMS && sc->constraint_joints; ++k) {
         const char *name = sc->constraint_joints[SOA_RATIO_TERMS * i + k];
         if (!name) continue;
-        def->coordinate[k] = soa_find_joint(model, name);
+        def->coordinate[k] = soa_model_find_joint(model, name);
         if (def->coordinate[k] < 0)
             return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no joint '%s'%s", what,
                                        name, soai_nearest_joint(model, name));
@@ -76,21 +76,21 @@ soa_status soai_loops_create(const soa_scenario *sc, const soa_model *model, con
     int rows = 0;
     *out = NULL;
     if (!count) return SOA_OK;
-    for (int i = 0; i < own->count; ++i) rows += soa_constraint_def_rows(&own->defs[i]);
-    for (int i = 0; i < sc->constraint_count; ++i) rows += soa_constraint_def_rows(&sc->constraints[i]);
+    for (int i = 0; i < own->count; ++i) rows += soa_constraint_def_row_count(&own->defs[i]);
+    for (int i = 0; i < sc->constraint_count; ++i) rows += soa_constraint_def_row_count(&sc->constraints[i]);
     const soa_constraint_capacity capacity = {count, rows, 1};
     soa_status s = soa_constraints_create(model, &capacity, out);
     if (s == SOA_E_ARGUMENT)
         return soai_scenario_fault(sc, (soa_mark){0}, s, report,
                                    "%d constraints with %d rows on %d coordinates are more than there is room for",
-                                   count, rows, soa_nv(model));
+                                   count, rows, soa_model_nv(model));
     for (int i = 0; !s && i < count; ++i) {
         const soa_mark mark = mark_of(sc, own, i);
         soa_constraint_def def = i < own->count ? own->defs[i] : sc->constraints[i - own->count];
         soa_report inner = {.body = -1};
         if (i >= own->count && (s = scenario_constraint(sc, model, i - own->count, mark, &def, report))) break;
         def.friction = 0; /* handled by soai_loops_friction */
-        s = soa_constraint_add(*out, &def, NULL, &inner);
+        s = soa_constraints_add(*out, &def, NULL, &inner);
         if (s) soai_scenario_fault(sc, mark, s, report, "%s", inner.text);
     }
     if (s) {
@@ -110,7 +110,7 @@ soa_status soai_loops_open(soa_world *w, soa_report *report) {
     soa_status s = soai_loops_create(w->scenario, w->model, &w->own_loops, &w->constraints, report);
     if (s || !w->constraints) return s;
     w->loop_count = w->own_loops.count + w->scenario->constraint_count;
-    const int rows = soa_constraint_rows(w->constraints);
+    const int rows = soa_constraints_row_count(w->constraints);
     w->loops = calloc((size_t)w->loop_count, sizeof *w->loops);
     w->cuts = calloc(6 * (size_t)w->loop_count, sizeof *w->cuts);
     w->lambda = calloc((size_t)rows + 1, sizeof *w->lambda);
@@ -118,20 +118,20 @@ soa_status soai_loops_open(soa_world *w, soa_report *report) {
     for (int i = 0; i < w->loop_count; ++i) {
         soai_loop *loop = &w->loops[i];
         soa_constraint_def def;
-        soa_constraint_get(w->constraints, i, &def);
+        soa_constraints_get_def(w->constraints, i, &def);
         loop->kind = def.kind;
-        loop->free = def.kind == SOA_LOOP ? 6 - soa_constraint_def_rows(&def) : 0;
+        loop->free = def.kind == SOA_LOOP ? 6 - soa_constraint_def_row_count(&def) : 0;
         loop->turns = def.kind == SOA_LOOP && def.joint != SOA_SPHERICAL && def.joint != SOA_FREE ? loop->free : 0;
-        loop->name = soa_constraint_name(w->constraints, i);
+        loop->name = soa_constraints_name(w->constraints, i);
         loop->mark = mark_of(w->scenario, &w->own_loops, i);
         for (int side = 0; side < 2 && def.kind != SOA_RATIO; ++side) {
             soa_frame_info info;
             loop->frame[side] = side ? def.frame2 : def.frame1;
             loop->place[side] = side ? def.place2 : def.place1;
-            soa_frame_get(w->model, loop->frame[side], &info);
+            soa_model_frame(w->model, loop->frame[side], &info);
             loop->body[side] = info.body;
             soa_body_info body;
-            const int on_body = info.body && !soa_body(w->model, info.body, &body);
+            const int on_body = info.body && !soa_model_body(w->model, info.body, &body);
             loop->part[side] = on_body ? soai_part_of(w, body.joint) : -1; /* -1: the world */
         }
         const double friction = friction_of(w, i);
@@ -159,13 +159,13 @@ int soai_loops_hold_world(const soa_world *w) {
 /* The constraint with the largest error at q; off: that error. */
 static soa_status worst_loop(soa_world *w, const double *q, int *worst, double *off) {
     double *g = w->lambda; /* scratch */
-    const soa_status s = soa_constraint_rows_at(w->constraints, w->work, q, NULL, 0, g, NULL, NULL, NULL);
+    const soa_status s = soa_constraints_evaluate(w->constraints, w->work, q, NULL, 0, g, NULL, NULL, NULL);
     *worst = 0;
     *off = 0;
     for (int i = 0; !s && i < w->loop_count; ++i) {
         int first = 0;
         int count = 0;
-        soa_constraint_span(w->constraints, i, &first, &count);
+        soa_constraints_row_range(w->constraints, i, &first, &count);
         for (int r = first; r < first + count; ++r) {
             if (!(fabs(g[r]) > *off)) continue;
             *off = fabs(g[r]);
@@ -191,7 +191,7 @@ static soa_status refuse_move(soa_world *w, const double *before, int coordinate
 static soa_status note_moves(soa_world *w, const double *before) {
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         for (int k = 0; k < info.nq; ++k) {
             const double from = before[info.q_index + k];
             const double to = w->y[info.q_index + k];
@@ -224,7 +224,7 @@ static soa_status note_rates(soa_world *w, const double *before) {
 static soa_status stays_near(soa_world *w, const double *from, const double *to, const double *way) {
     double *moved = w->torque;
     double led = 0;
-    const soa_status s = soa_difference(w->model, from, to, moved);
+    const soa_status s = soa_q_difference(w->model, from, to, moved);
     for (int i = 0; i < w->nv; ++i) led = fmax(led, fabs(way[i]) / LEADING_STEPS);
     for (int i = 0; !s && i < w->nv; ++i)
         if (!(fabs(moved[i]) <= jump_most + jump_ratio * led)) return SOA_E_NO_CONVERGENCE;
@@ -237,22 +237,22 @@ static soa_status lead_positions(soa_world *w, int *led) {
     const size_t size = (size_t)w->nq * sizeof *w->y;
     double *at = w->y_scratch[2];
     double *way = w->qdd;
-    soa_neutral(w->model, at);
+    soa_q_neutral(w->model, at);
     *led = 0;
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
-        soa_body(w->model, b, &info);
+        soa_model_body(w->model, b, &info);
         if (info.type == SOA_FREE) memcpy(at + info.q_index, w->y + info.q_index, (size_t)info.nq * sizeof *at);
         for (int k = 0; k < info.nv && info.type != SOA_FREE; ++k) *led += w->given[info.v_index + k];
     }
     double *next = w->y_scratch[1];
     soa_status s = *led ? SOA_OK : SOA_E_NO_CONVERGENCE;
     if (!s) s = soa_closed_assemble(w->constraints, w->work, 0, at, NULL);
-    if (!s) s = soa_difference(w->model, at, w->y, way); /* from the closed position */
+    if (!s) s = soa_q_difference(w->model, at, w->y, way); /* from the closed position */
     for (int i = 0; !s && i < w->nv; ++i)
         if (!w->given[i]) way[i] = 0;
     for (int k = 0; !s && k < LEADING_STEPS; ++k) {
-        s = soa_integrate(w->model, at, way, 1.0 / LEADING_STEPS, next);
+        s = soa_q_integrate(w->model, at, way, 1.0 / LEADING_STEPS, next);
         if (!s) s = soa_closed_assemble_held(w->constraints, w->work, 0, w->given, next, NULL);
         if (!s) s = stays_near(w, at, next, way);
         if (!s) memcpy(at, next, size);
@@ -275,7 +275,7 @@ static soa_status release_one(soa_world *w, const double *before) {
         double move = INFINITY;
         if (!w->given[i]) continue;
         w->given[i] = 0;
-        if (!lead_positions(w, &led) && !soa_difference(w->model, before, w->y, w->qdd)) move = fabs(w->qdd[i]);
+        if (!lead_positions(w, &led) && !soa_q_difference(w->model, before, w->y, w->qdd)) move = fabs(w->qdd[i]);
         w->given[i] = 1;
         if (move <= least) {
             least = move;
@@ -309,7 +309,7 @@ static soa_status close_positions(soa_world *w, soa_report *report) {
     if (s == SOA_E_NO_CONVERGENCE) {
         s = soa_closed_assemble(w->constraints, w->work, 0, w->y, &inner);
         double *move = w->qdd;
-        if (!s) s = soa_difference(w->model, before, w->y, move);
+        if (!s) s = soa_q_difference(w->model, before, w->y, move);
         for (int i = 0; !s && i < w->nv; ++i)
             if (w->given[i] && w->scenario->assembly_bound > 0 && !(fabs(move[i]) <= w->scenario->assembly_bound))
                 return refuse_move(w, before, i, move[i], report);
@@ -328,7 +328,7 @@ static soa_status close_rates(soa_world *w, soa_report *report) {
     double *before = w->torque; /* scratch until the first step */
     double left = 0;
     memcpy(before, v, (size_t)w->nv * sizeof *v);
-    soa_status s = soa_closed_rates(w->constraints, w->work, 0, w->y, w->given_rate, v, &left);
+    soa_status s = soa_closed_project_rates(w->constraints, w->work, 0, w->y, w->given_rate, v, &left);
     if (s == SOA_E_INCONSISTENT || !s) s = soa_closed_project(w->constraints, w->work, 0, w->y, v, NULL);
     if (s)
         return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report,
@@ -340,7 +340,7 @@ static soa_status close_rates(soa_world *w, soa_report *report) {
 static soa_status count_turns(soa_world *w) {
     soa_status s = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL);
     for (int i = 0; !s && i < w->loop_count; ++i)
-        if (w->loops[i].turns) s = soa_constraint_coordinates(w->constraints, w->work, i, w->turns + 6 * i);
+        if (w->loops[i].turns) s = soa_constraints_joint_coordinates(w->constraints, w->work, i, w->turns + 6 * i);
     return s ? s : soai_loops_recount(w);
 }
 
@@ -378,7 +378,7 @@ soa_status soai_loops_start(soa_world *w, soa_report *report) {
     w->fresh = 1;
     s = soa_closed_fd(w->constraints, w->work, NULL, w->y, w->y + w->at_v, NULL, NULL, 0, 0, w->qdd, NULL, &found);
     if (s && s != SOA_E_SINGULAR) {
-        w->body = soa_work_body(w->work);
+        w->body = soa_work_failed_body(w->work);
         return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "the closed machine cannot move: %s%s%s",
                                    soa_status_text(s), found.text[0] ? "; " : "", found.text);
     }
@@ -392,19 +392,19 @@ soa_status soai_loops_start(soa_world *w, soa_report *report) {
 soa_status soai_loops_recount(soa_world *w) {
     soa_status s = SOA_OK;
     for (int i = 0; !s && i < w->loop_count; ++i)
-        if (w->loops[i].turns) s = soa_constraint_set_turns(w->constraints, i, w->turns + 6 * i);
+        if (w->loops[i].turns) s = soa_constraints_set_turns(w->constraints, i, w->turns + 6 * i);
     return s;
 }
 
 /* --- motion ----------------------------------------------------------------------------------- */
 /* Applies friction of cut joints as efforts. Their springs are at the end of y. */
 static soa_status rub_cuts(soa_world *w, double t, const double *y, double *rate, double *rubbed) {
-    soa_status s = soa_constraint_rows_at(w->constraints, w->work, w->q, y + w->at_v, t, NULL, NULL, NULL, NULL);
+    soa_status s = soa_constraints_evaluate(w->constraints, w->work, w->q, y + w->at_v, t, NULL, NULL, NULL, NULL);
     for (int i = 0; !s && i < w->cut_count;) {
         const int number = w->cuts[i].loop;
         double speed[6];
         double effort[6] = {0};
-        s = soa_constraint_rates(w->constraints, number, speed, NULL);
+        s = soa_constraints_joint_rates(w->constraints, number, speed, NULL);
         for (; !s && i < w->cut_count && w->cuts[i].loop == number; ++i) {
             const soai_cut *cut = &w->cuts[i];
             const double v = speed[cut->coordinate];
@@ -416,7 +416,7 @@ static soa_status rub_cuts(soa_world *w, double t, const double *y, double *rate
             *rubbed += rub * v;
             rate[w->at_cuts + i] = v * spring > 0 ? v * (1 - soai_slip_part(use)) : v;
         }
-        if (!s) s = soa_constraint_set_effort(w->constraints, number, effort);
+        if (!s) s = soa_constraints_set_effort(w->constraints, number, effort);
     }
     return s;
 }
@@ -432,7 +432,7 @@ soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wr
     double rubbed = 0;
     soa_status s = w->cut_count ? rub_cuts(w, t, y, rate, &rubbed) : SOA_OK;
     if (s) return s;
-    soa_closed_options o = soa_closed_default();
+    soa_closed_options o = soa_closed_options_default();
     soa_closed_report found;
     const int accepted = w->fresh;
     o.brief = 1;
@@ -465,9 +465,9 @@ soa_status soai_loops_settle(soa_world *w, double t, double *y) {
     w->fresh = 1;
     w->state->stats.closure_worst = fmax(w->state->stats.closure_worst, error[0]);
     s = soa_kinematics(w->model, w->work, y, y + w->at_v, NULL);
-    if (!s) s = soa_constraint_follow(w->constraints, w->work);
+    if (!s) s = soa_constraints_follow_turns(w->constraints, w->work);
     for (int i = 0; !s && i < w->loop_count; ++i)
-        if (w->loops[i].turns) s = soa_constraint_coordinates(w->constraints, w->work, i, w->turns + 6 * i);
+        if (w->loops[i].turns) s = soa_constraints_joint_coordinates(w->constraints, w->work, i, w->turns + 6 * i);
     return s;
 }
 
@@ -506,10 +506,10 @@ soa_status soai_loops_feel(soa_world *w) {
         soai_loop *loop = &w->loops[i];
         int first = 0;
         int count = 0;
-        soa_constraint_span(w->constraints, i, &first, &count);
+        soa_constraints_row_range(w->constraints, i, &first, &count);
         loop->lambda = count ? w->lambda[first] : 0;
         if (loop->kind != SOA_RATIO)
-            s = soa_constraint_wrench(w->constraints, i, w->lambda, loop->wrench[0], loop->wrench[1]);
+            s = soa_constraints_wrench(w->constraints, i, w->lambda, loop->wrench[0], loop->wrench[1]);
     }
     const soa_status looked = soai_peek(w);
     for (int i = 0; !s && !looked && i < w->loop_count; ++i)

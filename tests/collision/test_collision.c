@@ -10,7 +10,7 @@ static int whole(dice *d, int below) {
     return (int)roll(d, 0, below);
 }
 static soa_frame random_frame(dice *d, double reach) {
-    return soa_frame_rpy(roll(d, -3, 3), roll(d, -3, 3), roll(d, -3, 3), roll(d, -reach, reach), roll(d, -reach, reach),
+    return soa_frame_from_rpy(roll(d, -3, 3), roll(d, -3, 3), roll(d, -3, 3), roll(d, -reach, reach), roll(d, -reach, reach),
                          roll(d, -reach, reach));
 }
 
@@ -133,7 +133,7 @@ static void broad_phase(void **unused) {
             for (int i = 0; i < count && i < 2; ++i) /* half spaces */
                 for (int k = 0; k < 3; ++k) b[i].low[k] = -1e300, b[i].high[k] = k == 2 ? 0 : 1e300;
             int found = -1, expected = 0, wanted = 0;
-            assert_int_equal(soa_broad_phase(b, count, order, NULL, NULL, pairs, PAIRS, &found), SOA_OK);
+            assert_int_equal(soa_bounds_pairs(b, count, order, NULL, NULL, pairs, PAIRS, &found), SOA_OK);
             memset(met, 0, sizeof met);
             for (int k = 0; k < found; ++k) {
                 assert_true(pairs[k][0] < pairs[k][1]);
@@ -148,7 +148,7 @@ static void broad_phase(void **unused) {
                 }
             assert_int_equal(found, expected);
             long asked = 0;
-            assert_int_equal(soa_broad_phase(b, count, order, not_neighbours, &asked, pairs, found / 2, &found),
+            assert_int_equal(soa_bounds_pairs(b, count, order, not_neighbours, &asked, pairs, found / 2, &found),
                              SOA_OK);
             assert_int_equal(asked, expected);
             assert_int_equal(found, wanted);
@@ -156,10 +156,10 @@ static void broad_phase(void **unused) {
     }
     int found;
     order[0] = 3;
-    assert_int_equal(soa_broad_phase(b, 2, order, NULL, NULL, pairs, PAIRS, &found), SOA_E_ARGUMENT);
+    assert_int_equal(soa_bounds_pairs(b, 2, order, NULL, NULL, pairs, PAIRS, &found), SOA_E_ARGUMENT);
     order[0] = 0, order[1] = 1, b[1].low[2] = NAN;
-    assert_int_equal(soa_broad_phase(b, 2, order, NULL, NULL, pairs, PAIRS, &found), SOA_E_NOT_FINITE);
-    assert_int_equal(soa_broad_phase(NULL, 2, order, NULL, NULL, pairs, PAIRS, &found), SOA_E_ARGUMENT);
+    assert_int_equal(soa_bounds_pairs(b, 2, order, NULL, NULL, pairs, PAIRS, &found), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_bounds_pairs(NULL, 2, order, NULL, NULL, pairs, PAIRS, &found), SOA_E_ARGUMENT);
 }
 
 /* ---- patches ----------------------------------------------------------------------------------------------------- */
@@ -212,13 +212,13 @@ static void resting(void **unused) {
     for (int over = 0; over < 2; ++over) { /* a little above, a little below */
         const double gap = over ? 0.005 : -0.005;
         for (int k = 0; k < 2; ++k) {
-            const soa_frame on = soa_frame_rpy(0, 0, 0.3, 0.2, 0.1, 1 + gap);
+            const soa_frame on = soa_frame_from_rpy(0, 0, 0.3, 0.2, 0.1, 1 + gap);
             assert_int_equal(patch_of(cubes[k], &on, &plane, &I, 0.01, &p, 1e-12), 4);
             assert_int_equal(patch_of(&plane, &I, cubes[k], &on, 0.01, &p, 1e-12), 4);
             for (int m = 0; m < 2; ++m) {
-                const soa_frame same = soa_frame_rpy(0, 0, 0, 0, 0, 2 + gap),
-                                turned = soa_frame_rpy(0, 0, 0.78, 0, 0, 2 + gap);
-                const soa_frame aside = soa_frame_rpy(0, 0, 0, 0.5, 0.3, 2 + gap);
+                const soa_frame same = soa_frame_from_rpy(0, 0, 0, 0, 0, 2 + gap),
+                                turned = soa_frame_from_rpy(0, 0, 0.78, 0, 0, 2 + gap);
+                const soa_frame aside = soa_frame_from_rpy(0, 0, 0, 0.5, 0.3, 2 + gap);
                 assert_int_equal(patch_of(cubes[k], &same, cubes[m], &I, 0.01, &p, 1e-12), 4);
                 assert_int_equal(patch_of(cubes[k], &turned, cubes[m], &I, 0.01, &p, 1e-12), 8);
                 assert_int_equal(patch_of(cubes[k], &aside, cubes[m], &I, 0.01, &p, 1e-12), 4);
@@ -230,35 +230,35 @@ static void resting(void **unused) {
                         low[j] = fmin(low[j], p.points[i].point_a[j]), high[j] = fmax(high[j], p.points[i].point_a[j]);
                 assert_true(fabs(high[0] - low[0] - 1.5) <= 1e-12 && fabs(high[1] - low[1] - 1.7) <= 1e-12);
                 /* a step later the points are the same ones */
-                const soa_frame later = soa_frame_rpy(1e-5, 2e-5, 1e-4, 0.5001, 0.3001, 2 + gap);
+                const soa_frame later = soa_frame_from_rpy(1e-5, 2e-5, 1e-4, 0.5001, 0.3001, 2 + gap);
                 assert_int_equal(patch_of(cubes[k], &later, cubes[m], &I, 0.01, &q, 1e-3), 4);
                 for (int i = 0; i < 4; ++i) {
                     int known = 0;
                     for (int j = 0; j < 4; ++j) known += p.points[i].id == q.points[j].id;
                     assert_int_equal(known, 1);
                 }
-                const soa_frame edge = soa_frame_rpy(0.78539816339744828, 0, 0, 0.5, 0.1, 1 + sqrt(2) + gap);
+                const soa_frame edge = soa_frame_from_rpy(0.78539816339744828, 0, 0, 0.5, 0.1, 1 + sqrt(2) + gap);
                 assert_int_equal(patch_of(cubes[k], &edge, cubes[m], &I, 0.01, &p, 1e-9), 2);
             }
-            const soa_frame lying = soa_frame_rpy(1.5707963267948966, 0, 0.2, 0.1, 0.2, 1.2 + gap);
+            const soa_frame lying = soa_frame_from_rpy(1.5707963267948966, 0, 0.2, 0.1, 0.2, 1.2 + gap);
             assert_int_equal(patch_of(&capsule, &lying, cubes[k], &I, 0.01, &p, 1e-9), 2);
             assert_int_equal(patch_of(cubes[k], &I, &capsule, &lying, 0.01, &p, 1e-9), 2);
-            const soa_frame up = soa_frame_rpy(0, 0, 0, 0.1, 0.2, 2 + gap),
-                            roller = soa_frame_rpy(1.5707963267948966, 0, 0, 0, 0.3, 2 + gap);
+            const soa_frame up = soa_frame_from_rpy(0, 0, 0, 0.1, 0.2, 2 + gap),
+                            roller = soa_frame_from_rpy(1.5707963267948966, 0, 0, 0, 0.3, 2 + gap);
             assert_true(patch_of(&cylinder, &up, cubes[k], &I, 0.01, &p, 0.08) >= 3);
             assert_int_equal(patch_of(&cylinder, &roller, cubes[k], &I, 0.01, &p, 1e-9), 2);
-            const soa_frame ball_on = soa_frame_rpy(0, 0, 0, 0.1, 0.2, 1.5 + gap);
+            const soa_frame ball_on = soa_frame_from_rpy(0, 0, 0, 0.1, 0.2, 1.5 + gap);
             assert_int_equal(patch_of(&ball, &ball_on, cubes[k], &I, 0.01, &p, 1e-9), 1);
         }
-        const soa_frame up = soa_frame_rpy(0, 0, 0.3, 0, 0, 1 + gap),
-                        lie = soa_frame_rpy(1.5707963267948966, 0, 0.3, 0, 0, 1 + gap);
+        const soa_frame up = soa_frame_from_rpy(0, 0, 0.3, 0, 0, 1 + gap),
+                        lie = soa_frame_from_rpy(1.5707963267948966, 0, 0.3, 0, 0, 1 + gap);
         assert_int_equal(patch_of(&cylinder, &up, &plane, &I, 0.01, &p, 1e-9), 6);
         assert_int_equal(patch_of(&cylinder, &lie, &plane, &I, 0.01, &p, 1e-9), 2);
-        const soa_frame flat = soa_frame_rpy(1.5707963267948966, 0, 0, 0, 0, 0.2 + gap),
-                        beside = soa_frame_rpy(0, 0, 0, 0.4 + gap, 0, 0.5);
+        const soa_frame flat = soa_frame_from_rpy(1.5707963267948966, 0, 0, 0, 0, 0.2 + gap),
+                        beside = soa_frame_from_rpy(0, 0, 0, 0.4 + gap, 0, 0.5);
         assert_int_equal(patch_of(&capsule, &flat, &plane, &I, 0.01, &p, 1e-9), 2);
         assert_int_equal(patch_of(&capsule, &beside, &capsule, &I, 0.01, &p, 1e-9), 2);
-        const soa_frame across = soa_frame_rpy(0.3, 0, 0, 0.4 + gap, 0, 0);
+        const soa_frame across = soa_frame_from_rpy(0.3, 0, 0, 0.4 + gap, 0, 0);
         assert_int_equal(patch_of(&capsule, &across, &capsule, &I, 0.01, &p, 1e-9), 1);
     }
 }

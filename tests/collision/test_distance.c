@@ -41,7 +41,7 @@ static int whole(dice *d, int below) {
 static void random_frame(dice *d, double reach, soa_frame *out) {
     const double axis[3] = {roll(d, -1, 1), roll(d, -1, 1), roll(d, -1, 1) + 1e-3};
     const double p[3] = {roll(d, -reach, reach), roll(d, -reach, reach), roll(d, -reach, reach)};
-    *out = soa_frame_axis_angle(axis, roll(d, -3.2, 3.2), p);
+    *out = soa_frame_from_axis_angle(axis, roll(d, -3.2, 3.2), p);
 }
 static double log_roll(dice *d, double low, double high) {
     return pow(10, roll(d, low, high));
@@ -183,7 +183,7 @@ static void make_pair(long seed, pair *q) {
         box_of_vertices(&d, &q->b, q->vb);
         const double axis[3] = {roll(&d, -1, 1), roll(&d, -1, 1), roll(&d, -1, 1)};
         const double p[3] = {whole(&d, 13) - 6, whole(&d, 13) - 6, roll(&d, -6, 6)};
-        const soa_frame turn = soa_frame_axis_angle(axis, log_roll(&d, -17, -4), p);
+        const soa_frame turn = soa_frame_from_axis_angle(axis, log_roll(&d, -17, -4), p);
         q->B = soa_frame_compose(&q->A, &turn);
         break;
     }
@@ -307,7 +307,7 @@ static void judge_pair(long seed, const pair *q, tally *t) {
             return;
         }
         judge(&t->warm, "warm", fabs(out.distance - again.distance) / (2 * allowed), seed, q);
-        const soa_frame turn = soa_frame_rpy(1e-3, -2e-3, 1e-3, 1e-3 * extent, 2e-3 * extent, -1e-3 * extent);
+        const soa_frame turn = soa_frame_from_rpy(1e-3, -2e-3, 1e-3, 1e-3 * extent, 2e-3 * extent, -1e-3 * extent);
         B = soa_frame_compose(&B, &turn);
     }
     if (soa_shape_distance(&q->b, &q->B, &q->a, &q->A, NULL, &again) != SOA_OK) again.distance = NAN;

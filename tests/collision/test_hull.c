@@ -123,7 +123,7 @@ static void large(void **unused) {
         soa_distance_cache cache = {0};
         for (int step = 0; step < 10; ++step) {
             for (int k = 0; k < 2; ++k)
-                X[k] = soa_frame_rpy(0.02 * step + (double)seed, 1 - k, 0.01 * step,
+                X[k] = soa_frame_from_rpy(0.02 * step + (double)seed, 1 - k, 0.01 * step,
                                      1.5 * k + (seed % 3 ? 0.6 : 0.45) * k, 0.1 * step * k, 0.2 * k);
             soa_distance r, again;
             assert_int_equal(soa_shape_distance(&s[0], &X[0], &s[1], &X[1], NULL, &r), SOA_OK);

@@ -70,10 +70,10 @@ static void start(void **unused) {
     const double expected[N] = {14222.4439199541139, -10666.8329399655854};
     const double multiplier[6] = {98.5668703962410896, -6.12268834425566266};
     worst_case acceleration = {0}, lambdas = {0};
-    assert_int_equal(15, soa_constraint_rows(k.constraints));
+    assert_int_equal(15, soa_constraints_row_count(k.constraints));
     k.torque(NULL, 0, k.q, v, tau);
     for (int method = SOA_CLOSED_AUTO; method <= SOA_CLOSED_NULL_SPACE; ++method) {
-        soa_closed_options o = soa_closed_default();
+        soa_closed_options o = soa_closed_options_default();
         soa_closed_report report;
         o.method = (soa_closed_method)method;
         assert_int_equal(SOA_OK, soa_closed_fd(k.constraints, w, &o, k.q, v, tau, NULL, 0, 0, qdd, lambda, &report));
@@ -112,7 +112,7 @@ static void end(void **unused) {
     const size_t ways = sanitized && sanitized[0] ? 1 : sizeof way / sizeof *way;
     for (size_t n = 0; n < ways; ++n) {
         soai_mechanism k = make(way[n].closer);
-        soa_closed_sim_options o = soa_closed_sim_default();
+        soa_closed_sim_options o = soa_closed_sim_options_default();
         soa_closed_sim_result r;
         soa_report report = {SOA_OK, -1, 0, ""};
         o.duration = 0.03, o.order = way[n].order, o.closed.method = way[n].method;

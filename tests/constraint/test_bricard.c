@@ -21,7 +21,7 @@ static void redundancy(void **unused) {
     soa_work *w = NULL;
     assert_int_equal(SOA_OK, soa_work_create(k.model, &w));
     for (int method = SOA_CLOSED_AUTO; method <= SOA_CLOSED_NULL_SPACE; ++method) {
-        soa_closed_options o = soa_closed_default();
+        soa_closed_options o = soa_closed_options_default();
         soa_closed_report report;
         double qdd[N], lambda[5];
         o.method = (soa_closed_method)method;
@@ -35,7 +35,7 @@ static void redundancy(void **unused) {
         assert_non_null(strstr(report.text, "loop1 repeats rows of its own"));
         /* least norm: no part of lambda in the null space of G' */
         double G[5 * N];
-        assert_int_equal(SOA_OK, soa_constraint_rows_at(k.constraints, w, k.q, NULL, 0, NULL, NULL, G, NULL));
+        assert_int_equal(SOA_OK, soa_constraints_evaluate(k.constraints, w, k.q, NULL, 0, NULL, NULL, G, NULL));
         double change[5], along = 0, size = 0;
         for (int r = 0; r < 5; ++r) { /* a vector with G' change = 0, by minors */
             double A[4 * 4], det = 1;
@@ -89,7 +89,7 @@ static int record(void *user, const soa_closed_sample *s) {
     ++h->count;
     double qdd[4][N];
     for (int method = SOA_CLOSED_KKT; method <= SOA_CLOSED_NULL_SPACE; ++method) {
-        soa_closed_options o = soa_closed_default();
+        soa_closed_options o = soa_closed_options_default();
         o.method = (soa_closed_method)method;
         assert_int_equal(SOA_OK, soa_closed_fd(h->k->constraints, h->w, &o, s->q, s->v, NULL, NULL, 0, s->t,
                                                qdd[method], NULL, NULL));
@@ -107,7 +107,7 @@ static void ten_seconds(void **unused) {
     static history h[2];
     for (int n = 0; n < 2; ++n) {
         soai_mechanism k = make();
-        soa_closed_sim_options o = soa_closed_sim_default();
+        soa_closed_sim_options o = soa_closed_sim_options_default();
         soa_closed_sim_result r;
         soa_report report = {SOA_OK, -1, 0, ""};
         h[n].k = &k;

@@ -19,7 +19,7 @@ static void relative_rates(closed *s, const soa_constraint_def *def, const doubl
                            double w[3], double p[3]) {
     soa_frame X[5];
     for (int k = 0; k < 5; ++k) {
-        OK(soa_integrate(s->m, s->q, d, (k - 2) * h, s->q1));
+        OK(soa_q_integrate(s->m, s->q, d, (k - 2) * h, s->q1));
         OK(soa_kinematics(s->m, s->w, s->q1, NULL, NULL));
         const soa_frame X1 = pose_of(s, def->frame1), X2 = pose_of(s, def->frame2);
         const soa_frame P1 = soa_frame_compose(&X1, &def->place1), P2 = soa_frame_compose(&X2, &def->place2),
@@ -74,7 +74,7 @@ static void rows_by_differences(void **state) {
         }
         for (int b = 1; b <= s->nb; ++b) {
             soa_body_info info;
-            OK(soa_body(s->m, b, &info));
+            OK(soa_model_body(s->m, b, &info));
             mimics += info.mimic >= 0, floating += info.type == SOA_FREE && info.parent == 0;
         }
         for (int k = 0; k < s->count; ++k) {
@@ -85,9 +85,9 @@ static void rows_by_differences(void **state) {
             double *v = s->v, at[4][MOST_ROWS], dt[4][MOST_ROWS], f[4];
             if (away) {
                 roll_many(&s->d, -0.3, 0.3, (size_t)nv, s->v1);
-                OK(soa_integrate(s->m, s->q, s->v1, 1, s->q));
+                OK(soa_q_integrate(s->m, s->q, s->v1, 1, s->q));
                 roll_many(&s->d, -1, 1, (size_t)nv, s->v);
-                OK(soa_constraint_rows_at(s->c, s->w, s->q, v, s->t, s->g, s->rate, s->G, s->gamma));
+                OK(soa_constraints_evaluate(s->c, s->w, s->q, v, s->t, s->g, s->rate, s->G, s->gamma));
             }
             double fastest = 1; /* a drive near a dead point asks for high speeds */
             for (int j = 0; j < nv; ++j) fastest = fmax(fastest, fabs(v[j]));
@@ -95,12 +95,12 @@ static void rows_by_differences(void **state) {
             /* q(t) = q + v t with v constant: G v + dg/dt is the rate of g, gamma that of G v + dg/dt */
             for (int k = 0; k < 4; ++k) {
                 const double x = (k < 2 ? k - 2 : k - 1) * h;
-                OK(soa_integrate(s->m, s->q, v, x, s->q1));
-                OK(soa_constraint_rows_at(s->c, s->w, s->q1, v, s->t + x, at[k], dt[k], NULL, NULL));
+                OK(soa_q_integrate(s->m, s->q, v, x, s->q1));
+                OK(soa_constraints_evaluate(s->c, s->w, s->q1, v, s->t + x, at[k], dt[k], NULL, NULL));
             }
             for (int k = 0, r = 0; k < s->count; ++k) {
                 int first, n;
-                OK(soa_constraint_span(s->c, k, &first, &n));
+                OK(soa_constraints_row_range(s->c, k, &first, &n));
                 assert_int_equal(first, r);
                 double w[3], p[3];
                 soa_frame X;
@@ -124,12 +124,12 @@ static void rows_by_differences(void **state) {
             /* G, as the derivative of g along any direction at one time */
             roll_many(&s->d, -1, 1, (size_t)nv, s->v1);
             for (int k = 0; k < 4; ++k) {
-                OK(soa_integrate(s->m, s->q, s->v1, (k < 2 ? k - 2 : k - 1) * h, s->q1));
-                OK(soa_constraint_rows_at(s->c, s->w, s->q1, NULL, s->t, at[k], NULL, NULL, NULL));
+                OK(soa_q_integrate(s->m, s->q, s->v1, (k < 2 ? k - 2 : k - 1) * h, s->q1));
+                OK(soa_constraints_evaluate(s->c, s->w, s->q1, NULL, s->t, at[k], NULL, NULL, NULL));
             }
             for (int k = 0, r = 0; k < s->count; ++k) {
                 int n;
-                OK(soa_constraint_span(s->c, k, NULL, &n));
+                OK(soa_constraints_row_range(s->c, k, NULL, &n));
                 for (int i = 0; i < n; ++i, ++r) {
                     if (on_velocity(s->def + k, i) || may_jump(s->def + k, s->g[r])) continue;
                     for (int j = 0; j < 4; ++j) f[j] = at[j][r];
@@ -176,7 +176,7 @@ static void dynamics(void **state) {
             note(&whole[2], relative(b.lambda, a.lambda, (size_t)rows), seed);
         }
         for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
-            soa_closed_options o = soa_closed_default();
+            soa_closed_options o = soa_closed_options_default();
             soa_closed_report report;
             o.method = methods[k];
             const soa_status got =
@@ -283,33 +283,33 @@ static void projection(void **state) {
         roll_many(&s->d, -3, 3, (size_t)nv, v0);
         memcpy(s->v1, v0, (size_t)nv * sizeof *v0), memcpy(s->q1, s->q, (size_t)s->nq * sizeof *q0);
         OK(soa_closed_project(s->c, s->w, s->t, s->q1, s->v1, error));
-        OK(soa_constraint_rows_at(s->c, s->w, s->q1, v0, s->t, NULL, s->rate, s->G, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, s->q1, v0, s->t, NULL, s->rate, s->G, NULL));
         mass_step(s, s->q1, s->G, rows, s->rate, step);
         for (int j = 0; j < nv; ++j) step[j] += v0[j];
         note(&velocity, relative(s->v1, step, (size_t)nv), seed);
-        OK(soa_constraint_rows_at(s->c, s->w, s->q1, s->v1, s->t, NULL, s->rate, NULL, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, s->q1, s->v1, s->t, NULL, s->rate, NULL, NULL));
         for (int r = 0; r < rows; ++r) note(&rates, fabs(s->rate[r]), seed);
         /* position: a small way off, back to it; the step is the dense one up to its square */
         roll_many(&s->d, -1e-5, 1e-5, (size_t)nv, step);
-        OK(soa_integrate(s->m, s->q, step, 1, q0));
+        OK(soa_q_integrate(s->m, s->q, step, 1, q0));
         memcpy(s->q1, q0, (size_t)s->nq * sizeof *q0);
         OK(soa_closed_project(s->c, s->w, s->t, s->q1, NULL, error));
-        OK(soa_constraint_rows_at(s->c, s->w, s->q1, NULL, s->t, s->g, NULL, NULL, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, s->q1, NULL, s->t, s->g, NULL, NULL, NULL));
         for (int r = 0; r < rows; ++r) note(&back, fabs(s->g[r]), seed);
-        OK(soa_constraint_rows_at(s->c, s->w, q0, NULL, s->t, s->g, NULL, s->G, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, q0, NULL, s->t, s->g, NULL, s->G, NULL));
         int n =
             0; /* rows on positions only, as they stand on the constraints: off them redundant rows seem independent */
-        OK(soa_constraint_rows_at(s->c, s->w, s->q1, NULL, s->t, NULL, NULL, s->G, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, s->q1, NULL, s->t, NULL, NULL, s->G, NULL));
         for (int k = 0, r = 0; k < s->count; ++k) {
             int count;
-            OK(soa_constraint_span(s->c, k, NULL, &count));
+            OK(soa_constraints_row_range(s->c, k, NULL, &count));
             for (int i = 0; i < count; ++i, ++r) {
                 if (on_velocity(s->def + k, i)) continue;
                 memmove(s->G + nv * n, s->G + nv * r, (size_t)nv * sizeof *s->G), s->g[n++] = s->g[r];
             }
         }
         mass_step(s, s->q1, s->G, n, s->g, step);
-        OK(soa_difference(s->m, q0, s->q1, s->v1));
+        OK(soa_q_difference(s->m, q0, s->q1, s->v1));
         for (int j = 0; j < nv; ++j) v0[j] = s->v1[j] - step[j];
         if (independent) /* else this may be a place where the constraints hold as a square does at zero */
             note(&position, kinetic_norm(s, s->q1, v0) / fmax(1e-7, kinetic_norm(s, s->q1, step)), seed);
@@ -340,13 +340,13 @@ static void assembly(void **state) {
         closed *s = open_closed(seed, 3);
         soa_report report = {0};
         roll_many(&s->d, -0.3, 0.3, (size_t)s->nv, s->v1);
-        OK(soa_integrate(s->m, s->q, s->v1, 1, s->q1));
+        OK(soa_q_integrate(s->m, s->q, s->v1, 1, s->q1));
         memcpy(s->q, s->q1, (size_t)s->nq * sizeof *s->q);
         const soa_status got = soa_closed_assemble(s->c, s->w, s->t, s->q1, &report);
         ++tried;
         if (got == SOA_OK) {
             ++found;
-            OK(soa_constraint_rows_at(s->c, s->w, s->q1, NULL, s->t, s->g, NULL, NULL, NULL));
+            OK(soa_constraints_evaluate(s->c, s->w, s->q1, NULL, s->t, s->g, NULL, NULL, NULL));
             for (int r = 0; r < s->rows; ++r) note(&shut, fabs(s->g[r]), seed);
         } else {
             assert_int_equal(got, SOA_E_NO_CONVERGENCE);

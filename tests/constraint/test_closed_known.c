@@ -17,7 +17,7 @@ static soa_body_def rod(const char *name, int parent, double length) {
 static closed *four_bar(const double L[4], const soa_frame *base, double angle, int branch, double rate) {
     soa_body_def b[3] = {rod("crank", 0, L[1]), rod("coupler", 1, L[2]), rod("rocker", 0, L[3])};
     const double at[3] = {L[0], 0, 0}, z[3] = {0, 0, 1};
-    const soa_frame far = soa_frame_axis_angle(z, 0, at);
+    const soa_frame far = soa_frame_from_axis_angle(z, 0, at);
     b[0].placement = *base, b[1].placement.p[0] = L[1], b[2].placement = soa_frame_compose(base, &far);
     soa_model_def def = soa_model_default("four-bar", b, 3);
     const soa_model *m;
@@ -34,7 +34,7 @@ static closed *four_bar(const double L[4], const soa_frame *base, double angle, 
 }
 static soa_constraint_def shut(const closed *s, const double L[4], soa_joint_type type) {
     soa_constraint_def c =
-        soa_constraint_default(SOA_LOOP, soa_find_frame(s->m, "rocker"), soa_find_frame(s->m, "coupler"));
+        soa_constraint_default(SOA_LOOP, soa_model_find_frame(s->m, "rocker"), soa_model_find_frame(s->m, "coupler"));
     c.joint = type, c.place1.p[0] = L[3], c.place2.p[0] = L[2];
     return c;
 }
@@ -45,7 +45,7 @@ static void against_dense(closed *s, int rank, const char *said, worst_case *vdo
     solve_dense(s, s->tau, &a);
     assert_int_equal(a.rank, rank);
     for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
-        soa_closed_options o = soa_closed_default();
+        soa_closed_options o = soa_closed_options_default();
         soa_closed_report report;
         o.method = methods[k];
         OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, s->f, 2, s->t, s->qdd, s->lambda, &report));
@@ -65,10 +65,10 @@ static void redundancy(void **state) {
     dice d = {(uint64_t)first_seed()};
     { /* the same loop twice, on an arm that is free to move */
         const soa_model *m;
-        OK(soa_stock_model("arm7", NULL, &m, NULL));
+        OK(soa_stock_model_create("arm7", NULL, &m, NULL));
         closed *s = start(m, 5);
         soa_body_info tip;
-        OK(soa_body(m, 7, &tip));
+        OK(soa_model_body(m, 7, &tip));
         OK(soa_kinematics(m, s->w, s->q, NULL, NULL));
         soa_constraint_def c = soa_constraint_default(SOA_LOOP, 0, tip.frame);
         c.joint = SOA_SPHERICAL, c.place1 = pose_of(s, tip.frame);
@@ -82,7 +82,7 @@ static void redundancy(void **state) {
             assert_int_equal(report.redundant_constraint[i], 1);
             assert_true(fabs(s->lambda[i] - s->lambda[3 + i]) < 1e-12 * (1 + fabs(s->lambda[i]))); /* shared evenly */
         }
-        OK(soa_constraint_switch(s->c, 1, 0)); /* alone it is not redundant */
+        OK(soa_constraints_switch(s->c, 1, 0)); /* alone it is not redundant */
         OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, s->f, 2, 0, s->qdd, s->lambda, &report));
         assert_int_equal(report.redundant, 0);
         assert_int_equal(report.text[0], 0);
@@ -96,7 +96,7 @@ static void redundancy(void **state) {
         c.name = "hinge", c.friction = 0.1, c.damping = 0.2;
         add(s, &c);
         s->effort[0][0] = 0.7;
-        OK(soa_constraint_set_effort(s->c, 0, s->effort[0]));
+        OK(soa_constraints_set_effort(s->c, 0, s->effort[0]));
         OK(soa_closed_project(s->c, s->w, 0, s->q, s->v, NULL));
         answer a = make_answer(s);
         refresh(s);
@@ -107,7 +107,7 @@ static void redundancy(void **state) {
         const double zero[3] = {0};
         OK(soa_closed_id(s->c, s->w, s->q, NULL, NULL, NULL, 0, 0, NULL, s->tau, NULL));
         for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
-            soa_closed_options o = soa_closed_default();
+            soa_closed_options o = soa_closed_options_default();
             soa_closed_report report;
             o.method = methods[k];
             OK(soa_closed_fd(s->c, s->w, &o, s->q, NULL, s->tau, NULL, 0, 0, s->qdd, s->lambda, &report));
@@ -121,16 +121,16 @@ static void redundancy(void **state) {
         closed *s = four_bar(P, &base, 0.8, 1, 1);
         soa_constraint_def c = shut(s, P, SOA_REVOLUTE);
         const double half[3] = {0.5, 0, 0}, x[3] = {1, 0, 0};
-        const soa_frame middle = soa_frame_axis_angle(x, 0, half);
+        const soa_frame middle = soa_frame_from_axis_angle(x, 0, half);
         if (fabs(s->q[1] + s->q[0]) > 1e-6) s->q[1] = -s->q[0], s->q[2] = s->q[0]; /* the coupler stays parallel */
         c.name = "hinge", add(s, &c);
-        soa_constraint_def r = soa_constraint_default(SOA_DISTANCE, 0, soa_find_frame(s->m, "coupler"));
+        soa_constraint_def r = soa_constraint_default(SOA_DISTANCE, 0, soa_model_find_frame(s->m, "coupler"));
         r.name = "third rod", r.value = P[1], r.place1 = soa_frame_compose(&base, &middle), r.place2.p[0] = 0.5;
         add(s, &r);
         OK(soa_closed_project(s->c, s->w, 0, s->q, s->v, NULL));
         against_dense(s, 2, "", &vdot, &lambda);
         soa_closed_report report;
-        soa_closed_options o = soa_closed_default();
+        soa_closed_options o = soa_closed_options_default();
         o.method = SOA_CLOSED_FORCES;
         OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, NULL, &report));
         int own = 0; /* one of the two is said to repeat the other */
@@ -146,26 +146,26 @@ static void redundancy(void **state) {
 static void contradiction(void **state) {
     (void)state;
     const double L[4] = {1, 0.4, 0.9, 0.7};
-    const soa_frame base = soa_frame_rpy(0.3, -0.4, 0.5, 0.1, 0.2, 0.3);
+    const soa_frame base = soa_frame_from_rpy(0.3, -0.4, 0.5, 0.1, 0.2, 0.3);
     wave one = {0.7 - 0.3 * sin(0.2), 0.3, 2, 0.2}, two = {0, 0.3, 5, 0.2};
     for (int kind = 0; kind < 2; ++kind) { /* one joint driven two ways; crank and rocker of a four-bar */
         closed *s = four_bar(L, &base, 0.7, 1, 0);
         soa_constraint_def c = shut(s, L, SOA_REVOLUTE), r = soa_constraint_default(SOA_RATIO, 0, 0);
         double out[3];
         c.name = "hinge", add(s, &c);
-        r.name = "first drive", r.coordinate[0] = soa_find_joint(s->m, "crank"), r.coefficient[0] = 1;
+        r.name = "first drive", r.coordinate[0] = soa_model_find_joint(s->m, "crank"), r.coefficient[0] = 1;
         r.drive = drive, r.user = &one, add(s, &r);
         drive(&one, 0, out);
         s->q[0] = out[0];
         r.name = "second drive", r.user = &two;
-        if (kind) r.coordinate[0] = soa_find_joint(s->m, "rocker");
+        if (kind) r.coordinate[0] = soa_model_find_joint(s->m, "rocker");
         two.middle = s->q[kind ? 2 : 0] - two.size * sin(two.phase);
         OK(soa_closed_project(s->c, s->w, 0, s->q, s->v, NULL)); /* with one drive all is well */
         OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, NULL, NULL));
         two.middle = s->q[kind ? 2 : 0] - two.size * sin(two.phase);
         add(s, &r);
         for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
-            soa_closed_options o = soa_closed_default();
+            soa_closed_options o = soa_closed_options_default();
             soa_closed_report report;
             double qdd[3] = {11, 12, 13}, lambda[8] = {21};
             o.method = methods[k];
@@ -191,7 +191,7 @@ static void contradiction(void **state) {
 static void near_singular(void **state) {
     (void)state;
     const double L[4] = {3, 1, 2.5, 1.5}, pi = 3.14159265358979323846;
-    const soa_frame base = soa_frame_rpy(0.3, -0.4, 0.5, 0.1, 0.2, 0.3);
+    const soa_frame base = soa_frame_from_rpy(0.3, -0.4, 0.5, 0.1, 0.2, 0.3);
     worst_case vdot = {0}, told = {0}, damped = {0}, bounded = {0};
     int singular = 0, fine = 0;
     for (int e = 2; e <= 40; ++e) {
@@ -205,7 +205,7 @@ static void near_singular(void **state) {
         refresh(s);
         solve_dense(s, s->tau, &a);
         for (size_t k = 1; k < sizeof methods / sizeof *methods; ++k) {
-            soa_closed_options o = soa_closed_default();
+            soa_closed_options o = soa_closed_options_default();
             soa_closed_report report;
             o.method = methods[k];
             const soa_status got =
@@ -225,7 +225,7 @@ static void near_singular(void **state) {
             }
         }
         /* on request: an answer that stays bounded and tends to the true one where there is one */
-        soa_closed_options o = soa_closed_default();
+        soa_closed_options o = soa_closed_options_default();
         const int well = a.condition < 1e3 && a.gap < 1e-26;
         for (int k = 0; k < 2; ++k) {
             o.damping = k ? 1e-7 : 1e-2;
@@ -259,7 +259,7 @@ static void massless_base(void **state) {
     OK(soa_model_create(&def, &m, NULL));
     closed *s = start(m, 1);
     s->t = 0, s->f[0] = s->f[1] = (soa_wrench){0};
-    soa_constraint_def c = soa_constraint_default(SOA_PLANE, 0, soa_find_frame(m, "base"));
+    soa_constraint_def c = soa_constraint_default(SOA_PLANE, 0, soa_model_find_frame(m, "base"));
     for (int k = 0; k < 3; ++k) c.place2.p[k] = 0.2 + 0.3 * k;
     add(s, &c);
     worst_case loop = {0}, torque = {0};
@@ -268,7 +268,7 @@ static void massless_base(void **state) {
         soa_closed_report report;
         for (int j = 0; j < 8; ++j) s->q[j] = sin(1.7 * t + j);
         for (int j = 0; j < 7; ++j) s->v[j] = cos(t + 2 * j), s->tau[j] = sin(t + 3 * j);
-        soa_normalize(m, s->q);
+        soa_q_normalise(m, s->q);
         refresh(s);
         OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, &report));
         assert_int_equal(report.method, SOA_CLOSED_KKT);
@@ -278,7 +278,7 @@ static void massless_base(void **state) {
         for (int j = 0; j < 7; ++j) size = fmax(size, fabs(s->qdd[j]));
         for (int r = 0; r < s->rows; ++r) note(&loop, fabs(dot(7, s->G + 7 * r, s->qdd) + s->gamma[r]) / size, r);
         for (int j = 0; j < 7; ++j) note(&torque, fabs(s->q1[j] + s->tau[j] - s->v1[j]) / size, j);
-        soa_closed_options o = soa_closed_default();
+        soa_closed_options o = soa_closed_options_default();
         o.method = SOA_CLOSED_NULL_SPACE;
         REFUSED(SOA_E_HINGE_SINGULAR,
                 soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, NULL));
@@ -309,7 +309,7 @@ static void massless(void **state) {
     refresh(s);
     double lambda[5];
     soa_closed_report report;
-    soa_closed_options o = soa_closed_default();
+    soa_closed_options o = soa_closed_options_default();
     REFUSED(SOA_E_HINGE_SINGULAR, soa_aba(m, s->w, s->q, s->v, s->tau, NULL, 0, s->qdd));
     o.method = SOA_CLOSED_FORCES;
     REFUSED(SOA_E_HINGE_SINGULAR, soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, NULL));
@@ -392,14 +392,14 @@ static void close_ring(closed *s, const ring *r, int cut) {
     char before[24], own[24];
     snprintf(before, sizeof before, "link%d", last - 1), snprintf(own, sizeof own, "link%d", last);
     soa_constraint_def c =
-        soa_constraint_default(SOA_LOOP, cut ? soa_find_frame(s->m, before) : 0, soa_find_frame(s->m, own));
+        soa_constraint_default(SOA_LOOP, cut ? soa_model_find_frame(s->m, before) : 0, soa_model_find_frame(s->m, own));
     c.joint = r->type[joint], c.pitch = r->pitch;
     memcpy(c.axis, r->axis[joint], sizeof c.axis), memcpy(c.axis2, r->axis2[joint], sizeof c.axis2);
     c.place1 = cut ? r->placement[last] : r->anchor;
     c.place2 = cut ? soa_frame_inverse(&r->end) : r->end;
     c.damping = r->damping[cut ? 0 : 1], c.friction = r->friction[cut ? 0 : 1];
     add(s, &c);
-    OK(soa_constraint_set_effort(s->c, 0, r->effort[cut ? 0 : 1]));
+    OK(soa_constraints_set_effort(s->c, 0, r->effort[cut ? 0 : 1]));
 }
 /* Effort of the joint in question where it belongs to the tree. */
 static void tree_effort(closed *s, const ring *r, int which) {
@@ -408,7 +408,7 @@ static void tree_effort(closed *s, const ring *r, int which) {
 }
 static void body_acceleration(closed *s, const char *link, const double *qdd, double A[6]) {
     OK(soa_kinematics(s->m, s->w, s->q, s->v, qdd));
-    OK(soa_acceleration_classical(s->m, s->w, soa_find_frame(s->m, link), SOA_AXES_WORLD, A));
+    OK(soa_acceleration_classical(s->m, s->w, soa_model_find_frame(s->m, link), SOA_AXES_WORLD, A));
 }
 
 static void cut_elsewhere(void **state) {
@@ -446,7 +446,7 @@ static void cut_elsewhere(void **state) {
         OK(soa_kinematics(a->m, a->w, a->q, NULL, NULL));
         char own[24];
         snprintf(own, sizeof own, "link%d", n - 1);
-        const soa_frame X = pose_of(a, soa_find_frame(a->m, own)), end = soa_frame_compose(&X, &r.end);
+        const soa_frame X = pose_of(a, soa_model_find_frame(a->m, own)), end = soa_frame_compose(&X, &r.end);
         r.anchor = soa_frame_compose(&end, &out);
         close_ring(a, &r, 0);
         closed *b = start(ring_model(&r, 1), seed);
@@ -461,14 +461,14 @@ static void cut_elsewhere(void **state) {
         const size_t same_q = (size_t)(a->nq - last_q[0]), same_v = (size_t)(a->nv - last_v[0]);
         double rates[6];
         refresh(a);
-        OK(soa_constraint_rates(a->c, 0, rates, NULL));
+        OK(soa_constraints_joint_rates(a->c, 0, rates, NULL));
         memcpy(b->q, a->q, same_q * sizeof *b->q), memcpy(b->q + same_q, qn, (size_t)last_q[1] * sizeof *qn);
         memcpy(b->v, a->v, same_v * sizeof *b->v), memcpy(b->v + same_v, rates, (size_t)last_v[1] * sizeof *rates);
         memcpy(b->tau, a->tau, same_v * sizeof *b->tau);
         tree_effort(a, &r, 0), tree_effort(b, &r, 1);
         refresh(b);
         for (int k = 0; k < b->rows; ++k) note(&shut_worst, fmax(fabs(b->g[k]), fabs(b->rate[k])), seed);
-        OK(soa_constraint_rates(b->c, 0, rates, NULL));
+        OK(soa_constraints_joint_rates(b->c, 0, rates, NULL));
         note(&speed, relative(rates, a->v + same_v, (size_t)last_v[0]), seed);
         answer dense = make_answer(a);
         a->f[0] = a->f[1] = (soa_wrench){0};
@@ -483,7 +483,7 @@ static void cut_elsewhere(void **state) {
             body_acceleration(b, own, b->qdd, A2);
             OK(soa_kinematics(a->m, a->w, a->q, a->v, a->qdd));
             double V[6], arm[3], x[3];
-            const int f = soa_find_frame(a->m, own);
+            const int f = soa_model_find_frame(a->m, own);
             OK(soa_velocity(a->m, a->w, f, SOA_AXES_WORLD, V));
             OK(soa_acceleration_classical(a->m, a->w, f, SOA_AXES_WORLD, A1));
             for (int i = 0; i < 3; ++i) arm[i] = end.p[i] - X.p[i];
@@ -519,16 +519,16 @@ static void switching(void **state) {
             for (int j = 0; j < s->count; ++j) {
                 int number;
                 if (j == k) continue;
-                OK(soa_constraint_add(other, s->def + j, &number, NULL));
-                if (s->def[j].kind == SOA_LOOP) OK(soa_constraint_set_effort(other, number, s->effort[j]));
+                OK(soa_constraints_add(other, s->def + j, &number, NULL));
+                if (s->def[j].kind == SOA_LOOP) OK(soa_constraints_set_effort(other, number, s->effort[j]));
             }
-            const int rows = soa_constraint_rows(s->c);
+            const int rows = soa_constraints_row_count(s->c);
             int first, n;
-            OK(soa_constraint_span(s->c, k, NULL, &n));
-            OK(soa_constraint_switch(s->c, k, 0));
-            assert_int_equal(soa_constraint_rows(s->c), rows - n);
-            assert_int_equal(soa_constraint_count(s->c), s->count);
-            OK(soa_constraint_span(s->c, k, &first, &n));
+            OK(soa_constraints_row_range(s->c, k, NULL, &n));
+            OK(soa_constraints_switch(s->c, k, 0));
+            assert_int_equal(soa_constraints_row_count(s->c), rows - n);
+            assert_int_equal(soa_constraints_count(s->c), s->count);
+            OK(soa_constraints_row_range(s->c, k, &first, &n));
             assert_int_equal(n, 0);
             const soa_status one =
                 soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, s->f, 2, s->t, s->qdd, s->lambda, NULL);
@@ -536,23 +536,23 @@ static void switching(void **state) {
                 soa_closed_fd(other, s->w, NULL, s->q, s->v, s->tau, s->f, 2, s->t, s->v1, s->rate, NULL);
             assert_int_equal(one, two);
             if (one == SOA_OK) note(&same, relative(s->qdd, s->v1, (size_t)s->nv), seed);
-            OK(soa_constraint_switch(s->c, k, 1));
-            assert_int_equal(soa_constraint_rows(s->c), rows);
+            OK(soa_constraints_switch(s->c, k, 1));
+            assert_int_equal(soa_constraints_row_count(s->c), rows);
             soa_constraints_free(other);
         }
         if (s->count > 1) { /* a number that was freed is given again, the others keep theirs */
             char name[32];
-            snprintf(name, sizeof name, "%s", soa_constraint_name(s->c, 1));
-            OK(soa_constraint_remove(s->c, 0));
-            assert_string_equal(soa_constraint_name(s->c, 1), name);
-            assert_null(soa_constraint_name(s->c, 0));
-            REFUSED(SOA_E_ARGUMENT, soa_constraint_remove(s->c, 0));
-            REFUSED(SOA_E_ARGUMENT, soa_constraint_switch(s->c, 0, 1));
+            snprintf(name, sizeof name, "%s", soa_constraints_name(s->c, 1));
+            OK(soa_constraints_remove(s->c, 0));
+            assert_string_equal(soa_constraints_name(s->c, 1), name);
+            assert_null(soa_constraints_name(s->c, 0));
+            REFUSED(SOA_E_ARGUMENT, soa_constraints_remove(s->c, 0));
+            REFUSED(SOA_E_ARGUMENT, soa_constraints_switch(s->c, 0, 1));
             int number = -1;
-            OK(soa_constraint_add(s->c, s->def, &number, NULL));
+            OK(soa_constraints_add(s->c, s->def, &number, NULL));
             assert_int_equal(number, 0);
-            if (s->def[0].kind == SOA_LOOP) OK(soa_constraint_set_effort(s->c, 0, s->effort[0]));
-            OK(soa_constraint_rows_at(s->c, s->w, s->q, s->v, s->t, s->g, NULL, NULL, s->lambda));
+            if (s->def[0].kind == SOA_LOOP) OK(soa_constraints_set_effort(s->c, 0, s->effort[0]));
+            OK(soa_constraints_evaluate(s->c, s->w, s->q, s->v, s->t, s->g, NULL, NULL, s->lambda));
             assert_memory_equal(s->lambda, s->gamma, (size_t)s->rows * sizeof *s->gamma);
         }
         close_closed(s);
@@ -567,7 +567,7 @@ static void nothing_finite(void *user, double t, double out[3]) {
 static void not_added(closed *s, const soa_constraint_def *def, soa_status status, const char *said) {
     soa_report report = {0};
     int number = 77;
-    REFUSED(status, soa_constraint_add(s->c, def, &number, &report));
+    REFUSED(status, soa_constraints_add(s->c, def, &number, &report));
     assert_int_equal(number, 77);
     assert_int_equal(report.status, status);
     if (!strstr(report.text, said)) fail_msg("\"%s\" does not say \"%s\"", report.text, said);
@@ -606,31 +606,31 @@ static void refusals(void **state) {
     bad.kind = SOA_RATIO, bad.coordinate[0] = 9, bad.coefficient[0] = 1, not_added(s, &bad, SOA_E_JOINT, "9"), bad = c;
     bad.kind = SOA_RATIO, bad.coordinate[0] = 1, bad.coefficient[0] = NAN,
     not_added(s, &bad, SOA_E_NOT_FINITE, "coefficient"), bad = c;
-    REFUSED(SOA_E_ARGUMENT, soa_constraint_add(NULL, &c, NULL, NULL));
-    REFUSED(SOA_E_ARGUMENT, soa_constraint_add(s->c, NULL, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT, soa_constraints_add(NULL, &c, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT, soa_constraints_add(s->c, NULL, NULL, NULL));
     c.name = "hinge", add(s, &c);
     bad = c, not_added(s, &bad, SOA_E_NAME, "already"), bad = c;
     for (int k = 1; k < MOST_CONSTRAINTS; ++k) c.name = NULL, c.joint = SOA_FREE, add(s, &c);
     bad = c, bad.name = "one more", not_added(s, &bad, SOA_E_MEMORY, "room"), bad = c;
     s->count = 1;
-    for (int k = 1; k < MOST_CONSTRAINTS; ++k) OK(soa_constraint_remove(s->c, k));
+    for (int k = 1; k < MOST_CONSTRAINTS; ++k) OK(soa_constraints_remove(s->c, k));
     OK(soa_closed_project(s->c, s->w, 0, s->q, s->v, NULL));
 
     double q[3], qdd[3] = {5, 5, 5}, lambda[5], tau[3] = {5, 5, 5};
     soa_closed_options o;
 #define FD(status, Q, V, TAU, T) \
     REFUSED(status, soa_closed_fd(s->c, s->w, &o, Q, V, TAU, NULL, 0, T, qdd, lambda, NULL))
-    o = soa_closed_default(), memcpy(q, s->q, sizeof q);
+    o = soa_closed_options_default(), memcpy(q, s->q, sizeof q);
     q[1] = NAN, FD(SOA_E_NOT_FINITE, q, s->v, s->tau, 0);
     FD(SOA_E_NOT_FINITE, s->q, q, s->tau, 0);
     FD(SOA_E_NOT_FINITE, s->q, s->v, q, 0);
     FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, NAN);
     o.method = (soa_closed_method)8, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
-    o = soa_closed_default(), o.rank_tolerance = NAN, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
-    o = soa_closed_default(), o.damping = -1, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
-    o = soa_closed_default(), o.baumgarte[1] = NAN, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
-    o = soa_closed_default(), o.consistency = NAN, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
-    o = soa_closed_default(), o.most_condition = NAN, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
+    o = soa_closed_options_default(), o.rank_tolerance = NAN, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
+    o = soa_closed_options_default(), o.damping = -1, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
+    o = soa_closed_options_default(), o.baumgarte[1] = NAN, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
+    o = soa_closed_options_default(), o.consistency = NAN, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
+    o = soa_closed_options_default(), o.most_condition = NAN, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
 #undef FD
     REFUSED(SOA_E_ARGUMENT, soa_closed_fd(NULL, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, qdd, NULL, NULL));
     REFUSED(SOA_E_ARGUMENT, soa_closed_fd(s->c, NULL, NULL, s->q, s->v, s->tau, NULL, 0, 0, qdd, NULL, NULL));
@@ -648,20 +648,20 @@ static void refusals(void **state) {
     REFUSED(SOA_E_ARGUMENT, soa_closed_assemble(s->c, s->w, 0, NULL, NULL));
     assert_true(qdd[0] == 5 && tau[0] == 5); /* nothing was written */
     double effort[6] = {NAN};
-    REFUSED(SOA_E_NOT_FINITE, soa_constraint_set_effort(s->c, 0, effort));
-    REFUSED(SOA_E_ARGUMENT, soa_constraint_set_effort(s->c, 3, effort));
+    REFUSED(SOA_E_NOT_FINITE, soa_constraints_set_effort(s->c, 0, effort));
+    REFUSED(SOA_E_ARGUMENT, soa_constraints_set_effort(s->c, 3, effort));
     /* a drive that gives no number; a distance without direction; a joint that cannot be told apart */
     soa_constraint_def r = soa_constraint_default(SOA_RATIO, 0, 0);
     r.coordinate[0] = 1, r.coefficient[0] = 1, r.drive = nothing_finite;
     add(s, &r);
     REFUSED(SOA_E_NOT_FINITE, soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, qdd, NULL, NULL));
-    OK(soa_constraint_remove(s->c, 1)), s->count = 1;
+    OK(soa_constraints_remove(s->c, 1)), s->count = 1;
     r = soa_constraint_default(SOA_DISTANCE, s->def[0].frame1, s->def[0].frame2);
     r.place1 = s->def[0].place1, r.place2 = s->def[0].place2, r.value = 1;
     q[0] = q[1] = q[2] =
         0; /* crank and coupler in line reach (1.3, 0), the rocker's end is at (1.7, 0): shift it there */
     r.place2.p[0] += 0.4, add(s, &r);
-    OK(soa_constraint_switch(s->c, 0, 0));
+    OK(soa_constraints_switch(s->c, 0, 0));
     REFUSED(SOA_E_SINGULAR, soa_closed_fd(s->c, s->w, NULL, q, s->v, s->tau, NULL, 0, 0, qdd, NULL, NULL));
     assert_true(qdd[0] == 5);
     close_closed(s);
@@ -678,9 +678,9 @@ static void refusals(void **state) {
     REFUSED(SOA_E_ARGUMENT, soa_constraints_init(s->m, &mad, memory, size, &lean));
     OK(soa_constraints_init(s->m, &thin, memory, size, &lean));
     c = shut(s, L, SOA_REVOLUTE);
-    OK(soa_constraint_add(lean, &c, NULL, NULL));
+    OK(soa_constraints_add(lean, &c, NULL, NULL));
     OK(soa_closed_project(lean, s->w, 0, s->q, s->v, NULL));
-    o = soa_closed_default();
+    o = soa_closed_options_default();
     OK(soa_closed_fd(lean, s->w, &o, s->q, s->v, NULL, NULL, 0, 0, s->qdd, s->lambda, NULL));
     o.method = SOA_CLOSED_KKT;
     REFUSED(SOA_E_MEMORY, soa_closed_fd(lean, s->w, &o, s->q, s->v, NULL, NULL, 0, 0, s->qdd, NULL, NULL));
@@ -692,13 +692,13 @@ static void refusals(void **state) {
         char name[32];
         const soa_model *m;
         snprintf(name, sizeof name, "random:%d", seed);
-        OK(soa_stock_model(name, NULL, &m, NULL));
+        OK(soa_stock_model_create(name, NULL, &m, NULL));
         s = start(m, seed);
         for (int b = 1; b <= s->nb; ++b) {
             soa_body_info info;
-            OK(soa_body(m, b, &info));
+            OK(soa_model_body(m, b, &info));
             r = soa_constraint_default(SOA_RATIO, 0, 0), r.coordinate[0] = b, r.coefficient[0] = 1;
-            if (info.mimic >= 0) REFUSED(SOA_E_MIMIC, soa_constraint_add(s->c, &r, NULL, &report)), found = 1;
+            if (info.mimic >= 0) REFUSED(SOA_E_MIMIC, soa_constraints_add(s->c, &r, NULL, &report)), found = 1;
         }
         close_closed(s);
     }
@@ -713,13 +713,13 @@ static void odds(void **state) {
     soa_constraint_def c = shut(s, L, SOA_REVOLUTE);
     c.name = "hinge", add(s, &c);
     OK(soa_closed_fd(s->c, s->w, NULL, s->q, NULL, NULL, NULL, 0, 0, s->qdd, NULL, NULL));
-    OK(soa_constraint_set_effort(s->c, 0, effort));
+    OK(soa_constraints_set_effort(s->c, 0, effort));
     OK(soa_closed_fd(s->c, s->w, NULL, s->q, NULL, NULL, NULL, 0, 0, s->v1, NULL, NULL));
     assert_true(fabs(s->v1[0] - s->qdd[0]) > 0.1);
     /* Baumgarte's terms, off the loop and with any velocity */
     worst_case pulled = {0};
     for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
-        soa_closed_options o = soa_closed_default();
+        soa_closed_options o = soa_closed_options_default();
         o.method = methods[k], o.baumgarte[0] = 20, o.baumgarte[1] = 100;
         s->q[1] += 0.01, s->v[0] = 1, s->v[1] = -2, s->v[2] = 0.5;
         OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, NULL, NULL, 0, 0, s->qdd, NULL, NULL));
@@ -732,7 +732,7 @@ static void odds(void **state) {
     s->q[0] = 0.3, s->q[1] = 0.2, s->q[2] = 2; /* a guess far off closes */
     OK(soa_closed_assemble(s->c, s->w, 0, s->q, &report));
     /* a rod too short to reach */
-    soa_constraint_def r = soa_constraint_default(SOA_DISTANCE, 0, soa_find_frame(s->m, "coupler"));
+    soa_constraint_def r = soa_constraint_default(SOA_DISTANCE, 0, soa_model_find_frame(s->m, "coupler"));
     r.name = "leash", r.place1.p[0] = 9, r.value = 1, add(s, &r);
     memcpy(s->q1, s->q, 3 * sizeof *s->q);
     REFUSED(SOA_E_NO_CONVERGENCE, soa_closed_assemble(s->c, s->w, 0, s->q, &report));
@@ -752,7 +752,7 @@ static void odds(void **state) {
         const soa_model *m;
         OK(soa_model_create(&def, &m, NULL));
         s = start(m, k + 1);
-        c = soa_constraint_default(SOA_LOOP, 0, soa_find_frame(m, "body"));
+        c = soa_constraint_default(SOA_LOOP, 0, soa_model_find_frame(m, "body"));
         c.joint = types[k % 5], any_axes(&d, c.joint, c.axis, c.axis2);
         add(s, &c);
         double a[3] = {k / 5 % 4 == 0, k / 5 % 4 == 1, k / 5 % 4 == 2};
@@ -780,23 +780,23 @@ static void cost(void **state) {
         char name[32];
         const soa_model *m;
         snprintf(name, sizeof name, "chain:%d", n);
-        OK(soa_stock_model(name, NULL, &m, NULL));
+        OK(soa_stock_model_create(name, NULL, &m, NULL));
         soa_work *w;
         soa_constraints *c;
         const soa_constraint_capacity room = {1, 6, 0};
         OK(soa_work_create(m, &w));
         OK(soa_constraints_create(m, &room, &c));
-        const size_t nv = (size_t)soa_nv(m);
-        double *q = calloc((size_t)soa_nq(m), 8), *v = calloc(nv, 8), *qdd = calloc(nv, 8), best[2] = {1, 1};
+        const size_t nv = (size_t)soa_model_nv(m);
+        double *q = calloc((size_t)soa_model_nq(m), 8), *v = calloc(nv, 8), *qdd = calloc(nv, 8), best[2] = {1, 1};
         dice d = {7};
-        roll_many(&d, -0.3, 0.3, (size_t)soa_nq(m), q);
+        roll_many(&d, -0.3, 0.3, (size_t)soa_model_nq(m), q);
         soa_body_info tip;
         soa_constraint_def def;
-        OK(soa_body(m, n, &tip));
+        OK(soa_model_body(m, n, &tip));
         OK(soa_kinematics(m, w, q, NULL, NULL));
         def = soa_constraint_default(SOA_LOOP, 0, tip.frame), def.joint = SOA_FIXED;
         OK(soa_pose(m, w, tip.frame, &def.place1));
-        OK(soa_constraint_add(c, &def, NULL, NULL));
+        OK(soa_constraints_add(c, &def, NULL, NULL));
         for (int k = 0; k < 12; ++k) {
             double t = seconds();
             OK(soa_closed_fd(c, w, NULL, q, v, NULL, NULL, 0, 0, qdd, NULL, NULL));

@@ -68,17 +68,17 @@ static void one_file(const char *path) {
     json_array_foreach(json_object_get(d, "constraints"), i, k) {
         const int six = !strcmp(json_string_value(json_object_get(k, "type")), "6D");
         soa_body_info b1, b2;
-        soa_body(m, soa_find_joint(m, json_string_value(json_object_get(k, "joint1"))), &b1);
-        soa_body(m, soa_find_joint(m, json_string_value(json_object_get(k, "joint2"))), &b2);
+        soa_model_body(m, soa_model_find_joint(m, json_string_value(json_object_get(k, "joint1"))), &b1);
+        soa_model_body(m, soa_model_find_joint(m, json_string_value(json_object_get(k, "joint2"))), &b2);
         soa_constraint_def def = soa_constraint_default(SOA_LOOP, b1.frame, b2.frame);
         const json_t *p1 = json_object_get(k, "placement1"), *p2 = json_object_get(k, "placement2");
         def.place1 = pose(json_object_get(p1, "R"), json_object_get(p1, "p"));
         def.place2 = pose(json_object_get(p2, "R"), json_object_get(p2, "p"));
         def.joint = six ? SOA_FIXED : SOA_SPHERICAL;
         soa_report report;
-        if (soa_constraint_add(c, &def, NULL, &report)) fail_msg("%s", report.text);
+        if (soa_constraints_add(c, &def, NULL, &report)) fail_msg("%s", report.text);
     }
-    const int nv = soa_nv(m), rows = soa_constraint_rows(c);
+    const int nv = soa_model_nv(m), rows = soa_constraints_row_count(c);
     worst_case vdot = {0}, torque = {0}, jacobian = {0}, closed = {0};
     json_array_foreach(json_object_get(d, "samples"), i, sample) {
         double q[MOST], v[MOST], tau[MOST], expected[MOST], qdd[MOST], lambda[MOST], J[MOST * MOST], G[MOST * MOST],
@@ -90,7 +90,7 @@ static void one_file(const char *path) {
         size_t r;
         json_t *row;
         json_array_foreach(json_object_get(sample, "J"), r, row) numbers(row, J + nv * (int)r);
-        assert_int_equal(SOA_OK, soa_constraint_rows_at(c, w, q, v, 0, g, rate, G, NULL));
+        assert_int_equal(SOA_OK, soa_constraints_evaluate(c, w, q, v, 0, g, rate, G, NULL));
         for (int n = 0; n < rows; ++n) note(&closed, fabs(g[n]), (long)i), note(&closed, fabs(rate[n]), (long)i);
         /* their rows per constraint: linear, angular; ours angular, linear */
         for (int n = 0; n < rows; ++n) {
@@ -99,7 +99,7 @@ static void one_file(const char *path) {
             note(&jacobian, relative(G + nv * n, J + nv * theirs_at, (size_t)nv), (long)i);
         }
         for (int method = SOA_CLOSED_AUTO; method <= SOA_CLOSED_NULL_SPACE; ++method) {
-            soa_closed_options o = soa_closed_default();
+            soa_closed_options o = soa_closed_options_default();
             soa_closed_report report;
             o.method = (soa_closed_method)method;
             assert_int_equal(SOA_OK, soa_closed_fd(c, w, &o, q, v, tau, NULL, 0, 0, qdd, lambda, &report));

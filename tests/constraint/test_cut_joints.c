@@ -47,14 +47,14 @@ static void build(machine *k, int cut) {
     k->def.links = k->link, k->def.joints = k->edge;
     if (soa_linkage_span(&k->def, &k->tree, &report)) fail_msg("%s", report.text);
     if (soa_model_create(&k->tree->model, &k->m, &report)) fail_msg("%s", report.text);
-    soa_constraint_capacity room = soa_linkage_capacity(k->tree);
+    soa_constraint_capacity room = soa_linkage_tree_capacity(k->tree);
     room.dense = 1;
     assert_int_equal(SOA_OK, soa_work_create(k->m, &k->w));
     assert_int_equal(SOA_OK, soa_constraints_create(k->m, &room, &k->c));
-    if (soa_linkage_constrain(k->tree, k->c, &report)) fail_msg("%s", report.text);
+    if (soa_linkage_tree_constrain(k->tree, k->c, &report)) fail_msg("%s", report.text);
 }
 static void release(machine *k) {
-    soa_constraints_free(k->c), soa_work_free(k->w), soa_model_free(k->m), soa_linkage_free(k->tree);
+    soa_constraints_free(k->c), soa_work_free(k->w), soa_model_free(k->m), soa_linkage_tree_free(k->tree);
 }
 /* Coordinates and rates of joint j, cut or not. */
 static void joint_state(machine *k, int j, double *q, double *v, double *a, const double *qdd) {
@@ -69,8 +69,8 @@ static void carry(machine *to, machine *from) {
     soa_body_info b;
     for (int j = 0; j < 4; ++j) {
         double q, v;
-        const int body = soa_find_joint(to->m, to->edge[j].name);
-        if (body < 0 || soa_body(to->m, body, &b) || b.mimic >= 0) continue;
+        const int body = soa_model_find_joint(to->m, to->edge[j].name);
+        if (body < 0 || soa_model_body(to->m, body, &b) || b.mimic >= 0) continue;
         joint_state(from, j, &q, &v, NULL, NULL);
         to->q[b.q_index] = q, to->v[b.v_index] = v;
     }
@@ -101,7 +101,7 @@ static void in_motion(void **unused) {
         assert_int_equal(SOA_OK, soa_closed_project(first.c, first.w, 0, first.q, first.v, NULL));
         carry(&k, &first);
         release(&first);
-        soa_closed_sim_options o = soa_closed_sim_default();
+        soa_closed_sim_options o = soa_closed_sim_options_default();
         o.duration = 3, o.order = 8, o.relative_tolerance = 1e-11, o.absolute_tolerance = 1e-12;
         if (soa_closed_simulate(k.c, k.q, k.v, &o, &r, &report)) fail_msg("cut %d: %s", cut, report.text);
         double q, v;
@@ -135,7 +135,7 @@ static void other_ways(void **unused) {
                          soa_closed_fd(judge.c, judge.w, NULL, judge.q, judge.v, NULL, NULL, 0, 0, ref, NULL, NULL));
         joint_state(&judge, 0, &q, &v, &b, ref);
         for (int method = 1; method < 4; ++method) {
-            soa_closed_options o = soa_closed_default();
+            soa_closed_options o = soa_closed_options_default();
             o.method = (soa_closed_method)method;
             assert_int_equal(SOA_OK, soa_closed_fd(k.c, k.w, &o, k.q, k.v, NULL, NULL, 0, 0, qdd, NULL, NULL));
             joint_state(&k, 0, &q, &v, &a, qdd);
@@ -144,9 +144,9 @@ static void other_ways(void **unused) {
         /* no torque is needed for the motion without torque */
         double tau[3];
         unsigned char one[3] = {0, 0, 0};
-        const int crank = soa_find_joint(k.m, cut == 3 ? "A" : "D");
+        const int crank = soa_model_find_joint(k.m, cut == 3 ? "A" : "D");
         soa_body_info info;
-        soa_body(k.m, crank, &info);
+        soa_model_body(k.m, crank, &info);
         one[info.v_index] = 1;
         assert_int_equal(SOA_OK, soa_closed_id(k.c, k.w, k.q, k.v, qdd, NULL, 0, 0, one, tau, NULL));
         note(&inverse, fabs(tau[info.v_index]), cut);
@@ -175,12 +175,12 @@ static void other_ways(void **unused) {
         /* an impulse closes the loop; M (v_after - v) = G'P, with M from accelerations that torques cause */
         double open[3] = {1, 2, -1}, after[3], P[8], rate[8], rows[24], push[3] = {0, 0, 0}, free_a[3], with_a[3];
         assert_int_equal(SOA_OK, soa_closed_impulse(k.c, k.w, 0, k.q, open, after, P));
-        assert_int_equal(SOA_OK, soa_constraint_rows_at(k.c, k.w, k.q, after, 0, NULL, rate, rows, NULL));
-        for (int r = 0; r < soa_constraint_rows(k.c); ++r) {
+        assert_int_equal(SOA_OK, soa_constraints_evaluate(k.c, k.w, k.q, after, 0, NULL, rate, rows, NULL));
+        for (int r = 0; r < soa_constraints_row_count(k.c); ++r) {
             note(&blow, fabs(rate[r]), cut);
             for (int j = 0; j < 3; ++j) push[j] += rows[3 * r + j] * P[r];
         }
-        soa_closed_options open_loop = soa_closed_default();
+        soa_closed_options open_loop = soa_closed_options_default();
         open_loop.damping = 1e100; /* rows so soft that they bear nothing: the tree with the cut joint's rotor */
         assert_int_equal(SOA_OK, soa_closed_fd(k.c, k.w, &open_loop, k.q, NULL, NULL, NULL, 0, 0, free_a, NULL, NULL));
         assert_int_equal(SOA_OK, soa_closed_fd(k.c, k.w, &open_loop, k.q, NULL, push, NULL, 0, 0, with_a, NULL, NULL));
@@ -208,23 +208,23 @@ static void many_turns(void **unused) {
     assert_int_equal(SOA_OK, soa_model_create(&def, &m, NULL));
     assert_int_equal(SOA_OK, soa_constraints_create(m, &room, &c));
     assert_int_equal(SOA_OK, soa_work_create(m, &w));
-    soa_constraint_def hinge = soa_constraint_default(SOA_LOOP, 0, soa_find_frame(m, "wheel"));
+    soa_constraint_def hinge = soa_constraint_default(SOA_LOOP, 0, soa_model_find_frame(m, "wheel"));
     hinge.stiffness = 0.02, hinge.rotor_inertia = 0.01, hinge.gear_ratio = 7;
-    assert_int_equal(SOA_OK, soa_constraint_add(c, &hinge, NULL, NULL));
+    assert_int_equal(SOA_OK, soa_constraints_add(c, &hinge, NULL, NULL));
     const double inertia = 0.5 + 0.49, speed = 3, rate = sqrt(0.02 / inertia), quarter = 1.5707963267948966 / rate;
     double q[3] = {0, 0, 0}, v[3] = {0, 0, speed}, turns;
-    soa_closed_sim_options o = soa_closed_sim_default();
+    soa_closed_sim_options o = soa_closed_sim_options_default();
     soa_closed_sim_result r;
     soa_report report;
     o.duration = quarter, o.relative_tolerance = 1e-10;
     if (soa_closed_simulate(c, q, v, &o, &r, &report)) fail_msg("%s", report.text);
     assert_int_equal(SOA_OK, soa_kinematics(m, w, q, NULL, NULL));
-    assert_int_equal(SOA_OK, soa_constraint_coordinates(c, w, 0, &turns));
+    assert_int_equal(SOA_OK, soa_constraints_joint_coordinates(c, w, 0, &turns));
     printf("  spring wound by %.6f rad (%.6f expected), energy balance %.1e\n", turns, speed / rate, r.balance_worst);
     assert_true(fabs(turns - speed / rate) < 1e-7 && turns > 18 && fabs(v[2]) < 1e-7 && r.balance_worst < 1e-7);
     const double other[1] = {0};
-    assert_int_equal(SOA_OK, soa_constraint_set_turns(c, 0, other));
-    assert_int_equal(SOA_OK, soa_constraint_coordinates(c, w, 0, &turns));
+    assert_int_equal(SOA_OK, soa_constraints_set_turns(c, 0, other));
+    assert_int_equal(SOA_OK, soa_constraints_joint_coordinates(c, w, 0, &turns));
     assert_true(fabs(turns) <= 3.1415926535897936);
     soa_constraints_free(c), soa_work_free(w), soa_model_free(m);
 }
@@ -238,34 +238,34 @@ static void ratios(void **unused) {
     soa_constraints *c = NULL;
     const soa_constraint_capacity room = {4, 20, 1};
     assert_int_equal(SOA_OK, soa_constraints_create(k.m, &room, &c));
-    soa_constraint_def loop = soa_constraint_loop(k.tree->loops), bad = loop,
+    soa_constraint_def loop = soa_constraint_from_loop(k.tree->loops), bad = loop,
                        r = soa_constraint_default(SOA_RATIO, 0, 0);
     bad.joint = SOA_SPHERICAL, bad.stiffness = 1;
-    assert_int_equal(SOA_E_JOINT, soa_constraint_add(c, &bad, NULL, &report));
+    assert_int_equal(SOA_E_JOINT, soa_constraints_add(c, &bad, NULL, &report));
     bad = loop, bad.stiffness = NAN;
-    assert_int_equal(SOA_E_NOT_FINITE, soa_constraint_add(c, &bad, NULL, &report));
+    assert_int_equal(SOA_E_NOT_FINITE, soa_constraints_add(c, &bad, NULL, &report));
     bad = loop, bad.rotor_inertia = -1;
-    assert_int_equal(SOA_E_NOT_FINITE, soa_constraint_add(c, &bad, NULL, &report));
+    assert_int_equal(SOA_E_NOT_FINITE, soa_constraints_add(c, &bad, NULL, &report));
     bad = loop, bad.joint = SOA_UNIVERSAL, bad.rotor_inertia = 1, bad.rotor_model = SOA_ROTOR_EXACT;
-    assert_int_equal(SOA_E_JOINT, soa_constraint_add(c, &bad, NULL, &report));
+    assert_int_equal(SOA_E_JOINT, soa_constraints_add(c, &bad, NULL, &report));
     bad = loop, bad.joint = SOA_FREE, bad.rotor_inertia = 1;
-    assert_int_equal(SOA_E_JOINT, soa_constraint_add(c, &bad, NULL, &report));
+    assert_int_equal(SOA_E_JOINT, soa_constraints_add(c, &bad, NULL, &report));
     r.coordinate[0] = ~0, r.coefficient[0] = 1;
-    assert_int_equal(SOA_E_JOINT, soa_constraint_add(c, &r, NULL, &report)); /* there is no constraint 0 yet */
-    assert_int_equal(SOA_OK, soa_constraint_add(c, &loop, NULL, &report));
-    assert_int_equal(SOA_OK, soa_constraint_add(c, &r, NULL, &report));
-    assert_int_equal(SOA_E_ARGUMENT, soa_constraint_remove(c, 0)); /* the ratio counts with it */
-    assert_int_equal(SOA_OK, soa_constraint_remove(c, 1));
+    assert_int_equal(SOA_E_JOINT, soa_constraints_add(c, &r, NULL, &report)); /* there is no constraint 0 yet */
+    assert_int_equal(SOA_OK, soa_constraints_add(c, &loop, NULL, &report));
+    assert_int_equal(SOA_OK, soa_constraints_add(c, &r, NULL, &report));
+    assert_int_equal(SOA_E_ARGUMENT, soa_constraints_remove(c, 0)); /* the ratio counts with it */
+    assert_int_equal(SOA_OK, soa_constraints_remove(c, 1));
     /* rows of a ratio by differences of the coordinate */
     r.coefficient[0] = 1.5, r.coordinate[1] = 1, r.coefficient[1] = -0.7;
-    assert_int_equal(SOA_OK, soa_constraint_add(c, &r, NULL, &report));
+    assert_int_equal(SOA_OK, soa_constraints_add(c, &r, NULL, &report));
     double q[3] = {0.3, -0.2, 0.5}, v[3] = {1, -2, 0.7}, G[18], gamma[6], g[2][6], rate[2][6], worst = 0;
-    assert_int_equal(SOA_OK, soa_constraint_rows_at(c, k.w, q, v, 0, g[0], rate[0], G, gamma));
+    assert_int_equal(SOA_OK, soa_constraints_evaluate(c, k.w, q, v, 0, g[0], rate[0], G, gamma));
     const double step = 1e-6;
     for (int s = 0; s < 2; ++s) {
         double at[3];
         for (int j = 0; j < 3; ++j) at[j] = q[j] + (s ? step : -step) * v[j];
-        assert_int_equal(SOA_OK, soa_constraint_rows_at(c, k.w, at, v, 0, g[s], rate[s], NULL, NULL));
+        assert_int_equal(SOA_OK, soa_constraints_evaluate(c, k.w, at, v, 0, g[s], rate[s], NULL, NULL));
     }
     double now = 0;
     for (int j = 0; j < 3; ++j) now += G[15 + j] * v[j];

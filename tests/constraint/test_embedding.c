@@ -13,7 +13,7 @@ typedef soa_taylor T;
 #define DIV soa_taylor_div
 #define SIN soa_taylor_sin
 #define COS soa_taylor_cos
-#define LIN soa_taylor_linear
+#define LIN soa_taylor_affine
 
 static void compare(worst_case *w, T got, const double *derivatives, int order, long seed) {
     double size = 1;
@@ -28,7 +28,7 @@ static void known_derivatives(void **state) {
     for (long seed = first_seed(); seed < first_seed() + 300; ++seed) {
         dice d = {(uint64_t)seed};
         const double x = roll(&d, 0.3, 2), s = roll(&d, -2, 2), half_pi = 1.57079632679489661923;
-        const T X = soa_taylor_line(ORDER, x, s);
+        const T X = soa_taylor_variable(ORDER, x, s);
         double f[ORDER + 1], power = 1, fall = 1, root = 1;
         double sine[ORDER + 1], cosine[ORDER + 1], ex[ORDER + 1], in[ORDER + 1], lg[ORDER + 1], sq[ORDER + 1],
             cube[ORDER + 1], waves[ORDER + 1];
@@ -55,7 +55,7 @@ static void known_derivatives(void **state) {
         compare(&known, MUL(soa_taylor_exp(X), SIN(X)), waves, ORDER, seed);
         /* x^3 y^2 along a direction: sum over k of the binomial of the two series */
         const double y = roll(&d, -1, 1), r = roll(&d, -2, 2);
-        const T Y = soa_taylor_line(ORDER, y, r);
+        const T Y = soa_taylor_variable(ORDER, y, r);
         const double yy[3] = {y * y, 2 * y * r, 2 * r * r};
         for (int k = 0; k <= ORDER; ++k) {
             f[k] = 0;
@@ -64,7 +64,7 @@ static void known_derivatives(void **state) {
         }
         compare(&known, MUL(soa_taylor_pow(X, 3), MUL(Y, Y)), f, ORDER, seed);
         /* functions undone: any series Z comes back */
-        T Z = soa_taylor_line(ORDER, roll(&d, 0.8, 1.2), roll(&d, -1, 1));
+        T Z = soa_taylor_variable(ORDER, roll(&d, 0.8, 1.2), roll(&d, -1, 1));
         for (int k = 2; k <= ORDER; ++k) Z.c[k] = roll(&d, -0.3, 0.3);
         for (int k = 0; k <= ORDER; ++k) f[k] = soa_taylor_derivative(Z, k);
         compare(&same, soa_taylor_log(soa_taylor_exp(Z)), f, ORDER, seed);
@@ -83,12 +83,12 @@ static void known_derivatives(void **state) {
     conclude("derivatives of order up to 6, known in closed form", &known, 1e-12);
     conclude("functions undone", &same, 1e-11);
     /* what has no series says so; orders are kept within bounds */
-    assert_false(soa_taylor_sqrt(soa_taylor_line(2, 0, 1)).c[1] < 1e300);
-    assert_true(isnan(soa_taylor_log(soa_taylor_line(1, -1, 1)).c[0]));
-    assert_false(fabs(DIV(soa_taylor_constant(1), soa_taylor_line(1, 0, 1)).c[0]) < 1e300);
-    assert_int_equal(soa_taylor_line(99, 1, 1).order, SOA_TAYLOR_MOST);
-    assert_int_equal(soa_taylor_line(-1, 1, 1).order, 0);
-    assert_true(soa_taylor_derivative(soa_taylor_line(2, 1, 3), 5) == 0);
+    assert_false(soa_taylor_sqrt(soa_taylor_variable(2, 0, 1)).c[1] < 1e300);
+    assert_true(isnan(soa_taylor_log(soa_taylor_variable(1, -1, 1)).c[0]));
+    assert_false(fabs(DIV(soa_taylor_constant(1), soa_taylor_variable(1, 0, 1)).c[0]) < 1e300);
+    assert_int_equal(soa_taylor_variable(99, 1, 1).order, SOA_TAYLOR_MOST);
+    assert_int_equal(soa_taylor_variable(-1, 1, 1).order, 0);
+    assert_true(soa_taylor_derivative(soa_taylor_variable(2, 1, 3), 5) == 0);
 }
 
 /* ---- machines ---------------------------------------------------------------------------------------------------- */
@@ -124,11 +124,11 @@ static const soa_model *four_bar_model(void) {
 }
 /* The pin between coupler and rocker; rubbing: with friction and a motor. */
 static void four_bar_loop(soa_constraints *c, const soa_model *m, int rubbing) {
-    soa_constraint_def d = soa_constraint_default(SOA_LOOP, soa_find_frame(m, "rocker"), soa_find_frame(m, "coupler"));
+    soa_constraint_def d = soa_constraint_default(SOA_LOOP, soa_model_find_frame(m, "rocker"), soa_model_find_frame(m, "coupler"));
     const double effort[6] = {0.7 * rubbing};
     d.place1.p[0] = L4[3], d.place2.p[0] = L4[2], d.damping = 0.2 * rubbing, d.friction = 0.15 * rubbing;
-    OK(soa_constraint_add(c, &d, NULL, NULL));
-    OK(soa_constraint_set_effort(c, 0, effort));
+    OK(soa_constraints_add(c, &d, NULL, NULL));
+    OK(soa_constraints_set_effort(c, 0, effort));
 }
 
 /* WD89's Figure 1, dimensions ours: links 1, 2, 3 on each other; cylinders 4-5 from the base to link 1 (loop (8), cut
@@ -174,13 +174,13 @@ static const soa_model *figure_1_model(void) {
 static void figure_1_loops(soa_constraints *c, const soa_model *m, int rubbing) {
     const char *arm[2] = {"1", "2"}, *rod[2] = {"5", "7"};
     for (int i = 0; i < 2; ++i) {
-        soa_constraint_def d = soa_constraint_default(SOA_LOOP, soa_find_frame(m, arm[i]), soa_find_frame(m, rod[i]));
+        soa_constraint_def d = soa_constraint_default(SOA_LOOP, soa_model_find_frame(m, arm[i]), soa_model_find_frame(m, rod[i]));
         const double effort[6] = {(0.4 - i) * rubbing};
         int number;
         memcpy(d.place1.p, i ? P2 : P1, 2 * sizeof(double));
         d.damping = 0.1 * rubbing, d.friction = (0.05 + i) * rubbing;
-        OK(soa_constraint_add(c, &d, &number, NULL));
-        OK(soa_constraint_set_effort(c, number, effort));
+        OK(soa_constraints_add(c, &d, &number, NULL));
+        OK(soa_constraints_set_effort(c, number, effort));
     }
 }
 
@@ -196,7 +196,7 @@ typedef struct machine {
 } machine;
 static machine make(const soa_model *m, void (*close)(soa_constraints *, const soa_model *, int), soa_embedding_fn *U,
                     void *user, int n, const int *primary) {
-    machine s = {.m = m, .nq = soa_nq(m), .nv = soa_nv(m), .n = n};
+    machine s = {.m = m, .nq = soa_model_nq(m), .nv = soa_model_nv(m), .n = n};
     const soa_constraint_capacity room = {4, 24, 1};
     soa_report report;
     OK(soa_work_create(m, &s.w));
@@ -224,7 +224,7 @@ static void one_state(machine *s, dice *d, const double *Q, const double *guess,
     const int n = s->n, nv = s->nv;
     double V[MOST], A[MOST], tau[MOST], q[3][MOST], v[3][MOST], a[3][MOST], E[3][MOST * MOST], full[MOST] = {0},
                                                                                                qdd[MOST];
-    soa_wrench f = {soa_frame_count(s->m) - 1, SOA_AXES_WORLD, {0}};
+    soa_wrench f = {soa_model_frame_count(s->m) - 1, SOA_AXES_WORLD, {0}};
     roll_many(d, -1, 1, (size_t)n, V), roll_many(d, -2, 2, (size_t)n, A), roll_many(d, -5, 5, (size_t)n, tau);
     roll_many(d, -3, 3, 6, f.value);
     for (int i = 0; i < 3; ++i) {
@@ -235,8 +235,8 @@ static void one_state(machine *s, dice *d, const double *Q, const double *guess,
         note(state, relative(E[i], E[0], (size_t)(nv * n)), seed);
     }
     double g[24], rate[24], Ev[MOST];
-    OK(soa_constraint_rows_at(s->c, s->w, q[0], v[0], 0, g, rate, NULL, NULL));
-    for (int r = 0; r < soa_constraint_rows(s->c); ++r) note(state, fabs(g[r]), seed), note(state, fabs(rate[r]), seed);
+    OK(soa_constraints_evaluate(s->c, s->w, q[0], v[0], 0, g, rate, NULL, NULL));
+    for (int r = 0; r < soa_constraints_row_count(s->c); ++r) note(state, fabs(g[r]), seed), note(state, fabs(rate[r]), seed);
     for (int j = 0; j < nv; ++j) Ev[j] = dot(n, E[0] + n * j, V);
     note(state, relative(Ev, v[0], (size_t)nv), seed);
     /* forward: torques on the primary joints, accelerations of the closed tree.  By function alone the pins are ideal.
@@ -342,7 +342,7 @@ static void random_systems(void **unused) {
         /* secondary: joints, in a random order, whose columns are independent of those before */
         for (int tries = 0; tries < 4 * s->nb && m < a.rank; ++tries) {
             soa_body_info b;
-            OK(soa_body(s->m, 1 + below(&s->d, s->nb), &b));
+            OK(soa_model_body(s->m, 1 + below(&s->d, s->nb), &b));
             if (!b.nv || m + b.nv > a.rank) continue;
             int fresh = 1;
             for (int k = 0; k < m; ++k) fresh &= secondary[k] != b.v_index;
@@ -369,7 +369,7 @@ static void random_systems(void **unused) {
         int nQ = 0;
         for (int b = 1; b <= s->nb; ++b) {
             soa_body_info i;
-            OK(soa_body(s->m, b, &i));
+            OK(soa_model_body(s->m, b, &i));
             if (i.mimic >= 0) ++mimics;
         }
         for (int k = 0, at = 0; k < nv; ++k)
@@ -378,7 +378,7 @@ static void random_systems(void **unused) {
         int *owner = calloc((size_t)nq, sizeof *owner);
         for (int b = 1; b <= s->nb; ++b) {
             soa_body_info i;
-            OK(soa_body(s->m, b, &i));
+            OK(soa_model_body(s->m, b, &i));
             for (int c = 0; c < i.nq; ++c) owner[i.q_index + c] = i.v_index + (i.nq == i.nv ? c : 0);
         }
         for (int k = 0; k < nq; ++k)
@@ -444,7 +444,7 @@ static void with_quaternions(void **unused) {
     soa_model_def def = soa_model_default("geared ball", b, 3);
     const soa_model *m;
     OK(soa_model_create(&def, &m, NULL));
-    assert_int_equal(soa_nq(m), 12);
+    assert_int_equal(soa_model_nq(m), 12);
     unsigned char mask[10] = {1, 1, 1, 1, 1, 1, 1};
     soa_embedding_def e = soa_embedding_default(mask);
     soa_embedding *by;
@@ -476,13 +476,13 @@ static void with_quaternions(void **unused) {
         double VQ[10] = {0}, base[12];
         memcpy(VQ, V, sizeof V);
         memcpy(base, q, sizeof base);
-        OK(soa_integrate(m, base, VQ, h, q1));
+        OK(soa_q_integrate(m, base, VQ, h, q1));
         memcpy(Q1, q1, sizeof Q1);
         OK(soa_embedding_state(by, w, Q1, NULL, NULL, 0, q1, NULL, NULL, NULL));
-        OK(soa_integrate(m, base, VQ, -h, q2));
+        OK(soa_q_integrate(m, base, VQ, -h, q2));
         memcpy(Q1, q2, sizeof Q1);
         OK(soa_embedding_state(by, w, Q1, NULL, NULL, 0, q2, NULL, NULL, NULL));
-        OK(soa_difference(m, q2, q1, dq));
+        OK(soa_q_difference(m, q2, q1, dq));
         for (int j = 0; j < 10; ++j) dq[j] /= 2 * h;
         assert_true(relative(dq, v, 10) < 1e-6);
         for (int k = 0; k < 2; ++k) {
@@ -596,9 +596,9 @@ static void statuses(void **unused) {
     REFUSED(SOA_E_SINGULAR, soa_embedding_state(e, s.w, &Q, NULL, NULL, 0, q2, NULL, NULL, NULL));
     soa_embedding_free(e);
     /* rows on velocities have no U */
-    soa_constraint_def v = soa_constraint_default(SOA_VELOCITY, 0, soa_find_frame(s.m, "coupler"));
+    soa_constraint_def v = soa_constraint_default(SOA_VELOCITY, 0, soa_model_find_frame(s.m, "coupler"));
     v.row_count = 1, v.rows[0][3] = 1;
-    OK(soa_constraint_add(s.c, &v, NULL, NULL));
+    OK(soa_constraints_add(s.c, &v, NULL, NULL));
     for (int i = 1; i < 3; ++i)
         REFUSED(SOA_E_ARGUMENT, soa_embedding_state(s.by[i], s.w, &Q, NULL, NULL, 0, q, NULL, NULL, NULL));
     /* what is wanted to begin with */

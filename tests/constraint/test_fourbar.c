@@ -43,7 +43,7 @@ static void tell(const char *what, const soa_closed_sim_result *r) {
         r->passages, r->relief);
 }
 static soa_closed_sim_options fine(double duration) {
-    soa_closed_sim_options o = soa_closed_sim_default();
+    soa_closed_sim_options o = soa_closed_sim_options_default();
     o.duration = duration, o.order = 8;
     o.relative_tolerance = 1e-12, o.absolute_tolerance = 1e-13;
     return o;
@@ -93,10 +93,10 @@ static void pendulum(void **unused) {
         const soa_constraint_capacity room = {1, 6, 1};
         assert_int_equal(SOA_OK, soa_constraints_create(model, &room, &c));
         soa_body_info last;
-        soa_body(model, count, &last);
+        soa_model_body(model, count, &last);
         soa_constraint_def d = soa_constraint_default(SOA_DISTANCE, 0, last.frame);
         d.value = 1, d.name = "string";
-        if (kind < 2) assert_int_equal(SOA_OK, soa_constraint_add(c, &d, NULL, NULL));
+        if (kind < 2) assert_int_equal(SOA_OK, soa_constraints_add(c, &d, NULL, NULL));
         soa_closed_sim_options o = fine(10);
         o.sample_time = 0.5, o.sample = at_mark, o.sample_user = &m;
         const soa_closed_sim_result r = simulate(c, q, v, &o);
@@ -121,7 +121,7 @@ static int window_marks(void *user, const soa_closed_sample *s) {
 }
 static void windows(void **unused) {
     (void)unused;
-    const soa_frame skew = soa_frame_rpy(0.4, -0.7, 1.1, 0.3, -0.2, 0.5);
+    const soa_frame skew = soa_frame_from_rpy(0.4, -0.7, 1.1, 0.3, -0.2, 0.5);
     static const struct {
         soa_joint_type closer;
         soa_closed_method method;
@@ -151,7 +151,7 @@ static void windows_low_order(void **unused) {
     (void)unused;
     for (int order = 2; order <= 4; ++order) {
         soai_mechanism k = make("windows:2", SOA_REVOLUTE, NULL);
-        soa_closed_sim_options o = soa_closed_sim_default();
+        soa_closed_sim_options o = soa_closed_sim_options_default();
         soa_closed_sim_result r;
         soa_report report = {SOA_OK, -1, 0, ""};
         o.duration = 10, o.order = order, o.relative_tolerance = 1e-6, o.absolute_tolerance = 1e-7;
@@ -170,9 +170,9 @@ static void windows_flat(void **unused) {
     assert_int_equal(SOA_OK, soa_work_create(k.model, &w));
     double qdd[4][5], G[50], gamma[10];
     for (int i = 0; i < 5; ++i) k.q[i] = 0, k.v[i] = i < 3 ? -4 : 4;
-    assert_int_equal(SOA_OK, soa_constraint_rows_at(k.constraints, w, k.q, k.v, 0, NULL, NULL, G, gamma));
+    assert_int_equal(SOA_OK, soa_constraints_evaluate(k.constraints, w, k.q, k.v, 0, NULL, NULL, G, gamma));
     for (int method = SOA_CLOSED_AUTO; method <= SOA_CLOSED_NULL_SPACE; ++method) {
-        soa_closed_options o = soa_closed_default();
+        soa_closed_options o = soa_closed_options_default();
         soa_closed_report report;
         o.method = (soa_closed_method)method;
         assert_int_equal(SOA_OK,
@@ -207,7 +207,7 @@ static void thousand_seconds(void **unused) {
 /* The same motion in the plane and in a skew one, by every method; and the order of the method is kept. */
 static void skew_plane(void **unused) {
     (void)unused;
-    const soa_frame skew = soa_frame_rpy(0.7, 0.5, -2.1, 0.1, 2, -0.3);
+    const soa_frame skew = soa_frame_from_rpy(0.7, 0.5, -2.1, 0.1, 2, -0.3);
     double q[4][3];
     worst_case apart = {0};
     for (int n = 0; n < 4; ++n) {
@@ -258,13 +258,13 @@ static void energy(void **unused) {
         soa_constraint_def loop, drive = soa_constraint_default(SOA_RATIO, 0, 0);
         double start[2] = {k.q[0], 2}, effort = 0.7;
         int number;
-        assert_int_equal(SOA_OK, soa_constraint_get(k.constraints, 0, &loop));
+        assert_int_equal(SOA_OK, soa_constraints_get_def(k.constraints, 0, &loop));
         loop.damping = 0.3;
-        assert_int_equal(SOA_OK, soa_constraint_add(c, &loop, &number, NULL));
-        assert_int_equal(SOA_OK, soa_constraint_set_effort(c, number, &effort));
+        assert_int_equal(SOA_OK, soa_constraints_add(c, &loop, &number, NULL));
+        assert_int_equal(SOA_OK, soa_constraints_set_effort(c, number, &effort));
         drive.coordinate[0] = 1, drive.coefficient[0] = 1, drive.drive = turning, drive.user = start,
         drive.name = "motor";
-        if (driven) assert_int_equal(SOA_OK, soa_constraint_add(c, &drive, NULL, NULL));
+        if (driven) assert_int_equal(SOA_OK, soa_constraints_add(c, &drive, NULL, NULL));
         soa_closed_sim_options o = fine(5);
         o.torque = push;
         const soa_closed_sim_result r = simulate(c, k.q, k.v, &o);
@@ -285,7 +285,7 @@ static void drift(void **unused) {
     double open[3];
     for (int n = 0; n < 3; ++n) {
         soai_mechanism k = make("fourbar", SOA_REVOLUTE, NULL);
-        soa_closed_sim_options o = soa_closed_sim_default();
+        soa_closed_sim_options o = soa_closed_sim_options_default();
         o.duration = 20, o.relative_tolerance = 1e-6, o.absolute_tolerance = 1e-7;
         o.no_projection = n < 2;
         if (n == 1) o.closed.baumgarte[0] = 40, o.closed.baumgarte[1] = 400;
@@ -307,19 +307,19 @@ static void many_windows(void **unused) {
         soai_mechanism k = make("windows:12", closer[n], NULL);
         soa_work *w = NULL;
         double v[NV], tau[NV], a[2][NV], lambda[2][ROWS], pull[2][NV] = {{0}}, G[ROWS * NV];
-        assert_int_equal(NV, soa_nv(k.model));
+        assert_int_equal(NV, soa_model_nv(k.model));
         assert_int_equal(SOA_OK, soa_work_create(k.model, &w));
         for (int j = 0; j < NV; ++j) v[j] = sin(j), tau[j] = 20 * cos(3 * j);
         assert_int_equal(SOA_OK, soa_closed_project(k.constraints, w, 0, k.q, v, NULL));
         for (int i = 0; i < 2; ++i) {
-            soa_closed_options o = soa_closed_default();
+            soa_closed_options o = soa_closed_options_default();
             o.method = i ? SOA_CLOSED_KKT : SOA_CLOSED_FORCES;
             assert_int_equal(SOA_OK,
                              soa_closed_fd(k.constraints, w, &o, k.q, v, tau, NULL, 0, 0, a[i], lambda[i], NULL));
         }
-        assert_int_equal(SOA_OK, soa_constraint_rows_at(k.constraints, w, k.q, v, 0, NULL, NULL, G, NULL));
+        assert_int_equal(SOA_OK, soa_constraints_evaluate(k.constraints, w, k.q, v, 0, NULL, NULL, G, NULL));
         for (int i = 0; i < 2; ++i)
-            for (int r = 0; r < soa_constraint_rows(k.constraints); ++r)
+            for (int r = 0; r < soa_constraints_row_count(k.constraints); ++r)
                 for (int j = 0; j < NV; ++j) pull[i][j] += G[NV * r + j] * lambda[i][r];
         for (int j = 0; j < NV; ++j) {
             size = fmax(size, fmax(fabs(a[1][j]), fabs(pull[1][j])));
@@ -342,11 +342,11 @@ static void failures(void **unused) {
     soa_constraints *c = NULL;
     soa_constraint_def loop, drive = soa_constraint_default(SOA_RATIO, 0, 0);
     assert_int_equal(SOA_OK, soa_constraints_create(k.model, &room, &c));
-    assert_int_equal(SOA_OK, soa_constraint_get(k.constraints, 0, &loop));
-    assert_int_equal(SOA_OK, soa_constraint_add(c, &loop, NULL, NULL));
+    assert_int_equal(SOA_OK, soa_constraints_get_def(k.constraints, 0, &loop));
+    assert_int_equal(SOA_OK, soa_constraints_add(c, &loop, NULL, NULL));
     double start[2] = {k.q[2], 2};
     drive.coordinate[0] = 3, drive.coefficient[0] = 1, drive.drive = turning, drive.user = start, drive.name = "motor";
-    assert_int_equal(SOA_OK, soa_constraint_add(c, &drive, NULL, NULL));
+    assert_int_equal(SOA_OK, soa_constraints_add(c, &drive, NULL, NULL));
     double q[MOST], v[MOST] = {0};
     memcpy(q, k.q, 3 * sizeof *q);
     const soa_status beyond = soa_closed_simulate(c, q, v, &o, &r, &report);
@@ -365,10 +365,10 @@ static void failures(void **unused) {
     assert_int_equal(SOA_E_NOT_FINITE, soa_closed_simulate(k.constraints, q, v, &o, &r, &report));
     /* friction of a cut joint is put back, also after a failure */
     loop.friction = 1, loop.name = "rubbing";
-    assert_int_equal(SOA_OK, soa_constraint_remove(c, 0));
-    assert_int_equal(SOA_OK, soa_constraint_add(c, &loop, NULL, NULL));
+    assert_int_equal(SOA_OK, soa_constraints_remove(c, 0));
+    assert_int_equal(SOA_OK, soa_constraints_add(c, &loop, NULL, NULL));
     assert_int_not_equal(SOA_OK, soa_closed_simulate(c, k.q, v, &o, &r, &report));
-    assert_int_equal(SOA_OK, soa_constraint_get(c, 0, &loop));
+    assert_int_equal(SOA_OK, soa_constraints_get_def(c, 0, &loop));
     assert_true(loop.friction == 1);
     /* what makes no sense */
     assert_int_equal(SOA_E_ARGUMENT, soa_closed_simulate(NULL, k.q, v, &o, &r, &report));

@@ -45,7 +45,7 @@ static void value_of(soa_machine *k, const char *text, int how, double *out) {
         use = found[i].e;
     }
     if (how == DENSE) {
-        assert_int_equal(soa_dense(k, e, out), SOA_OK);
+        assert_int_equal(soa_machine_dense_matrix(k, e, out), SOA_OK);
     } else {
         if (soa_plan_create(k, use, &p, message, sizeof message) != SOA_OK) fail_msg("%s", message);
         assert_int_equal(soa_plan_run(p, out), SOA_OK);
@@ -96,11 +96,11 @@ static void solve(int n, double *A, double *x) {
     }
 }
 static pair open_pair(const soa_model *m, int body1, int body2, long seed) {
-    pair p = {.m = m, .nv = soa_nv(m)};
+    pair p = {.m = m, .nv = soa_model_nv(m)};
     soa_body_info one, two;
     soa_report report;
-    assert_int_equal(soa_body(m, body1, &one), SOA_OK);
-    assert_int_equal(soa_body(m, body2, &two), SOA_OK);
+    assert_int_equal(soa_model_body(m, body1, &one), SOA_OK);
+    assert_int_equal(soa_model_body(m, body2, &two), SOA_OK);
     p.tip[0] = one.frame, p.tip[1] = two.frame;
     assert_int_equal(soa_machine_create(m, p.tip, 2, &p.k, &report), SOA_OK);
     assert_int_equal(soa_work_create(m, &p.w), SOA_OK);
@@ -131,8 +131,8 @@ static pair open_pair(const soa_model *m, int body1, int body2, long seed) {
     }
     double V2[6], w[3], r[3];
     assert_int_equal(soa_kinematics(m, p.w, p.q, p.v, NULL), SOA_OK);
-    assert_int_equal(soa_jdot_v(m, p.w, p.tip[0], SOA_AXES_WORLD, p.gamma), SOA_OK);
-    assert_int_equal(soa_jdot_v(m, p.w, p.tip[1], SOA_AXES_WORLD, g), SOA_OK);
+    assert_int_equal(soa_jacobian_dot_v(m, p.w, p.tip[0], SOA_AXES_WORLD, p.gamma), SOA_OK);
+    assert_int_equal(soa_jacobian_dot_v(m, p.w, p.tip[1], SOA_AXES_WORLD, g), SOA_OK);
     assert_int_equal(soa_velocity(m, p.w, p.tip[1], SOA_AXES_WORLD, V2), SOA_OK);
     at_first_tip(&p, 1, g);
     for (int j = 0; j < 3; ++j) r[j] = p.pose[0].p[j] - p.pose[1].p[j];
@@ -140,7 +140,7 @@ static pair open_pair(const soa_model *m, int body1, int body2, long seed) {
     for (int j = 0; j < 3; ++j) g[3 + j] += V2[(j + 1) % 3] * w[(j + 2) % 3] - V2[(j + 2) % 3] * w[(j + 1) % 3];
     for (int j = 0; j < 6; ++j) p.gamma[j] -= g[j];
     free(J2);
-    assert_int_equal(soa_machine_state(p.k, p.q, p.v, NULL, p.tau, NULL, NULL, 0), SOA_OK);
+    assert_int_equal(soa_machine_set_state(p.k, p.q, p.v, NULL, p.tau, NULL, NULL, 0), SOA_OK);
     /* A = [X1 -X2]: tip motions brought to the world's origin and axes, where spatial accelerations can be compared */
     double A[72] = {0}, part[2][72] = {{0}};
     for (int t = 0; t < 2; ++t) {
@@ -148,7 +148,7 @@ static pair open_pair(const soa_model *m, int body1, int body2, long seed) {
         for (int c = 0; c < 6; ++c) {
             double e[6] = {0}, x[6];
             e[c] = 1;
-            soa_motion_to_child(&back, e, x);
+            soa_frame_motion_to_child(&back, e, x);
             for (int row = 0; row < 6; ++row)
                 part[t][12 * row + 6 * t + c] = x[row], A[12 * row + 6 * t + c] = t ? -x[row] : x[row];
         }
@@ -167,7 +167,7 @@ static void kkt(const pair *p, double *qdd, double f[6]) {
     const size_t n = (size_t)p->nv, N = n + 6;
     double *M = calloc(n * n + 1, sizeof *M), *K = calloc(N * N, sizeof *K), *x = calloc(N, sizeof *x);
     assert_int_equal(soa_crba(p->m, p->w, p->q, M), SOA_OK);
-    assert_int_equal(soa_bias(p->m, p->w, p->q, p->v, x), SOA_OK);
+    assert_int_equal(soa_bias_torque(p->m, p->w, p->q, p->v, x), SOA_OK);
     for (size_t r = 0; r < n; ++r) {
         x[r] = p->tau[r] - x[r];
         for (size_t c = 0; c < n; ++c) K[N * r + c] = M[n * r + c];
@@ -196,7 +196,7 @@ static void judge(pair *p, long seed, int apart, errors *e) {
         note(e->force + how, relative(g, f, 6), seed);
     }
     /* (22): the tips' accelerations are equal under those accelerations of the joints */
-    assert_int_equal(soa_machine_set(p->k, "acc", SOA_SPACE_JOINT, truth), SOA_OK);
+    assert_int_equal(soa_machine_set_vector(p->k, "acc", SOA_SPACE_JOINT, truth), SOA_OK);
     double both[6], one[6], size = 1;
     value_of(p->k, "A B' phi' (H' acc + a)", AS_IT_STANDS, both),
         value_of(p->k, "A1 B' phi' (H' acc + a)", AS_IT_STANDS, one);
@@ -229,7 +229,7 @@ static void conclude_all(const char *what, const errors *e) {
 static const soa_model *stock(const char *name) {
     const soa_model *m = NULL;
     const soa_read_options ideal = {0, 1};
-    assert_int_equal(soa_stock_model(name, &ideal, &m, NULL), SOA_OK);
+    assert_int_equal(soa_stock_model_create(name, &ideal, &m, NULL), SOA_OK);
     return m;
 }
 static void two_pumas(void **state) {
@@ -294,7 +294,7 @@ static void own_operators(void **state) {
     /* applied and formed; the adjoint; a chain of matrices without any sweep; the inverse of one */
     for (int i = 0; i < 144; ++i) A[i] = (i % 13 == 0 ? 3 : 0) + 0.1 * ((7 * i) % 11);
     assert_int_equal(soa_machine_set_matrix(p.k, "C", SOA_SPACE_TIP, SOA_SPACE_TIP, A), SOA_OK);
-    assert_int_equal(soa_machine_set(p.k, "x", SOA_SPACE_BASE, x), SOA_OK);
+    assert_int_equal(soa_machine_set_vector(p.k, "x", SOA_SPACE_BASE, x), SOA_OK);
     const soa_variable all[] = {variables[0], variables[3], other};
     const char *const texts[] = {"C A' x",          "C' A' x + A' x",    "inv(C) A' x",
                                  "inv(C') C' A' x", "C inv(C + I) A' x", "C C B' phi' H' inv(Mass) J' C A' x"};
@@ -302,7 +302,7 @@ static void own_operators(void **state) {
         if (soa_expr_parse(texts[i], all, 3, &e, message, sizeof message) != SOA_OK) fail_msg("%s", message);
         if (soa_plan_create(p.k, e, &plan, message, sizeof message) != SOA_OK) fail_msg("%s: %s", texts[i], message);
         assert_int_equal(soa_plan_run(plan, y), SOA_OK);
-        assert_int_equal(soa_dense(p.k, e, z), SOA_OK);
+        assert_int_equal(soa_machine_dense_matrix(p.k, e, z), SOA_OK);
         if (!(relative(y, z, 12) <= 1e-11))
             fail_msg("%s: planned and formed differ by %g", texts[i], relative(y, z, 12));
         assert_true(soa_plan_explain(plan, text, sizeof text) < sizeof text);
@@ -310,8 +310,8 @@ static void own_operators(void **state) {
         const soa_expr *again = NULL;
         assert_true(soa_expr_print(e, printed, sizeof printed) < sizeof printed);
         assert_int_equal(soa_expr_parse(printed, all, 3, &again, message, sizeof message), SOA_OK);
-        soa_graph *graph = NULL; /* not for operators of the caller's */
-        assert_int_not_equal(soa_graph_create(p.k, e, NULL, &graph, message, sizeof message), SOA_OK);
+        soa_scalar_graph *graph = NULL; /* not for operators of the caller's */
+        assert_int_not_equal(soa_scalar_graph_create(p.k, e, NULL, &graph, message, sizeof message), SOA_OK);
         soa_expr_free(again), soa_plan_free(plan), soa_expr_free(e);
     }
     /* new numbers are seen by the old plan */

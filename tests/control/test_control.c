@@ -44,7 +44,7 @@ static void recursion_is_inverse_dynamics(void **unused) {
     worst_case rnea = {0}, sum = {0};
     for (long seed = first_seed(); seed < first_seed() + trees(); ++seed) {
         driven_tree t = driven_tree_open(seed, 2 + (int)(seed % 12), shape_of(seed), 0);
-        const int n = soa_body_count(t.m), cols = t.nv / 2 + 1;
+        const int n = soa_model_body_count(t.m), cols = t.nv / 2 + 1;
         double *F = numbers(6 * n), *eta = numbers(t.nv + 3), *rho = numbers(t.nv + 3), *E = numbers((t.nv + 3) * cols),
                *tau = numbers(cols);
         OK(soa_control_inverse_feedback(t.c, t.s.q, t.s.v, t.s.tau, F, eta));
@@ -62,7 +62,7 @@ static void recursion_is_inverse_dynamics(void **unused) {
         memcpy(expect, eta, sizeof *eta * (size_t)(t.nv + 3));
         for (int i = 1; i <= n; ++i) {
             soa_body_info b;
-            OK(soa_body(t.m, i, &b));
+            OK(soa_model_body(t.m, i, &b));
             OK(soa_jacobian_transpose_mul(t.m, t.w, b.frame, SOA_AXES_BODY, F + 6 * (i - 1), t.x));
             for (int j = 0; j < t.nv; ++j) expect[j] += t.x[j];
         }
@@ -79,7 +79,7 @@ static void recursion_is_inverse_dynamics(void **unused) {
     for (size_t k = 0; k < sizeof shipped / sizeof *shipped; ++k) {
         const soa_model *m;
         soa_report report;
-        if (soa_stock_model(shipped[k], NULL, &m, &report)) fail_msg("%s", report.text);
+        if (soa_stock_model_create(shipped[k], NULL, &m, &report)) fail_msg("%s", report.text);
         soa_control_def def = soa_control_default(NULL);
         def.compensate = SOA_COMPENSATE_ALL, def.coulomb_rate = 1e-12;
         soa_control *c;
@@ -87,12 +87,12 @@ static void recursion_is_inverse_dynamics(void **unused) {
         OK(soa_control_create(m, &def, &c));
         OK(soa_work_create(m, &w));
         tree_state s = random_tree_state(m, (long)k + 1);
-        double *F = numbers(6 * soa_body_count(m)), *eta = numbers(soa_nv(m)), *tau = numbers(soa_nv(m)),
-               *expect = numbers(soa_nv(m));
+        double *F = numbers(6 * soa_model_body_count(m)), *eta = numbers(soa_model_nv(m)), *tau = numbers(soa_model_nv(m)),
+               *expect = numbers(soa_model_nv(m));
         OK(soa_control_inverse_feedback(c, s.q, s.v, s.tau, F, eta));
-        OK(soa_control_recursion(c, s.q, F, eta, soa_nv(m), NULL, 0, NULL, tau));
+        OK(soa_control_recursion(c, s.q, F, eta, soa_model_nv(m), NULL, 0, NULL, tau));
         OK(soa_rnea(m, w, s.q, s.v, s.tau, NULL, 0, expect));
-        note(&rnea, relative(tau, expect, (size_t)soa_nv(m)), (long)k);
+        note(&rnea, relative(tau, expect, (size_t)soa_model_nv(m)), (long)k);
         free(F), free(eta), free(tau), free(expect);
         free_tree_state(&s), soa_control_free(c), soa_work_free(w), soa_model_free(m);
     }
@@ -108,15 +108,15 @@ static void recursion_of_closed_machine(void **unused) {
     soa_constraints *loops;
     soa_report report;
     if (soa_model_open_closed("four-bar", NULL, &m, &list, &report)) fail_msg("%s", report.text);
-    OK(soa_constraint_list_create(&list, m, 1, &loops, &report));
+    OK(soa_constraints_from_list(&list, m, 1, &loops, &report));
     soa_work *w;
     OK(soa_work_create(m, &w));
-    const int nv = soa_nv(m), nq = soa_nq(m);
+    const int nv = soa_model_nv(m), nq = soa_model_nq(m);
     unsigned char *primary = calloc((size_t)nv, 1);
     primary[0] = 1;
-    double *q = numbers(nq), *v = numbers(nv), *a = numbers(nv), *E = numbers(nv), *F = numbers(6 * soa_body_count(m)),
+    double *q = numbers(nq), *v = numbers(nv), *a = numbers(nv), *E = numbers(nv), *F = numbers(6 * soa_model_body_count(m)),
            *eta = numbers(nv);
-    soa_neutral(m, q);
+    soa_q_neutral(m, q);
     OK(soa_closed_assemble(loops, w, 0, q, &report));
     soa_embedding_def def = soa_embedding_default(primary);
     def.constraints = loops;
@@ -152,7 +152,7 @@ static tracked random_tracking(const driven_tree *t, long seed) {
     tracked x = {numbers(t->nq), numbers(t->nv), numbers(t->nv), numbers(t->nv), numbers(t->nv), {0}, {0}};
     dice d = {(uint64_t)seed * 17 + 3};
     roll_many(&d, -0.5, 0.5, (size_t)t->nv, x.v);
-    OK(soa_integrate(t->m, t->s.q, x.v, 1, x.q));
+    OK(soa_q_integrate(t->m, t->s.q, x.v, 1, x.q));
     roll_many(&d, -1, 1, (size_t)t->nv, x.v), roll_many(&d, -2, 2, (size_t)t->nv, x.a);
     roll_many(&d, 0.5, 4, (size_t)t->nv, x.K), roll_many(&d, 0.5, 4, (size_t)t->nv, x.D);
     x.r = (soa_joint_reference){x.q, x.v, x.a}, x.g = (soa_joint_gains){x.K, x.D};
@@ -169,7 +169,7 @@ static void pd_and_inverse_dynamics(void **unused) {
         driven_tree t = driven_tree_open(seed, 2 + (int)(seed % 12), shape_of(seed), 1);
         tracked x = random_tracking(&t, seed);
         double *e = numbers(t.nv), *a = numbers(t.nv);
-        OK(soa_difference(t.m, t.s.q, x.q, e));
+        OK(soa_q_difference(t.m, t.s.q, x.q, e));
         /* PD: gravity and springs of soa_rnea at rest, friction at v_d */
         OK(soa_control_joint_pd(t.c, t.s.q, t.s.v, &x.r, &x.g, t.tau));
         for (int j = 0; j < t.nv; ++j) t.x[j] = t.drive[j] ? x.v[j] : 0;
@@ -205,11 +205,11 @@ static void pd_and_inverse_dynamics(void **unused) {
         }
         solve(nu, A, b);
         soa_body_info root;
-        OK(soa_body(t.m, 1, &root));
+        OK(soa_model_body(t.m, 1, &root));
         int forest = 0; /* trees without a driven joint are left alone */
-        for (int i = 2; i <= soa_body_count(t.m); ++i) {
+        for (int i = 2; i <= soa_model_body_count(t.m); ++i) {
             soa_body_info info;
-            OK(soa_body(t.m, i, &info));
+            OK(soa_model_body(t.m, i, &info));
             forest += info.parent == 0;
         }
         for (int i = 0; !forest && i < nu; ++i) note(&dense, fabs(a[u[i]] - b[i]) / (1 + fabs(b[i])), seed);
@@ -234,16 +234,16 @@ static moment passivity_at(driven_tree *t, const tracked *x, soa_passivity form,
         step[j] = h * t->s.v[j] + h * h / 2 * t->x[j]; /* t->x: the plant's accelerations */
         v[j] = t->s.v[j] + h * t->x[j];
     }
-    OK(soa_integrate(t->m, t->s.q, step, 1, q));
+    OK(soa_q_integrate(t->m, t->s.q, step, 1, q));
     for (int j = 0; j < t->nv; ++j) step[j] = h * x->v[j] + h * h / 2 * x->a[j], vd[j] = x->v[j] + h * x->a[j];
-    OK(soa_integrate(t->m, x->q, step, 1, qd));
+    OK(soa_q_integrate(t->m, x->q, step, 1, qd));
     const soa_joint_reference r = {qd, vd, x->a};
     if (decoupled) {
         OK(soa_control_decoupled(t->c, q, v, &r, x->K, rate, tau, sigma));
         for (int j = 0; j < t->nv; ++j) out.V += sigma[j] * sigma[j] / 2, out.power += rate[j] * sigma[j] * sigma[j];
     } else {
         OK(soa_control_passivity(t->c, form, q, v, &r, &x->g, tau, &out.V));
-        OK(soa_difference(t->m, q, qd, step));
+        OK(soa_q_difference(t->m, q, qd, step));
         for (int j = 0; j < t->nv; ++j) {
             const double s = vd[j] - v[j] + (form == SOA_SLOTINE_LI ? x->K[j] * step[j] : 0);
             if (t->drive[j]) out.power += x->D[j] * s * s;
@@ -254,9 +254,9 @@ static moment passivity_at(driven_tree *t, const tracked *x, soa_passivity form,
 }
 /* Machines with q' = v in every joint, so that references move as tangent vectors do. */
 static int plain_joints(const soa_model *m) {
-    for (int i = 1; i <= soa_body_count(m); ++i) {
+    for (int i = 1; i <= soa_model_body_count(m); ++i) {
         soa_body_info b;
-        OK(soa_body(m, i, &b));
+        OK(soa_model_body(m, i, &b));
         if ((b.type == SOA_SPHERICAL || b.type == SOA_FREE) && !(i == 1 && b.parent == 0)) return 0;
     }
     return 1;
@@ -267,7 +267,7 @@ static void passivity(void **unused) {
     for (long seed = first_seed(); seed < first_seed() + 6 * trees(); ++seed) {
         const int passive = seed % 3 != 0;
         driven_tree t = driven_tree_open(seed, 2 + (int)(seed % 7), shape_of(seed), passive);
-        if (!plain_joints(t.m) || (!passive && soa_nq(t.m) != soa_nv(t.m))) {
+        if (!plain_joints(t.m) || (!passive && soa_model_nq(t.m) != soa_model_nv(t.m))) {
             driven_tree_close(&t);
             continue;
         }
@@ -299,7 +299,7 @@ static void passivity(void **unused) {
         if (!passive) { /* dense: M, C by columns */
             double *Cd = numbers(t.nv), *e = numbers(t.nv);
             OK(soa_crba(t.m, t.w, t.s.q, t.M));
-            OK(soa_difference(t.m, t.s.q, x.q, e));
+            OK(soa_q_difference(t.m, t.s.q, x.q, e));
             OK(soa_rnea(t.m, t.w, t.s.q, t.s.v, NULL, NULL, 0, t.h));
             OK(soa_coriolis_mul(t.m, t.w, t.s.q, t.s.v, t.s.v, t.y)); /* h - y: gravity, friction, springs */
             for (int form = 0; form < SOA_PASSIVITY_COUNT; ++form) {
@@ -335,7 +335,7 @@ static soa_motion random_motion(dice *d) {
 }
 static int random_tip(const soa_model *m, dice *d) {
     soa_body_info b;
-    OK(soa_body(m, 1 + (int)roll(d, 0, soa_body_count(m) - 1e-9), &b));
+    OK(soa_model_body(m, 1 + (int)roll(d, 0, soa_model_body_count(m) - 1e-9), &b));
     return b.frame;
 }
 static void turn_back(const double R[9], const double x[3], double out[3]) {
@@ -381,7 +381,7 @@ static void impedance(void **unused) {
             const double s = k ? -h : h;
             double *q = numbers(t.nq), *v = numbers(t.nv);
             for (int j = 0; j < t.nv; ++j) t.y[j] = s * t.s.v[j] + s * s / 2 * t.x[j], v[j] = t.s.v[j] + s * t.x[j];
-            OK(soa_integrate(t.m, t.s.q, t.y, 1, q));
+            OK(soa_q_integrate(t.m, t.s.q, t.y, 1, q));
             soa_motion g = goal;
             double rho[3], R[9];
             for (int j = 0; j < 3; ++j) {
@@ -420,7 +420,7 @@ static void impedance(void **unused) {
                 for (int k = 0; k < 3; ++k) back[3 * i + j] += ahead[0].goal.R[3 * i + k] * ahead[1].goal.R[3 * j + k];
             }
         memcpy(between, back, sizeof back);
-        soa_rotation_vector(between, turned);
+        soa_rotation_to_vector(between, turned);
         for (int j = 0; j < 3; ++j) {
             turned[j] /= 2 * h;
             turned[3 + j] = (ahead[0].goal.p[j] - ahead[1].goal.p[j]) / (2 * h);
@@ -440,7 +440,7 @@ static void impedance(void **unused) {
         for (size_t k = 0; k < 8; ++k) {
             double x[3];
             for (int j = 0; j < 3; ++j) x[j] = rho[j] / size * angles[k];
-            soa_rotation_from_vector(x, R), soa_rotation_vector(R, again);
+            soa_rotation_from_vector(x, R), soa_rotation_to_vector(R, again);
             for (int j = 0; j < 3; ++j) note(&vectors, fabs(again[j] - x[j]), seed);
         }
         driven_tree_close(&t);
@@ -472,7 +472,7 @@ static void operational(void **unused) {
         roll_many(&d, -5, 5, (size_t)t.nv, t.h);
         soa_operational_options o = {.wrenches = t.s.wrench, .wrench_count = 3, .posture = seed % 3 ? t.h : NULL};
         double rcond, *a = numbers(t.nv);
-        const soa_status s = soa_control_operational(t.c, t.s.q, t.s.v, task, count, &o, t.tau, a, e, &rcond);
+        const soa_status s = soa_control_operational_space(t.c, t.s.q, t.s.v, task, count, &o, t.tau, a, e, &rcond);
         if (s == SOA_E_SINGULAR || (s == SOA_OK && rcond < 1e-5)) {
             ++singular;
         } else {
@@ -514,7 +514,7 @@ static void operational(void **unused) {
                 for (int i = 0; i < nu; ++i) expect[r * t.nv + j] -= J[r * t.nv + u[i]] * b[i];
             }
         }
-        OK(soa_control_generalized_jacobian(t.c, t.s.q, task[0].law.frame, SOA_AXES_BODY, Jg));
+        OK(soa_control_generalised_jacobian(t.c, t.s.q, task[0].law.frame, SOA_AXES_BODY, Jg));
         note(&jacobian, relative(Jg, expect, 6 * (size_t)t.nv), seed);
         free(J), free(Jg), free(expect), free(u), free(A), free(b), free(a);
         driven_tree_close(&t);
@@ -616,7 +616,7 @@ static void coordination_passive(void **unused) {
                     between[3 * a + b] = 0;
                     for (int c = 0; c < 3; ++c) between[3 * a + b] += place.R[3 * a + c] * H[i].R[3 * b + c];
                 }
-            soa_rotation_vector(between, rho);
+            soa_rotation_to_vector(between, rho);
             for (int j = 0; j < 6; ++j)
                 f[j] = F[6 * i + j] + k.follow_damping[j / 3] * (there[j] - Vh[j]) +
                        k.follow_stiffness[j / 3] * (j < 3 ? rho[j] : place.p[j - 3] - H[i].p[j - 3]);
@@ -701,7 +701,7 @@ static void two_laws(void **unused) {
         const soa_joint_gains gains = {K, D};
         const soa_joint_reference r = {g.q, g.v, g.tau};
         OK(soa_control_inverse_dynamics(both, s.q, s.v, &r, &gains, NULL, 0, expect, NULL));
-        OK(soa_difference(t.m, s.q, g.q, e));
+        OK(soa_q_difference(t.m, s.q, g.q, e));
         for (int j = 0; j < PUMA_V; ++j) a[j] = g.tau[j] + (j < 12 ? 0 : K[j] * e[j] + D[j] * (g.v[j] - s.v[j]));
         const soa_joint_reference other = {g.q, g.v, a};
         OK(soa_control_inverse_dynamics(left, s.q, s.v, &other, &gains, NULL, 0, tau, NULL));
@@ -724,10 +724,10 @@ static void two_laws(void **unused) {
         roll_many(&d, 0, 5, 6, task.law.stiffness), roll_many(&d, 0, 5, 6, task.law.damping);
         double a[PUMA_V] = {0}, tau[PUMA_V], other[PUMA_V], A[6], want[6], rcond;
         soa_frame_error e;
-        const soa_status status = soa_control_operational(left, s.q, s.v, &task, 1, NULL, tau, NULL, &e, &rcond);
+        const soa_status status = soa_control_operational_space(left, s.q, s.v, &task, 1, NULL, tau, NULL, &e, &rcond);
         if (status != SOA_E_SINGULAR && rcond > 1e-5) {
             OK(status);
-            OK(soa_control_passive(left, s.q, s.v, NULL, 0, a));
+            OK(soa_control_passive_acceleration(left, s.q, s.v, NULL, 0, a));
             OK(soa_rnea(t.m, w, s.q, s.v, a, NULL, 0, other));
             for (int j = 12; j < PUMA_SATELLITE_V; ++j) tau[j] = other[j];
             OK(soa_aba(t.m, w, s.q, s.v, tau, NULL, 0, a));
@@ -771,7 +771,7 @@ static void bad_input(void **unused) {
     bad_K[8] = -1;
     const soa_joint_reference r = {q, NULL, NULL}, no_r = {bad_q, NULL, NULL}, bad_r = {q, bad_v, NULL};
     const soa_joint_gains g = {K, K}, bad_g = {K, bad_K};
-    const soa_motion goal = soa_motion_at(NULL);
+    const soa_motion goal = soa_motion_at_rest(NULL);
     soa_motion skew = goal;
     skew.pose.R[0] = 2;
     soa_frame_law law = soa_frame_law_default(t.hand[0], 0), lost = soa_frame_law_default(9999, 0);
@@ -802,13 +802,13 @@ static void bad_input(void **unused) {
     soa_frame_task task[8];
     for (int i = 0; i < 8; ++i) task[i] = (soa_frame_task){.law = law, .goal = goal};
     double rcond = 1;
-    BAD(SOA_E_SINGULAR, soa_control_operational(c, q, v, task, 7, NULL, tau, NULL, NULL, &rcond));
+    BAD(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 7, NULL, tau, NULL, NULL, &rcond));
     assert_true(rcond < 1e-12);
     task[0].law.frame = 0;
-    BAD(SOA_E_SINGULAR, soa_control_operational(c, q, v, task, 1, NULL, tau, NULL, NULL, NULL));
+    BAD(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 1, NULL, tau, NULL, NULL, NULL));
     task[0].law.frame = t.satellite;
-    BAD(SOA_E_SINGULAR, soa_control_operational(c, q, v, task, 1, NULL, tau, NULL, NULL, NULL));
-    BAD(SOA_E_ARGUMENT, soa_control_operational(c, q, v, task, 9, NULL, tau, NULL, NULL, NULL));
+    BAD(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 1, NULL, tau, NULL, NULL, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_operational_space(c, q, v, task, 9, NULL, tau, NULL, NULL, NULL));
     BAD(SOA_E_ARGUMENT, soa_control_coordination(c, q, v, &none, &goal, NULL, 0, &state, tau, NULL));
     BAD(SOA_E_ARGUMENT, soa_control_coordination(c, q, v, &many, &goal, NULL, 0, &state, tau, NULL));
     BAD(SOA_E_NOT_FINITE, soa_control_coordination(c, q, v, &k, &goal, &nan, 0, &state, tau, NULL));

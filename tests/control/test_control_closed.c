@@ -113,7 +113,7 @@ static void holding(void **state) {
             soa_frame_law law = soa_frame_law_default(s->f[0].frame, 0);
             OK(soa_kinematics(s->m, s->w, s->q, still, NULL));
             const soa_frame here = pose_of(s, law.frame);
-            const soa_motion goal = soa_motion_at(&here);
+            const soa_motion goal = soa_motion_at_rest(&here);
             double force[6];
             for (int half = 0; half < 6; half += 3) /* the goal's axes */
                 for (int k = 0; k < 3; ++k)
@@ -145,18 +145,18 @@ static void virtual_work(void **state) {
         const size_t nv = (size_t)s->nv;
         const double zero[6] = {0};
         for (int k = 0; k < s->count; ++k)
-            if (s->def[k].kind == SOA_LOOP) OK(soa_constraint_set_effort(s->c, k, zero));
+            if (s->def[k].kind == SOA_LOOP) OK(soa_constraints_set_effort(s->c, k, zero));
         unsigned char *drive = calloc(nv, 1), *follows = calloc(nv, 1), *held = calloc(nv, 1);
         double *tau = calloc(nv, 8), *still = calloc(nv, 8), *rho = calloc(nv, 8), *v = calloc(nv, 8);
         for (size_t j = 0; j < nv; ++j) drive[j] = roll(&s->d, 0, 1) < 0.5 ? SOA_DRIVE_OWN : SOA_DRIVE_NONE;
         soa_control *control = control_of(s, drive, NULL);
         OK(soa_control_compensation(control, s->q, still, NULL, NULL, 0, tau));
-        OK(soa_control_dependent(control, s->q, follows));
+        OK(soa_control_dependent_coordinates(control, s->q, follows));
         for (size_t j = 0; j < nv; ++j) {
             held[j] = !follows[j];
             if (held[j] && drive[j] == SOA_DRIVE_OWN) v[j] = roll(&s->d, -1, 1);
         }
-        if (is_sound(s) && !soa_closed_rates(s->c, s->w, s->t, s->q, held, v, NULL)) {
+        if (is_sound(s) && !soa_closed_project_rates(s->c, s->w, s->t, s->q, held, v, NULL)) {
             ++used;
             OK(soa_rnea(s->m, s->w, s->q, still, NULL, NULL, 0, rho));
             const double scale = (1 + size_of(rho, s->nv)) * (1 + size_of(v, s->nv));
@@ -185,16 +185,16 @@ static void operational(void **state) {
         for (size_t j = 0; j < nv; ++j) drive[j] = seed % 2 || roll(&s->d, 0, 1) < 0.6 ? SOA_DRIVE_OWN : SOA_DRIVE_NONE;
         drive[below(&s->d, s->nv)] = SOA_DRIVE_OWN;
         soa_control *control = control_of(s, drive, NULL);
-        soa_frame_task task = {.law = soa_frame_law_default(1 + below(&s->d, soa_frame_count(s->m) - 1), 0),
+        soa_frame_task task = {.law = soa_frame_law_default(1 + below(&s->d, soa_model_frame_count(s->m) - 1), 0),
                                .rows = 1u << (1 + below(&s->d, 5)) | 1u};
         OK(soa_kinematics(s->m, s->w, s->q, s->v, NULL));
         const soa_frame here = pose_of(s, task.law.frame);
-        task.goal = soa_motion_at(&here);
+        task.goal = soa_motion_at_rest(&here);
         OK(soa_velocity(s->m, s->w, task.law.frame, SOA_AXES_WORLD, task.goal.twist));
         roll_many(&s->d, -2, 2, 6, task.goal.acceleration);
         double rcond = 0;
         soa_status status = SOA_E_SINGULAR;
-        if (is_sound(s)) status = soa_control_operational(control, s->q, s->v, &task, 1, NULL, tau, out, NULL, &rcond);
+        if (is_sound(s)) status = soa_control_operational_space(control, s->q, s->v, &task, 1, NULL, tau, out, NULL, &rcond);
         if (!status && rcond > 1e-6 && size_of(tau, s->nv) < 1e6) {
             ++used;
             OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, tau, NULL, 0, s->t, s->qdd, NULL, NULL));
@@ -237,9 +237,9 @@ static void refusals(void **state) {
         REFUSED(SOA_E_ARGUMENT,
                 soa_control_passivity(control, SOA_SLOTINE_LI, s->q, s->v, &reference, &gains, room, NULL));
         REFUSED(SOA_E_ARGUMENT, soa_control_decoupled(control, s->q, s->v, &reference, room, room, s->tau, NULL));
-        REFUSED(SOA_E_ARGUMENT, soa_control_generalized_jacobian(control, s->q, 1, SOA_AXES_WORLD, room));
+        REFUSED(SOA_E_ARGUMENT, soa_control_generalised_jacobian(control, s->q, 1, SOA_AXES_WORLD, room));
         REFUSED(SOA_E_ARGUMENT, soa_control_compensation(control, s->q, s->v, s->v, NULL, 0, room));
-        REFUSED(SOA_E_ARGUMENT, soa_control_dependent(control, s->q, NULL));
+        REFUSED(SOA_E_ARGUMENT, soa_control_dependent_coordinates(control, s->q, NULL));
         soa_control_free(control), free(room), close_closed(s);
         return;
     }

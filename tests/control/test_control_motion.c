@@ -18,7 +18,7 @@ typedef struct plant {
 static void rate(plant *p, const double *q, const double *v, const double *tau, double *qr, double *a) {
     double unit[PUMA_Q];
     memcpy(unit, q, sizeof unit);
-    OK(soa_normalize(p->m, unit));
+    OK(soa_q_normalise(p->m, unit));
     OK(soa_q_rate(p->m, unit, v, qr));
     if (p->g)
         OK(soa_grasp_fd(p->g, p->w, NULL, unit, v, tau, NULL, 0, a, p->force, NULL, NULL));
@@ -27,7 +27,7 @@ static void rate(plant *p, const double *q, const double *v, const double *tau, 
 }
 static void step(plant *p, const double *tau) {
     double k[4][PUMA_Q], l[4][PUMA_V], q[PUMA_Q], v[PUMA_V];
-    const int nq = soa_nq(p->m), nv = soa_nv(p->m);
+    const int nq = soa_model_nq(p->m), nv = soa_model_nv(p->m);
     rate(p, p->q, p->v, tau, k[0], l[0]);
     for (int s = 1; s < 4; ++s) {
         const double h = s < 3 ? DT / 2 : DT;
@@ -37,7 +37,7 @@ static void step(plant *p, const double *tau) {
     }
     for (int j = 0; j < nq; ++j) p->q[j] += DT / 6 * (k[0][j] + 2 * k[1][j] + 2 * k[2][j] + k[3][j]);
     for (int j = 0; j < nv; ++j) p->v[j] += DT / 6 * (l[0][j] + 2 * l[1][j] + 2 * l[2][j] + l[3][j]);
-    OK(soa_normalize(p->m, p->q));
+    OK(soa_q_normalise(p->m, p->q));
 }
 static void momentum(plant *p, double h[6]) { /* about the world's origin */
     double com[3], x[6];
@@ -124,7 +124,7 @@ static void hand_reaches_goal(void **unused) {
     soa_frame end = start;
     end.p[0] -= 0.1, end.p[1] += 0.05, end.p[2] += 0.1;
     const double axis[3] = {0, 0, 1}, none[3] = {0, 0, 0};
-    const soa_frame turn = soa_frame_axis_angle(axis, 0.3, none);
+    const soa_frame turn = soa_frame_from_axis_angle(axis, 0.3, none);
     soa_frame R = soa_frame_compose(&turn, &end);
     memcpy(end.R, R.R, sizeof R.R);
     soa_frame_task task[2] = {{.law = soa_frame_law_default(t.hand[0], 0)},
@@ -132,7 +132,7 @@ static void hand_reaches_goal(void **unused) {
     for (int k = 0; k < 2; ++k)
         for (int j = 0; j < 6; ++j) task[k].law.stiffness[j] = 36, task[k].law.damping[j] = 12;
     const soa_frame attitude = soa_frame_identity();
-    task[1].goal = soa_motion_at(&attitude);
+    task[1].goal = soa_motion_at_rest(&attitude);
     const soa_profile profile = soa_profile_quintic(2);
     double tau[PUMA_V], posture[PUMA_V], momentum_most = 0, tracking = 0, umetani = 0, tilt = 0;
     soa_frame_error e[2];
@@ -142,12 +142,12 @@ static void hand_reaches_goal(void **unused) {
         OK(soa_path_pose(&start, &end, s, &task[0].goal));
         for (int j = 0; j < PUMA_V; ++j) posture[j] = -5 * p.v[j];
         const soa_operational_options o = {.posture = posture};
-        OK(soa_control_operational(c, p.q, p.v, task, 2, &o, tau, NULL, e, NULL));
+        OK(soa_control_operational_space(c, p.q, p.v, task, 2, &o, tau, NULL, e, NULL));
         tracking = fmax(tracking, size3(e[0].error + 3)), tilt = fmax(tilt, size3(e[1].error));
         if (n % 50 == 0) {
             momentum(&p, h);
             for (int j = 0; j < 6; ++j) momentum_most = fmax(momentum_most, fabs(h[j]));
-            OK(soa_control_generalized_jacobian(c, p.q, t.hand[0], SOA_AXES_WORLD, J));
+            OK(soa_control_generalised_jacobian(c, p.q, t.hand[0], SOA_AXES_WORLD, J));
             OK(soa_kinematics(t.m, p.w, p.q, p.v, NULL));
             OK(soa_velocity(t.m, p.w, t.hand[0], SOA_AXES_WORLD, V));
             for (int r = 0; r < 6; ++r) {
@@ -167,7 +167,7 @@ static void hand_reaches_goal(void **unused) {
 
     /* impedance towards a goal that the satellite carries: it drifts and turns slowly */
     p.v[PUMA_SATELLITE_V + 2] = 0.02, p.v[PUMA_SATELLITE_V + 4] = 0.01;
-    soa_motion goal = soa_motion_at(NULL);
+    soa_motion goal = soa_motion_at_rest(NULL);
     goal.pose = relative_pose(t.m, p.w, p.q, t.satellite, t.hand[1]);
     goal.pose.p[0] -= 0.05;
     soa_frame_law law = soa_frame_law_default(t.hand[1], t.satellite);
@@ -195,12 +195,12 @@ static void hand_presses_and_slides(void **unused) {
     (void)unused;
     const soa_model *stock, *true_arm, *estimate;
     soa_report report;
-    if (soa_stock_model("puma560", NULL, &stock, &report)) fail_msg("%s", report.text);
+    if (soa_stock_model_create("puma560", NULL, &stock, &report)) fail_msg("%s", report.text);
     for (int k = 0; k < 2; ++k) {
         soa_body_def body[6];
         for (int i = 0; i < 6; ++i) {
             soa_body_info b;
-            OK(soa_body(stock, i + 1, &b));
+            OK(soa_model_body(stock, i + 1, &b));
             body[i] = soa_body_default(b.link, b.parent, b.type);
             body[i].placement = b.placement, body[i].mass = b.mass * (k ? 1.1 : 1);
             memcpy(body[i].joint.axis, b.axis, sizeof b.axis), memcpy(body[i].com, b.com, sizeof b.com);
@@ -208,7 +208,7 @@ static void hand_presses_and_slides(void **unused) {
             body[i].joint.damping = b.damping * (k ? 0.8 : 1);
             body[i].joint.rotor_inertia = b.rotor_inertia, body[i].joint.gear_ratio = b.gear_ratio;
         }
-        const soa_frame_def palm = {"palm", 6, soa_frame_rpy(0, 0, 0, 0, 0, 0.1)};
+        const soa_frame_def palm = {"palm", 6, soa_frame_from_rpy(0, 0, 0, 0, 0, 0.1)};
         soa_model_def def = soa_model_default("puma", body, 6);
         def.frames = &palm, def.frame_count = 1;
         if (soa_model_create(&def, k ? &estimate : &true_arm, &report)) fail_msg("%s", report.text);
@@ -218,7 +218,7 @@ static void hand_presses_and_slides(void **unused) {
     const soa_control_def def = soa_control_default(NULL);
     OK(soa_work_create(true_arm, &p.w));
     OK(soa_control_create(estimate, &def, &c));
-    const int palm = soa_find_frame(true_arm, "palm");
+    const int palm = soa_model_find_frame(true_arm, "palm");
     const double start[6] = {0.3, 0.6, -0.9, 0.2, 0.7, 0.1};
     memcpy(p.q, start, sizeof start);
     OK(soa_kinematics(true_arm, p.w, p.q, NULL, NULL));
@@ -234,7 +234,7 @@ static void hand_presses_and_slides(void **unused) {
     for (int j = 0; j < 6; ++j) law.law.stiffness[j] = 100, law.law.damping[j] = 20;
     law.force_gain[0] = 0.5, law.force_gain[1] = 10;
     soa_hybrid_state state = {{0}};
-    soa_motion goal = soa_motion_at(&hand);
+    soa_motion goal = soa_motion_at_rest(&hand);
     const soa_profile profile = soa_profile_quintic(1.5);
     soa_frame aside = hand;
     for (int i = 0; i < 3; ++i) aside.p[i] -= 0.15 * hand.R[3 * i]; /* the other way lies a stretched arm */
@@ -274,14 +274,14 @@ static void base_is_held(void **unused) {
     OK(soa_work_create(t.m, &p.w));
     OK(soa_control_create(t.m, &def, &c));
     two_pumas_pose(&t, 0.9, p.q);
-    const soa_frame turned = soa_frame_rpy(0.01, -0.01, 0.02, 0, 0, 0);
-    const soa_motion goal = soa_motion_at(&turned);
+    const soa_frame turned = soa_frame_from_rpy(0.01, -0.01, 0.02, 0, 0, 0);
+    const soa_motion goal = soa_motion_at_rest(&turned);
     double tau[PUMA_V], posture[PUMA_V], first = 0, worst = 0;
     soa_frame_error e;
     for (int n = 0; n < 2 * RATE; ++n) {
         for (int j = 0; j < PUMA_V; ++j) posture[j] = -3 * p.v[j];
         const soa_operational_options o = {.posture = posture};
-        OK(soa_control_base_hold(c, p.q, p.v, t.base, &goal, 16, 8, &o, tau, &e));
+        OK(soa_control_base_attitude(c, p.q, p.v, t.base, &goal, 16, 8, &o, tau, &e));
         if (n == 0) first = size3(e.error);
         worst = fmax(worst, fabs(size3(e.error) / first - (1 + 4 * n * DT) * exp(-4 * n * DT)));
         step(&p, tau);
@@ -325,7 +325,7 @@ static void linearising_is_exact(void **unused) {
     for (long seed = first_seed(); seed < first_seed() + 30; ++seed) {
         dice d = {(uint64_t)seed};
         roll_many(&d, -0.3, 0.3, PUMA_V, p.v);
-        OK(soa_grasp_close(p.g, p.w, p.q, p.v, p.v, NULL));
+        OK(soa_grasp_impulse(p.g, p.w, p.q, p.v, p.v, NULL));
         soa_coordination k = law_for(&t, SOA_COORDINATE_LINEARISING);
         roll_many(&d, 0, 4, 6, k.stiffness), roll_many(&d, 0, 4, 6, k.damping);
         k.relative_to = seed % 2 ? t.base : 0;
@@ -381,10 +381,10 @@ static void passive_law_is_passive(void **unused) {
     OK(soa_control_create(t.m, &def, &c));
     hold(&t, &p);
     p.v[PUMA_SATELLITE_V + 2] = 0.1, p.v[PUMA_SATELLITE_V + 3] = -0.05, p.v[2] = -0.1, p.v[1] = 0.1;
-    OK(soa_grasp_close(p.g, p.w, p.q, p.v, p.v, NULL));
+    OK(soa_grasp_impulse(p.g, p.w, p.q, p.v, p.v, NULL));
     soa_coordination k = law_for(&t, SOA_COORDINATE_PASSIVE);
     for (int j = 0; j < 6; ++j) k.stiffness[j] = j < 3 ? 200 : 1500, k.damping[j] = j < 3 ? 100 : 800;
-    soa_motion goal = soa_motion_at(NULL);
+    soa_motion goal = soa_motion_at_rest(NULL);
     goal.pose = relative_pose(t.m, p.w, p.q, t.base, t.satellite);
     goal.pose.p[0] -= 0.08, goal.pose.p[2] += 0.05;
     soa_coordination_state state = {0};
@@ -420,7 +420,7 @@ static void satellite_is_moved(void **unused) {
         OK(soa_control_create(estimate.m, &def, &c));
         hold(&t, &p);
         p.v[PUMA_SATELLITE_V + 2] = 0.03, p.v[PUMA_SATELLITE_V + 3] = 0.02, p.v[PUMA_SATELLITE_V + 4] = -0.02;
-        OK(soa_grasp_close(p.g, p.w, p.q, p.v, p.v, NULL));
+        OK(soa_grasp_impulse(p.g, p.w, p.q, p.v, p.v, NULL));
         soa_coordination k = law_for(&t, form ? SOA_COORDINATE_PASSIVE : SOA_COORDINATE_LINEARISING);
         for (int j = 0; j < 6; ++j) {
             k.stiffness[j] = form ? (j < 3 ? 300 : 2000) : 9;
@@ -430,7 +430,7 @@ static void satellite_is_moved(void **unused) {
         const soa_frame start = relative_pose(t.m, p.w, p.q, t.base, t.satellite);
         soa_frame end = start;
         const double axis[3] = {0, 0, 1}, none[3] = {0, 0, 0};
-        const soa_frame turn = soa_frame_axis_angle(axis, 3.14159265358979 / 6, none),
+        const soa_frame turn = soa_frame_from_axis_angle(axis, 3.14159265358979 / 6, none),
                         turned = soa_frame_compose(&turn, &start);
         memcpy(end.R, turned.R, sizeof end.R);
         end.p[0] -= 0.2, end.p[2] += 0.2236;
@@ -462,7 +462,7 @@ static void satellite_is_moved(void **unused) {
         for (int j = 0; j < 6; ++j) drift = fmax(drift, fabs(h[j] - h0[j]));
         for (int i = 0; i < 2; ++i) {
             soa_contact_motion m;
-            OK(soa_grasp_motion(p.g, p.w, p.q, p.v, i, &m));
+            OK(soa_grasp_contact_motion(p.g, p.w, p.q, p.v, i, &m));
             gap = fmax(gap, m.gap);
         }
         printf("  %s: held within %.2e m, %.2e rad; internal force %.3f to %.3f N of 30; largest torque %.0f Nm\n",
@@ -505,7 +505,7 @@ static void times(void **unused) {
     for (int j = 0; j < PUMA_V; ++j) K[j] = 9, D[j] = 6;
     const soa_joint_reference r = {p.q, NULL, NULL};
     const soa_joint_gains g = {K, D};
-    soa_frame_task task = {.law = soa_frame_law_default(t.hand[0], t.base), .goal = soa_motion_at(NULL)};
+    soa_frame_task task = {.law = soa_frame_law_default(t.hand[0], t.base), .goal = soa_motion_at_rest(NULL)};
     soa_coordination k = law_for(&t, SOA_COORDINATE_PASSIVE);
     soa_coordination_state state = {0};
     soa_hybrid_law hybrid = {.law = task.law, .force_rows = 32};
@@ -518,7 +518,7 @@ static void times(void **unused) {
     TIME("decoupled, floating base", soa_control_decoupled(c, p.q, p.v, &r, K, D, tau, NULL));
     TIME("impedance", soa_control_impedance(c, p.q, p.v, &task.law, &task.goal, NULL, tau, NULL, NULL));
     TIME("operational space, one hand, generalized Jacobian",
-         soa_control_operational(c, p.q, p.v, &task, 1, NULL, tau, NULL, NULL, NULL));
+         soa_control_operational_space(c, p.q, p.v, &task, 1, NULL, tau, NULL, NULL, NULL));
     TIME("hybrid", soa_control_hybrid(c, p.q, p.v, &hybrid, &task.goal, none, none, DT, &integral, tau, NULL));
     TIME("coordination, passive",
          soa_control_coordination(c, p.q, p.v, &k, &task.goal, &squeeze, DT, &state, tau, NULL));

@@ -53,7 +53,7 @@ static void compare_motion(const soa_motion m[3], double h, long seed, worst_cas
             between[3 * i + j] = 0;
             for (int k = 0; k < 3; ++k) between[3 * i + j] += m[2].pose.R[3 * i + k] * m[0].pose.R[3 * j + k];
         }
-    soa_rotation_vector(between, rho);
+    soa_rotation_to_vector(between, rho);
     for (int j = 0; j < 3; ++j) x[j] = rho[j] / (2 * h), x[3 + j] = (m[2].pose.p[j] - m[0].pose.p[j]) / (2 * h);
     for (int j = 0; j < 6; ++j) y[j] = (m[2].twist[j] - m[0].twist[j]) / (2 * h);
     note(twist, relative(x, m[1].twist, 6), seed);
@@ -76,11 +76,11 @@ static void poses(void **unused) {
             OK(soa_path_pose(&from.pose, &to, s, m + k));
         }
         compare_motion(m, h, seed, &twist, &acceleration);
-        for (int k = 0; k < 3; ++k) OK(soa_path_pose_from(&from, &to, T, t + (k - 1) * h, m + k));
+        for (int k = 0; k < 3; ++k) OK(soa_path_pose_from_motion(&from, &to, T, t + (k - 1) * h, m + k));
         compare_motion(m, h, seed, &twist_from, &acceleration_from);
-        OK(soa_path_pose_from(&from, &to, T, 0, m));
+        OK(soa_path_pose_from_motion(&from, &to, T, 0, m));
         note(&ends, relative(m[0].twist, from.twist, 6) + relative(m[0].pose.R, from.pose.R, 9), seed);
-        OK(soa_path_pose_from(&from, &to, T, T * (1 - 1e-9), m));
+        OK(soa_path_pose_from_motion(&from, &to, T, T * (1 - 1e-9), m));
         note(&ends, relative(m[0].pose.R, to.R, 9) + relative(m[0].pose.p, to.p, 3), seed);
         const double limits[2] = {0.4, 0.3}, hard[2] = {1, 0.5};
         soa_profile fast;
@@ -109,10 +109,10 @@ static void joint_paths(void **unused) {
     for (long seed = first_seed(); seed < first_seed() + 50; ++seed) {
         const soa_model *m = random_tree(seed, 2 + (int)(seed % 8), TREE_BRANCHED);
         tree_state a = random_tree_state(m, seed), b = random_tree_state(m, seed + 1000);
-        const int nq = soa_nq(m), nv = soa_nv(m);
+        const int nq = soa_model_nq(m), nv = soa_model_nv(m);
         double *q = numbers(nq), *q2 = numbers(nq), *v = numbers(nv), *acc = numbers(nv), *x = numbers(nv);
         OK(soa_path_joint(m, a.q, b.q, (const double[3]){1, 0, 0}, q, v, acc));
-        OK(soa_difference(m, q, b.q, x));
+        OK(soa_q_difference(m, q, b.q, x));
         for (int j = 0; j < nv; ++j) note(&end, fabs(x[j]), seed);
         const soa_profile p = soa_profile_quintic(2);
         double s[3];
@@ -122,7 +122,7 @@ static void joint_paths(void **unused) {
         soa_profile_at(&p, t + h, s);
         OK(soa_path_joint(m, a.q, b.q, s, q2, x, NULL));
         soa_profile_at(&p, t, s);
-        OK(soa_difference(m, q, q2, x));
+        OK(soa_q_difference(m, q, q2, x));
         for (int j = 0; j < nv; ++j) x[j] /= 2 * h;
         OK(soa_path_joint(m, a.q, b.q, s, q, v, acc));
         note(&rate, relative(x, v, (size_t)nv), seed);
@@ -135,8 +135,8 @@ static void joint_paths(void **unused) {
     /* times for limits: an arm with limits of its own, or by its torques alone */
     soa_report report;
     const soa_model *stock;
-    if (soa_stock_model("arm7", NULL, &stock, &report)) fail_msg("%s", report.text);
-    const int n = soa_nv(stock);
+    if (soa_stock_model_create("arm7", NULL, &stock, &report)) fail_msg("%s", report.text);
+    const int n = soa_model_nv(stock);
     soa_control *c;
     soa_work *w;
     const soa_control_def def = soa_control_default(NULL);
@@ -159,7 +159,7 @@ static void joint_paths(void **unused) {
                 OK(soa_rnea(stock, w, q, v, a, NULL, 0, tau));
                 for (int j = 0; j < n; ++j) {
                     soa_body_info b;
-                    OK(soa_body(stock, j + 1, &b));
+                    OK(soa_model_body(stock, j + 1, &b));
                     most[0] = fmax(most[0], fabs(v[j]) / (effort ? fast[j] : b.max_speed)),
                     most[1] = fmax(most[1], fabs(a[j]) / hard[j]);
                     most[2] = fmax(most[2], fabs(tau[j]) / b.max_effort);

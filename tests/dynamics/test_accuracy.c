@@ -11,7 +11,7 @@ typedef __float128 quad;
 
 /* max|difference| / max|reference| of aba in double against __float128 at one state */
 static double error_of(const soa_model *m, soa_work *w, const double *q, const double *v, const double *tau) {
-    const size_t n = (size_t)soa_nv(m);
+    const size_t n = (size_t)soa_model_nv(m);
     const soai_view_double view = soai_model_view(m);
     void *work = calloc(1, soai_kernels_quad.work_bytes);
     quad *arrays = calloc(soai_kernels_quad.work_reals(&view) + 1, sizeof(quad));
@@ -38,9 +38,9 @@ static void long_chain(void **state) {
     soa_report report;
     const soa_model *m;
     soa_work *w;
-    if (soa_stock_model("chain:1000", NULL, &m, &report)) fail_msg("%s", report.text);
+    if (soa_stock_model_create("chain:1000", NULL, &m, &report)) fail_msg("%s", report.text);
     assert_int_equal(soa_work_create(m, &w), SOA_OK);
-    const size_t n = (size_t)soa_nv(m);
+    const size_t n = (size_t)soa_model_nv(m);
     double *q = calloc(n, 8), *v = calloc(n, 8), *tau = calloc(n, 8), *zero = calloc(n, 8);
     worst_case rest = {0}, moving = {0};
     static const double angles[] = {0, 1e-3, 0.1, 3.14}; /* up to these */

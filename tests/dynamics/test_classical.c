@@ -41,11 +41,11 @@ static const soa_model *square_up(const soa_model *model, dice *random) {
     enum { MOST = 32 };
     soa_body_def bodies[MOST];
     int link[MOST + 1] = {0};
-    const int n = soa_body_count(model);
+    const int n = soa_model_body_count(model);
     assert_true(n <= MOST);
     for (int i = 1; i <= n; i++) {
         soa_body_info info;
-        OK(soa_body(model, i, &info));
+        OK(soa_model_body(model, i, &info));
         link[i] = i;
         soa_body_def *b = &bodies[i - 1];
         *b = classical_definition(&info, link);
@@ -69,10 +69,10 @@ static sample draw(const char *family, long seed) {
     char name[64];
     soa_report report = {SOA_OK, -1, 0, ""};
     snprintf(name, sizeof name, "%s:%ld", family, seed);
-    if (soa_stock_model(name, NULL, &s.model, &report) != SOA_OK) fail_msg("%s: %s", name, report.text);
+    if (soa_stock_model_create(name, NULL, &s.model, &report) != SOA_OK) fail_msg("%s: %s", name, report.text);
     if (seed % 2) s.model = square_up(s.model, &s.random);
     OK(soa_work_create(s.model, &s.work));
-    s.nq = soa_nq(s.model), s.nv = soa_nv(s.model), s.n = soa_body_count(s.model);
+    s.nq = soa_model_nq(s.model), s.nv = soa_model_nv(s.model), s.n = soa_model_body_count(s.model);
     s.q = room(s.nq, sizeof(double)), s.v = room(s.nv, sizeof(double)), s.a = room(s.nv, sizeof(double));
     s.tau = room(s.nv, sizeof(double)), s.got = room(s.nv, sizeof(double)), s.M = room(s.nv * s.nv, sizeof(double));
     s.body = room(s.n + 1, sizeof(classical_body));
@@ -80,7 +80,7 @@ static sample draw(const char *family, long seed) {
     for (int i = 0; i < s.nv; i++) s.v[i] = 2 * noise(&s.random), s.a[i] = 3 * noise(&s.random);
     for (int i = 1; i <= s.n; i++) {
         soa_body_info info;
-        OK(soa_body(s.model, i, &info));
+        OK(soa_model_body(s.model, i, &info));
         if (info.nq == info.nv) continue;
         double *e = s.q + info.q_index + info.nq - 4, norm = 0;
         for (int k = 0; k < 4; k++) norm += e[k] * e[k];
@@ -90,7 +90,7 @@ static sample draw(const char *family, long seed) {
     s.wrenches = (int)(seed % (MOST_WRENCHES + 1));
     for (int k = 0; k < s.wrenches; k++) {
         soa_wrench *x = s.wrench + k;
-        x->frame = (int)((noise(&s.random) + 1) / 2 * soa_frame_count(s.model));
+        x->frame = (int)((noise(&s.random) + 1) / 2 * soa_model_frame_count(s.model));
         x->axes = noise(&s.random) < 0 ? SOA_AXES_WORLD : SOA_AXES_BODY;
         for (int c = 0; c < 6; c++) x->value[c] = 20 * noise(&s.random);
     }
@@ -130,7 +130,7 @@ static void inverse_dynamics(void **state) {
         compare("rnea", &s, 0, s.got, s.tau, s.nv, tolerance, &worst);
         for (int i = 1; i <= s.n; i++) {
             soa_body_info info;
-            OK(soa_body(s.model, i, &info));
+            OK(soa_model_body(s.model, i, &info));
             kinds[info.type]++, mimics += info.mimic >= 0;
             if (info.rotor_inertia > 0)
                 rotors += info.rotor_model == SOA_ROTOR_EXACT, reflected += info.rotor_model == SOA_ROTOR_REFLECTED;
@@ -144,7 +144,7 @@ static void inverse_dynamics(void **state) {
             compare("joint_force", &s, i, got, expected, 6, 1e-10, &worst_force);
         }
         classical_inverse(s.model, s.q, s.v, NULL, NULL, 0, s.body, s.tau);
-        OK(soa_bias(s.model, s.work, s.q, s.v, s.got));
+        OK(soa_bias_torque(s.model, s.work, s.q, s.v, s.got));
         compare("bias", &s, 0, s.got, s.tau, s.nv, tolerance, &worst_bias);
         classical_inverse(s.model, s.q, NULL, NULL, NULL, 0, s.body, s.tau);
         OK(soa_rnea(s.model, s.work, s.q, NULL, NULL, NULL, 0, s.got));
@@ -177,7 +177,7 @@ static void kinematics(void **state) {
         classical_motion(s.model, s.q, s.v, NULL, still, coasting);
         classical_motion(s.model, s.q, s.v, s.a, still, s.body);
         OK(soa_kinematics(s.model, s.work, s.q, s.v, s.a));
-        for (int f = 0; f < soa_frame_count(s.model); f++) {
+        for (int f = 0; f < soa_model_frame_count(s.model); f++) {
             soa_frame pose, got_pose, ignored;
             double V[6], A[6], A0[6], own[6], got[6], spatial[6];
             classical_frame(s.model, coasting, f, &ignored, V, A0);
@@ -203,7 +203,7 @@ static void kinematics(void **state) {
             spatial[5] -= V[0] * V[4] - V[1] * V[3];
             OK(soa_acceleration_spatial(s.model, s.work, f, SOA_AXES_WORLD, got));
             compare("spatial acceleration", &s, f, got, spatial, 6, tolerance, &worst[2]);
-            OK(soa_jdot_v(s.model, s.work, f, SOA_AXES_WORLD, got));
+            OK(soa_jacobian_dot_v(s.model, s.work, f, SOA_AXES_WORLD, got));
             compare("jdot_v", &s, f, got, A0, 6, 1e-10, &worst[3]); /* may be zero */
         }
         free(coasting);
@@ -231,7 +231,7 @@ static void energy_and_momentum(void **state) {
         OK(soa_momentum(s.model, s.work, s.q, s.v, got_h, got_com));
         compare("momentum", &s, 0, got_h, h, 6, 1e-10, &worst_momentum);
         compare("centre of mass", &s, 0, got_com, com, 3, 1e-10, &worst_momentum);
-        OK(soa_center_of_mass(s.model, s.work, s.q, s.v, got_com, got_velocity));
+        OK(soa_centre_of_mass(s.model, s.work, s.q, s.v, got_com, got_velocity));
         compare("centre of mass", &s, 1, got_com, com, 3, 1e-10, &worst_momentum);
         for (int k = 0; k < 3; k++) got_velocity[k] *= soa_model_mass(s.model);
         compare("velocity of the centre of mass, times mass", &s, 0, got_velocity, h + 3, 3, 1e-10, &worst_momentum);

@@ -44,21 +44,21 @@ static mechanism open_tree(long seed, const char *family) {
     char name[64];
     soa_report report = {0};
     snprintf(name, sizeof name, "%s:%ld", family, seed);
-    if (soa_stock_model(name, NULL, &t.m, &report)) fail_msg("%s: %s", name, report.text);
+    if (soa_stock_model_create(name, NULL, &t.m, &report)) fail_msg("%s: %s", name, report.text);
     assert_int_equal(soa_work_create(t.m, &t.w), SOA_OK);
-    t.nq = soa_nq(t.m), t.nv = soa_nv(t.m), t.nb = soa_body_count(t.m);
+    t.nq = soa_model_nq(t.m), t.nv = soa_model_nv(t.m), t.nb = soa_model_body_count(t.m);
     const size_t nv = (size_t)t.nv, big = nv * nv + 10 * (size_t)t.nb * nv + 6 * nv + 8;
     t.q = calloc((size_t)t.nq + 1, 8), t.v = calloc(nv + 1, 8), t.a = calloc(nv + 1, 8), t.tau = calloc(nv + 1, 8),
     t.x = calloc(nv + 1, 8);
     t.r1 = calloc(big, 8), t.r2 = calloc(big, 8), t.r3 = calloc(big, 8);
-    soa_neutral(t.m, t.q);
+    soa_q_neutral(t.m, t.q);
     roll_many(&t.d, -2, 2, nv, t.v);
-    assert_int_equal(soa_integrate(t.m, t.q, t.v, 1, t.q), SOA_OK); /* any configuration */
+    assert_int_equal(soa_q_integrate(t.m, t.q, t.v, 1, t.q), SOA_OK); /* any configuration */
     roll_many(&t.d, -1, 1, nv, t.v), roll_many(&t.d, -3, 3, nv, t.a), roll_many(&t.d, -5, 5, nv, t.tau),
         roll_many(&t.d, -1, 1, nv, t.x);
     t.nf = 3;
     for (int i = 0; i < t.nf; ++i) {
-        t.f[i].frame = (int)roll(&t.d, 0, soa_frame_count(t.m) - 1e-9);
+        t.f[i].frame = (int)roll(&t.d, 0, soa_model_frame_count(t.m) - 1e-9);
         t.f[i].axes = i & 1 ? SOA_AXES_BODY : SOA_AXES_WORLD;
         roll_many(&t.d, -4, 4, 6, t.f[i].value);
     }
@@ -83,7 +83,7 @@ static void forward_and_inverse(void **state) {
         note(&round, relative(t.r2, t.tau, n), s);
         OK(soa_rnea(t.m, t.w, t.q, t.v, t.a, t.f, t.nf, t.r1)); /* = M a + bias - sum J'f */
         OK(soa_mass_mul(t.m, t.w, t.q, t.a, t.r2));
-        OK(soa_bias(t.m, t.w, t.q, t.v, t.r3));
+        OK(soa_bias_torque(t.m, t.w, t.q, t.v, t.r3));
         for (size_t i = 0; i < n; ++i) t.r2[i] += t.r3[i];
         OK(soa_kinematics(t.m, t.w, t.q, NULL, NULL));
         for (int k = 0; k < t.nf; ++k) {
@@ -109,15 +109,15 @@ static void shipped_models(void **state) {
         soa_work *w;
         soa_batch *b;
         dice d = {(uint64_t)(first_seed() + s)};
-        if (soa_stock_model(names[s / 20], NULL, &m, &report)) fail_msg("%s", report.text);
+        if (soa_stock_model_create(names[s / 20], NULL, &m, &report)) fail_msg("%s", report.text);
         OK(soa_work_create(m, &w));
         OK(soa_batch_create(m, &b));
-        const size_t n = (size_t)soa_nv(m);
-        double *q = calloc((size_t)soa_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *acc = calloc(n, 8),
+        const size_t n = (size_t)soa_model_nv(m);
+        double *q = calloc((size_t)soa_model_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *acc = calloc(n, 8),
                *back = calloc(n, 8);
-        soa_neutral(m, q);
+        soa_q_neutral(m, q);
         roll_many(&d, -2, 2, n, v);
-        OK(soa_integrate(m, q, v, 1, q));
+        OK(soa_q_integrate(m, q, v, 1, q));
         roll_many(&d, -1, 1, n, v), roll_many(&d, -5, 5, n, tau);
         OK(soa_aba(m, w, q, v, tau, NULL, 0, acc));
         OK(soa_rnea(m, w, q, v, acc, NULL, 0, back));
@@ -352,16 +352,16 @@ static void coriolis(void **state) {
         mechanism t = open_tree(s, family(s));
         const size_t n = (size_t)t.nv;
         OK(soa_coriolis_mul(t.m, t.w, t.q, t.v, t.v, t.r1));
-        OK(soa_bias(t.m, t.w, t.q, t.v, t.r2));
-        OK(soa_bias(t.m, t.w, t.q, NULL, t.r3)); /* gravity and springs */
+        OK(soa_bias_torque(t.m, t.w, t.q, t.v, t.r2));
+        OK(soa_bias_torque(t.m, t.w, t.q, NULL, t.r3)); /* gravity and springs */
         for (size_t i = 0; i < n; ++i) t.r2[i] -= t.r3[i];
         for (int i = 1; i <= t.nb; ++i) { /* friction */
             soa_body_info b;
-            OK(soa_body(t.m, i, &b));
+            OK(soa_model_body(t.m, i, &b));
             for (int k = 0; k < soai_nv_of(b.type); ++k) {
                 const double ratio = b.mimic < 0 ? 1 : b.mimic_ratio;
                 soa_body_info lead = b;
-                if (b.mimic >= 0) OK(soa_body(t.m, b.mimic, &lead));
+                if (b.mimic >= 0) OK(soa_model_body(t.m, b.mimic, &lead));
                 const double v = ratio * t.v[lead.v_index + k];
                 t.r2[lead.v_index + k] -= ratio * (b.damping * v + (v > 0   ? b.friction_positive
                                                                     : v < 0 ? -b.friction_negative
@@ -400,7 +400,7 @@ static void jacobians(void **state) {
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
         mechanism t = open_tree(s, family(s));
         const size_t n = (size_t)t.nv;
-        const int frame = (int)roll(&t.d, 1, soa_frame_count(t.m) - 1e-9);
+        const int frame = (int)roll(&t.d, 1, soa_model_frame_count(t.m) - 1e-9);
         const soa_axes axes = s & 1 ? SOA_AXES_WORLD : SOA_AXES_BODY;
         double *J = t.r1, V[6], JV[6], f[6], *tau = t.r2, plus[6], minus[6], dot[6];
         OK(soa_kinematics(t.m, t.w, t.q, t.v, t.a));
@@ -421,14 +421,14 @@ static void jacobians(void **state) {
         double A[6], Ja[6];
         OK(soa_acceleration_classical(t.m, t.w, frame, SOA_AXES_WORLD, A));
         OK(soa_jacobian_mul(t.m, t.w, frame, SOA_AXES_WORLD, t.a, Ja));
-        OK(soa_jdot_v(t.m, t.w, frame, SOA_AXES_WORLD, dot));
+        OK(soa_jacobian_dot_v(t.m, t.w, frame, SOA_AXES_WORLD, dot));
         for (int r = 0; r < 6; ++r) Ja[r] += dot[r];
         note(&accel, relative(Ja, A, 6), s);
         /* d/dt (J v), v held: central differences along the motion */
         const double h = 1e-5;
         double *q2 = calloc((size_t)t.nq + 1, 8);
         for (int side = 0; side < 2; ++side) {
-            OK(soa_integrate(t.m, t.q, t.v, side ? -h : h, q2));
+            OK(soa_q_integrate(t.m, t.q, t.v, side ? -h : h, q2));
             OK(soa_kinematics(t.m, t.w, q2, t.v, NULL));
             OK(soa_velocity(t.m, t.w, frame, SOA_AXES_WORLD, side ? minus : plus));
         }
@@ -441,10 +441,10 @@ static void jacobians(void **state) {
         e[k] = 1;
         OK(soa_kinematics(t.m, t.w, t.q, NULL, NULL));
         OK(soa_jacobian(t.m, t.w, frame, SOA_AXES_WORLD, J));
-        OK(soa_integrate(t.m, t.q, e, h, q2));
+        OK(soa_q_integrate(t.m, t.q, e, h, q2));
         OK(soa_kinematics(t.m, t.w, q2, NULL, NULL));
         OK(soa_pose(t.m, t.w, frame, &a));
-        OK(soa_integrate(t.m, t.q, e, -h, q2));
+        OK(soa_q_integrate(t.m, t.q, e, -h, q2));
         OK(soa_kinematics(t.m, t.w, q2, NULL, NULL));
         OK(soa_pose(t.m, t.w, frame, &b));
         for (int r = 0; r < 3; ++r) col[r] = J[n * (size_t)(3 + r) + k], diff[r] = (a.p[r] - b.p[r]) / (2 * h);
@@ -474,45 +474,45 @@ static void laws(void **state) {
         /* d(T+U)/dt = v.(tau - friction) along the motion that aba gives */
         double *q2 = calloc((size_t)t.nq + 1, 8), *v2 = calloc(n + 1, 8), *acc = t.r1, watts = 0;
         OK(soa_aba(t.m, t.w, t.q, t.v, t.tau, NULL, 0, acc));
-        OK(soa_bias(t.m, t.w, t.q, t.v, t.r2));
-        OK(soa_bias(t.m, t.w, t.q, NULL, t.r3));
+        OK(soa_bias_torque(t.m, t.w, t.q, t.v, t.r2));
+        OK(soa_bias_torque(t.m, t.w, t.q, NULL, t.r3));
         double *cv = calloc(n + 1, 8);
         OK(soa_coriolis_mul(t.m, t.w, t.q, t.v, t.v, cv));
         for (size_t i = 0; i < n; ++i)
             watts += t.v[i] * (t.tau[i] - (t.r2[i] - t.r3[i] - cv[i])); /* friction = bias - statics - C v */
         double dT, dU, dh[6], moment[3], springs = 0;
         complex_rates(t.m, t.q, t.v, acc, &dT, &dU, dh, moment);
-        OK(soa_gravity(t.m, t.w, t.q, t.r2));
+        OK(soa_gravity_torque(t.m, t.w, t.q, t.r2));
         for (size_t i = 0; i < n; ++i) springs += t.v[i] * (t.r3[i] - t.r2[i]);
         note(&power, fabs(dT + dU + springs - watts) / (fabs(dT) + fabs(dU) + fabs(springs) + fabs(watts) + 1e-3), s);
         const double h = 1e-5;
         /* h = A v; the centre of mass moves with the linear part */
         double hh[6], Av[6], c0[3], vc[3], cp[3], cm[3];
-        OK(soa_centroidal_matrix(t.m, t.w, t.q, t.r1));
+        OK(soa_centroidal_momentum_matrix(t.m, t.w, t.q, t.r1));
         OK(soa_momentum(t.m, t.w, t.q, t.v, hh, c0));
         for (int r = 0; r < 6; ++r) {
             Av[r] = 0;
             for (size_t i = 0; i < n; ++i) Av[r] += t.r1[n * (size_t)r + i] * t.v[i];
         }
         note(&centroid, relative(Av, hh, 6), s);
-        OK(soa_center_of_mass(t.m, t.w, t.q, t.v, c0, vc));
-        OK(soa_integrate(t.m, t.q, t.v, h, q2));
-        OK(soa_center_of_mass(t.m, t.w, q2, NULL, cp, NULL));
-        OK(soa_integrate(t.m, t.q, t.v, -h, q2));
-        OK(soa_center_of_mass(t.m, t.w, q2, NULL, cm, NULL));
+        OK(soa_centre_of_mass(t.m, t.w, t.q, t.v, c0, vc));
+        OK(soa_q_integrate(t.m, t.q, t.v, h, q2));
+        OK(soa_centre_of_mass(t.m, t.w, q2, NULL, cp, NULL));
+        OK(soa_q_integrate(t.m, t.q, t.v, -h, q2));
+        OK(soa_centre_of_mass(t.m, t.w, q2, NULL, cm, NULL));
         for (int r = 0; r < 3; ++r) cp[r] = (cp[r] - cm[r]) / (2 * h);
         note(&com, relative(cp, vc, 3), s);
         /* gravity torque = dU/dq by the weight of the whole: g = -m (J_com)' gravity */
         double G[3], *Acom = t.r1;
         soa_model_gravity(t.m, G);
-        OK(soa_gravity(t.m, t.w, t.q, t.r2));
-        OK(soa_centroidal_matrix(t.m, t.w, t.q, Acom));
+        OK(soa_gravity_torque(t.m, t.w, t.q, t.r2));
+        OK(soa_centroidal_momentum_matrix(t.m, t.w, t.q, Acom));
         for (size_t i = 0; i < n; ++i)
             t.r3[i] = -(Acom[3 * n + i] * G[0] + Acom[4 * n + i] * G[1] + Acom[5 * n + i] * G[2]);
         note(&gravity, relative(t.r2, t.r3, n), s);
         /* q (+) (q1 - q) = q1 */
-        OK(soa_integrate(t.m, t.q, t.x, 1.5, q2));
-        OK(soa_difference(t.m, t.q, q2, v2));
+        OK(soa_q_integrate(t.m, t.q, t.x, 1.5, q2));
+        OK(soa_q_difference(t.m, t.q, q2, v2));
         for (size_t i = 0; i < n; ++i) cv[i] = 1.5 * t.x[i];
         note(&manifold, relative(v2, cv, n), s);
         free(q2), free(v2), free(cv);
@@ -533,7 +533,7 @@ static void regressor(void **state) {
         mechanism t = open_tree(s, "random-ideal");
         const size_t n = (size_t)t.nv, p = 10 * (size_t)t.nb;
         double *pi = calloc(p + 1, 8);
-        OK(soa_inertial_parameters(t.m, pi));
+        OK(soa_model_inertial_parameters(t.m, pi));
         OK(soa_regressor(t.m, t.w, t.q, t.v, t.a, t.r1));
         OK(soa_rnea(t.m, t.w, t.q, t.v, t.a, NULL, 0, t.r2));
         for (size_t i = 0; i < n; ++i) {
@@ -557,14 +557,14 @@ static void momentum_law(void **state) {
         const soa_model *m;
         soa_work *work;
         dice d = {(uint64_t)s};
-        if (soa_stock_model(names[s % 3], NULL, &m, &report)) fail_msg("%s", report.text);
+        if (soa_stock_model_create(names[s % 3], NULL, &m, &report)) fail_msg("%s", report.text);
         OK(soa_work_create(m, &work));
-        const size_t n = (size_t)soa_nv(m);
-        double *q = calloc((size_t)soa_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *acc = calloc(n, 8),
+        const size_t n = (size_t)soa_model_nv(m);
+        double *q = calloc((size_t)soa_model_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *acc = calloc(n, 8),
                *A = calloc(6 * n, 8);
-        soa_neutral(m, q);
+        soa_q_neutral(m, q);
         roll_many(&d, -1, 1, n, v);
-        OK(soa_integrate(m, q, v, 1, q));
+        OK(soa_q_integrate(m, q, v, 1, q));
         roll_many(&d, -1, 1, n, v), roll_many(&d, -5, 5, n, tau);
         memset(tau, 0, 6 * sizeof *tau); /* internal torques only */
         OK(soa_aba(m, work, q, v, tau, NULL, 0, acc));
@@ -576,7 +576,7 @@ static void momentum_law(void **state) {
             weight[i] = moment[j] * G[k] - moment[k] * G[j], weight[3 + i] = soa_model_mass(m) * G[i];
         }
         double size = 1;
-        OK(soa_centroidal_matrix(m, work, q, A));
+        OK(soa_centroidal_momentum_matrix(m, work, q, A));
         for (size_t i = 0; i < n; ++i) size += fabs(A[3 * n + i] * acc[i]) + fabs(A[i] * acc[i]);
         for (int i = 0; i < 6; ++i) note(&w, fabs(rate[i] - weight[i]) / (size + fabs(weight[i])), s);
         free(q), free(v), free(tau), free(acc), free(A);
@@ -612,7 +612,7 @@ static void number_types(void **state) {
         OK(soa_batch_create(t.m, &batch));
         double *q = calloc(STATES * nq + 1, 8), *v = calloc(STATES * n + 1, 8), *a = calloc(STATES * n + 1, 8),
                *out = calloc(STATES * n * n + 1, 8);
-        const size_t nb = (size_t)soa_body_count(t.m);
+        const size_t nb = (size_t)soa_model_body_count(t.m);
         double *fext = calloc(6 * STATES * nb, 8);
         soa_wrench *wrench = calloc(nb, sizeof *wrench);
         roll_many(&t.d, -1, 1, 6 * STATES * nb, fext);
@@ -620,7 +620,7 @@ static void number_types(void **state) {
               *of = calloc(STATES * n * n + 1, 4);
         for (size_t k = 0; k < STATES; ++k) {
             roll_many(&t.d, -1, 1, n, v + k * n), roll_many(&t.d, -1, 1, n, a + k * n);
-            OK(soa_integrate(t.m, t.q, v + k * n, 1, q + k * nq));
+            OK(soa_q_integrate(t.m, t.q, v + k * n, 1, q + k * nq));
         }
         for (size_t k = 0; k < STATES * nq; ++k) qf[k] = (float)q[k];
         for (size_t k = 0; k < STATES * n; ++k) vf[k] = (float)v[k], af[k] = (float)a[k];
@@ -634,7 +634,7 @@ static void number_types(void **state) {
             for (size_t k = 0; k < STATES; ++k) {
                 for (size_t i = 0; i < nb; ++i) {
                     soa_body_info info;
-                    OK(soa_body(t.m, (int)i + 1, &info));
+                    OK(soa_model_body(t.m, (int)i + 1, &info));
                     wrench[i].frame = info.frame, wrench[i].axes = SOA_AXES_BODY;
                     memcpy(wrench[i].value, fext + 6 * (nb * k + i), sizeof wrench[i].value);
                 }

@@ -50,7 +50,7 @@ static void start(machine *m, const soa_model *model) {
     memset(m, 0, sizeof *m);
     m->model = model;
     OK(soa_work_create(model, &m->work));
-    m->nq = soa_nq(model), m->nv = soa_nv(model), m->n = soa_body_count(model);
+    m->nq = soa_model_nq(model), m->nv = soa_model_nv(model), m->n = soa_model_body_count(model);
     assert_true(m->n <= MOST);
     m->M = malloc(((size_t)m->nv * (size_t)m->nv + 1) * sizeof *m->M);
     assert_non_null(m->M);
@@ -62,18 +62,18 @@ static void stop(machine *m) {
 }
 static soa_body_info info_of(const machine *m, int body) {
     soa_body_info info;
-    OK(soa_body(m->model, body, &info));
+    OK(soa_model_body(m->model, body, &info));
     return info;
 }
 static void random_state(machine *m, dice *random) {
     for (int i = 0; i < m->nq; i++) m->q[i] = 2 * noise(random);
     for (int i = 0; i < m->nv; i++) m->v[i] = noise(random), m->a[i] = noise(random), m->tau[i] = 5 * noise(random);
-    OK(soa_normalize(m->model, m->q));
+    OK(soa_q_normalise(m->model, m->q));
 }
 static void forward(machine *m, int wrenches) {
     const soa_status s = soa_aba(m->model, m->work, m->q, m->v, m->tau, m->wrench, wrenches, m->qdd);
     if (s != SOA_OK)
-        fail_msg("%s: aba: %s, body %d", soa_model_name(m->model), soa_status_text(s), soa_work_body(m->work));
+        fail_msg("%s: aba: %s, body %d", soa_model_name(m->model), soa_status_text(s), soa_work_failed_body(m->work));
 }
 
 /* --- random trees as definitions -------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static soa_frame placement(dice *random) {
     double u[3], p[3];
     direction(random, u);
     for (int k = 0; k < 3; k++) p[k] = 0.5 * noise(random);
-    return soa_frame_axis_angle(u, 3 * noise(random), p);
+    return soa_frame_from_axis_angle(u, 3 * noise(random), p);
 }
 static void solid(dice *random, soa_body_def *b) {
     soa_body_box(b, 2 + noise(random), 0.3 + 0.2 * noise(random), 0.3 + 0.2 * noise(random), 0.3 + 0.2 * noise(random));
@@ -164,11 +164,11 @@ static const soa_model *build(const tree *t) {
 static void same_wrenches(machine *a, machine *b, const char *name, const char *name2, dice *random) {
     const char *names[2] = {name, name2};
     for (int k = 0; k < 2; k++) {
-        a->wrench[k].frame = soa_find_frame(a->model, names[k]);
+        a->wrench[k].frame = soa_model_find_frame(a->model, names[k]);
         a->wrench[k].axes = SOA_AXES_WORLD;
         for (int c = 0; c < 6; c++) a->wrench[k].value[c] = 10 * noise(random);
         b->wrench[k] = a->wrench[k];
-        b->wrench[k].frame = soa_find_frame(b->model, names[k]);
+        b->wrench[k].frame = soa_model_find_frame(b->model, names[k]);
     }
 }
 
@@ -191,7 +191,7 @@ static void same_frames(machine *a, machine *b, const tree *t, long seed, const 
     OK(soa_kinematics(a->model, a->work, a->q, a->v, qdd_a));
     OK(soa_kinematics(b->model, b->work, b->q, b->v, qdd_b));
     for (int i = 0; i < t->frames; i++) {
-        const int fa = soa_find_frame(a->model, t->tip[i]), fb = soa_find_frame(b->model, t->tip[i]);
+        const int fa = soa_model_find_frame(a->model, t->tip[i]), fb = soa_model_find_frame(b->model, t->tip[i]);
         soa_frame pa, pb;
         double A[6], B[6];
         OK(soa_pose(a->model, a->work, fa, &pa));
@@ -219,7 +219,7 @@ static void renumbering(void **state) {
         const soa_model *model;
         static machine a, b;
         snprintf(name, sizeof name, "random:%ld", seed);
-        OK(soa_stock_model(name, NULL, &model, NULL));
+        OK(soa_stock_model_create(name, NULL, &model, NULL));
         start(&a, model);
 
         int order[MOST + 1], at[MOST + 1] = {0}; /* order[new] = old, at[old] = new */
@@ -396,7 +396,7 @@ static void rerooting(void **state) {
         int turned[MOST + 1]; /* the joint of that name in b */
         for (int i = 2; i <= a.n; i++) {
             const soa_body_info ia = info_of(&a, i);
-            turned[i] = soa_find_joint(b.model, ia.joint);
+            turned[i] = soa_model_find_joint(b.model, ia.joint);
             const soa_body_info ib = info_of(&b, turned[i]);
             assert_int_equal(ia.type, ib.type);
             const double *qa = a.q + ia.q_index;
@@ -415,7 +415,7 @@ static void rerooting(void **state) {
         }
         /* where and how fast the new root is: pose to position and quaternion, V in body axes */
         soa_frame pose;
-        const int root_frame = soa_find_frame(a.model, t.name[root - 1]);
+        const int root_frame = soa_model_find_frame(a.model, t.name[root - 1]);
         OK(soa_kinematics(a.model, a.work, a.q, a.v, NULL));
         OK(soa_pose(a.model, a.work, root_frame, &pose));
         OK(soa_velocity(a.model, a.work, root_frame, SOA_AXES_BODY, b.v));
@@ -700,7 +700,7 @@ static void floating_object(void **state) {
         }
         memcpy(a.q + 3, e, sizeof e);
         OK(soa_kinematics(b.model, b.work, b.q, b.v, NULL));
-        OK(soa_velocity(b.model, b.work, soa_find_frame(b.model, "link6"), SOA_AXES_BODY, a.v));
+        OK(soa_velocity(b.model, b.work, soa_model_find_frame(b.model, "link6"), SOA_AXES_BODY, a.v));
         memset(a.tau, 0, 6 * sizeof *a.tau), memset(b.tau, 0, 6 * sizeof *b.tau); /* nothing drives the object */
         same_wrenches(&a, &b, t.tip[0], t.tip[t.n - 1], &random);
         same_sums(&a, &b, seed, 1e-10, &worst_sum);

@@ -106,7 +106,7 @@ static void light_links(void **state) {
     long judged = 0, freed = 0, refused = 0, tried = 0;
     for (long seed = first_seed(); tried < 20000 && judged < 2000; ++seed, ++tried) {
         const soa_model *m = light_machine(seed, 0);
-        const int n = soa_nv(m), nq = soa_nq(m);
+        const int n = soa_model_nv(m), nq = soa_model_nq(m);
         soa_work *w;
         assert_int_equal(soa_work_create(m, &w), SOA_OK);
         tree_state s = random_tree_state(m, seed);
@@ -115,9 +115,9 @@ static void light_links(void **state) {
         assert_true(n <= MOST);
         assert_int_equal(soa_crba(m, w, s.q, M), SOA_OK);
         int mimics = 0;
-        for (int i = 1; i <= soa_body_count(m); ++i) {
+        for (int i = 1; i <= soa_model_body_count(m); ++i) {
             soa_body_info info;
-            soa_body(m, i, &info);
+            soa_model_body(m, i, &info);
             mimics += info.mimic >= 0;
         }
         if (mimics && factor(n, M, L) > 1e-5) {
@@ -138,7 +138,7 @@ static void light_links(void **state) {
             note(&inverse, relative(got, all, (size_t)(n * n)), seed);
 
             soa_body_info tip;
-            soa_body(m, soa_body_count(m), &tip);
+            soa_model_body(m, soa_model_body_count(m), &tip);
             double J[6 * MOST], Y[6 * MOST], Omega[36], expected[36] = {0}, turned[6 * MOST];
             assert_int_equal(soa_kinematics(m, w, s.q, NULL, NULL), SOA_OK);
             assert_int_equal(soa_jacobian(m, w, tip.frame, SOA_AXES_WORLD, J), SOA_OK);
@@ -176,10 +176,10 @@ static void light_links(void **state) {
             /* the smoother reads out the tree whose followers are free: it agrees, or that tree has no dynamics */
             const soa_status smooth = soa_smoother(m, w, s.q, s.v, s.tau, NULL, 0);
             if (smooth != SOA_OK) assert_int_equal(smooth, SOA_E_HINGE_SINGULAR), ++refused;
-            for (int i = 1; smooth == SOA_OK && i <= soa_body_count(m); ++i) {
+            for (int i = 1; smooth == SOA_OK && i <= soa_model_body_count(m); ++i) {
                 soa_body_info info;
                 soa_smoothed at;
-                soa_body(m, i, &info);
+                soa_model_body(m, i, &info);
                 assert_int_equal(soa_smoother_read(m, w, i, &at), SOA_OK);
                 for (int c = 0; info.mimic < 0 && c < info.nv; ++c) got[info.v_index + c] = at.acceleration[c];
             }
@@ -188,9 +188,9 @@ static void light_links(void **state) {
             const soa_model *tree = light_machine(seed, 1);
             soa_work *u;
             assert_int_equal(soa_work_create(tree, &u), SOA_OK);
-            double *neutral = calloc((size_t)soa_nq(tree) + 1, sizeof(double));
-            double *out = calloc((size_t)soa_nv(tree) + 1, sizeof(double));
-            soa_neutral(tree, neutral);
+            double *neutral = calloc((size_t)soa_model_nq(tree) + 1, sizeof(double));
+            double *out = calloc((size_t)soa_model_nv(tree) + 1, sizeof(double));
+            soa_q_neutral(tree, neutral);
             freed += soa_aba(tree, u, neutral, NULL, NULL, NULL, 0, out) != SOA_OK;
             free(neutral), free(out);
             soa_work_free(u), soa_model_free(tree);
@@ -273,16 +273,16 @@ static void uneven_links(void **state) {
     long judged = 0, singles = 0;
     for (long seed = first_seed(), tried = 0; tried < 40000 && judged < 2000; ++seed, ++tried) {
         const soa_model *m = uneven_machine(seed);
-        const int n = soa_nv(m);
+        const int n = soa_model_nv(m);
         soa_work *w;
         assert_int_equal(soa_work_create(m, &w), SOA_OK);
         tree_state s = random_tree_state(m, seed);
         double M[MOST * MOST], even[MOST * MOST], scale[MOST], qdd[MOST], bias[MOST], want[MOST], got[MOST], tau[MOST];
         wide L[MOST * MOST];
         int mimics = 0;
-        for (int i = 1; i <= soa_body_count(m); ++i) {
+        for (int i = 1; i <= soa_model_body_count(m); ++i) {
             soa_body_info info;
-            soa_body(m, i, &info);
+            soa_model_body(m, i, &info);
             mimics += info.mimic >= 0;
         }
         /* each coordinate by the root of its inertia, so that their units do not matter */

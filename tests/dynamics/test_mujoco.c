@@ -3,7 +3,7 @@
  *
  * Random forests of every joint type that both have (revolute, prismatic, cylindrical, universal,
  * planar, spherical, free at the roots), some links on fixed joints; and the shipped robots. MuJoCo
- * gets the mechanism only from soa_body(), through the bench's translation, and works in its own
+ * gets the mechanism only from soa_model_body(), through the bench's translation, and works in its own
  * coordinates. SOA_SEED=n chooses other models. */
 #include "peer.h"
 #include "soa/dynamics.h"
@@ -117,8 +117,8 @@ static double *numbers(size_t n) {
 /* Largest difference over states; fails with the model's name where it is too large. */
 static double compare(const soa_model *model, const char *name, uint64_t seed) {
     const peer_library *mujoco = peer_get();
-    size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model);
-    int bodies = soa_body_count(model);
+    size_t nq = (size_t)soa_model_nq(model), nv = (size_t)soa_model_nv(model);
+    int bodies = soa_model_body_count(model);
     soa_body_info *body = calloc((size_t)bodies + 1, sizeof *body);
     double *q = numbers(nq), *v = numbers(nv), *a = numbers(nv), *tau = numbers(nv);
     double *ours = numbers(nv * nv), *theirs = numbers(nv * nv), worst = 0;
@@ -126,7 +126,7 @@ static double compare(const soa_model *model, const char *name, uint64_t seed) {
     char why[1000] = "";
     soa_work *work = NULL;
     assert_non_null(body);
-    for (int i = 1; i <= bodies; ++i) assert_int_equal(soa_body(model, i, &body[i]), SOA_OK);
+    for (int i = 1; i <= bodies; ++i) assert_int_equal(soa_model_body(model, i, &body[i]), SOA_OK);
     soa_model_gravity(model, plain.gravity);
     assert_int_equal(soa_work_create(model, &work), SOA_OK);
     void *peer = mujoco->open(&plain, 1, why, sizeof why);
@@ -190,7 +190,7 @@ static void shipped_models_agree(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         const soa_model *model = NULL;
         soa_report report = {0};
-        if (soa_stock_model(names[i], &ideal, &model, &report) != SOA_OK) fail_msg("%s: %s", names[i], report.text);
+        if (soa_stock_model_create(names[i], &ideal, &model, &report) != SOA_OK) fail_msg("%s: %s", names[i], report.text);
         print_message("%s: largest relative difference %.2g\n", names[i], compare(model, names[i], 7 + i));
         soa_model_free(model);
     }

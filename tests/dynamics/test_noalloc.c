@@ -180,40 +180,40 @@ static void readers(const soa_model *m, const char *name) {
     QUIET_VALUE(soa_instruction_set());
     QUIET_VALUE(soa_model_bytes(m));
     QUIET_VALUE(soa_model_name(m));
-    QUIET_VALUE(soa_nq(m) + soa_nv(m) + soa_body_count(m) + soa_frame_count(m));
+    QUIET_VALUE(soa_model_nq(m) + soa_model_nv(m) + soa_model_body_count(m) + soa_model_frame_count(m));
     QUIET_VALUE((soa_model_gravity(m, g), soa_model_mass(m)));
-    QUIET(SOA_OK, soa_body(m, 1, &body));
-    QUIET(SOA_E_ARGUMENT, soa_body(m, 0, &body));
-    QUIET(SOA_OK, soa_frame_get(m, 0, &frame));
-    QUIET(SOA_E_ARGUMENT, soa_frame_get(m, -1, &frame));
-    QUIET_VALUE(soa_find_frame(m, name));
-    QUIET_VALUE(soa_find_joint(m, name));
+    QUIET(SOA_OK, soa_model_body(m, 1, &body));
+    QUIET(SOA_E_ARGUMENT, soa_model_body(m, 0, &body));
+    QUIET(SOA_OK, soa_model_frame(m, 0, &frame));
+    QUIET(SOA_E_ARGUMENT, soa_model_frame(m, -1, &frame));
+    QUIET_VALUE(soa_model_find_frame(m, name));
+    QUIET_VALUE(soa_model_find_joint(m, name));
     QUIET_VALUE(soa_joint_type_name(SOA_HELICAL));
     soa_frame X = soa_frame_identity();
     double V[6] = {1, 2, 3, 4, 5, 6}, u[3] = {0, 0, 1};
-    QUIET_VALUE((X = soa_frame_rpy(1, 2, 3, 4, 5, 6), X = soa_frame_inverse(&X), X = soa_frame_compose(&X, &X)).p[0]);
-    QUIET_VALUE((X = soa_frame_axis_angle(u, 1, u)).p[0]);
-    QUIET_VALUE((soa_motion_to_child(&X, V, V), soa_force_to_parent(&X, V, V), soa_cross_motion(V, V, V),
-                 soa_cross_force(V, V, V), 0));
+    QUIET_VALUE((X = soa_frame_from_rpy(1, 2, 3, 4, 5, 6), X = soa_frame_inverse(&X), X = soa_frame_compose(&X, &X)).p[0]);
+    QUIET_VALUE((X = soa_frame_from_axis_angle(u, 1, u)).p[0]);
+    QUIET_VALUE((soa_frame_motion_to_child(&X, V, V), soa_frame_force_to_parent(&X, V, V), soa_spatial_cross_motion(V, V, V),
+                 soa_spatial_cross_force(V, V, V), 0));
 }
 
 static void manifold(const soa_model *m, arrays *x, const double *bad_q) {
-    QUIET_VALUE((soa_neutral(m, x->q1), 0));
-    QUIET(SOA_OK, soa_integrate(m, x->q, x->v, 0.1, x->q1));
-    QUIET(SOA_OK, soa_difference(m, x->q, x->q1, x->out));
-    QUIET(SOA_OK, soa_normalize(m, x->q1));
+    QUIET_VALUE((soa_q_neutral(m, x->q1), 0));
+    QUIET(SOA_OK, soa_q_integrate(m, x->q, x->v, 0.1, x->q1));
+    QUIET(SOA_OK, soa_q_difference(m, x->q, x->q1, x->out));
+    QUIET(SOA_OK, soa_q_normalise(m, x->q1));
     QUIET(SOA_OK, soa_q_rate(m, x->q, x->v, x->q1));
-    QUIET(SOA_E_NOT_FINITE, soa_integrate(m, bad_q, x->v, 0.1, x->q1));
-    QUIET(SOA_E_NOT_FINITE, soa_difference(m, bad_q, x->q, x->out));
+    QUIET(SOA_E_NOT_FINITE, soa_q_integrate(m, bad_q, x->v, 0.1, x->q1));
+    QUIET(SOA_E_NOT_FINITE, soa_q_difference(m, bad_q, x->q, x->out));
     QUIET(SOA_E_NOT_FINITE, soa_q_rate(m, bad_q, x->v, x->q1));
-    QUIET(SOA_E_ARGUMENT, soa_normalize(m, NULL));
+    QUIET(SOA_E_ARGUMENT, soa_q_normalise(m, NULL));
 }
 
 /* With the state and the first status given; the second is that of calls that solve for accelerations. */
 static void sweeps(const soa_model *m, soa_work *w, arrays *x, const double *q, soa_status plain, soa_status solving) {
     double T, U, c[3], d[3], h[6], f[6], V[6];
     soa_frame pose;
-    const int last = soa_frame_count(m) - 1;
+    const int last = soa_model_frame_count(m) - 1;
     const soa_wrench wrench[2] = {{last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}},
                                   {last, SOA_AXES_BODY, {1, 2, 3, 4, 5, 6}}};
     QUIET(plain, soa_kinematics(m, w, q, x->v, x->a));
@@ -226,15 +226,15 @@ static void sweeps(const soa_model *m, soa_work *w, arrays *x, const double *q, 
         QUIET(SOA_OK, soa_jacobian(m, w, last, ax, x->wide));
         QUIET(SOA_OK, soa_jacobian_mul(m, w, last, ax, x->v, V));
         QUIET(SOA_OK, soa_jacobian_transpose_mul(m, w, last, ax, V, x->out));
-        QUIET(SOA_OK, soa_jdot_v(m, w, last, ax, V));
+        QUIET(SOA_OK, soa_jacobian_dot_v(m, w, last, ax, V));
     }
     QUIET(SOA_E_ARGUMENT, soa_pose(m, w, last + 1, &pose));
     QUIET(SOA_E_ARGUMENT, soa_jacobian(m, w, -1, SOA_AXES_WORLD, x->wide));
     QUIET(plain, soa_rnea(m, w, q, x->v, x->a, wrench, 2, x->out));
     if (plain == SOA_OK) QUIET(SOA_OK, soa_joint_force(m, w, 1, f));
     QUIET(SOA_E_ARGUMENT, soa_joint_force(m, w, 0, f));
-    QUIET(plain, soa_bias(m, w, q, x->v, x->out));
-    QUIET(plain, soa_gravity(m, w, q, x->out));
+    QUIET(plain, soa_bias_torque(m, w, q, x->v, x->out));
+    QUIET(plain, soa_gravity_torque(m, w, q, x->out));
     QUIET(plain, soa_coriolis_mul(m, w, q, x->v, x->a, x->out));
     QUIET(plain, soa_crba(m, w, q, x->M));
     QUIET(plain, soa_mass_r87(m, w, q, x->M));
@@ -244,27 +244,27 @@ static void sweeps(const soa_model *m, soa_work *w, arrays *x, const double *q, 
     QUIET(solving, soa_aba(m, w, q, x->v, x->tau, wrench, 2, x->out));
     double Omega[144], lambda[144], mu[12], p[12], rcond;
     soa_body_info first;
-    QUIET(SOA_OK, soa_body(m, 1, &first));
+    QUIET(SOA_OK, soa_model_body(m, 1, &first));
     const int frames[2] = {first.frame, last};
     const soa_task tasks[2] = {{first.frame, SOA_AXES_BODY, SOA_ROWS_ALL}, {last, SOA_AXES_WORLD, SOA_ROWS_LINEAR}};
     const soa_operational task = {x->wide, lambda, mu, p, x->jbar, x->null};
-    const size_t size = soa_operational_size(m, 2);
-    QUIET_VALUE(soa_operational_size(m, 2));
+    const size_t size = soa_operational_space_size(m, 2);
+    QUIET_VALUE(soa_operational_space_size(m, 2));
     QUIET(solving, soa_compliance(m, w, q, frames, 2, SOA_AXES_WORLD, Omega));
     QUIET(SOA_E_ARGUMENT, soa_compliance(m, w, q, frames, 0, SOA_AXES_WORLD, Omega));
     QUIET(solving, soa_operational_space(m, w, q, x->v, tasks, 2, 1e-3, x->task, size, &task, &rcond));
     QUIET_VALUE(soa_operational_space(m, w, q, x->v, tasks, 2, 0, x->task, size, &task, &rcond));
     QUIET(SOA_E_MEMORY, soa_operational_space(m, w, q, x->v, tasks, 2, 0, x->task, size - 1, &task, &rcond));
     QUIET(plain, soa_energy(m, w, q, x->v, &T, &U));
-    QUIET(plain, soa_center_of_mass(m, w, q, x->v, c, d));
+    QUIET(plain, soa_centre_of_mass(m, w, q, x->v, c, d));
     QUIET(plain, soa_momentum(m, w, q, x->v, h, c));
-    QUIET(plain, soa_centroidal_matrix(m, w, q, x->wide));
+    QUIET(plain, soa_centroidal_momentum_matrix(m, w, q, x->wide));
     QUIET(plain, soa_regressor(m, w, q, x->v, x->a, x->Y));
-    QUIET(SOA_OK, soa_inertial_parameters(m, x->pi));
+    QUIET(SOA_OK, soa_model_inertial_parameters(m, x->pi));
     QUIET(plain, soa_rnea_derivatives(m, w, q, x->v, x->a, wrench, 2, x->M, x->M2));
     QUIET(solving, soa_aba_derivatives(m, w, q, x->v, x->tau, wrench, 2, x->M, x->M2));
     QUIET(SOA_E_ARGUMENT, soa_rnea(m, w, x->q, x->v, x->a, wrench, -1, x->out));
-    QUIET_VALUE(soa_work_body(w));
+    QUIET_VALUE(soa_work_failed_body(w));
 }
 
 /* The other forms; the first status is that of calls for which mimic joints are no hindrance. */
@@ -272,14 +272,14 @@ static void forms(const soa_model *m, soa_work *w, soa_tip_work *t, arrays *x, c
                   soa_status solving) {
     int mimics = 0;
     soa_body_info b;
-    for (int i = 1; i <= soa_body_count(m); i++) mimics += soa_body(m, i, &b) == SOA_OK && b.mimic >= 0;
+    for (int i = 1; i <= soa_model_body_count(m); i++) mimics += soa_model_body(m, i, &b) == SOA_OK && b.mimic >= 0;
     const soa_status s = mimics ? SOA_E_MIMIC : solving;
     const int last = b.frame;
     const soa_wrench wrench = {last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}};
-    for (int f = 0; f < 8; f++) QUIET(s, soa_factor_mul(m, w, q, (soa_factor)f, x->v, x->out));
-    QUIET(SOA_E_ARGUMENT, soa_factor_mul(m, NULL, q, SOA_FACTOR_L, x->v, x->out));
-    QUIET(s, soa_nu_from_rates(m, w, q, x->v, x->out));
-    QUIET(s, soa_rates_from_nu(m, w, q, x->v, x->out));
+    for (int f = 0; f < 8; f++) QUIET(s, soa_mass_factor_mul(m, w, q, (soa_factor)f, x->v, x->out));
+    QUIET(SOA_E_ARGUMENT, soa_mass_factor_mul(m, NULL, q, SOA_FACTOR_L, x->v, x->out));
+    QUIET(s, soa_nu_from_v(m, w, q, x->v, x->out));
+    QUIET(s, soa_nu_to_v(m, w, q, x->v, x->out));
     QUIET(s, soa_nu_bias(m, w, q, x->v, x->out));
     QUIET(s, soa_nu_force(m, w, q, x->v, x->tau, &wrench, 1, x->out));
     QUIET(s, soa_nu_rate(m, w, q, x->v, x->tau, &wrench, 1, x->M, x->out));
@@ -288,15 +288,15 @@ static void forms(const soa_model *m, soa_work *w, soa_tip_work *t, arrays *x, c
     double JJt[36];
     QUIET(plain, soa_jjt(m, w, q, &last, 1, SOA_AXES_BODY, JJt));
     QUIET(plain, soa_jtj(m, t, q, &tip, 1, 0.1, x->M));
-    QUIET(plain, soa_jtj_solve(m, t, q, &tip, 1, 0.1, x->v, x->out));
+    QUIET(plain, soa_jtj_inverse_mul(m, t, q, &tip, 1, 0.1, x->v, x->out));
     QUIET(plain, soa_jtj_inverse(m, t, q, &tip, 1, 0.1, x->M));
     QUIET(SOA_E_ARGUMENT, soa_jtj(m, t, q, &tip, -1, 0.1, x->M));
-    QUIET_VALUE(soa_tip_work_body(t));
+    QUIET_VALUE(soa_tip_work_failed_body(t));
     soa_ik_target target = {tip, soa_frame_identity()};
     soa_ik_result result;
     for (int far = 0; q && far < 2; far++) { /* perhaps in reach, and surely not */
         target.pose.p[0] = far ? 1000 : 0.3;
-        memcpy(x->q1, q, (size_t)soa_nq(m) * sizeof *q);
+        memcpy(x->q1, q, (size_t)soa_model_nq(m) * sizeof *q);
         if (plain != SOA_OK)
             QUIET(plain, soa_inverse_kinematics(m, t, &target, 1, NULL, x->q1, &result));
         else
@@ -310,7 +310,7 @@ static void estimation(const soa_model *m, soa_work *w, arrays *x, const double 
     static soa_smoothed s;
     double P[36];
     soa_boundary ends = {.given = SOA_BASE_FORCE | SOA_TIP_FORCE, .base_inertia = {1, 0, 0, 0, 1, 1, 1, 0, 0, 0}};
-    const soa_wrench wrench = {soa_frame_count(m) - 1, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}};
+    const soa_wrench wrench = {soa_model_frame_count(m) - 1, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}};
     QUIET(solving, soa_smoother(m, w, q, x->v, x->tau, &wrench, 1));
     if (solving == SOA_OK) {
         QUIET(SOA_OK, soa_smoother_read(m, w, 1, &s));
@@ -346,7 +346,7 @@ static void closed_chains(const soa_model *m, soa_work *w, loops *l, arrays *x, 
     soa_closed_report told;
     soa_body_info last;
     int number = 0, first;
-    OK(soa_body(m, soa_body_count(m), &last));
+    OK(soa_model_body(m, soa_model_body_count(m), &last));
     soa_constraint_def def = soa_constraint_default(SOA_LOOP, 0, last.frame);
     QUIET_VALUE(soa_constraint_default(SOA_LOOP, 0, 1).kind);
     QUIET_VALUE(soa_constraints_size(m, &loop_room));
@@ -354,39 +354,39 @@ static void closed_chains(const soa_model *m, soa_work *w, loops *l, arrays *x, 
     QUIET(SOA_OK, soa_constraints_init(m, &loop_room, l->memory, l->size, &l->c));
     def.joint = SOA_SPHERICAL, def.name = "ball";
     if (soa_kinematics(m, w, x->q, NULL, NULL) == SOA_OK) soa_pose(m, w, last.frame, &def.place1);
-    QUIET(SOA_OK, soa_constraint_add(l->c, &def, &number, &report));
-    QUIET(SOA_E_NAME, soa_constraint_add(l->c, &def, &number, &report));
-    QUIET(SOA_OK, soa_constraint_set_effort(l->c, number, effort));
-    QUIET_VALUE(soa_constraint_count(l->c) + soa_constraint_rows(l->c));
-    QUIET(SOA_OK, soa_constraint_span(l->c, number, &first, &first));
-    QUIET_VALUE(soa_constraint_name(l->c, number));
-    QUIET(plain, soa_constraint_rows_at(l->c, w, q, x->v, 0, g, rate, x->batch, gamma));
-    QUIET(SOA_OK, soa_constraint_rates(l->c, number, rates, NULL));
+    QUIET(SOA_OK, soa_constraints_add(l->c, &def, &number, &report));
+    QUIET(SOA_E_NAME, soa_constraints_add(l->c, &def, &number, &report));
+    QUIET(SOA_OK, soa_constraints_set_effort(l->c, number, effort));
+    QUIET_VALUE(soa_constraints_count(l->c) + soa_constraints_row_count(l->c));
+    QUIET(SOA_OK, soa_constraints_row_range(l->c, number, &first, &first));
+    QUIET_VALUE(soa_constraints_name(l->c, number));
+    QUIET(plain, soa_constraints_evaluate(l->c, w, q, x->v, 0, g, rate, x->batch, gamma));
+    QUIET(SOA_OK, soa_constraints_joint_rates(l->c, number, rates, NULL));
     for (int twice = 0; twice < 2; twice++) { /* the second time with redundant rows */
         for (int k = SOA_CLOSED_AUTO; k <= SOA_CLOSED_NULL_SPACE; k++) {
-            soa_closed_options o = soa_closed_default();
+            soa_closed_options o = soa_closed_options_default();
             o.method = (soa_closed_method)k;
             QUIET_VALUE(soa_closed_fd(l->c, w, &o, q, x->v, x->tau, NULL, 0, 0, x->out, lambda, &told));
         }
         QUIET_VALUE(soa_closed_id(l->c, w, q, x->v, x->out, NULL, 0, 0, l->primary, x->M, lambda));
         if (q) {
-            memcpy(x->q1, q, (size_t)soa_nq(m) * sizeof *q), memcpy(x->M, x->v, (size_t)soa_nv(m) * sizeof *x->M);
+            memcpy(x->q1, q, (size_t)soa_model_nq(m) * sizeof *q), memcpy(x->M, x->v, (size_t)soa_model_nv(m) * sizeof *x->M);
             QUIET_VALUE(soa_closed_project(l->c, w, 0, x->q1, x->M, error));
             QUIET_VALUE(soa_closed_assemble(l->c, w, 0, x->q1, &report));
             def.place1.p[0] += 100; /* out of reach */
             def.name = "far";
-            if (twice) QUIET(SOA_OK, soa_constraint_add(l->c, &def, NULL, &report));
+            if (twice) QUIET(SOA_OK, soa_constraints_add(l->c, &def, NULL, &report));
             if (twice) QUIET_VALUE(soa_closed_assemble(l->c, w, 0, x->q1, &report));
         }
         def.name = "again";
-        if (!twice) QUIET(SOA_OK, soa_constraint_add(l->c, &def, NULL, &report));
+        if (!twice) QUIET(SOA_OK, soa_constraints_add(l->c, &def, NULL, &report));
     }
-    QUIET(SOA_OK, soa_constraint_switch(l->c, number, 0));
-    QUIET(SOA_OK, soa_constraint_switch(l->c, number, 1));
-    QUIET(SOA_OK, soa_constraint_remove(l->c, number));
-    QUIET(SOA_E_ARGUMENT, soa_constraint_remove(l->c, number));
+    QUIET(SOA_OK, soa_constraints_switch(l->c, number, 0));
+    QUIET(SOA_OK, soa_constraints_switch(l->c, number, 1));
+    QUIET(SOA_OK, soa_constraints_remove(l->c, number));
+    QUIET(SOA_E_ARGUMENT, soa_constraints_remove(l->c, number));
 
-    int nq = soa_nq(m);
+    int nq = soa_model_nq(m);
     soa_embedding_def e = soa_embedding_default(l->primary);
     QUIET(SOA_E_ARGUMENT, soa_embedding_init(m, &e, l->embedding_memory, l->embedding_size, &l->e, &report));
     for (int implicit = 0; implicit < 2; implicit++) {
@@ -402,7 +402,7 @@ static void closed_chains(const soa_model *m, soa_work *w, loops *l, arrays *x, 
         QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_COLUMNS, q, x->v, x->tau, NULL, 0, 0, x->q1, x->out));
         QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_SWEEPS, q, x->v, x->tau, NULL, 0, 0, x->q1, x->out));
     }
-    const soa_taylor z = soa_taylor_line(6, 0.5, 1);
+    const soa_taylor z = soa_taylor_variable(6, 0.5, 1);
     QUIET_VALUE(soa_taylor_atan2(soa_taylor_sqrt(z), soa_taylor_div(z, soa_taylor_exp(z))).c[6]);
 }
 
@@ -419,12 +419,12 @@ static void batches(const soa_model *m, soa_batch *b, arrays *x, long count, soa
     QUIET(solving, soa_aba_batch_f(m, b, count, x->qf, x->vf, x->af, x->fext_f, x->batch_f));
     QUIET(plain, soa_rnea_batch_f(m, b, count, x->qf, x->vf, x->af, x->fext_f, x->batch_f));
     QUIET(plain, soa_crba_batch_f(m, b, count, x->qf, x->batch_f));
-    QUIET_VALUE(soa_batch_state(b) + soa_batch_body(b));
+    QUIET_VALUE(soa_batch_failed_state(b) + soa_batch_failed_body(b));
 }
 
 static void constraint_forms(const soa_model *m, soa_work *w, soa_divide *d, void *memory, arrays *x, const double *q,
                              soa_status solving) {
-    const size_t size = soa_constraint_force_size(m);
+    const size_t size = soa_fd_constraint_forces_size(m);
     if (!d) { /* exact rotors or mimic joints */
         soa_fd_constraint_forces(m, w, memory, size, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL);
         return;
@@ -432,10 +432,10 @@ static void constraint_forms(const soa_model *m, soa_work *w, soa_divide *d, voi
     QUIET(solving, soa_fd_constraint_forces(m, w, memory, size, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL));
     QUIET(SOA_E_MEMORY, soa_fd_constraint_forces(m, w, memory, 8, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL));
     QUIET_VALUE(soa_fd_tridiagonal(m, w, memory, size, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL));
-    QUIET(solving, soa_fd_divide(d, q, x->v, x->tau, NULL, 0, NULL, NULL, x->out));
+    QUIET(solving, soa_divide_fd(d, q, x->v, x->tau, NULL, 0, NULL, NULL, x->out));
 }
 static void every_call(const soa_model *m, soa_status solving) {
-    const size_t nq = (size_t)soa_nq(m), nv = (size_t)soa_nv(m), n = (size_t)soa_body_count(m);
+    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m), n = (size_t)soa_model_body_count(m);
     arrays x = {.q = room(STATES * nq, 8),
                 .q1 = room(nq, 8),
                 .v = room(STATES * nv, 8),
@@ -445,7 +445,7 @@ static void every_call(const soa_model *m, soa_status solving) {
                 .M = room(nv * nv, 8),
                 .M2 = room(nv * nv, 8),
                 .wide = room(12 * nv, 8),
-                .task = room(soa_operational_size(m, 2) / 8, 8),
+                .task = room(soa_operational_space_size(m, 2) / 8, 8),
                 .jbar = room(12 * nv, 8),
                 .null = room(nv * nv, 8),
                 .Y = room(10 * n * nv, 8),
@@ -465,8 +465,8 @@ static void every_call(const soa_model *m, soa_status solving) {
             x.v[i * nv + k] = x.a[i * nv + k] = x.tau[i * nv + k] = (double)(seed >> 11) * 0x1p-52 - 1;
             x.vf[i * nv + k] = x.af[i * nv + k] = (float)x.v[i * nv + k];
         }
-        soa_neutral(m, x.q1);
-        OK(soa_integrate(m, x.q1, x.v + i * nv, 1, x.q + i * nq));
+        soa_q_neutral(m, x.q1);
+        OK(soa_q_integrate(m, x.q1, x.v + i * nv, 1, x.q + i * nq));
     }
     for (size_t k = 0; k < STATES * nq; k++) x.qf[k] = (float)x.q[k];
     double *bad = room(nq, sizeof *bad);
@@ -491,7 +491,7 @@ static void every_call(const soa_model *m, soa_status solving) {
     const soa_model *again;
     soa_machine *machine = NULL; /* not every model has operators: no exact rotors, no mimic joints */
     soa_plan *forward = NULL, *inverse = NULL;
-    double *linked = calloc(6 * (size_t)soa_body_count(m) + 1, sizeof *linked);
+    double *linked = calloc(6 * (size_t)soa_model_body_count(m) + 1, sizeof *linked);
     if (soa_machine_create(m, NULL, 0, &machine, NULL) == SOA_OK) {
         const soa_expr *e = NULL;
         OK(soa_expr_parse("psi' H' inv(D) (I - H psi K) T", NULL, 0, &e, NULL, 0));
@@ -504,10 +504,10 @@ static void every_call(const soa_model *m, soa_status solving) {
 
     soa_divide *divide = NULL;
     if (machine) OK(soa_divide_create(m, 1, &divide));
-    void *constraint_memory = malloc(soa_constraint_force_size(m));
+    void *constraint_memory = malloc(soa_fd_constraint_forces_size(m));
     loops l = {.size = soa_constraints_size(m, &loop_room), .primary = room(nv, 1)};
     soa_body_info tip;
-    OK(soa_body(m, (int)n, &tip));
+    OK(soa_model_body(m, (int)n, &tip));
     l.memory = aligned_alloc(64, (l.size + 63) / 64 * 64);
     assert_true(l.size > 0 && l.memory != NULL);
     OK(soa_constraints_init(m, &loop_room, l.memory, l.size, &l.c));
@@ -521,10 +521,10 @@ static void every_call(const soa_model *m, soa_status solving) {
 
     catch_output();
     if (machine) {
-        QUIET(SOA_OK, soa_machine_state(machine, x.q, x.v, x.a, x.tau, NULL, NULL, 0));
+        QUIET(SOA_OK, soa_machine_set_state(machine, x.q, x.v, x.a, x.tau, NULL, NULL, 0));
         QUIET(SOA_OK, soa_plan_run(inverse, linked));
         QUIET(solving, soa_plan_run(forward, linked));
-        QUIET(SOA_E_NOT_FINITE, soa_machine_state(machine, bad, NULL, NULL, NULL, NULL, NULL, 0));
+        QUIET(SOA_E_NOT_FINITE, soa_machine_set_state(machine, bad, NULL, NULL, NULL, NULL, NULL, 0));
     }
     QUIET_VALUE(soa_work_size(m));
     QUIET_VALUE(soa_batch_size(m));
@@ -575,7 +575,7 @@ static void every_call(const soa_model *m, soa_status solving) {
 
 static void shipped(const char *name) {
     const soa_model *model;
-    OK(soa_stock_model(name, NULL, &model, NULL));
+    OK(soa_stock_model_create(name, NULL, &model, NULL));
     every_call(model, SOA_OK);
     soa_model_free(model);
 }
@@ -597,10 +597,10 @@ static void mimic_models(void **state) {
         char name[32];
         int mimics = 0;
         snprintf(name, sizeof name, "random:%d", seed);
-        OK(soa_stock_model(name, NULL, &model, NULL));
-        for (int i = 1; i <= soa_body_count(model); i++) {
+        OK(soa_stock_model_create(name, NULL, &model, NULL));
+        for (int i = 1; i <= soa_model_body_count(model); i++) {
             soa_body_info info;
-            OK(soa_body(model, i, &info));
+            OK(soa_model_body(model, i, &info));
             mimics += info.mimic >= 0;
         }
         if (mimics > 0) every_call(model, SOA_OK), found++;
@@ -625,17 +625,17 @@ static void control_laws(void **state) {
     (void)state;
     if (!watching) skip();
     const soa_model *m;
-    OK(soa_stock_model("satellite", NULL, &m, NULL));
+    OK(soa_stock_model_create("satellite", NULL, &m, NULL));
     enum { NV = 20, NQ = 21, N = 15 };
-    assert_true(soa_nv(m) == NV && soa_nq(m) == NQ && soa_body_count(m) == N);
+    assert_true(soa_model_nv(m) == NV && soa_model_nq(m) == NQ && soa_model_body_count(m) == N);
     unsigned char drive[NV] = {0};
     double q[NQ], q1[NQ], bad[NQ], v[NV], a[NV], K[NV], tau[NV], sigma[NV], F[6 * N], J[6 * NV];
-    soa_neutral(m, q);
+    soa_q_neutral(m, q);
     for (int j = 0; j < NV; ++j) v[j] = 0.1, a[j] = 0.2, K[j] = 2, drive[j] = j >= 6;
     for (int j = 7; j < NQ; ++j) q[j] = 0.3 + 0.05 * j;
     memcpy(q1, q, sizeof q), memcpy(bad, q, sizeof q);
     q1[9] += 0.4, bad[9] = NAN;
-    const int hand = soa_find_frame(m, "left_tip"), other = soa_find_frame(m, "right_tip");
+    const int hand = soa_model_find_frame(m, "left_tip"), other = soa_model_find_frame(m, "right_tip");
     const soa_control_def def = soa_control_default(drive);
     const size_t size = soa_control_size(m, &def);
     void *memory = aligned_alloc(64, (size + 63) / 64 * 64);
@@ -644,7 +644,7 @@ static void control_laws(void **state) {
     QUIET(SOA_OK, soa_control_init(m, &def, memory, size, &c));
     const soa_joint_reference r = {q1, v, a};
     const soa_joint_gains g = {K, K};
-    soa_motion goal = soa_motion_at(NULL), moved;
+    soa_motion goal = soa_motion_at_rest(NULL), moved;
     soa_frame_error e[2];
     soa_frame_law law = soa_frame_law_default(hand, 1);
     soa_frame_task task[2] = {{.law = law, .goal = goal}, {.law = soa_frame_law_default(other, 0), .goal = goal}};
@@ -658,7 +658,7 @@ static void control_laws(void **state) {
     k.hands = 2, k.hand[0] = hand, k.hand[1] = other, k.squeeze = 10;
     QUIET(SOA_OK, soa_control_inverse_feedback(c, q, v, a, F, tau));
     QUIET(SOA_OK, soa_control_recursion(c, q, F, a, NV, NULL, 0, NULL, tau));
-    QUIET(SOA_OK, soa_control_passive(c, q, v, NULL, 0, a));
+    QUIET(SOA_OK, soa_control_passive_acceleration(c, q, v, NULL, 0, a));
     QUIET(SOA_OK, soa_control_compensation(c, q, v, a, NULL, 0, tau));
     QUIET(SOA_OK, soa_control_joint_pd(c, q, v, &r, &g, tau));
     QUIET(SOA_E_NOT_FINITE, soa_control_joint_pd(c, bad, v, &r, &g, tau));
@@ -668,12 +668,12 @@ static void control_laws(void **state) {
     QUIET(SOA_OK, soa_control_decoupled(c, q, v, &r, K, K, tau, sigma));
     QUIET(SOA_OK, soa_control_frame_error(c, q, v, hand, other, &goal, e));
     QUIET(SOA_OK, soa_control_impedance(c, q, v, &law, &goal, six, tau, six, e));
-    QUIET(SOA_OK, soa_control_operational(c, q, v, task, 2, NULL, tau, a, e, &number));
+    QUIET(SOA_OK, soa_control_operational_space(c, q, v, task, 2, NULL, tau, a, e, &number));
     task[1] = task[0];
-    QUIET(SOA_E_SINGULAR, soa_control_operational(c, q, v, task, 2, NULL, tau, a, e, &number));
-    QUIET(SOA_OK, soa_control_generalized_jacobian(c, q, hand, SOA_AXES_BODY, J));
+    QUIET(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 2, NULL, tau, a, e, &number));
+    QUIET(SOA_OK, soa_control_generalised_jacobian(c, q, hand, SOA_AXES_BODY, J));
     QUIET(SOA_OK, soa_control_hybrid(c, q, v, &hybrid, &goal, six, six, 0.001, &hybrid_state, tau, e));
-    QUIET(SOA_OK, soa_control_base_hold(c, q, v, 1, &goal, 1, 1, NULL, tau, e));
+    QUIET(SOA_OK, soa_control_base_attitude(c, q, v, 1, &goal, 1, 1, NULL, tau, e));
     QUIET(SOA_OK, soa_control_coordination(c, q, v, &k, &goal, &number, 0.001, &held, tau, &result));
     k.form = SOA_COORDINATE_LINEARISING, k.relative_to = 0;
     QUIET(SOA_OK, soa_control_coordination(c, q, v, &k, &goal, &number, 0.001, &held, tau, &result));
@@ -683,7 +683,7 @@ static void control_laws(void **state) {
     QUIET_VALUE((soa_profile_at(&profile, 0.1, s), 0));
     QUIET(SOA_OK, soa_path_joint(m, q, q1, s, bad, tau, a));
     QUIET(SOA_OK, soa_path_pose(&goal.pose, &e[0].goal, s, &moved));
-    QUIET(SOA_OK, soa_path_pose_from(&goal, &e[0].goal, 1, 0.5, &moved));
+    QUIET(SOA_OK, soa_path_pose_from_motion(&goal, &e[0].goal, 1, 0.5, &moved));
     const soa_supervisor_condition late = {SOA_SIGNAL_PHASE_TIME, 1, 0.5, 0};
     const soa_supervisor_transition on = {1, 1, &late};
     const soa_supervisor_phase phase[2] = {{"one", 0.1, 1, &on}, {"two", 0.1, 0, NULL}};
@@ -753,10 +753,10 @@ static void worlds(void **state) {
         catch_output();
         for (int n = 0; n < 60; n++) {
             QUIET(SOA_OK, soa_world_tick(world, &report));
-            QUIET(SOA_OK, soa_world_signals(world, values));
+            QUIET(SOA_OK, soa_world_signal_values(world, values));
             QUIET(SOA_OK, soa_world_summarise(world, &summary));
         }
-        QUIET_VALUE((soa_world_save(world, block), 0));
+        QUIET_VALUE((soa_world_save_state(world, block), 0));
         assert_int_equal(give_back(), 0);
         only_ours = 0;
         free(values), free(block), soa_world_free(world), soa_scenario_free(&scenario);

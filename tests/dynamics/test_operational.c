@@ -71,14 +71,14 @@ static machine open_model(const char *name, int floating, int ideal, long seed) 
     const soa_read_options options = {floating, ideal};
     machine t = {.seed = seed, .d = {(uint64_t)seed * 77 + 5}};
     soa_report report = {0};
-    if (soa_stock_model(name, &options, &t.m, &report)) fail_msg("%s: %s", name, report.text);
+    if (soa_stock_model_create(name, &options, &t.m, &report)) fail_msg("%s: %s", name, report.text);
     OK(soa_work_create(t.m, &t.w));
-    t.nq = (size_t)soa_nq(t.m), t.nv = (size_t)soa_nv(t.m);
+    t.nq = (size_t)soa_model_nq(t.m), t.nv = (size_t)soa_model_nv(t.m);
     t.q = calloc(t.nq + 1, sizeof(double)), t.v = calloc(t.nv + 1, sizeof(double));
     t.Minv = calloc(t.nv * t.nv + 1, sizeof(double));
-    soa_neutral(t.m, t.q);
+    soa_q_neutral(t.m, t.q);
     roll_many(&t.d, -2, 2, t.nv, t.v);
-    OK(soa_integrate(t.m, t.q, t.v, 1, t.q)); /* any configuration */
+    OK(soa_q_integrate(t.m, t.q, t.v, 1, t.q)); /* any configuration */
     roll_many(&t.d, -1, 1, t.nv, t.v);
     reference_minv(&t);
     return t;
@@ -161,20 +161,20 @@ static double *dense_compliance(machine *t, const double *J, size_t rows) {
 /* ---- compliance -------------------------------------------------------------------------------------------------- */
 static int root_of(const soa_model *m, int body) {
     soa_body_info info;
-    while (body && soa_body(m, body, &info) == SOA_OK && info.parent) body = info.parent;
+    while (body && soa_model_body(m, body, &info) == SOA_OK && info.parent) body = info.parent;
     return body;
 }
 static int carries(const soa_model *m, int a, int b) { /* a is b or an ancestor of it */
     soa_body_info info;
     for (; b; b = info.parent) {
         if (a == b) return 1;
-        OK(soa_body(m, b, &info));
+        OK(soa_model_body(m, b, &info));
     }
     return 0;
 }
 static int body_of(const soa_model *m, int frame) {
     soa_frame_info info;
-    OK(soa_frame_get(m, frame, &info));
+    OK(soa_model_frame(m, frame, &info));
     return info.body;
 }
 
@@ -188,7 +188,7 @@ static void check_compliance(machine *t, worst_case *worst, census *seen) {
     soa_task tasks[MOST_FRAMES];
     const soa_axes axes = roll(&t->d, 0, 1) < 0.5 ? SOA_AXES_WORLD : SOA_AXES_BODY;
     for (int i = 0; i < count; ++i) {
-        frames[i] = (int)roll(&t->d, 0, soa_frame_count(t->m) - 1e-9);
+        frames[i] = (int)roll(&t->d, 0, soa_model_frame_count(t->m) - 1e-9);
         tasks[i] = (soa_task){frames[i], axes, 0};
     }
     const size_t rows = 6 * (size_t)count;
@@ -218,9 +218,9 @@ static void check_compliance(machine *t, worst_case *worst, census *seen) {
     free(J), free(Omega), free(got);
 }
 static void count_joints(const machine *t, census *seen) {
-    for (int i = 1; i <= soa_body_count(t->m); ++i) {
+    for (int i = 1; i <= soa_model_body_count(t->m); ++i) {
         soa_body_info info;
-        OK(soa_body(t->m, i, &info));
+        OK(soa_model_body(t->m, i, &info));
         ++seen->joints[info.type];
         seen->mimic += info.mimic >= 0;
         seen->rotor += info.rotor_inertia > 0 && info.rotor_model == SOA_ROTOR_EXACT;
@@ -308,7 +308,7 @@ static void compliance_against_quadruple_precision(void **state) {
     worst_case recursion = {0}, dense = {0};
     for (long s = first_seed(); s < first_seed() + 60; ++s) {
         machine t = open_tree("random-ideal", s);
-        const int frames[3] = {soa_frame_count(t.m) - 1, soa_frame_count(t.m) / 2, soa_frame_count(t.m) / 3};
+        const int frames[3] = {soa_model_frame_count(t.m) - 1, soa_model_frame_count(t.m) / 2, soa_model_frame_count(t.m) / 3};
         const soa_task tasks[3] = {
             {frames[0], SOA_AXES_WORLD, 0}, {frames[1], SOA_AXES_WORLD, 0}, {frames[2], SOA_AXES_WORLD, 0}};
         double want[18 * 18], got[18 * 18];
@@ -331,18 +331,18 @@ static void compliance_is_the_operator_expression(void **state) {
     for (long s = first_seed(); s < first_seed() + 60; ++s) {
         machine t = open_tree("random-ideal", s);
         int frames[3], count = 0;
-        for (int f = soa_frame_count(t.m) - 1; f >= 0 && count < 3; f -= 2)
+        for (int f = soa_model_frame_count(t.m) - 1; f >= 0 && count < 3; f -= 2)
             if (body_of(t.m, f)) frames[count++] = f;
         soa_machine *k = NULL;
         if (count && soa_machine_create(t.m, frames, count, &k, NULL) == SOA_OK) {
             const size_t n = 6 * (size_t)count;
             double *got = matrix(n, n), *dense = matrix(n, n);
-            OK(soa_machine_state(k, t.q, NULL, NULL, NULL, NULL, NULL, 0));
+            OK(soa_machine_set_state(k, t.q, NULL, NULL, NULL, NULL, NULL, 0));
             OK(soa_compliance(t.m, t.w, t.q, frames, count, SOA_AXES_BODY, got));
             for (int i = 0; i < 2; ++i) {
                 const soa_expr *e = NULL;
                 OK(soa_expr_parse(texts[i], NULL, 0, &e, NULL, 0));
-                OK(soa_dense(k, e, dense));
+                OK(soa_machine_dense_matrix(k, e, dense));
                 soa_expr_free(e);
                 note(&worst, relative(got, dense, n * n), s);
             }
@@ -380,7 +380,7 @@ static six six_phi(const soa_frame *X) {
     for (int c = 0; c < 6; ++c) {
         double f[6] = {0};
         f[c] = 1;
-        soa_force_to_parent(X, f, f);
+        soa_frame_force_to_parent(X, f, f);
         for (int r = 0; r < 6; ++r) phi.x[6 * r + c] = f[r];
     }
     return phi;
@@ -415,19 +415,19 @@ static void R87_81_82_delta_plus_0_equals_RJK91_20_omega_0(void **state) {
             bodies[i] = soa_body_default(names[i], i, types[(int)roll(&d, 0, 2.999)]);
             soa_body_box(&bodies[i], roll(&d, 1, 3), 0.1, 0.2, 0.3);
             roll_many(&d, -0.2, 0.2, 3, bodies[i].com);
-            bodies[i].placement = soa_frame_rpy(roll(&d, -2, 2), roll(&d, -1, 1), roll(&d, -2, 2), roll(&d, -1, 1),
+            bodies[i].placement = soa_frame_from_rpy(roll(&d, -2, 2), roll(&d, -1, 1), roll(&d, -2, 2), roll(&d, -1, 1),
                                                 roll(&d, -1, 1), roll(&d, -1, 1));
             roll_many(&d, 0.1, 1, 3, bodies[i].joint.axis);
             bodies[i].joint.pitch = 0.1;
         }
-        const soa_frame_def tip = {"tip", LINKS, soa_frame_rpy(0.3, 0.2, 0.1, 0.1, 0.2, 0.3)};
+        const soa_frame_def tip = {"tip", LINKS, soa_frame_from_rpy(0.3, 0.2, 0.1, 0.1, 0.2, 0.3)};
         soa_model_def def = soa_model_default("arm", bodies, LINKS);
         def.frames = &tip, def.frame_count = 1;
         const soa_model *m = NULL;
         soa_work *w = NULL;
         OK(soa_model_create(&def, &m, NULL));
         OK(soa_work_create(m, &w));
-        assert_int_equal(soa_nv(m), LINKS);
+        assert_int_equal(soa_model_nv(m), LINKS);
         double q[LINKS], Omega[36];
         roll_many(&d, -2, 2, LINKS, q);
         OK(soa_kinematics(m, w, q, NULL, NULL));
@@ -439,7 +439,7 @@ static void R87_81_82_delta_plus_0_equals_RJK91_20_omega_0(void **state) {
             soa_frame pose, X;
             char name[16];
             snprintf(name, sizeof name, k < LINKS ? "l%d" : "tip", k);
-            OK(soa_pose(m, w, soa_find_frame(m, name), &pose));
+            OK(soa_pose(m, w, soa_model_find_frame(m, name), &pose));
             const soa_frame back = soa_frame_inverse(&before);
             X = soa_frame_compose(&back, &pose);
             phi[k] = six_phi(&X);
@@ -447,7 +447,7 @@ static void R87_81_82_delta_plus_0_equals_RJK91_20_omega_0(void **state) {
         }
         for (int k = LINKS - 1; k >= 0; --k) { /* R87 (37) to (39), (43), tip to base */
             soa_body_info b;
-            OK(soa_body(m, k + 1, &b));
+            OK(soa_model_body(m, k + 1, &b));
             const six M = six_inertia(&b);
             for (int i = 0; i < 36; ++i) P.x[i] += M.x[i];
             double h[6] = {0}, PH[6] = {0}, D = 0;
@@ -476,7 +476,7 @@ static void R87_81_82_delta_plus_0_equals_RJK91_20_omega_0(void **state) {
             for (int i = 0; i < 36; ++i) omega.x[i] += HDH[k].x[i];
         }
         omega = six_congruence(&phi[LINKS], &omega);
-        const int frame = soa_find_frame(m, "tip");
+        const int frame = soa_model_find_frame(m, "tip");
         OK(soa_compliance(m, w, q, &frame, 1, SOA_AXES_BODY, Omega));
         note(&r87, relative(Omega, plus.x, 36), s);
         note(&rjk91, relative(Omega, omega.x, 36), s);
@@ -509,7 +509,7 @@ static space open_space(const machine *t, const soa_task *tasks, int count) {
     space o = {.count = count};
     memcpy(o.tasks, tasks, (size_t)count * sizeof *tasks);
     const size_t n = 6 * (size_t)count;
-    o.size = soa_operational_size(t->m, count);
+    o.size = soa_operational_space_size(t->m, count);
     assert_true(o.size > 0);
     o.memory = malloc(o.size);
     o.out = (soa_operational){matrix(n, t->nv), matrix(n, n),     matrix(n, 1),
@@ -525,7 +525,7 @@ static space random_tasks(machine *t) {
     static const unsigned masks[] = {SOA_ROWS_ALL, SOA_ROWS_ANGULAR, SOA_ROWS_LINEAR, 8, 33, 2, 40};
     const int count = 1 + (int)roll(&t->d, 0, 2.999);
     for (int i = 0; i < count; ++i)
-        tasks[i] = (soa_task){(int)roll(&t->d, 0, soa_frame_count(t->m) - 1e-9),
+        tasks[i] = (soa_task){(int)roll(&t->d, 0, soa_model_frame_count(t->m) - 1e-9),
                               roll(&t->d, 0, 1) < 0.5 ? SOA_AXES_WORLD : SOA_AXES_BODY,
                               masks[(int)roll(&t->d, 0, sizeof masks / sizeof *masks - 1e-9)]};
     return open_space(t, tasks, count);
@@ -558,11 +558,11 @@ static double reach(const machine *t, int frame) {
     soa_frame_info info;
     soa_frame pose, in;
     double sum = 0;
-    OK(soa_frame_get(t->m, frame, &info));
+    OK(soa_model_frame(t->m, frame, &info));
     OK(soa_pose(t->m, t->w, frame, &pose));
     for (int b = info.body; b;) {
         soa_body_info body;
-        OK(soa_body(t->m, b, &body));
+        OK(soa_model_body(t->m, b, &body));
         OK(soa_pose(t->m, t->w, body.frame, &in)); /* the body's own: its link's frame */
         sum += hypot(hypot(pose.p[0] - in.p[0], pose.p[1] - in.p[1]), pose.p[2] - in.p[2]);
         pose = in, b = body.parent;
@@ -607,7 +607,7 @@ static void check_space(machine *t, results *e) {
         soa_operational_space(t->m, t->w, t->q, t->v, o.tasks, o.count, 0, o.memory, o.size, &o.out, &o.rcond);
     double *all = jacobians(t, o.tasks, o.count), *J = matrix(n, nv), *drift_all = matrix(n, 1), *drift = matrix(n, 1);
     const size_t r = pick(o.tasks, o.count, nv, all, J);
-    for (int i = 0; i < o.count; ++i) OK(soa_jdot_v(t->m, t->w, o.tasks[i].frame, o.tasks[i].axes, drift_all + 6 * i));
+    for (int i = 0; i < o.count; ++i) OK(soa_jacobian_dot_v(t->m, t->w, o.tasks[i].frame, o.tasks[i].axes, drift_all + 6 * i));
     pick(o.tasks, o.count, 1, drift_all, drift);
     double *Omega = dense_compliance(t, J, r);
     double *Omega_all = dense_compliance(t, all, n);
@@ -633,7 +633,7 @@ static void check_space(machine *t, results *e) {
 
         OK(soa_coriolis_mul(t->m, t->w, t->q, t->v, t->v, tau));
         note(&e->mu, g * task_force_error(t, J, L, r, tau, drift, o.out.mu), t->seed);
-        OK(soa_gravity(t->m, t->w, t->q, tau));
+        OK(soa_gravity_torque(t->m, t->w, t->q, tau));
         note(&e->p, g * task_force_error(t, J, L, r, tau, NULL, o.out.p), t->seed);
 
         /* J jbar = 1; N' N' = N'; J M^-1 N' = 0 */
@@ -654,9 +654,9 @@ static void check_space(machine *t, results *e) {
             force[i] = o.out.mu[i] + o.out.p[i];
             for (size_t j = 0; j < r; ++j) force[i] += o.out.lambda[r * i + j] * want[j];
         }
-        OK(soa_bias(t->m, t->w, t->q, t->v, loss)); /* friction and springs: what is left of the bias */
+        OK(soa_bias_torque(t->m, t->w, t->q, t->v, loss)); /* friction and springs: what is left of the bias */
         OK(soa_coriolis_mul(t->m, t->w, t->q, t->v, t->v, b));
-        OK(soa_gravity(t->m, t->w, t->q, tau));
+        OK(soa_gravity_torque(t->m, t->w, t->q, tau));
         for (size_t i = 0; i < nv; ++i) {
             tau[i] = loss[i] - b[i] - tau[i];
             for (size_t j = 0; j < r; ++j) tau[i] += o.out.jacobian[nv * j + i] * force[j];
@@ -729,7 +729,7 @@ static void singular_tasks(void **state) {
     (void)state;
     machine t = open_model("puma560", 0, 0, 3);
     soa_body_info last;
-    OK(soa_body(t.m, soa_body_count(t.m), &last));
+    OK(soa_model_body(t.m, soa_model_body_count(t.m), &last));
     const soa_task all = {last.frame, SOA_AXES_WORLD, SOA_ROWS_ALL},
                    linear = {last.frame, SOA_AXES_WORLD, SOA_ROWS_LINEAR};
     space o = open_space(&t, &all, 1);
@@ -785,7 +785,7 @@ static void singular_tasks(void **state) {
     close_space(&o), close_model(&t);
 
     machine chain = open_model("planar-chain:5", 0, 0, 4);
-    const int tip = soa_find_frame(chain.m, "tip");
+    const int tip = soa_model_find_frame(chain.m, "tip");
     assert_true(tip >= 0);
     for (unsigned row = 0; row < 6; ++row) { /* motions in the plane x z: turning about y, x, z */
         const soa_task task = {tip, SOA_AXES_WORLD, 1u << row};
@@ -803,8 +803,8 @@ static void singular_tasks(void **state) {
     machine arm = open_model("arm7", 0, 0, 5);
     soa_frame_info info;
     int world = 0;
-    while (world < soa_frame_count(arm.m) && soa_frame_get(arm.m, world, &info) == SOA_OK && info.body) ++world;
-    if (world < soa_frame_count(arm.m)) {
+    while (world < soa_model_frame_count(arm.m) && soa_model_frame(arm.m, world, &info) == SOA_OK && info.body) ++world;
+    if (world < soa_model_frame_count(arm.m)) {
         const soa_task still = {world, SOA_AXES_BODY, 0};
         double Omega0[36];
         memset(Omega0, 1, sizeof Omega0);
@@ -830,16 +830,16 @@ static void rcond_does_not_depend_on_the_unit_of_length(void **state) {
         for (int i = 0; i < 6; ++i) {
             b[i] = soa_body_default(names[i], i, SOA_REVOLUTE);
             soa_body_box(&b[i], 1 + i, 0.1 * unit, 0.2 * unit, 0.3 * unit);
-            b[i].placement = soa_frame_rpy(0.7, 0.4 * i, 0.3, 0.3 * unit, 0.1 * unit, 0.2 * unit);
+            b[i].placement = soa_frame_from_rpy(0.7, 0.4 * i, 0.3, 0.3 * unit, 0.1 * unit, 0.2 * unit);
         }
         soa_model_def def = soa_model_default("arm", b, 6);
         const soa_model *m = NULL;
         soa_work *w = NULL;
         OK(soa_model_create(&def, &m, NULL));
         OK(soa_work_create(m, &w));
-        const soa_task task = {soa_find_frame(m, "f"), SOA_AXES_WORLD, 0};
+        const soa_task task = {soa_model_find_frame(m, "f"), SOA_AXES_WORLD, 0};
         const double q[6] = {0.3, 0.9, -0.4, 0.8, 1.1, -0.6};
-        const size_t size = soa_operational_size(m, 1);
+        const size_t size = soa_operational_space_size(m, 1);
         void *memory = malloc(size);
         const soa_operational nothing = {0};
         OK(soa_operational_space(m, w, q, NULL, &task, 1, 0, memory, size, &nothing, &rcond[k]));
@@ -853,10 +853,10 @@ static void bad_input(void **state) {
     (void)state;
     machine t = open_model("arm7", 0, 0, 6), other = open_model("puma560", 0, 0, 6);
     soa_body_info last;
-    OK(soa_body(t.m, soa_body_count(t.m), &last));
+    OK(soa_model_body(t.m, soa_model_body_count(t.m), &last));
     double Omega[36], rcond = -7, *bad = matrix(t.nq, 1);
     memset(Omega, 0, sizeof Omega);
-    const int frame = last.frame, wrong[2] = {-1, soa_frame_count(t.m)};
+    const int frame = last.frame, wrong[2] = {-1, soa_model_frame_count(t.m)};
     const soa_axes world = SOA_AXES_WORLD;
 #define REFUSED(status, call) assert_int_equal(call, status)
     REFUSED(SOA_E_ARGUMENT, soa_compliance(NULL, t.w, t.q, &frame, 1, world, Omega));
@@ -871,15 +871,15 @@ static void bad_input(void **state) {
     REFUSED(SOA_E_ARGUMENT, soa_compliance(t.m, t.w, t.q, &frame, 1, world, NULL));
     bad[2] = NAN;
     REFUSED(SOA_E_NOT_FINITE, soa_compliance(t.m, t.w, bad, &frame, 1, world, Omega));
-    assert_int_equal(soa_work_body(t.w), 3);
+    assert_int_equal(soa_work_failed_body(t.w), 3);
     for (int i = 0; i < 36; ++i) assert_true(Omega[i] == 0);
     OK(soa_compliance(t.m, t.w, NULL, &frame, 1, world, Omega)); /* neutral */
 
     const soa_task task = {frame, world, 0};
     soa_task odd = task;
     space o = open_space(&t, &task, 1);
-    assert_true(soa_operational_size(NULL, 1) == 0 && soa_operational_size(t.m, 0) == 0 &&
-                soa_operational_size(t.m, -3) == 0);
+    assert_true(soa_operational_space_size(NULL, 1) == 0 && soa_operational_space_size(t.m, 0) == 0 &&
+                soa_operational_space_size(t.m, -3) == 0);
 #define CALL(m, w, q, v, tasks, count, damping, memory, size, out) \
     soa_operational_space(m, w, q, v, tasks, count, damping, memory, size, out, &rcond)
     REFUSED(SOA_E_ARGUMENT, CALL(NULL, t.w, t.q, t.v, &task, 1, 0, o.memory, o.size, &o.out));
@@ -894,7 +894,7 @@ static void bad_input(void **state) {
     REFUSED(SOA_E_MEMORY, CALL(t.m, t.w, t.q, t.v, &task, 1, 0, NULL, o.size, &o.out));
     REFUSED(SOA_E_MEMORY, CALL(t.m, t.w, t.q, t.v, &task, 1, 0, o.memory, o.size - 1, &o.out));
     REFUSED(SOA_E_MEMORY, CALL(t.m, t.w, t.q, t.v, &task, 1, 0, (char *)o.memory + 1, o.size, &o.out));
-    odd.frame = soa_frame_count(t.m);
+    odd.frame = soa_model_frame_count(t.m);
     REFUSED(SOA_E_ARGUMENT, CALL(t.m, t.w, t.q, t.v, &odd, 1, 0, o.memory, o.size, &o.out));
     odd = task, odd.rows = 64;
     REFUSED(SOA_E_ARGUMENT, CALL(t.m, t.w, t.q, t.v, &odd, 1, 0, o.memory, o.size, &o.out));
@@ -926,13 +926,13 @@ static void bad_input(void **state) {
     soa_work *w = NULL;
     OK(soa_model_create(&def, &m, NULL));
     OK(soa_work_create(m, &w));
-    const int tip = soa_find_frame(m, "tip");
+    const int tip = soa_model_find_frame(m, "tip");
     const soa_task on_tip = {tip, world, 1};
-    const size_t size = soa_operational_size(m, 1);
+    const size_t size = soa_operational_space_size(m, 1);
     void *memory = malloc(size);
     const soa_operational nothing = {0};
     REFUSED(SOA_E_HINGE_SINGULAR, soa_compliance(m, w, NULL, &tip, 1, world, Omega));
-    assert_int_equal(soa_work_body(w), 2);
+    assert_int_equal(soa_work_failed_body(w), 2);
     REFUSED(SOA_E_HINGE_SINGULAR, CALL(m, w, NULL, NULL, &on_tip, 1, 0, memory, size, &nothing));
     free(memory), soa_work_free(w), soa_model_free(m);
 }
@@ -943,13 +943,13 @@ static void long_chains(void **state) {
     worst_case worst = {0};
     for (int k = 0; k < 2; ++k) {
         machine t = {.seed = k, .d = {9}};
-        OK(soa_stock_model(k ? "planar-chain:1000" : "chain:1000", NULL, &t.m, NULL));
+        OK(soa_stock_model_create(k ? "planar-chain:1000" : "chain:1000", NULL, &t.m, NULL));
         OK(soa_work_create(t.m, &t.w));
-        t.nv = (size_t)soa_nv(t.m);
+        t.nv = (size_t)soa_model_nv(t.m);
         double *q = matrix(t.nv, 1), *x = matrix(t.nv, 1), *y = matrix(t.nv, 1), got[36], want[36];
         roll_many(&t.d, -0.1, 0.1, t.nv, q);
         soa_body_info last;
-        OK(soa_body(t.m, soa_body_count(t.m), &last));
+        OK(soa_model_body(t.m, soa_model_body_count(t.m), &last));
         OK(soa_compliance(t.m, t.w, q, &last.frame, 1, SOA_AXES_WORLD, got));
         for (int c = 0; c < 6; ++c) {
             double unit[6] = {0}, A[6];

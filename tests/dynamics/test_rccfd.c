@@ -13,7 +13,7 @@ static const char *const method_name[] = {"auto", "general", "RCCFD1", "RCCFD2",
 static soa_status by_mass_matrix(void *user, const soa_model *m, soa_work *w, const double *q, const double *v,
                                  const double *tau, const soa_wrench *wrenches, int count, double *qdd) {
     static double M[MOST_V * MOST_V], C[MOST_V];
-    const int n = soa_nv(m);
+    const int n = soa_model_nv(m);
     ++*(long *)user;
     soa_status s = soa_rnea(m, w, q, v, NULL, wrenches, count, C);
     if (s || (s = soa_crba(m, w, q, M))) return s;
@@ -43,7 +43,7 @@ static void judge(const char *title, const recipe *r, long first, int systems) {
         const int rank = dense_solve(&D, s.tau, expected, f_expected);
         dense_torques(&D, f_expected, t2);
         for (int method = 0; method < SOA_GRASP_METHOD_COUNT; ++method) {
-            soa_grasp_options o = soa_grasp_default();
+            soa_grasp_options o = soa_grasp_options_default();
             soa_grasp_report report = {0};
             o.method = (soa_grasp_method)method;
             if (method == SOA_GRASP_GENERAL && seed % 2) o.solver = by_mass_matrix, o.user = &solver_calls;
@@ -117,16 +117,16 @@ static void mimic_joints(void **unused) {
         grasp_system s = grasp_system_open(seed, &r);
         double qdd[MOST_V], f[MOST_ROWS], expected[MOST_V], f0[MOST_ROWS];
         int followers = 0;
-        for (int b = 1; b <= soa_body_count(s.m); ++b) {
+        for (int b = 1; b <= soa_model_body_count(s.m); ++b) {
             soa_body_info info;
-            OK(soa_body(s.m, b, &info));
+            OK(soa_model_body(s.m, b, &info));
             followers += info.mimic >= 0;
         }
         with += followers > 0;
         dense_form(&s, s.q, s.v, &D);
         dense_solve(&D, s.tau, expected, f0);
         for (int method = 0; method < SOA_GRASP_METHOD_COUNT; ++method) {
-            soa_grasp_options o = soa_grasp_default();
+            soa_grasp_options o = soa_grasp_options_default();
             soa_grasp_report report = {0};
             o.method = (soa_grasp_method)method;
             const soa_status status = soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, f, NULL, &report);
@@ -215,9 +215,9 @@ static void paper_formulas(void **unused) {
         grasp_system s = grasp_system_open(seed, &r);
         double qdd[MOST_V], f[MOST_ROWS], W_rate[MOST_ROWS];
         soa_grasp_rank full;
-        soa_grasp_options o = soa_grasp_default();
+        soa_grasp_options o = soa_grasp_options_default();
         o.method = SOA_GRASP_LOOSE;
-        OK(soa_grasp_omega(s.g, s.w, s.q, NULL, &full, NULL));
+        OK(soa_grasp_compliance(s.g, s.w, s.q, NULL, &full, NULL));
         if (full.rank < full.rows || full.condition > 1e6 ||
             soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, f, W_rate, NULL)) {
             grasp_system_close(&s);
@@ -256,7 +256,7 @@ static void paper_formulas(void **unused) {
             note(&rigid_forces, apart(force, local), seed);
         } else {
             int loosed = 0;
-            (void)soa_grasp_contacts(s.g, &loosed);
+            (void)soa_grasp_contact_count(s.g, &loosed);
             if (!loosed) {
                 free_all();
                 grasp_system_close(&s);
@@ -377,16 +377,16 @@ static void cost(void **unused) {
         if (soa_model_create(&def, &m, &report)) fail_msg("%s", report.text);
         OK(soa_work_create(m, &w));
         OK(soa_grasp_create(m, arms[k], &g));
-        const int nv = soa_nv(m);
+        const int nv = soa_model_nv(m);
         double *q = calloc(3 * (size_t)nv + 8, sizeof *q), *v = q + nv + 1, *qdd = v + nv;
-        soa_neutral(m, q);
+        soa_q_neutral(m, q);
         roll_many(&d, -1, 1, (size_t)nv, v);
-        OK(soa_integrate(m, q, v, 1, q));
+        OK(soa_q_integrate(m, q, v, 1, q));
         OK(soa_kinematics(m, w, q, NULL, NULL));
-        const int object = soa_find_frame(m, "object");
+        const int object = soa_model_find_frame(m, "object");
         for (int a = 0; a < arms[k]; ++a) {
             soa_contact_def c =
-                soa_contact_default(SOA_CONTACT_RIGID, soa_find_frame(m, name[(a + 1) * joints[k] - 1]), object);
+                soa_contact_default(SOA_CONTACT_RIGID, soa_model_find_frame(m, name[(a + 1) * joints[k] - 1]), object);
             soa_frame X, Y;
             OK(soa_pose(m, w, c.arm, &X));
             OK(soa_pose(m, w, object, &Y));
@@ -394,10 +394,10 @@ static void cost(void **unused) {
             c.place_object = soa_frame_compose(&Y, &X);
             OK(soa_grasp_add(g, &c, NULL, NULL));
         }
-        OK(soa_grasp_close(g, w, q, v, v, NULL));
+        OK(soa_grasp_impulse(g, w, q, v, v, NULL));
         printf("  %4d %10d", arms[k], joints[k]);
         for (int method = SOA_GRASP_AUTO; method < SOA_GRASP_METHOD_COUNT; ++method) {
-            soa_grasp_options o = soa_grasp_default();
+            soa_grasp_options o = soa_grasp_options_default();
             o.method = (soa_grasp_method)method, o.most_condition = 1e15;
             double best = 1e9;
             soa_status status = SOA_OK;

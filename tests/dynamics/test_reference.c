@@ -44,7 +44,7 @@ static const soa_model *stock(const char *name, int ideal) {
     soa_read_options options = {.ideal = ideal};
     const soa_model *model = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
-    soa_status status = soa_stock_model(name, &options, &model, &report);
+    soa_status status = soa_stock_model_create(name, &options, &model, &report);
     if (status != SOA_OK) fail_msg("%s: %s", name, report.text);
     return model;
 }
@@ -98,7 +98,7 @@ static void r1_inverse_dynamics(void **state) {
     const double still[6] = {0, 31.6398803783571, 6.03513802301051, 0, 0.0282528, 0};
     OK(soa_rnea(model, work, qn, NULL, NULL, NULL, 0, tau));
     for (int i = 0; i < 6; i++) NEAR("rne(qn,0,0)", i, tau[i], still[i], i == 4 ? 5e-8 : 1e-13);
-    OK(soa_gravity(model, work, qn, tau));
+    OK(soa_gravity_torque(model, work, qn, tau));
     for (int i = 0; i < 6; i++) NEAR("gravity(qn)", i, tau[i], still[i], i == 4 ? 5e-8 : 1e-13);
 
     const double pushed[6] = {3.35311085806303,  36.0025112439757,  7.42596407735027,
@@ -136,7 +136,7 @@ static void r1_without_friction(void **state) {
     OK(soa_rnea(full, work, qn, minus, ones, NULL, 0, back));
     for (int i = 0; i < 6; i++) {
         soa_body_info info;
-        OK(soa_body(full, i + 1, &info));
+        OK(soa_model_body(full, i + 1, &info));
         /* R1: + G^2 Jm qdd; then + G^2 B qd + |G| Tc */
         NEAR("without friction", i, tau[i] + info.gear_ratio * info.gear_ratio * info.rotor_inertia, smooth[i], 1e-13);
         NEAR("with - friction", i, with[i] - info.damping - info.friction_positive, smooth[i], 1e-13);
@@ -154,7 +154,7 @@ static void r1_tool_wrench(void **state) {
     (void)state;
     const soa_model *model = stock("puma560", 0);
     /* [f; m] = [1 2 3 1 2 3] by the tool on the environment, frame 6: minus that, [n; f], on the link */
-    soa_wrench wrench = {soa_find_frame(model, "link6_dh"), SOA_AXES_BODY, {-1, -2, -3, -1, -2, -3}};
+    soa_wrench wrench = {soa_model_find_frame(model, "link6_dh"), SOA_AXES_BODY, {-1, -2, -3, -1, -2, -3}};
     const double expected[6] = {0.642756297149232, 29.0866400327568, 4.70321250987556, 2.82842712474619, -1.9717472, 3};
     soa_work *work;
     double tau[6];
@@ -218,7 +218,7 @@ static void r1_operational_inertia(void **state) {
     OK(soa_work_create(model, &work));
     OK(soa_minv(model, work, qn, Minv));
     OK(soa_kinematics(model, work, qn, NULL, NULL));
-    OK(soa_jacobian(model, work, soa_find_frame(model, "link6_dh"), SOA_AXES_WORLD, J));
+    OK(soa_jacobian(model, work, soa_model_find_frame(model, "link6_dh"), SOA_AXES_WORLD, J));
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++) {
             compliance[6 * i + j] = 0;
@@ -245,10 +245,10 @@ static void r1_modified_set(void **state) {
     const double q[6] = {0.1, -0.2, 0.3, -0.4, 0.5, -0.6};
     soa_work *work;
     double tau[6], qdd[6];
-    assert_int_equal(soa_nq(model), 6);
+    assert_int_equal(soa_model_nq(model), 6);
     for (int i = 0; i < 6; i++) {
         soa_body_info info;
-        OK(soa_body(model, i + 1, &info));
+        OK(soa_model_body(model, i + 1, &info));
         NEAR("mass", i, info.mass, mass[i], 0);
         NEAR("Izz", i, info.inertia[2], zz[i], 1e-16);
         NEAR("Jm", i, info.rotor_inertia, rotor[i], 0);
@@ -258,7 +258,7 @@ static void r1_modified_set(void **state) {
     soa_frame pose;
     const double zero[6] = {0}, wrist[3] = {0.4318 - 0.0203, 0.2435 - 0.0934, 0.4331};
     OK(soa_kinematics(model, work, zero, NULL, NULL));
-    OK(soa_pose(model, work, soa_find_frame(model, "link4_dh"), &pose));
+    OK(soa_pose(model, work, soa_model_find_frame(model, "link4_dh"), &pose));
     near_all("wrist", 3, pose.p, wrist, 1e-15);
     OK(soa_rnea(model, work, q, ones, ones, NULL, 0, tau));
     OK(soa_aba(model, work, q, ones, tau, NULL, 0, qdd));
@@ -295,7 +295,7 @@ static void r2_iiwa(void **state) {
         turned[i] = c * f[i] - s * f[i + 1], turned[i + 1] = s * f[i] + c * f[i + 1], turned[i + 2] = f[i + 2];
     near_all("joint 1 reaction", 6, turned, reaction, 5e-13);
     OK(soa_kinematics(model, work, q, v, a));
-    int tip = soa_find_frame(model, "link7");
+    int tip = soa_model_find_frame(model, "link7");
     OK(soa_pose(model, work, tip, &pose));
     OK(soa_velocity(model, work, tip, SOA_AXES_WORLD, V));
     near_all("p", 3, pose.p, p, 1e-14);
@@ -324,7 +324,7 @@ static int keep(void *user, const soa_sim_sample *sample) {
 }
 
 static soa_sim_options tight(double duration, double sample_time, keeper *k) {
-    soa_sim_options o = soa_sim_default();
+    soa_sim_options o = soa_sim_options_default();
     o.duration = duration;
     o.sample_time = sample_time;
     o.relative_tolerance = 1e-14;
@@ -370,11 +370,11 @@ static void r7_torque_free(void **state) {
         soa_model_def def = soa_model_default("torque-free", &body, 1);
         def.gravity[2] = 0;
         const soa_model *model = build(&def);
-        keeper k = {.t = {30}, .wanted = 1, .nq = soa_nq(model), .nv = soa_nv(model)};
+        keeper k = {.t = {30}, .wanted = 1, .nq = soa_model_nq(model), .nv = soa_model_nv(model)};
         soa_sim_options o = tight(30, 1, &k);
         soa_sim_result result;
         double q[7], v[6] = {1e-3, 1, 1e-3};
-        soa_neutral(model, q);
+        soa_q_neutral(model, q);
         OK(soa_simulate(model, q, v, &o, &result, NULL));
         static const double w[3] = {0.00119439643510, -0.999999786708555, 0.00106873489762};
         static const double attitude[4] = {1.007166e-6, 0.332779459879870, 6.478579e-5, 0.943004680202520};
@@ -422,7 +422,7 @@ static void r8_two_links(void **state) {
     soa_work_free(work);
     OK(soa_work_create(weightless, &work));
     /* the tool pushes on the environment along +y: the environment pushes the link along -y */
-    soa_wrench wrench = {soa_find_frame(weightless, "tip"), SOA_AXES_WORLD, {0, 0, 0, 0, -1, 0}};
+    soa_wrench wrench = {soa_model_find_frame(weightless, "tip"), SOA_AXES_WORLD, {0, 0, 0, 0, -1, 0}};
     const double reaction[2] = {2, 1};
     OK(soa_rnea(weightless, work, q[0], NULL, NULL, &wrench, 1, tau));
     near_all("tip force", 2, tau, reaction, 1e-15);

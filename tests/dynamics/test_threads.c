@@ -27,8 +27,8 @@ typedef struct herd {
 
 static herd gather(const char *name) {
     herd h = {.m = NULL};
-    OK(soa_stock_model(name, NULL, &h.m, NULL));
-    h.nq = (size_t)soa_nq(h.m), h.nv = (size_t)soa_nv(h.m), h.n = (size_t)soa_body_count(h.m);
+    OK(soa_stock_model_create(name, NULL, &h.m, NULL));
+    h.nq = (size_t)soa_model_nq(h.m), h.nv = (size_t)soa_model_nv(h.m), h.n = (size_t)soa_model_body_count(h.m);
     h.q = room(STATES * h.nq, 8), h.v = room(STATES * h.nv, 8), h.a = room(STATES * h.nv, 8),
     h.fext = room(STATES * h.n * 6, 8);
     h.qf = room(STATES * h.nq, 4), h.vf = room(STATES * h.nv, 4), h.af = room(STATES * h.nv, 4),
@@ -39,11 +39,11 @@ static herd gather(const char *name) {
     roll_many(&random, -1, 1, STATES * h.n * 6, h.fext);
     for (size_t s = 0; s < STATES; s++) {
         double *q = h.q + s * h.nq;
-        soa_neutral(h.m, q);
-        OK(soa_integrate(h.m, q, h.v + s * h.nv, 1 + (double)s, q));
+        soa_q_neutral(h.m, q);
+        OK(soa_q_integrate(h.m, q, h.v + s * h.nv, 1 + (double)s, q));
         for (int i = 1; s % 5 == 3 && i <= (int)h.n; i++) { /* lanes leave the common way for huge angles */
             soa_body_info info;
-            OK(soa_body(h.m, i, &info));
+            OK(soa_model_body(h.m, i, &info));
             if (info.type == SOA_REVOLUTE && info.nq == 1 && i % 2) q[info.q_index] *= 1e7;
         }
     }
@@ -69,12 +69,12 @@ static int everything(const herd *h, soa_work *w, soa_batch *b, size_t s, double
     const soa_model *m = h->m;
     const size_t nv = h->nv;
     const double *q = h->q + s * h->nq, *v = h->v + s * nv, *a = h->a + s * nv;
-    const int last = soa_frame_count(m) - 1;
+    const int last = soa_model_frame_count(m) - 1;
     const soa_wrench f = {last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}};
     int bad = 0;
     bad += soa_rnea(m, w, q, v, a, &f, 1, out) != SOA_OK, out += nv;
     bad += soa_aba(m, w, q, v, a, &f, 1, out) != SOA_OK, out += nv;
-    bad += soa_gravity(m, w, q, out) != SOA_OK, out += nv;
+    bad += soa_gravity_torque(m, w, q, out) != SOA_OK, out += nv;
     bad += soa_coriolis_mul(m, w, q, v, a, out) != SOA_OK, out += nv;
     bad += soa_mass_mul(m, w, q, v, out) != SOA_OK, out += nv;
     bad += soa_minv_mul(m, w, q, v, out) != SOA_OK, out += nv;
@@ -217,7 +217,7 @@ static void *live(void *argument) {
         l->size = soa_world_state_size(world);
         l->end = malloc(l->size);
         l->bad += l->end == NULL;
-        if (l->end) soa_world_save(world, l->end);
+        if (l->end) soa_world_save_state(world, l->end);
     }
     soa_world_free(world);
     return NULL;

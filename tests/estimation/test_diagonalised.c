@@ -31,13 +31,13 @@ static double *zeros(size_t n) {
     return x;
 }
 static state open_state(const soa_model *m, long seed) {
-    state s = {.m = m, .nq = (size_t)soa_nq(m), .nv = (size_t)soa_nv(m)};
+    state s = {.m = m, .nq = (size_t)soa_model_nq(m), .nv = (size_t)soa_model_nv(m)};
     OK(soa_work_create(m, &s.w));
     s.q = zeros(s.nq), s.v = zeros(s.nv), s.tau = zeros(s.nv);
     dice d = {(uint64_t)seed * 7919};
     roll_many(&d, -1, 1, s.nv, s.v);
-    soa_neutral(m, s.q);
-    OK(soa_integrate(m, s.q, s.v, 1, s.q));
+    soa_q_neutral(m, s.q);
+    OK(soa_q_integrate(m, s.q, s.v, 1, s.q));
     roll_many(&d, -1, 1, s.nv, s.v), roll_many(&d, -1, 1, s.nv, s.tau);
     return s;
 }
@@ -47,8 +47,8 @@ static void close_state(state *s) {
 }
 static int has_mimic(const soa_model *m) {
     soa_body_info info;
-    for (int i = 1; i <= soa_body_count(m); ++i)
-        if (soa_body(m, i, &info) == SOA_OK && info.mimic >= 0) return 1;
+    for (int i = 1; i <= soa_model_body_count(m); ++i)
+        if (soa_model_body(m, i, &info) == SOA_OK && info.mimic >= 0) return 1;
     return 0;
 }
 static const char *const machines[] = {"puma560",   "arm7",     "two-puma-object", "satellite",
@@ -62,7 +62,7 @@ static const soa_model *machine(int index, long seed, char name[40]) {
         snprintf(name, 40, "%s", machines[index]);
     else
         snprintf(name, 40, "random%s:%ld", index % 2 ? "" : "-ideal", seed);
-    OK(soa_stock_model(name, NULL, &m, NULL));
+    OK(soa_stock_model_create(name, NULL, &m, NULL));
     if (!has_mimic(m)) return m;
     soa_model_free(m);
     return NULL;
@@ -74,7 +74,7 @@ static void form(state *s, soa_factor factor, double *A) {
     for (size_t c = 0; c < s->nv; ++c) {
         memset(x, 0, s->nv * sizeof *x);
         x[c] = 1;
-        OK(soa_factor_mul(s->m, s->w, s->q, factor, x, x));
+        OK(soa_mass_factor_mul(s->m, s->w, s->q, factor, x, x));
         for (size_t r = 0; r < s->nv; ++r) A[s->nv * r + c] = x[r];
     }
     free(x);
@@ -128,11 +128,11 @@ static void factors(void **unused) {
         soa_machine *operators; /* no exact rotors there */
         if (soa_machine_create(m, NULL, 0, &operators, NULL) == SOA_OK) {
             const char *const text[2] = {"I + H phi K", "I - H psi K"};
-            OK(soa_machine_state(operators, s.q, NULL, NULL, NULL, NULL, NULL, 0));
+            OK(soa_machine_set_state(operators, s.q, NULL, NULL, NULL, NULL, NULL, 0));
             for (int f = 0; f < 2; ++f) {
                 const soa_expr *e;
                 OK(soa_expr_parse(text[f], NULL, 0, &e, NULL, 0));
-                OK(soa_dense(operators, e, M));
+                OK(soa_machine_dense_matrix(operators, e, M));
                 note(&dense, relative(F[f ? SOA_FACTOR_L_INVERSE : SOA_FACTOR_L], M, nn), seed);
                 soa_expr_free(e);
             }
@@ -185,10 +185,10 @@ static void equations(void **unused) {
         const size_t n = s.nv;
         double *nu = zeros(n), *mu = zeros(n), *x = zeros(n), *y = zeros(n), *a = zeros(n), *eps = zeros(n);
         double kinetic;
-        OK(soa_nu_from_rates(m, s.w, s.q, s.v, nu));
+        OK(soa_nu_from_v(m, s.w, s.q, s.v, nu));
         OK(soa_energy(m, s.w, s.q, s.v, &kinetic, NULL));
         note(&energy, fabs(dot(n, nu, nu) / 2 - kinetic) / kinetic, seed);
-        OK(soa_rates_from_nu(m, s.w, s.q, nu, x));
+        OK(soa_nu_to_v(m, s.w, s.q, nu, x));
         note(&back, relative(x, s.v, n), seed);
 
         OK(soa_nu_bias(m, s.w, s.q, nu, mu));
@@ -198,8 +198,8 @@ static void equations(void **unused) {
 
         /* mu = m^-1 (C v) - (dm/dt)* v, the first by inverse dynamics */
         OK(soa_coriolis_mul(m, s.w, s.q, s.v, s.v, x));
-        OK(soa_factor_mul(m, s.w, s.q, SOA_FACTOR_L_INVERSE, x, x));
-        OK(soa_factor_mul(m, s.w, s.q, SOA_FACTOR_ROOT_INVERSE, x, x));
+        OK(soa_mass_factor_mul(m, s.w, s.q, SOA_FACTOR_L_INVERSE, x, x));
+        OK(soa_mass_factor_mul(m, s.w, s.q, SOA_FACTOR_ROOT_INVERSE, x, x));
         root_rate(&s, y);
         double scale = 1e-3;
         for (size_t j = 0; j < n; ++j) scale = fmax(scale, fmax(fabs(x[j]), fabs(y[j]))), x[j] -= y[j];
@@ -208,7 +208,7 @@ static void equations(void **unused) {
         note(&bias, worst / scale, seed);
 
         /* nu' = m* v' + (dm/dt)* v with v' by articulated bodies, under torques, gravity, losses and wrenches */
-        const int last = soa_frame_count(m) - 1;
+        const int last = soa_model_frame_count(m) - 1;
         const soa_wrench f[2] = {{last, SOA_AXES_WORLD, {1, -2, 3, 2, -1, 0.5}},
                                  {last / 2, SOA_AXES_BODY, {0.1, 1, 0, 2, 0, -1}}};
         OK(soa_nu_rate(m, s.w, s.q, nu, s.tau, f, 2, x, a));
@@ -216,7 +216,7 @@ static void equations(void **unused) {
         for (size_t j = 0; j < n; ++j) x[j] = eps[j] - mu[j];
         note(&pieces, relative(a, x, n), seed);
         OK(soa_aba(m, s.w, s.q, s.v, s.tau, f, 2, x));
-        OK(soa_nu_from_rates(m, s.w, s.q, x, eps));
+        OK(soa_nu_from_v(m, s.w, s.q, x, eps));
         for (size_t j = 0; j < n; ++j) x[j] = eps[j] + y[j];
         note(&forward, relative(a, x, n), seed);
 
@@ -227,9 +227,9 @@ static void equations(void **unused) {
             OK(soa_aba(m, s.w, s.q, s.v, s.tau, f, 2, vdot));
             for (int side = -1; side <= 1; side += 2) {
                 for (size_t j = 0; j < n; ++j) v[j] = s.v[j] + side * h / 2 * vdot[j];
-                OK(soa_integrate(m, s.q, v, side * h, q)); /* to second order */
+                OK(soa_q_integrate(m, s.q, v, side * h, q)); /* to second order */
                 for (size_t j = 0; j < n; ++j) v[j] = s.v[j] + side * h * vdot[j];
-                OK(soa_nu_from_rates(m, s.w, q, v, side > 0 ? plus : minus));
+                OK(soa_nu_from_v(m, s.w, q, v, side > 0 ? plus : minus));
             }
             for (size_t j = 0; j < n; ++j) x[j] = (plus[j] - minus[j]) / (2 * h);
             note(&differences, relative(x, a, n), seed);
@@ -252,7 +252,7 @@ static void equations(void **unused) {
 static void rate_of(state *s, int diagonal, const double *q, const double *x, double *unit, double *v, double *q_rate,
                     double *x_rate) {
     memcpy(unit, q, s->nq * sizeof *unit);
-    OK(soa_normalize(s->m, unit));
+    OK(soa_q_normalise(s->m, unit));
     if (diagonal) {
         OK(soa_nu_rate(s->m, s->w, unit, x, s->tau, NULL, 0, v, x_rate));
     } else {
@@ -269,7 +269,7 @@ static double run(state *s, int diagonal, int steps, double *q, double *v) {
     double *x = zeros(n), *qs = zeros(nq), *xs = zeros(n), *dq = zeros(nq), *dx = zeros(n), *qn = zeros(nq),
            *xn = zeros(n), *unit = zeros(nq), first = 0, change = 0;
     memcpy(q, s->q, nq * sizeof *q), memcpy(x, s->v, n * sizeof *x);
-    if (diagonal) OK(soa_nu_from_rates(s->m, s->w, q, s->v, x));
+    if (diagonal) OK(soa_nu_from_v(s->m, s->w, q, s->v, x));
     first = sqrt(dot(n, x, x));
     for (int step = 0; step < steps; ++step) {
         memcpy(qn, q, nq * sizeof *q), memcpy(xn, x, n * sizeof *x);
@@ -284,9 +284,9 @@ static double run(state *s, int diagonal, int steps, double *q, double *v) {
         memcpy(q, qn, nq * sizeof *q), memcpy(x, xn, n * sizeof *x);
         change = fmax(change, fabs(sqrt(dot(n, x, x)) / first - 1));
     }
-    OK(soa_normalize(s->m, q));
+    OK(soa_q_normalise(s->m, q));
     if (diagonal)
-        OK(soa_rates_from_nu(s->m, s->w, q, x, v));
+        OK(soa_nu_to_v(s->m, s->w, q, x, v));
     else
         memcpy(v, x, n * sizeof *v);
     free(x), free(qs), free(xs), free(dq), free(dx), free(qn), free(xn), free(unit);
@@ -294,7 +294,7 @@ static double run(state *s, int diagonal, int steps, double *q, double *v) {
 }
 static double apart(const state *s, const double *q0, const double *v0, const double *q1, const double *v1) {
     double *d = zeros(s->nv), worst;
-    OK(soa_difference(s->m, q0, q1, d));
+    OK(soa_q_difference(s->m, q0, q1, d));
     worst = relative(v1, v0, s->nv);
     for (size_t j = 0; j < s->nv; ++j)
         if (!(fabs(d[j]) <= worst)) worst = fabs(d[j]);
@@ -315,7 +315,7 @@ static const soa_model *every_joint(void) {
     for (int i = 0; i < N; ++i) {
         body[i] = soa_body_default(rows[i].name, rows[i].parent, rows[i].type);
         soa_body_box(&body[i], i ? 1 + 0.3 * i : 8, 0.3 + 0.05 * i, 0.4, 0.25);
-        body[i].placement = soa_frame_rpy(0.2 * i, 0.1, -0.15 * i, 0.3, 0.1 * i, -0.2);
+        body[i].placement = soa_frame_from_rpy(0.2 * i, 0.1, -0.15 * i, 0.3, 0.1 * i, -0.2);
         body[i].com[0] = 0.15, body[i].com[1] = 0.05 * i, body[i].com[2] = -0.1;
         body[i].joint.pitch = 0.1;
         if (rows[i].type == SOA_UNIVERSAL) body[i].joint.axis2[1] = 0.4;
@@ -333,7 +333,7 @@ static void same_motion(void **unused) {
         const soa_model *m;
         const soa_read_options ideal = {0, 1};
         if (k < 3)
-            OK(soa_stock_model(names[k], &ideal, &m, NULL));
+            OK(soa_stock_model_create(names[k], &ideal, &m, NULL));
         else
             m = every_joint();
         state s = open_state(m, first_seed() + k);
@@ -378,7 +378,7 @@ static void same_motion(void **unused) {
 static void with_friction(void **unused) {
     (void)unused;
     const soa_model *m;
-    OK(soa_stock_model("puma560", NULL, &m, NULL));
+    OK(soa_stock_model_create("puma560", NULL, &m, NULL));
     state s = open_state(m, first_seed());
     double *q[2] = {zeros(s.nq), zeros(s.nq)}, *v[2] = {zeros(s.nv), zeros(s.nv)};
     for (int diagonal = 0; diagonal < 2; ++diagonal) run(&s, diagonal, 4000, q[diagonal], v[diagonal]);
@@ -400,10 +400,10 @@ static void linear_time(void **unused) {
         char name[40];
         const soa_model *m;
         snprintf(name, sizeof name, "chain:%d", n);
-        OK(soa_stock_model(name, NULL, &m, NULL));
+        OK(soa_stock_model_create(name, NULL, &m, NULL));
         state s = open_state(m, 1);
         double *nu = zeros(s.nv), *v = zeros(s.nv), *rate = zeros(s.nv), best[2] = {1e9, 1e9};
-        OK(soa_nu_from_rates(m, s.w, s.q, s.v, nu));
+        OK(soa_nu_from_v(m, s.w, s.q, s.v, nu));
         for (int k = 0; k < 5; ++k) {
             const double from = seconds();
             OK(soa_nu_rate(m, s.w, s.q, nu, s.tau, NULL, 0, v, rate));
@@ -420,20 +420,20 @@ static void linear_time(void **unused) {
 static void refused(void **unused) {
     (void)unused;
     const soa_model *m;
-    OK(soa_stock_model("satellite", NULL, &m, NULL));
+    OK(soa_stock_model_create("satellite", NULL, &m, NULL));
     state s = open_state(m, 1);
     double *x = zeros(s.nv), *y = zeros(s.nv), *bad = zeros(s.nq);
-    const soa_wrench f = {soa_frame_count(m), SOA_AXES_WORLD, {0}};
+    const soa_wrench f = {soa_model_frame_count(m), SOA_AXES_WORLD, {0}};
     for (size_t j = 0; j < s.nv; ++j) y[j] = 7;
     memcpy(bad, s.q, s.nq * sizeof *bad), bad[2] = NAN;
-    assert_int_equal(soa_factor_mul(NULL, s.w, s.q, SOA_FACTOR_L, x, y), SOA_E_ARGUMENT);
-    assert_int_equal(soa_factor_mul(m, NULL, s.q, SOA_FACTOR_L, x, y), SOA_E_ARGUMENT);
-    assert_int_equal(soa_factor_mul(m, s.w, s.q, SOA_FACTOR_L, NULL, y), SOA_E_ARGUMENT);
-    assert_int_equal(soa_factor_mul(m, s.w, s.q, SOA_FACTOR_L, x, NULL), SOA_E_ARGUMENT);
-    assert_int_equal(soa_factor_mul(m, s.w, s.q, (soa_factor)8, x, y), SOA_E_ARGUMENT);
-    assert_int_equal(soa_factor_mul(m, s.w, bad, SOA_FACTOR_L, x, y), SOA_E_NOT_FINITE);
-    assert_int_equal(soa_nu_from_rates(m, s.w, bad, x, y), SOA_E_NOT_FINITE);
-    assert_int_equal(soa_rates_from_nu(m, s.w, s.q, NULL, y), SOA_E_ARGUMENT);
+    assert_int_equal(soa_mass_factor_mul(NULL, s.w, s.q, SOA_FACTOR_L, x, y), SOA_E_ARGUMENT);
+    assert_int_equal(soa_mass_factor_mul(m, NULL, s.q, SOA_FACTOR_L, x, y), SOA_E_ARGUMENT);
+    assert_int_equal(soa_mass_factor_mul(m, s.w, s.q, SOA_FACTOR_L, NULL, y), SOA_E_ARGUMENT);
+    assert_int_equal(soa_mass_factor_mul(m, s.w, s.q, SOA_FACTOR_L, x, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_mass_factor_mul(m, s.w, s.q, (soa_factor)8, x, y), SOA_E_ARGUMENT);
+    assert_int_equal(soa_mass_factor_mul(m, s.w, bad, SOA_FACTOR_L, x, y), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_nu_from_v(m, s.w, bad, x, y), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_nu_to_v(m, s.w, s.q, NULL, y), SOA_E_ARGUMENT);
     assert_int_equal(soa_nu_bias(m, s.w, s.q, x, NULL), SOA_E_ARGUMENT);
     assert_int_equal(soa_nu_force(m, s.w, s.q, x, x, &f, 1, y), SOA_E_ARGUMENT);
     assert_int_equal(soa_nu_rate(m, s.w, s.q, x, NULL, NULL, 1, x, y), SOA_E_ARGUMENT);
@@ -451,14 +451,14 @@ static void refused(void **unused) {
     OK(soa_model_create(&def, &m, NULL));
     OK(soa_work_create(m, &w));
     assert_int_equal(soa_nu_bias(m, w, NULL, two, out), SOA_E_HINGE_SINGULAR);
-    assert_int_equal(soa_work_body(w), 2);
+    assert_int_equal(soa_work_failed_body(w), 2);
     soa_work_free(w), soa_model_free(m);
     soa_body_box(&bodies[1], 1, 0.1, 0.2, 0.3);
     bodies[1].joint.mimic = 1, bodies[1].joint.mimic_ratio = 2;
     OK(soa_model_create(&def, &m, NULL));
     OK(soa_work_create(m, &w));
     assert_int_equal(soa_nu_bias(m, w, NULL, two, out), SOA_E_MIMIC);
-    assert_int_equal(soa_factor_mul(m, w, NULL, SOA_FACTOR_L, two, out), SOA_E_MIMIC);
+    assert_int_equal(soa_mass_factor_mul(m, w, NULL, SOA_FACTOR_L, two, out), SOA_E_MIMIC);
     assert_true(out[0] == 7 && out[1] == 7);
     soa_work_free(w), soa_model_free(m);
 }

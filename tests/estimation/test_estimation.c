@@ -76,23 +76,23 @@ static bench open_bench(const char *name, long seed) {
     soa_report report;
     const double none[3] = {0};
     double pi[10 * MOST_BODIES], step[MOST_DOF], M[36];
-    if (soa_stock_model(name, NULL, &heavy, &report)) fail_msg("%s: %s", name, report.text);
+    if (soa_stock_model_create(name, NULL, &heavy, &report)) fail_msg("%s: %s", name, report.text);
     OK(soa_model_with_gravity(heavy, none, &b.m)), soa_model_free(heavy);
-    b.nv = soa_nv(b.m), b.nb = soa_body_count(b.m);
-    assert_true(b.nb <= MOST_BODIES && b.nv <= MOST_DOF && soa_nq(b.m) <= 64);
+    b.nv = soa_model_nv(b.m), b.nb = soa_model_body_count(b.m);
+    assert_true(b.nb <= MOST_BODIES && b.nv <= MOST_DOF && soa_model_nq(b.m) <= 64);
     OK(soa_work_create(b.m, &b.w));
     OK(soa_machine_create(b.m, NULL, 0, &b.machine, &report));
     dice d = {(uint64_t)seed * 17 + 1};
-    soa_neutral(b.m, b.q);
+    soa_q_neutral(b.m, b.q);
     roll_many(&d, -1, 1, (size_t)b.nv, step);
-    OK(soa_integrate(b.m, b.q, step, 1, b.q));
-    OK(soa_inertial_parameters(b.m, pi));
+    OK(soa_q_integrate(b.m, b.q, step, 1, b.q));
+    OK(soa_model_inertial_parameters(b.m, pi));
     OK(soa_kinematics(b.m, b.w, b.q, NULL, NULL));
     for (int i = 1; i <= b.nb; ++i) {
         soa_body_info info, carrier;
         soa_frame F, C = soa_frame_identity();
-        OK(soa_body(b.m, i, &info)), OK(soa_pose(b.m, b.w, info.frame, &F));
-        if (info.parent) OK(soa_body(b.m, info.parent, &carrier)), OK(soa_pose(b.m, b.w, carrier.frame, &C));
+        OK(soa_model_body(b.m, i, &info)), OK(soa_pose(b.m, b.w, info.frame, &F));
+        if (info.parent) OK(soa_model_body(b.m, info.parent, &carrier)), OK(soa_pose(b.m, b.w, carrier.frame, &C));
         C = soa_frame_inverse(&C), b.X[i] = soa_frame_compose(&C, &F);
         b.parent[i] = info.parent, b.iv[i] = info.v_index;
         rigid(pi + 10 * (i - 1), M), root_of(6, M, b.root[i]);
@@ -106,7 +106,7 @@ static bench open_bench(const char *name, long seed) {
         OK(soa_smoother_read(b.m, b.w, i, b.s + i));
         OK(soa_smoother_covariance(b.m, b.w, i, b.Dp[i], b.Dm[i], b.S[i]));
     }
-    OK(soa_machine_state(b.machine, b.q, NULL, NULL, NULL, NULL, NULL, 0));
+    OK(soa_machine_set_state(b.machine, b.q, NULL, NULL, NULL, NULL, NULL, 0));
     return b;
 }
 static void close_bench(bench *b) {
@@ -118,11 +118,11 @@ static double *dense(bench *b, const char *text) {
     const soa_expr *e = NULL;
     char message[600];
     if (soa_expr_parse(text, NULL, 0, &e, message, sizeof message) != SOA_OK) fail_msg("%s", message);
-    double *x = calloc((size_t)soa_machine_size(b->machine, soa_expr_to(e)) *
-                               (size_t)soa_machine_size(b->machine, soa_expr_from(e)) +
+    double *x = calloc((size_t)soa_machine_space_size(b->machine, soa_expr_codomain(e)) *
+                               (size_t)soa_machine_space_size(b->machine, soa_expr_domain(e)) +
                            1,
                        sizeof *x);
-    OK(soa_dense(b->machine, e, x));
+    OK(soa_machine_dense_matrix(b->machine, e, x));
     soa_expr_free(e);
     return x;
 }
@@ -169,8 +169,8 @@ static void exact_covariances(void **state) {
         char name[40];
         snprintf(name, sizeof name, "random-ideal:%d", 20 + k);
         const soa_model *probe = NULL; /* of the random trees those that fit */
-        OK(soa_stock_model(k < ARMS ? arms[k] : name, NULL, &probe, NULL));
-        const int fits = soa_body_count(probe) <= MOST_BODIES && soa_nv(probe) <= MOST_DOF;
+        OK(soa_stock_model_create(k < ARMS ? arms[k] : name, NULL, &probe, NULL));
+        const int fits = soa_model_body_count(probe) <= MOST_BODIES && soa_model_nv(probe) <= MOST_DOF;
         soa_model_free(probe);
         if (!fits) continue;
         bench b = open_bench(k < ARMS ? arms[k] : name, first_seed() + k);
@@ -233,7 +233,7 @@ static void exact_covariances(void **state) {
             smoothed_by(s->P_minus, b.Dm[i], minus), smoothed_by(s->P_plus, b.Dp[i], plus);
             note(w + SIDES, against(minus, plus, s->P_minus, 36), first_seed() + k);
             soa_body_info info;
-            OK(soa_body(b.m, i, &info));
+            OK(soa_model_body(b.m, i, &info));
             OK(soa_minv(b.m, b.w, b.q, mass));
             OK(soa_kinematics(b.m, b.w, b.q, NULL, NULL)), OK(soa_jacobian(b.m, b.w, info.frame, SOA_AXES_BODY, J));
             for (int p = 0; p < 36; ++p) {
@@ -260,19 +260,19 @@ static void three_values(void **state) {
         soa_machine *machine;
         soa_work *work;
         const soa_read_options ideal = {.ideal = 1};
-        OK(soa_stock_model(arms[k], &ideal, &m, NULL));
+        OK(soa_stock_model_create(arms[k], &ideal, &m, NULL));
         OK(soa_machine_create(m, NULL, 0, &machine, NULL)), OK(soa_work_create(m, &work));
-        const size_t n = (size_t)soa_nv(m);
-        double *q = calloc((size_t)soa_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *e = calloc(n, 8);
+        const size_t n = (size_t)soa_model_nv(m);
+        double *q = calloc((size_t)soa_model_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *e = calloc(n, 8);
         dice d = {(uint64_t)(first_seed() + k) * 7};
-        soa_neutral(m, q), roll_many(&d, -1, 1, n, v), OK(soa_integrate(m, q, v, 1, q));
+        soa_q_neutral(m, q), roll_many(&d, -1, 1, n, v), OK(soa_q_integrate(m, q, v, 1, q));
         roll_many(&d, -1, 1, n, v), roll_many(&d, -1, 1, n, tau);
-        OK(soa_machine_state(machine, q, v, NULL, tau, NULL, NULL, 0));
+        OK(soa_machine_set_state(machine, q, v, NULL, tau, NULL, NULL, 0));
         OK(soa_smoother(m, work, q, v, tau, NULL, 0));
-        for (int i = 1; i <= soa_body_count(m); ++i) {
+        for (int i = 1; i <= soa_model_body_count(m); ++i) {
             soa_smoothed s;
             soa_body_info info;
-            OK(soa_smoother_read(m, work, i, &s)), OK(soa_body(m, i, &info));
+            OK(soa_smoother_read(m, work, i, &s)), OK(soa_model_body(m, i, &info));
             memcpy(e + info.v_index, s.innovation, (size_t)s.nv * sizeof *e);
         }
         bench b = {.machine = machine};
@@ -398,7 +398,7 @@ static void sample_machine(const char *name, long seed) {
         for (int c = 0; c < 6; ++c) x[i][c] += b.b[i][c];
         for (int r = 0; r < b.s[i].nv; ++r)
             for (int c = 0; c < 6; ++c) expected[b.iv[i] + r] += b.s[i].H[6 * r + c] * x[i][c];
-        soa_force_to_parent(&b.X[i], x[i], up);
+        soa_frame_force_to_parent(&b.X[i], x[i], up);
         for (int c = 0; c < 6; ++c) x[b.parent[i]][c] += up[c];
     }
     dice d = {(uint64_t)seed * 1000003};
@@ -417,7 +417,7 @@ static void sample_machine(const char *name, long seed) {
                 for (int c = 0; c < 6; ++c) y[b.iv[i] + r] += s->H[6 * r + c] * x[i][c];
                 y[b.iv[i] + r] += b.noise[b.iv[i] + r] * gauss(&d);
             }
-            soa_force_to_parent(&b.X[i], x[i], up);
+            soa_frame_force_to_parent(&b.X[i], x[i], up);
             for (int c = 0; c < 6; ++c) x[b.parent[i]][c] += up[c];
             /* the innovations model, from its own noise: y = H zhat + eps, zhat <- phi (zhat + G eps)  (4.13) */
             for (int r = 0; r < s->nv; ++r) xi[r] = gauss(&d);
@@ -429,7 +429,7 @@ static void sample_machine(const char *name, long seed) {
             }
             for (int r = 0; r < 6; ++r)
                 for (int c = 0; c < s->nv; ++c) zhat[i][r] += s->gain[s->nv * r + c] * eps[c];
-            soa_force_to_parent(&b.X[i], zhat[i], up);
+            soa_frame_force_to_parent(&b.X[i], zhat[i], up);
             for (int c = 0; c < 6; ++c) zhat[b.parent[i]][c] += up[c];
         }
         OK(soa_smoother(b.m, b.w, b.q, NULL, y, b.push, b.nb));

@@ -36,17 +36,17 @@ static soa_machine *open_machine(const char *name, long seed, const soa_model **
     const soa_read_options ideal = {0, 1};
     soa_report report;
     soa_machine *k = NULL;
-    assert_int_equal(soa_stock_model(name, &ideal, model, &report), SOA_OK);
+    assert_int_equal(soa_stock_model_create(name, &ideal, model, &report), SOA_OK);
     assert_int_equal(soa_machine_create(*model, NULL, 0, &k, &report), SOA_OK);
     tree_state s = random_tree_state(*model, seed);
-    assert_int_equal(soa_machine_state(k, s.q, s.v, s.tau, s.tau, NULL, s.wrench, 3), SOA_OK);
+    assert_int_equal(soa_machine_set_state(k, s.q, s.v, s.tau, s.tau, NULL, s.wrench, 3), SOA_OK);
     free_tree_state(&s);
     return k;
 }
 static double *formed(soa_machine *m, const soa_expr *e, size_t *n) {
-    *n = (size_t)soa_machine_size(m, soa_expr_to(e)) * (size_t)soa_machine_size(m, soa_expr_from(e));
+    *n = (size_t)soa_machine_space_size(m, soa_expr_codomain(e)) * (size_t)soa_machine_space_size(m, soa_expr_domain(e));
     double *x = calloc(*n + 1, sizeof *x);
-    assert_int_equal(soa_dense(m, e, x), SOA_OK);
+    assert_int_equal(soa_machine_dense_matrix(m, e, x), SOA_OK);
     return x;
 }
 static void equations_by_name(void **state) {
@@ -54,7 +54,7 @@ static void equations_by_name(void **state) {
     for (int i = 0; i < IDENTITIES; ++i) {
         const soa_expr *l = NULL, *r = NULL;
         char message[600];
-        if (soa_equation_parse(identities[i].text, &l, &r, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+        if (soa_expr_parse_equation(identities[i].text, &l, &r, message, sizeof message) != SOA_OK) fail_msg("%s", message);
         if (soa_expr_prove(l, r, NULL, NULL) != SOA_OK) fail_msg("%s: not proved", identities[i].name);
         const soa_expr *wrong = soa_expr_scale(1.5, r);
         if (soa_expr_prove(l, wrong, NULL, NULL) == SOA_OK) fail_msg("proved though false: %s", identities[i].name);
@@ -81,9 +81,9 @@ typedef struct result {
     size_t size;
 } result;
 static result room_for(const soa_model *m) {
-    const size_t nv = (size_t)soa_nv(m) + 1, nb = (size_t)soa_body_count(m) + 1;
+    const size_t nv = (size_t)soa_model_nv(m) + 1, nb = (size_t)soa_model_body_count(m) + 1;
     result r = {calloc(nv, sizeof(double)), calloc(6 * nb, sizeof(double)), calloc(6 * nb, sizeof(double)), NULL, 0};
-    r.size = soa_constraint_force_size(m), r.memory = malloc(r.size);
+    r.size = soa_fd_constraint_forces_size(m), r.memory = malloc(r.size);
     return r;
 }
 static void free_result(result *r) {
@@ -98,7 +98,7 @@ static void judge(form *call, const soa_model *m, long seed, errors *e) {
     assert_int_equal(soa_work_create(m, &w), SOA_OK);
     tree_state s = random_tree_state(m, seed);
     result r = room_for(m);
-    const size_t nv = (size_t)soa_nv(m), nb = (size_t)soa_body_count(m);
+    const size_t nv = (size_t)soa_model_nv(m), nb = (size_t)soa_model_body_count(m);
     double *aba = calloc(nv + 1, sizeof *aba), *tau = calloc(nv + 1, sizeof *tau), *f = calloc(6 * nb + 6, sizeof *f);
     assert_int_equal(call(m, w, r.memory, r.size, s.q, s.v, s.tau, s.wrench, 3, r.qdd, r.forces, r.beta), SOA_OK);
     assert_int_equal(soa_aba(m, w, s.q, s.v, s.tau, s.wrench, 3, aba), SOA_OK);
@@ -110,8 +110,8 @@ static void judge(form *call, const soa_model *m, long seed, errors *e) {
     for (size_t i = 0; i < nb; ++i) {
         double T[36], b[6], unit[36], gram[36];
         soa_body_info info;
-        assert_int_equal(soa_body(m, (int)i + 1, &info), SOA_OK);
-        assert_int_equal(soa_constraint_force_basis(m, r.memory, (int)i + 1, T), SOA_OK);
+        assert_int_equal(soa_model_body(m, (int)i + 1, &info), SOA_OK);
+        assert_int_equal(soa_fd_constraint_forces_basis(m, r.memory, (int)i + 1, T), SOA_OK);
         const size_t n = (size_t)(6 - info.nv);
         for (size_t c = 0; c < n; ++c) {
             b[c] = 0;
@@ -150,7 +150,7 @@ static void equation_27(void **state) {
     for (size_t i = 0; i < sizeof stock / sizeof *stock; ++i) {
         const soa_model *m = NULL;
         const soa_read_options ideal = {0, 1};
-        assert_int_equal(soa_stock_model(stock[i], &ideal, &m, NULL), SOA_OK);
+        assert_int_equal(soa_stock_model_create(stock[i], &ideal, &m, NULL), SOA_OK);
         judge(soa_fd_constraint_forces, m, first_seed(), &e);
         soa_model_free(m);
     }
@@ -187,11 +187,11 @@ static void written_out(void **state) {
         assert_int_equal(soa_machine_create(m, NULL, 0, &k, &report), SOA_OK);
         tree_state s = random_tree_state(m, seed);
         result r = room_for(m);
-        assert_int_equal(soa_machine_state(k, s.q, s.v, NULL, s.tau, NULL, s.wrench, 3), SOA_OK);
+        assert_int_equal(soa_machine_set_state(k, s.q, s.v, NULL, s.tau, NULL, s.wrench, 3), SOA_OK);
         assert_int_equal(
             soa_fd_tridiagonal(m, w, r.memory, r.size, s.q, s.v, s.tau, s.wrench, 3, r.qdd, r.forces, r.beta), SOA_OK);
         size_t n;
-        const size_t nb = (size_t)soa_body_count(m), nl = 6 * nb;
+        const size_t nb = (size_t)soa_model_body_count(m), nl = 6 * nb;
         const char *const names[] = {"M", "Inc'", "H", "phi' a", "b", "inv(M)"};
         double *x[6];
         for (int j = 0; j < 6; ++j) {
@@ -202,14 +202,14 @@ static void written_out(void **state) {
             soa_expr_free(e);
         }
         /* T global = Inc' diag(T(i)), nl x nt */
-        const size_t nt = nl - (size_t)soa_nv(m);
+        const size_t nt = nl - (size_t)soa_model_nv(m);
         double *T = calloc(nl * nt + 1, sizeof *T), *local = calloc(nl * nt + 1, sizeof *local);
         size_t at = 0, first[32];
         for (size_t b = 0; b < nb; ++b) {
             double t[36];
             soa_body_info info;
-            assert_int_equal(soa_body(m, (int)b + 1, &info), SOA_OK);
-            assert_int_equal(soa_constraint_force_basis(m, r.memory, (int)b + 1, t), SOA_OK);
+            assert_int_equal(soa_model_body(m, (int)b + 1, &info), SOA_OK);
+            assert_int_equal(soa_fd_constraint_forces_basis(m, r.memory, (int)b + 1, t), SOA_OK);
             const size_t c = (size_t)(6 - info.nv);
             first[b] = at;
             for (size_t row = 0; row < 6; ++row)
@@ -222,7 +222,7 @@ static void written_out(void **state) {
             for (size_t c = 0; c < nl; ++c)
                 for (size_t t = 0; t < nt; ++t) T[nt * a + t] += x[1][nl * a + c] * local[nt * c + t];
         /* S' T = 0 with S = inv(Inc) H': H phi Inc' diag(T) = H diag(T); and S' f_c = 0 */
-        for (size_t v = 0; v < (size_t)soa_nv(m); ++v)
+        for (size_t v = 0; v < (size_t)soa_model_nv(m); ++v)
             for (size_t t = 0; t < nt; ++t) {
                 double dot = 0;
                 for (size_t c = 0; c < nl; ++c) dot += x[2][nl * v + c] * local[nt * c + t];
@@ -274,10 +274,10 @@ static void refusals(void **state) {
     r.qdd[0] = rl.qdd[0] = 77;
     assert_int_equal(soa_fd_tridiagonal(tree, w, r.memory, r.size, s.q, s.v, s.tau, NULL, 0, r.qdd, NULL, NULL),
                      SOA_E_BRANCHED);
-    assert_true(soa_work_body(w) > 0);
+    assert_true(soa_work_failed_body(w) > 0);
     assert_int_equal(soa_fd_tridiagonal(light, wl, rl.memory, rl.size, sl.q, sl.v, sl.tau, NULL, 0, rl.qdd, NULL, NULL),
                      SOA_E_INERTIA);
-    assert_true(soa_work_body(wl) > 0);
+    assert_true(soa_work_failed_body(wl) > 0);
     assert_int_equal(
         soa_fd_constraint_forces(tree, w, r.memory, r.size - 1, s.q, s.v, s.tau, NULL, 0, r.qdd, NULL, NULL),
         SOA_E_MEMORY);
@@ -298,16 +298,16 @@ static void refusals(void **state) {
         SOA_E_ARGUMENT);
     assert_true(r.qdd[0] == 77 && rl.qdd[0] == 77);
     double T[36];
-    assert_int_equal(soa_constraint_force_basis(tree, r.memory, 13, T), SOA_E_ARGUMENT);
-    assert_int_equal(soa_constraint_force_basis(tree, r.memory, 0, T), SOA_E_ARGUMENT);
+    assert_int_equal(soa_fd_constraint_forces_basis(tree, r.memory, 13, T), SOA_E_ARGUMENT);
+    assert_int_equal(soa_fd_constraint_forces_basis(tree, r.memory, 0, T), SOA_E_ARGUMENT);
     const soa_model *puma = NULL; /* link 1 of the PUMA has one moment of inertia and nothing else */
     soa_work *wp = NULL;
-    assert_int_equal(soa_stock_model("puma560", NULL, &puma, NULL), SOA_OK);
+    assert_int_equal(soa_stock_model_create("puma560", NULL, &puma, NULL), SOA_OK);
     assert_int_equal(soa_work_create(puma, &wp), SOA_OK);
     result rp = room_for(puma);
     assert_int_equal(soa_fd_tridiagonal(puma, wp, rp.memory, rp.size, NULL, NULL, NULL, NULL, 0, rp.qdd, NULL, NULL),
                      SOA_E_INERTIA);
-    assert_int_equal(soa_work_body(wp), 1);
+    assert_int_equal(soa_work_failed_body(wp), 1);
     free_result(&rp), soa_work_free(wp), soa_model_free(puma);
     free_result(&r), free_result(&rl), free_tree_state(&s), free_tree_state(&sl);
     soa_work_free(w), soa_work_free(wl), soa_model_free(tree), soa_model_free(light);
@@ -329,7 +329,7 @@ static void refusals(void **state) {
         const soa_status expected[] = {SOA_E_HINGE_SINGULAR, SOA_E_JOINT, SOA_E_MIMIC};
         assert_int_equal(soa_fd_constraint_forces(m, w, r.memory, r.size, NULL, NULL, NULL, NULL, 0, r.qdd, NULL, NULL),
                          expected[how]);
-        assert_int_equal(soa_work_body(w), 2);
+        assert_int_equal(soa_work_failed_body(w), 2);
         free_result(&r), soa_work_free(w), soa_model_free(m);
     }
 }

@@ -21,16 +21,16 @@ static const soa_model *stock(const char *name, int floating) {
     const soa_model *m = NULL;
     soa_report report;
     const soa_read_options options = {.floating = floating};
-    if (soa_stock_model(name, &options, &m, &report)) fail_msg("%s: %s", name, report.text);
+    if (soa_stock_model_create(name, &options, &m, &report)) fail_msg("%s: %s", name, report.text);
     return m;
 }
 static double *pose(const soa_model *m, long seed) {
-    const size_t nv = (size_t)soa_nv(m);
-    double *q = calloc((size_t)soa_nq(m) + 1, 8), *step = calloc(nv + 1, 8);
+    const size_t nv = (size_t)soa_model_nv(m);
+    double *q = calloc((size_t)soa_model_nq(m) + 1, 8), *step = calloc(nv + 1, 8);
     dice d = {(uint64_t)seed * 31 + 3};
     roll_many(&d, -3.1, 3.1, nv, step);
-    soa_neutral(m, q);
-    OK(soa_integrate(m, q, step, 1, q));
+    soa_q_neutral(m, q);
+    OK(soa_q_integrate(m, q, step, 1, q));
     free(step);
     return q;
 }
@@ -47,7 +47,7 @@ static void equal_on_trees(void **state) {
         OK(soa_work_create(m, &a)), OK(soa_work_create(m, &b));
         double *q = pose(m, seed), P[36], r[36];
         OK(soa_smoother(m, a, q, NULL, NULL, NULL, 0));
-        for (int body = 1; body <= soa_body_count(m); ++body) {
+        for (int body = 1; body <= soa_model_body_count(m); ++body) {
             soa_smoothed s;
             OK(soa_smoother_read(m, a, body, &s));
             for (int u = 0; u < SOA_UPDATE_COUNT; ++u)
@@ -58,15 +58,15 @@ static void equal_on_trees(void **state) {
                 }
             /* with every joint locked H r H' is the joint's own block of the mass matrix; checked by closed sums */
             soa_body_info info;
-            OK(soa_body(m, body, &info));
+            OK(soa_model_body(m, body, &info));
             if (info.nv == 1 && info.mimic < 0 && info.rotor_inertia == 0) {
-                const size_t n = (size_t)soa_nv(m), at = (size_t)info.v_index;
+                const size_t n = (size_t)soa_model_nv(m), at = (size_t)info.v_index;
                 double *M = calloc(n * n, 8), x = 0;
                 OK(soa_crba(m, b, q, M));
                 int followed = 0; /* a leader's diagonal holds its followers too */
-                for (int i = 1; i <= soa_body_count(m); ++i) {
+                for (int i = 1; i <= soa_model_body_count(m); ++i) {
                     soa_body_info other;
-                    OK(soa_body(m, i, &other));
+                    OK(soa_model_body(m, i, &other));
                     followed |= other.mimic == body;
                 }
                 for (int j = 0; j < 36; ++j) x += s.H[j / 6] * r[j] * s.H[j % 6];
@@ -85,7 +85,7 @@ static void equal_on_trees(void **state) {
 
 /* P of body 1 in __float128: articulated, or the composite of a chain on a free joint, its mass matrix' first block. */
 static void reference(const soa_model *m, const double *q, int composite, quad P[36]) {
-    const size_t nq = (size_t)soa_nq(m), nv = (size_t)soa_nv(m);
+    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m);
     const soai_view_double view = soai_model_view(m);
     void *work = calloc(1, soai_kernels_quad.work_bytes);
     quad *arrays = calloc(soai_kernels_quad.work_reals(&view) + 1, sizeof(quad)), *Q = calloc(nq, sizeof(quad));
@@ -210,7 +210,7 @@ static void bad_calls(void **state) {
     OK(soa_model_create(&def, &m, NULL));
     OK(soa_work_create(m, &w));
     assert_int_equal(soa_articulated_inertia(m, w, NULL, SOA_UPDATE_51, SOA_STORAGE_FULL, 1, P), SOA_E_HINGE_SINGULAR);
-    assert_int_equal(soa_work_body(w), 2);
+    assert_int_equal(soa_work_failed_body(w), 2);
     OK(soa_articulated_inertia(m, w, NULL, SOA_COMPOSITE_33, SOA_STORAGE_FULL, 1, P));
     soa_work_free(w), soa_model_free(m);
 }

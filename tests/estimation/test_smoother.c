@@ -21,29 +21,29 @@ static double *room(size_t n) {
     return calloc(n + 1, sizeof(double));
 }
 static bench prepare(const soa_model *m, long seed) {
-    bench b = {.m = m, .nq = (size_t)soa_nq(m), .nv = (size_t)soa_nv(m), .nb = (size_t)soa_body_count(m)};
+    bench b = {.m = m, .nq = (size_t)soa_model_nq(m), .nv = (size_t)soa_model_nv(m), .nb = (size_t)soa_model_body_count(m)};
     dice d = {(uint64_t)seed * 91 + 7};
     OK(soa_work_create(m, &b.w)), OK(soa_work_create(m, &b.other));
     b.q = room(b.nq), b.v = room(b.nv), b.a = room(b.nv), b.tau = room(b.nv), b.pi = room(10 * b.nb);
     const size_t big = b.nv * b.nv + 36 * b.nb;
     b.r1 = room(big), b.r2 = room(big), b.r3 = room(big);
     roll_many(&d, -2, 2, b.nv, b.v);
-    soa_neutral(m, b.q);
-    OK(soa_integrate(m, b.q, b.v, 1, b.q));
+    soa_q_neutral(m, b.q);
+    OK(soa_q_integrate(m, b.q, b.v, 1, b.q));
     roll_many(&d, -1, 1, b.nv, b.v), roll_many(&d, -3, 3, b.nv, b.a), roll_many(&d, -5, 5, b.nv, b.tau);
     for (int i = 0; i < 3; ++i) {
-        b.f[i].frame = (int)roll(&d, 0, soa_frame_count(m) - 1e-9);
+        b.f[i].frame = (int)roll(&d, 0, soa_model_frame_count(m) - 1e-9);
         b.f[i].axes = i & 1 ? SOA_AXES_BODY : SOA_AXES_WORLD;
         roll_many(&d, -4, 4, 6, b.f[i].value);
     }
-    OK(soa_inertial_parameters(m, b.pi));
+    OK(soa_model_inertial_parameters(m, b.pi));
     return b;
 }
 static bench open_bench(const char *name, int ideal, int floating, long seed) {
     const soa_model *m = NULL;
     soa_report report;
     const soa_read_options options = {.ideal = ideal, .floating = floating};
-    if (soa_stock_model(name, &options, &m, &report)) fail_msg("%s: %s", name, report.text);
+    if (soa_stock_model_create(name, &options, &m, &report)) fail_msg("%s: %s", name, report.text);
     return prepare(m, seed);
 }
 static bench open_random(const char *family, long seed) {
@@ -74,7 +74,7 @@ static void phi_of(const soa_frame *X, double phi[36]) {
     for (int c = 0; c < 6; ++c) {
         double e[6] = {0}, y[6];
         e[c] = 1;
-        soa_force_to_parent(X, e, y);
+        soa_frame_force_to_parent(X, e, y);
         for (int r = 0; r < 6; ++r) phi[6 * r + c] = y[r];
     }
 }
@@ -89,10 +89,10 @@ static void rigid(const double *pi, double M[36]) {
 static soa_frame in_parent(const bench *b, int i, int parent) {
     soa_body_info own, carrier;
     soa_frame F, C = soa_frame_identity();
-    soa_body(b->m, i, &own);
+    soa_model_body(b->m, i, &own);
     OK(soa_pose(b->m, b->other, own.frame, &F));
     if (parent) {
-        soa_body(b->m, parent, &carrier);
+        soa_model_body(b->m, parent, &carrier);
         OK(soa_pose(b->m, b->other, carrier.frame, &C));
     }
     C = soa_frame_inverse(&C);
@@ -133,7 +133,7 @@ static void check_filter(bench *b, worst_case *w, long seed) {
         soa_smoothed *k = s + i;
         soa_body_info info;
         double t[36], u[36], Ht[36], phi[36], phit[36], x[6];
-        OK(soa_smoother_read(b->m, b->w, i, k)), OK(soa_body(b->m, i, &info));
+        OK(soa_smoother_read(b->m, b->w, i, k)), OK(soa_model_body(b->m, i, &info));
         const int n = k->nv;
         double rotor[6] = {0}; /* Jm G u in body axes, of an exact rotor */
         if (info.rotor_model == SOA_ROTOR_EXACT && info.rotor_inertia > 0) {
@@ -190,7 +190,7 @@ static void check_filter(bench *b, worst_case *w, long seed) {
         double follower[1];
         if (info.mimic >= 0) {
             soa_body_info leader;
-            OK(soa_body(b->m, info.mimic, &leader));
+            OK(soa_model_body(b->m, info.mimic, &leader));
             follower[0] = info.mimic_ratio * b->r1[leader.v_index], a = follower;
         }
         note(w + E_ABA, relative(k->acceleration, a, (size_t)n), seed);
@@ -199,10 +199,10 @@ static void check_filter(bench *b, worst_case *w, long seed) {
         soa_smoothed *k = s + i;
         soa_body_info info;
         double x[6], y[6], g[36];
-        OK(soa_body(b->m, i, &info));
+        OK(soa_model_body(b->m, i, &info));
         const int n = k->nv;
         const soa_frame X = in_parent(b, i, info.parent);
-        soa_motion_to_child(&X, info.parent ? s[info.parent].lambda_minus : gravity, x);
+        soa_frame_motion_to_child(&X, info.parent ? s[info.parent].lambda_minus : gravity, x);
         note(w + E45, relative(k->lambda_plus, x, 6), seed);
         for (int j = 0; j < 6; ++j) x[j] = k->lambda_plus[j] + k->n[j];
         turn(6, n, k->gain, g), mul(n, 6, 1, g, x, y);
@@ -238,7 +238,7 @@ static double *dense(soa_machine *machine, const char *text, size_t n) {
     char message[600];
     double *x = room(n);
     if (soa_expr_parse(text, NULL, 0, &e, message, sizeof message) != SOA_OK) fail_msg("%s", message);
-    OK(soa_dense(machine, e, x));
+    OK(soa_machine_dense_matrix(machine, e, x));
     soa_expr_free(e);
     return x;
 }
@@ -268,8 +268,8 @@ static void three_accelerations(void **state) {
         soa_machine *machine[2];
         OK(soa_machine_create(b.m, NULL, 0, &machine[0], NULL));
         OK(soa_machine_create(weightless, NULL, 0, &machine[1], NULL));
-        OK(soa_machine_state(machine[0], b.q, b.v, NULL, b.tau, NULL, b.f, 3));
-        OK(soa_machine_state(machine[1], b.q, b.v, NULL, b.tau, NULL, b.f, 3));
+        OK(soa_machine_set_state(machine[0], b.q, b.v, NULL, b.tau, NULL, b.f, 3));
+        OK(soa_machine_set_state(machine[1], b.q, b.v, NULL, b.tau, NULL, b.f, 3));
         double *a1 = room(b.nv), *a2 = room(b.nv), *a3 = room(b.nv);
         OK(soa_acceleration_parts(b.m, b.w, b.q, b.v, b.tau, b.f, 3, a1, a2, a3));
         double *want1 = dense(machine[0], "inv(Mass) T", b.nv);
@@ -418,7 +418,7 @@ static void closed_sums(void **state) {
             soa_body_info info;
             soa_frame F;
             double A[6];
-            OK(soa_body(b.m, (int)i, &info));
+            OK(soa_model_body(b.m, (int)i, &info));
             OK(soa_acceleration_spatial(b.m, b.other, info.frame, SOA_AXES_BODY, A));
             OK(soa_pose(b.m, b.other, info.frame, &F));
             for (int c = 0; c < 3; ++c) A[3 + c] -= F.R[c] * g[0] + F.R[3 + c] * g[1] + F.R[6 + c] * g[2];
@@ -472,7 +472,7 @@ static void round_trips(bench *b, int tip, int six_dof, worst_case inverse[16], 
     answer want = make_answer(b), got = make_answer(b);
     dice d = {(uint64_t)seed * 13 + 5};
     soa_body_info info;
-    OK(soa_body(b->m, tip, &info));
+    OK(soa_model_body(b->m, tip, &info));
     soa_boundary *e = &want.ends;
     e->tip = info.frame;
     roll_many(&d, -1, 1, 6, e->base_velocity), roll_many(&d, -2, 2, 6, e->base_acceleration),
@@ -520,7 +520,7 @@ static void boundary_conditions(void **state) {
         int mimic = 0;
         for (int i = 1; i <= (int)b.nb; ++i) {
             soa_body_info info;
-            OK(soa_body(b.m, i, &info));
+            OK(soa_model_body(b.m, i, &info));
             mimic |= info.mimic >= 0;
         }
         plain = (soa_boundary){.torques = 1};
@@ -562,7 +562,7 @@ static const soa_model *rotor_arm(int floating) {
     const soa_joint_type types[] = {SOA_REVOLUTE, SOA_PRISMATIC, SOA_REVOLUTE, SOA_UNIVERSAL};
     for (int i = 1; i < 5; ++i) {
         body[i] = soa_body_default(names[i - 1], i == 4 ? 1 : i, types[i - 1]);
-        body[i].placement = soa_frame_rpy(.3 * i, -.2 * i, .5, .2, .1 * i, .15);
+        body[i].placement = soa_frame_from_rpy(.3 * i, -.2 * i, .5, .2, .1 * i, .15);
         soa_body_box(body + i, 1 + .3 * i, .1, .2, .3);
         body[i].com[1] = .1;
         if (i == 4) continue;
@@ -582,11 +582,11 @@ static const soa_model *rotor_arm(int floating) {
 static void compare_floating(bench *fixed, bench *floating, worst_case w[3], long seed) {
     const size_t n = fixed->nv;
     dice d = {(uint64_t)seed + 99};
-    soa_neutral(floating->m, floating->q);
+    soa_q_neutral(floating->m, floating->q);
     memcpy(floating->q + 7, fixed->q, fixed->nq * sizeof(double));
     roll_many(&d, -1, 1, 6, floating->v), memcpy(floating->v + 6, fixed->v, n * sizeof(double));
     soa_body_info info;
-    OK(soa_body(fixed->m, (int)fixed->nb, &info));
+    OK(soa_model_body(fixed->m, (int)fixed->nb, &info));
     soa_wrench push[2] = {fixed->f[1], fixed->f[1]}; /* on the last body, and on the base */
     push[0].frame = info.frame;
     soa_boundary ends = {.given = SOA_BASE_FORCE | SOA_TIP_FORCE, .torques = 1, .tip = info.frame};
@@ -595,9 +595,9 @@ static void compare_floating(bench *fixed, bench *floating, worst_case w[3], lon
     memcpy(ends.tip_force, push[0].value, 6 * sizeof(double));
     roll_many(&d, -3, 3, 6, ends.base_force);
     /* the last body's own frame in the floating model has the same name */
-    push[0].frame = soa_find_frame(floating->m, info.link);
+    push[0].frame = soa_model_find_frame(floating->m, info.link);
     soa_body_info base;
-    OK(soa_body(floating->m, 1, &base));
+    OK(soa_model_body(floating->m, 1, &base));
     push[1] = (soa_wrench){.frame = base.frame, .axes = SOA_AXES_BODY};
     memcpy(push[1].value, ends.base_force, sizeof ends.base_force);
     memset(floating->tau, 0, 6 * sizeof(double)), memcpy(floating->tau + 6, fixed->tau, n * sizeof(double));
@@ -649,18 +649,18 @@ static void bad_calls(void **state) {
     assert_int_equal(soa_smoother_read(b.m, b.w, 1, NULL), SOA_E_ARGUMENT);
     assert_int_equal(soa_smoother_read(b.m, NULL, 1, &s), SOA_E_ARGUMENT);
     OK(soa_smoother_read(b.m, b.w, 7, &s));
-    OK(soa_gravity(b.m, b.w, b.q, out)); /* another call that takes q */
+    OK(soa_gravity_torque(b.m, b.w, b.q, out)); /* another call that takes q */
     assert_int_equal(soa_smoother_read(b.m, b.w, 7, &s), SOA_E_ORDER);
     const int frame = 3;
     OK(soa_smoother(b.m, b.w, b.q, b.v, b.tau, b.f, 3));
     OK(soa_compliance(b.m, b.w, b.q, &frame, 1, SOA_AXES_WORLD, S));
     assert_int_equal(soa_smoother_read(b.m, b.w, 7, &s), SOA_E_ORDER);
     OK(soa_smoother(b.m, b.w, b.q, b.v, b.tau, b.f, 3));
-    OK(soa_nu_from_rates(b.m, b.w, b.q, b.v, out));
+    OK(soa_nu_from_v(b.m, b.w, b.q, b.v, out));
     assert_int_equal(soa_smoother_read(b.m, b.w, 7, &s), SOA_E_ORDER);
     b.v[2] = NAN;
     assert_int_equal(soa_smoother(b.m, b.w, b.q, b.v, b.tau, NULL, 0), SOA_E_NOT_FINITE);
-    assert_int_equal(soa_work_body(b.w), 3);
+    assert_int_equal(soa_work_failed_body(b.w), 3);
     b.v[2] = 0, b.f[0].frame = 1000;
     assert_int_equal(soa_smoother(b.m, b.w, b.q, b.v, b.tau, b.f, 1), SOA_E_ARGUMENT);
     assert_int_equal(soa_acceleration_parts(b.m, b.w, b.q, b.v, b.tau, NULL, 0, out, NULL, out), SOA_E_ARGUMENT);
@@ -681,7 +681,7 @@ static void bad_calls(void **state) {
     /* a planar tip cannot be accelerated out of its plane; a base that carries nothing heavy cannot float */
     b = open_bench("planar-chain:4", 0, 0, first_seed());
     soa_body_info info;
-    OK(soa_body(b.m, 4, &info));
+    OK(soa_model_body(b.m, 4, &info));
     e = (soa_boundary){.given = SOA_BASE_ACCELERATION | SOA_TIP_ACCELERATION, .torques = 1, .tip = info.frame};
     out[0] = 77;
     assert_int_equal(soa_boundary_problem(b.m, b.w, b.q, b.v, b.tau, NULL, 0, &e, out, NULL, NULL), SOA_E_SINGULAR);

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const soa_variable variable[2] = {{"x", SOA_SPACE_LINK, SOA_SPACE_ONE}, {"A", SOA_SPACE_BASE, SOA_SPACE_TIP}};
     const soa_expr *e = NULL, *again = NULL, *better = NULL, *left = NULL, *right = NULL;
     const double zero[36] = {0};
-    soa_machine_set(machine, "x", SOA_SPACE_LINK, zero);
+    soa_machine_set_vector(machine, "x", SOA_SPACE_LINK, zero);
     soa_machine_set_matrix(machine, "A", SOA_SPACE_TIP, SOA_SPACE_BASE, zero);
     if (soa_expr_parse(text, variable, 2, &e, message, sizeof message) == SOA_OK) {
         if (soa_expr_print(e, out, sizeof out) < sizeof out)
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                    "what was printed cannot be read");
         soa_expr_causality(e);
         demand(soa_expr_improve(e, 30, NULL, NULL, &better) == SOA_OK, "no form at all");
-        if (soa_expr_from(better) == SOA_SPACE_ONE) {
+        if (soa_expr_domain(better) == SOA_SPACE_ONE) {
             soa_plan *plan = NULL;
             double result[64];
             if (soa_plan_create(machine, better, &plan, message, sizeof message) == SOA_OK) {
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         demand(message[0] != 0, "refused without a word");
     }
-    if (soa_equation_parse(text, &left, &right, message, sizeof message) == SOA_OK)
+    if (soa_expr_parse_equation(text, &left, &right, message, sizeof message) == SOA_OK)
         soa_expr_prove(left, right, NULL, NULL);
     soa_expr_free(e), soa_expr_free(again), soa_expr_free(better), soa_expr_free(left), soa_expr_free(right);
     return 0;

@@ -44,7 +44,7 @@ static void use(const uint8_t *data, size_t size) {
         demand(log == NULL && report.text[0] && report.status != SOA_OK, "a refusal without a word");
         return;
     }
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     demand(info.bytes >= 0 && (size_t)info.bytes <= size && info.bytes + info.torn == (int64_t)size,
            "more than there is");
     demand(strlen(info.program_version) <= SOA_JOURNAL_MAX_NAME && info.scenario[info.scenario_size] == 0, "texts");
@@ -59,28 +59,28 @@ static void use(const uint8_t *data, size_t size) {
     const int64_t from[4] = {0, info.samples / 3, info.samples - 2, info.samples - 70};
     for (int k = 0; k < 4; ++k) {
         if (from[k] < 0) continue;
-        soa_log_read(log, from[k], ROWS, NULL, 0, t, values, &got, &report);
+        soa_log_read_samples(log, from[k], ROWS, NULL, 0, t, values, &got, &report);
         demand(got >= 0 && got <= ROWS, "more rows than asked for");
         for (int64_t i = 0; i < got; ++i) demand(isfinite(t[i]), "a time that is none");
     }
     if (info.samples) {
         demand(isfinite(info.first) && isfinite(info.last), "no first or last time");
         const double middle = info.first + 0.4 * (info.last - info.first);
-        if (soa_log_find(log, middle, &sample, &report) == SOA_OK)
+        if (soa_log_find_sample(log, middle, &sample, &report) == SOA_OK)
             demand(sample >= 0 && sample <= info.samples, "a sample that is not there");
         soa_log_overview(log, NULL, 0, info.first, info.last, COLUMNS, min, max, &report);
         soa_log_overview(log, NULL, 0, middle, middle, 1, min, max, &report);
     }
     for (int64_t i = 0; i < info.events && i < 20; ++i) {
         soa_log_event_info event;
-        if (soa_log_event(log, i, &event, &report) != SOA_OK) continue;
+        if (soa_log_read_event(log, i, &event, &report) != SOA_OK) continue;
         demand(isfinite(event.t) && strlen(event.kind) <= SOA_JOURNAL_MAX_NAME &&
                    strlen(event.text) <= SOA_JOURNAL_MAX_TEXT,
                "no event");
     }
     void *blob;
     size_t blob_size;
-    if (soa_log_checkpoint(log, t, &blob, &blob_size, &report) == SOA_OK) {
+    if (soa_log_read_checkpoint(log, t, &blob, &blob_size, &report) == SOA_OK) {
         demand(blob_size <= size, "a checkpoint larger than the file");
         free(blob);
     }

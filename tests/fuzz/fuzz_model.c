@@ -44,25 +44,25 @@ static void seal(uint8_t *bytes, size_t size) {
 
 static size_t read_texts(const soa_model *m) {
     size_t letters = strlen(soa_model_name(m));
-    for (int i = 1; i <= soa_body_count(m); i++) {
+    for (int i = 1; i <= soa_model_body_count(m); i++) {
         soa_body_info body;
-        demand(soa_body(m, i, &body) == SOA_OK, "a body cannot be read");
+        demand(soa_model_body(m, i, &body) == SOA_OK, "a body cannot be read");
         demand(body.parent >= 0 && body.parent < i, "a parent comes after its child");
         letters += strlen(body.link) + strlen(body.joint);
     }
-    for (int i = 0; i < soa_frame_count(m); i++) {
+    for (int i = 0; i < soa_model_frame_count(m); i++) {
         soa_frame_info frame;
-        demand(soa_frame_get(m, i, &frame) == SOA_OK, "a frame cannot be read");
+        demand(soa_model_frame(m, i, &frame) == SOA_OK, "a frame cannot be read");
         letters += strlen(frame.name);
     }
     return letters;
 }
 
 static void sweep(const soa_model *m) {
-    const size_t nq = (size_t)soa_nq(m), nv = (size_t)soa_nv(m), n = (size_t)soa_body_count(m);
+    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m), n = (size_t)soa_model_body_count(m);
     demand(nq >= nv && n < (size_t)1 << 20, "odd sizes");
     if (n > 64) return; /* to save time */
-    const int last = soa_frame_count(m) - 1;
+    const int last = soa_model_frame_count(m) - 1;
     const soa_wrench f[2] = {{last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}}, {last, SOA_AXES_BODY, {6, 5, 4, 3, 2, 1}}};
     double *q = numbers(5 * nq, sizeof *q), *v = numbers(5 * nv, sizeof *v), V[6], kinetic, potential;
     double *out = numbers(5 * nv * nv + 6 * nv + 10 * n * nv, sizeof *out), *out2 = numbers(nv * nv, sizeof *out2);
@@ -71,7 +71,7 @@ static void sweep(const soa_model *m) {
     soa_batch *b = NULL;
     soa_frame pose;
     demand(soa_work_create(m, &w) == SOA_OK && soa_batch_create(m, &b) == SOA_OK, "no work space");
-    for (size_t s = 0; s < 5; s++) soa_neutral(m, q + s * nq);
+    for (size_t s = 0; s < 5; s++) soa_q_neutral(m, q + s * nq);
     for (size_t i = 0; i < 5 * nv; i++) v[i] = 0.25;
     for (size_t i = 0; i < nq; i++) qf[i] = (float)q[i];
     demand(soa_rnea(m, w, q, v, v, f, 2, out) == SOA_OK, "rnea refuses a neutral state");
@@ -86,13 +86,13 @@ static void sweep(const soa_model *m) {
     for (int i = 0; i <= last; i++) {
         soa_pose(m, w, i, &pose);
         soa_jacobian(m, w, i, SOA_AXES_BODY, out);
-        soa_jdot_v(m, w, i, SOA_AXES_WORLD, V);
+        soa_jacobian_dot_v(m, w, i, SOA_AXES_WORLD, V);
     }
     soa_aba_batch(m, b, 5, q, v, v, NULL, out);
     soa_crba_batch(m, b, 5, q, out);
     soa_rnea_batch_f(m, b, 1, qf, NULL, NULL, NULL, out_f);
     soa_crba_f(m, w, qf, out_f);
-    soa_integrate(m, q, v, 0.1, q);
+    soa_q_integrate(m, q, v, 0.1, q);
     soa_work_free(w), soa_batch_free(b);
     free(q), free(v), free(out), free(out2), free(qf), free(out_f);
 }

@@ -35,18 +35,18 @@ static void rates_of_contacts(void **unused) {
             const double t = side ? h : -h;
             double step[MOST_V];
             for (int j = 0; j < s.nv; ++j) step[j] = t * s.v[j] + t * t / 2 * qdd[j], vn[side][j] = s.v[j] + t * qdd[j];
-            OK(soa_integrate(s.m, s.q, step, 1, qn[side]));
+            OK(soa_q_integrate(s.m, s.q, step, 1, qn[side]));
         }
         for (int a = 0; a < s.arms; ++a) {
             soa_contact_motion at, near[2];
             int first = 0, free = 0, index = -1;
-            OK(soa_grasp_motion(s.g, s.w, s.q, s.v, a, &at));
-            OK(soa_grasp_span(s.g, a, &index, &first, &free));
+            OK(soa_grasp_contact_motion(s.g, s.w, s.q, s.v, a, &at));
+            OK(soa_grasp_contact_range(s.g, a, &index, &first, &free));
             assert_int_equal(index, a);
             assert_int_equal(free, at.free);
             note(&closed, at.rate, seed);
             note(&closed, at.gap, seed);
-            for (int side = 0; side < 2; ++side) OK(soa_grasp_motion(s.g, s.w, qn[side], vn[side], a, &near[side]));
+            for (int side = 0; side < 2; ++side) OK(soa_grasp_contact_motion(s.g, s.w, qn[side], vn[side], a, &near[side]));
             const double size = 1 + norm(qdd, s.nv);
             note(&held, fmax(near[0].rate, near[1].rate) / (h * size), seed); /* O(h^2) / h */
             for (int k = 0; k < free; ++k)
@@ -71,10 +71,10 @@ static void add_contacts(const grasp_system *s, soa_constraints *c) {
     for (int a = 0; a < s->arms; ++a) {
         soa_constraint_def defs[2];
         int count = 0;
-        OK(soa_grasp_constraint(s->g, a, defs, &count));
+        OK(soa_grasp_contact_constraints(s->g, a, defs, &count));
         for (int n = 0; n < count; ++n) {
             soa_report report;
-            if (soa_constraint_add(c, defs + n, NULL, &report)) fail_msg("%s", report.text);
+            if (soa_constraints_add(c, defs + n, NULL, &report)) fail_msg("%s", report.text);
         }
     }
 }
@@ -98,10 +98,10 @@ static void as_loops(void **unused) {
         const soa_status status = soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, qdd, f, NULL, &report);
         if (report.condition < 1e8) {
             OK(status);
-            OK(soa_constraint_rows_at(c, s.w, s.q, s.v, 0, NULL, NULL, G, NULL));
+            OK(soa_constraints_evaluate(c, s.w, s.q, s.v, 0, NULL, NULL, G, NULL));
             dense_torques(&D, f, t1);
             for (int method = SOA_CLOSED_KKT; method <= SOA_CLOSED_NULL_SPACE; ++method) {
-                soa_closed_options o = soa_closed_default();
+                soa_closed_options o = soa_closed_options_default();
                 o.method = (soa_closed_method)method;
                 OK(soa_closed_fd(c, s.w, &o, s.q, s.v, s.tau, NULL, 0, 0, closed, lambda, NULL));
                 note(&motion, relative(qdd, closed, (size_t)s.nv), seed);
@@ -115,7 +115,7 @@ static void as_loops(void **unused) {
             double wild[MOST_V], by_contacts[MOST_V];
             roll_many(&s.d, -1, 1, (size_t)s.nv, wild);
             OK(soa_closed_impulse(c, s.w, 0, s.q, wild, v, NULL));
-            OK(soa_grasp_close(s.g, s.w, s.q, wild, by_contacts, NULL));
+            OK(soa_grasp_impulse(s.g, s.w, s.q, wild, by_contacts, NULL));
             note(&projected, relative(by_contacts, v, (size_t)s.nv), seed);
         }
         soa_constraints_free(c);
@@ -183,7 +183,7 @@ static void singular_omega(void **unused) {
                           .planar = seed % 4 > 1};
         grasp_system s = grasp_system_open(seed, &r);
         soa_grasp_rank full, reduced;
-        OK(soa_grasp_omega(s.g, s.w, s.q, NULL, &full, &reduced));
+        OK(soa_grasp_compliance(s.g, s.w, s.q, NULL, &full, &reduced));
         assert_int_equal(full.rows, 6 * s.arms);
         singular += full.rank < full.rows;
         double expected[MOST_V], f0[MOST_ROWS], qdd[MOST_V], f[MOST_ROWS], t1[MOST_V], t2[MOST_V];
@@ -193,7 +193,7 @@ static void singular_omega(void **unused) {
         /* A structure at rest stays there: the dense system, with rows rounded and condition up to 1e8, knows it less well. */
         if (rank == s.nv && norm(s.v, s.nv) <= 1e-12) memset(expected, 0, sizeof expected);
         for (int k = 0; reduced.condition < 1e8 && k < METHODS; ++k) {
-            soa_grasp_options o = soa_grasp_default();
+            soa_grasp_options o = soa_grasp_options_default();
             soa_grasp_report report;
             o.method = every[k];
             const soa_status status = soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, f, NULL, &report);
@@ -247,13 +247,13 @@ static void conjecture(void **unused) {
             note(&inside, report.residual, seed);
             OK(status);
             for (int j = 0; j < s.nv; ++j) step[j] = dt * s.v[j] + dt * dt / 2 * qdd[j], s.v[j] += dt * qdd[j];
-            OK(soa_integrate(s.m, s.q, step, 1, s.q));
+            OK(soa_q_integrate(s.m, s.q, step, 1, s.q));
             if (soa_closed_project(c, s.w, 0, s.q, s.v, NULL)) break;
             soa_contact_motion m;
-            OK(soa_grasp_motion(s.g, s.w, s.q, s.v, 0, &m));
+            OK(soa_grasp_contact_motion(s.g, s.w, s.q, s.v, 0, &m));
             note(&gap, fmax(m.gap, m.rate), seed);
         }
-        OK(soa_difference(s.m, start, s.q, way));
+        OK(soa_q_difference(s.m, start, s.q, way));
         moved += norm(way, s.nv) > 1e-2 && report.least_norm;
         if (report.least_norm && report.condition < 1e8) { /* velocities that do not obey */
             roll_many(&s.d, -1, 1, (size_t)s.nv, s.v);
@@ -285,14 +285,14 @@ static void held_by_the_world(void **unused) {
         s.contact[0].object = 0;
         s.contact[0].place_object = soa_frame_compose(&pose, &s.contact[0].place_arm);
         OK(soa_grasp_add(s.g, &s.contact[0], NULL, NULL));
-        OK(soa_grasp_close(s.g, s.w, s.q, s.v, s.v, NULL));
+        OK(soa_grasp_impulse(s.g, s.w, s.q, s.v, s.v, NULL));
         static dense_grasp D;
         double qdd[MOST_V], f[MOST_ROWS], expected[MOST_V], f0[MOST_ROWS];
         dense_form(&s, s.q, s.v, &D);
         const int rank = dense_solve(&D, s.tau, expected, f0);
         assert_int_equal(rank, 3);
         for (int k = 0; k < METHODS; ++k) {
-            soa_grasp_options o = soa_grasp_default();
+            soa_grasp_options o = soa_grasp_options_default();
             soa_grasp_report report;
             o.method = every[k];
             const soa_status status = soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, f, NULL, &report);
@@ -319,7 +319,7 @@ static void generic_bases(void **unused) {
         const recipe r = {.joints = 6, .rigid = 1, .turning_only = 1};
         grasp_system s = grasp_system_open(seed, &r);
         soa_grasp_rank full;
-        OK(soa_grasp_omega(s.g, s.w, s.q, NULL, &full, NULL));
+        OK(soa_grasp_compliance(s.g, s.w, s.q, NULL, &full, NULL));
         full_rank += full.rank == full.rows, ++all;
         worst = fmax(worst, full.condition);
         grasp_system_close(&s);
@@ -333,21 +333,21 @@ static void root_forces(const grasp_system *s, const double *qdd, double rate[6]
     double torque[MOST_V];
     OK(soa_rnea(s->m, s->w, s->q, s->v, qdd, NULL, 0, torque));
     *size = 0;
-    for (int b = 1; b <= soa_body_count(s->m); ++b) {
+    for (int b = 1; b <= soa_model_body_count(s->m); ++b) {
         double f[6];
         OK(soa_joint_force(s->m, s->w, b, f));
         *size += norm(f, 6);
     }
     memset(rate, 0, 6 * sizeof *rate);
     OK(soa_kinematics(s->m, s->w, s->q, s->v, NULL));
-    for (int b = 1; b <= soa_body_count(s->m); ++b) {
+    for (int b = 1; b <= soa_model_body_count(s->m); ++b) {
         soa_body_info info;
-        OK(soa_body(s->m, b, &info));
+        OK(soa_model_body(s->m, b, &info));
         if (info.parent) continue;
         soa_frame X;
         double f[6];
         OK(soa_pose(s->m, s->w, info.frame, &X));
-        soa_force_to_parent(&X, torque + info.v_index, f);
+        soa_frame_force_to_parent(&X, torque + info.v_index, f);
         for (int j = 0; j < 6; ++j) rate[j] += f[j];
     }
 }
@@ -373,7 +373,7 @@ static void free_floating(void **unused) {
         double qdd[MOST_V], h[6], size;
         for (int j = 0; j < 6; ++j) s.tau[j] = s.tau[s.nv - 6 + j] = 0; /* internal torques only */
         for (int k = 0; k < METHODS; ++k) {
-            soa_grasp_options o = soa_grasp_default();
+            soa_grasp_options o = soa_grasp_options_default();
             o.method = every[k];
             soa_grasp_report report;
             if (soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, NULL, NULL, &report)) continue;
@@ -383,7 +383,7 @@ static void free_floating(void **unused) {
         /* closing: wild velocities before */
         double v0[MOST_V], v1[MOST_V], before[6], after[6], P[MOST_ROWS], size0, size1, K0, K1;
         roll_many(&s.d, -1, 1, (size_t)s.nv, v0);
-        if (soa_grasp_close(s.g, s.w, s.q, v0, v1, P) == SOA_OK) {
+        if (soa_grasp_impulse(s.g, s.w, s.q, v0, v1, P) == SOA_OK) {
             momentum(&s, v0, before, &size0), momentum(&s, v1, after, &size1);
             size = fmax(fmax(size0, size1), norm(P, 6 * s.arms));
             for (int j = 0; j < 6; ++j) note(&jump, fabs(after[j] - before[j]) / size, seed);
@@ -424,7 +424,7 @@ static void loads(void **unused) {
         int count = 0, rank = 0;
         dense_form(&s, s.q, s.v, &D);
         OK(soa_grasp_map(s.g, s.w, s.q, s.object, A));
-        OK(soa_grasp_internal(s.g, s.w, s.q, s.object, basis, &count, &rank));
+        OK(soa_grasp_internal_basis(s.g, s.w, s.q, s.object, basis, &count, &rank));
         assert_int_equal(count + rank, D.rows);
         counted += count;
         roll_many(&s.d, -1, 1, (size_t)n, f);
@@ -482,7 +482,7 @@ static void loads(void **unused) {
                 for (int j = 0; j < n; ++j) want[j] += y * basis[n * e + j];
             }
             OK(soa_grasp_distribute(s.g, s.w, s.q, s.object, wrench, want, both));
-            OK(soa_grasp_squeeze(s.g, s.w, s.q, s.object, both, squeeze));
+            OK(soa_grasp_internal_force(s.g, s.w, s.q, s.object, both, squeeze));
             note(&split, relative(squeeze, want, (size_t)n), seed);
             for (int j = 0; j < n; ++j) both[j] -= squeeze[j];
             note(&split, relative(both, f, (size_t)n), seed);
@@ -515,46 +515,46 @@ static void friction(void **unused) {
     OK(soa_work_create(m, &w));
     OK(soa_grasp_create(m, 2, &g));
     double q[9];
-    soa_neutral(m, q);
+    soa_q_neutral(m, q);
     q[0] = -0.1, q[1] = 0.1;
     for (int i = 0; i < 2; ++i) { /* z into the object: +x on the left, -x on the right */
-        soa_contact_def c = soa_contact_default(SOA_CONTACT_SOFT_FINGER, soa_find_frame(m, i ? "right" : "left"),
-                                                soa_find_frame(m, "object"));
-        c.place_arm = soa_frame_axis_angle(y, i ? -1.57079632679489662 : 1.57079632679489662, zero);
+        soa_contact_def c = soa_contact_default(SOA_CONTACT_SOFT_FINGER, soa_model_find_frame(m, i ? "right" : "left"),
+                                                soa_model_find_frame(m, "object"));
+        c.place_arm = soa_frame_from_axis_angle(y, i ? -1.57079632679489662 : 1.57079632679489662, zero);
         c.place_object = c.place_arm;
         c.place_object.p[0] = i ? 0.1 : -0.1;
         c.friction = 0.5, c.torsion = 0.01;
         OK(soa_grasp_add(g, &c, NULL, NULL));
     }
     soa_contact_motion motion;
-    OK(soa_grasp_motion(g, w, q, NULL, 0, &motion));
+    OK(soa_grasp_contact_motion(g, w, q, NULL, 0, &motion));
     assert_true(motion.gap < 1e-15 && motion.free == 2);
     soa_contact_check check[2];
     int broken = -1;
     /* pressed with 20 N each, 9 N across on the left: holds; 11 N: slips */
     double f[12] = {0, 0, 0, 20, 9, 0, 0, 0, 0, -20, 0, 0};
-    OK(soa_grasp_check(g, w, q, f, check, &broken));
+    OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
     assert_int_equal(broken, 0);
     assert_true(fabs(check[0].normal - 20) < 1e-12 && fabs(check[1].normal - 20) < 1e-12);
     assert_true(fabs(check[0].tangential - 9) < 1e-12 && fabs(check[0].margin - 2) < 1e-12);
     f[4] = 11;
-    OK(soa_grasp_check(g, w, q, f, check, &broken));
+    OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
     assert_true(broken == 1 && check[0].event == SOA_CONTACT_SLIPS && check[0].margin < 0);
     f[4] = 0, f[0] = 0.21; /* torsion about the normal: 0.2 N m at most */
-    OK(soa_grasp_check(g, w, q, f, check, &broken));
+    OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
     assert_true(broken == 1 && check[0].event == SOA_CONTACT_SLIPS);
     f[0] = 0.15, f[4] = 8; /* each alone would hold */
-    OK(soa_grasp_check(g, w, q, f, check, &broken));
+    OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
     assert_true(broken == 1 && check[0].event == SOA_CONTACT_SLIPS);
     f[0] = 0, f[4] = 0, f[9] = 1; /* pulled off on the right */
-    OK(soa_grasp_check(g, w, q, f, check, &broken));
+    OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
     assert_true(broken == 1 && check[1].event == SOA_CONTACT_BREAKS && check[1].margin < 0);
 
     /* the machine itself: squeezed by 20 N, weight 2 x 9.81 carried by friction of two fingers */
     double qdd[8], force[12], W[4], tau[8] = {20, -20};
     soa_grasp_report report;
     for (int k = 0; k < METHODS; ++k) {
-        soa_grasp_options o = soa_grasp_default();
+        soa_grasp_options o = soa_grasp_options_default();
         o.method = every[k];
         const soa_status s = soa_grasp_fd(g, w, &o, q, NULL, tau, NULL, 0, qdd, force, W, &report);
         if (every[k] == SOA_GRASP_WOODBURY) {
@@ -566,12 +566,12 @@ static void friction(void **unused) {
         for (int j = 0; j < 2; ++j) assert_true(fabs(force[6 * j + 3] - (j ? -20 : 20)) < 1e-9);
         assert_true(fabs(force[5] - 9.81) < 1e-9 && fabs(force[11] - 9.81) < 1e-9);
         for (int j = 0; j < 8; ++j) assert_true(fabs(qdd[j]) < 1e-9);
-        OK(soa_grasp_check(g, w, q, force, check, &broken));
+        OK(soa_grasp_check_contacts(g, w, q, force, check, &broken));
         assert_int_equal(broken, 0); /* 9.81 < 0.5 * 20 */
     }
     tau[0] = 19, tau[1] = -19; /* 9.81 > 9.5 */
     OK(soa_grasp_fd(g, w, NULL, q, NULL, tau, NULL, 0, qdd, force, W, &report));
-    OK(soa_grasp_check(g, w, q, force, check, &broken));
+    OK(soa_grasp_check_contacts(g, w, q, force, check, &broken));
     assert_int_equal(broken, 2);
 
     /* release: the object falls, the finger goes its way; nothing else has to be rebuilt */
@@ -581,7 +581,7 @@ static void friction(void **unused) {
     assert_true(report.rows == 0 && fabs(qdd[7] + 9.81) < 1e-12 && fabs(qdd[0] - 19) < 1e-12);
     OK(soa_grasp_switch(g, 0, 1));
     OK(soa_grasp_remove(g, 1));
-    assert_int_equal(soa_grasp_contacts(g, NULL), 1);
+    assert_int_equal(soa_grasp_contact_count(g, NULL), 1);
     OK(soa_grasp_fd(g, w, NULL, q, NULL, tau, NULL, 0, qdd, NULL, NULL, &report));
     soa_grasp_free(g), soa_work_free(w), soa_model_free(m);
 }
@@ -600,12 +600,12 @@ static void bad_input(void **unused) {
     } while (0)
     REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(NULL, s.w, NULL, s.q, s.v, s.tau, NULL, 0, qdd, NULL, NULL, NULL));
     REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, NULL, NULL, NULL, NULL));
-    soa_grasp_options o = soa_grasp_default();
+    soa_grasp_options o = soa_grasp_options_default();
     o.method = (soa_grasp_method)99;
     REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, NULL, NULL, NULL));
     s.v[0] = NAN;
     REFUSED(SOA_E_NOT_FINITE, soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, qdd, NULL, NULL, NULL));
-    REFUSED(SOA_E_NOT_FINITE, soa_grasp_close(s.g, s.w, s.q, s.v, qdd, NULL));
+    REFUSED(SOA_E_NOT_FINITE, soa_grasp_impulse(s.g, s.w, s.q, s.v, qdd, NULL));
     s.v[0] = 0;
     const soa_wrench bad = {-5, SOA_AXES_WORLD, {0}};
     REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, &bad, 1, qdd, NULL, NULL, NULL));

@@ -76,18 +76,18 @@ static void refuse_(const char *text, size_t length, const soa_read_options *opt
 
 static soa_body_info body_(const soa_model *model, const char *joint, int line) {
     soa_body_info info = {0};
-    int body = soa_find_joint(model, joint);
+    int body = soa_model_find_joint(model, joint);
     if (body < 1) fail_msg("line %d: no joint '%s'", line, joint);
-    assert_int_equal(soa_body(model, body, &info), SOA_OK);
+    assert_int_equal(soa_model_body(model, body, &info), SOA_OK);
     return info;
 }
 #define body_of(model, joint) body_(model, joint, __LINE__)
 
 static soa_frame_info frame_(const soa_model *model, const char *name, int line) {
     soa_frame_info info = {0};
-    int frame = soa_find_frame(model, name);
+    int frame = soa_model_find_frame(model, name);
     if (frame < 0) fail_msg("line %d: no frame '%s'", line, name);
-    assert_int_equal(soa_frame_get(model, frame, &info), SOA_OK);
+    assert_int_equal(soa_model_frame(model, frame, &info), SOA_OK);
     return info;
 }
 #define frame_of(model, name) frame_(model, name, __LINE__)
@@ -107,16 +107,16 @@ static void test_single_link(void **state) {
     (void)state;
     const soa_model *model = load("<robot name='stone'><link name='rock'/></robot>", &fixed_base);
     assert_string_equal(soa_model_name(model), "stone");
-    assert_int_equal(soa_nq(model), 0);
-    assert_int_equal(soa_body_count(model), 0);
+    assert_int_equal(soa_model_nq(model), 0);
+    assert_int_equal(soa_model_body_count(model), 0);
     soa_frame_info rock = frame_of(model, "rock");
     assert_int_equal(rock.body, 0);
     assert_true(rock.is_link);
     soa_model_free(model);
 
     model = load(ROBOT(LINK("rock")), &floating_base);
-    assert_int_equal(soa_nq(model), 7);
-    assert_int_equal(soa_nv(model), 6);
+    assert_int_equal(soa_model_nq(model), 7);
+    assert_int_equal(soa_model_nv(model), 6);
     soa_body_info root = body_of(model, "root");
     assert_int_equal(root.type, SOA_FREE);
     assert_string_equal(root.link, "rock");
@@ -136,10 +136,10 @@ static void test_order(void **state) {
     static const char *const links[] = {"b", "b1", "c", "c2", "c1"}, *const joints[] = {"right", "b1", "left", "c2",
                                                                                         "c1"};
     static const int parents[] = {0, 1, 0, 3, 3};
-    assert_int_equal(soa_body_count(model), 5);
+    assert_int_equal(soa_model_body_count(model), 5);
     for (int i = 0; i < 5; ++i) {
         soa_body_info info;
-        assert_int_equal(soa_body(model, i + 1, &info), SOA_OK);
+        assert_int_equal(soa_model_body(model, i + 1, &info), SOA_OK);
         assert_string_equal(info.link, links[i]);
         assert_string_equal(info.joint, joints[i]);
         assert_int_equal(info.parent, parents[i]);
@@ -192,7 +192,7 @@ static void test_joint_types(void **state) {
         soa_model_free(model);
     }
     const soa_model *model = load(ONE("fixed", "<axis xyz='0 0 0'/><limit lower='x'/>"), NULL); /* both mean nothing */
-    assert_int_equal(soa_nv(model), 0);
+    assert_int_equal(soa_model_nv(model), 0);
     assert_int_equal(frame_of(model, "b").body, 0);
     soa_model_free(model);
 }
@@ -312,9 +312,9 @@ static void test_limits_and_dynamics(void **state) {
 static void test_mimic(void **state) {
     (void)state;
     const soa_model *model = load(ROBOT(THREE), NULL);
-    assert_int_equal(soa_nq(model), 1);
-    assert_int_equal(soa_nv(model), 1);
-    int last = soa_find_joint(model, "j3");
+    assert_int_equal(soa_model_nq(model), 1);
+    assert_int_equal(soa_model_nv(model), 1);
+    int last = soa_model_find_joint(model, "j3");
     soa_body_info j1 = body_of(model, "j1"), j2 = body_of(model, "j2");
     assert_int_equal(j1.mimic, last);
     assert_near(j1.mimic_ratio, 2, 0);
@@ -325,7 +325,7 @@ static void test_mimic(void **state) {
     assert_int_equal(j2.nq, 0);
     soa_model_free(model);
     model = load(ROBOT(THREE), &ideal);
-    assert_int_equal(soa_nq(model), 3);
+    assert_int_equal(soa_model_nq(model), 3);
     assert_int_equal(body_of(model, "j1").mimic, -1);
     soa_model_free(model);
     /* Wild robots keep <mimic> when they make a joint fixed. */
@@ -370,7 +370,7 @@ static void test_inertial(void **state) {
                  inner[i]);
         model = load(text, NULL);
         assert_near(body_of(model, "j").mass, 0, 0);
-        assert_int_equal(soa_nv(model), 2);
+        assert_int_equal(soa_model_nv(model), 2);
         soa_model_free(model);
     }
 }
@@ -384,7 +384,7 @@ static void test_fixed_merging(void **state) {
                            JOINT("g", "fixed", "tool", "tip", "<origin xyz='0 0 5'/>") JOINT("h", "fixed", "a", "w", "")
                                LINK("w")),
              NULL);
-    assert_int_equal(soa_body_count(model), 1);
+    assert_int_equal(soa_model_body_count(model), 1);
     soa_body_info info = body_of(model, "j");
     assert_near(info.mass, 2, 0);
     assert_vector(info.com, 1, 0, 0);
@@ -402,8 +402,8 @@ static void test_fixed_merging(void **state) {
 static void test_root(void **state) {
     (void)state;
     const soa_model *model = load(ONE("revolute", LIMIT), &floating_base);
-    assert_int_equal(soa_nv(model), 7);
-    assert_int_equal(soa_find_joint(model, "root"), 1);
+    assert_int_equal(soa_model_nv(model), 7);
+    assert_int_equal(soa_model_find_joint(model, "root"), 1);
     soa_body_info root = body_of(model, "root");
     assert_int_equal(root.type, SOA_FREE);
     assert_int_equal(root.parent, 0);
@@ -411,7 +411,7 @@ static void test_root(void **state) {
     assert_vector(root.placement.p, 0, 0, 0);
     soa_model_free(model);
     model = load(ONE("revolute", LIMIT), &floating_ideal);
-    assert_int_equal(soa_nv(model), 7);
+    assert_int_equal(soa_model_nv(model), 7);
     soa_model_free(model);
     /* Names that the base could want for itself. */
     static const char *const clash[] = {ROBOT(LINK("world") LINK("b") JOINT("world", "revolute", "world", "b", LIMIT)),
@@ -421,7 +421,7 @@ static void test_root(void **state) {
                                                   JOINT("root_1", "continuous", "b", "c", ""))};
     for (int i = 0; i < 4; ++i) {
         model = load(clash[i], NULL);
-        assert_int_equal(soa_nv(model), 1);
+        assert_int_equal(soa_model_nv(model), 1);
         soa_model_free(model);
     }
     refuse_(clash[1], strlen(clash[1]), &floating_base, SOA_E_NAME, 4, "root", __LINE__);
@@ -486,11 +486,11 @@ static void test_xml_forms(void **state) {
     assert_string_equal(soa_model_name(model), "r&d A");
     soa_model_free(model);
     model = load("<?xml version='1.0' encoding='ISO-8859-1'?><robot name='r'><link name='\xe9paule'/></robot>", NULL);
-    assert_true(soa_find_frame(model, "\xc3\xa9paule") >= 0);
+    assert_true(soa_model_find_frame(model, "\xc3\xa9paule") >= 0);
     soa_model_free(model);
     model =
         load("<robot name='r' xmlns='http://www.ros.org' xmlns:x='u'><link name='a'/><x:link name='a'/></robot>", NULL);
-    assert_int_equal(soa_frame_count(model) >= 1, 1);
+    assert_int_equal(soa_model_frame_count(model) >= 1, 1);
     soa_model_free(model);
     model = load("<robot><link name='a'/></robot>", NULL); /* no name */
     assert_string_equal(soa_model_name(model), "robot");
@@ -513,9 +513,9 @@ static void test_large(void **state) {
         used += (size_t)snprintf(text + used, room - used, LINK("l0") "</robot>");
         assert_true(used < room);
         const soa_model *model = load(text, NULL);
-        assert_int_equal(soa_nv(model), N);
-        assert_int_equal(soa_find_joint(model, star ? "j10000" : "j1"), 1);
-        assert_int_equal(soa_find_joint(model, star ? "j1" : "j10000"), N);
+        assert_int_equal(soa_model_nv(model), N);
+        assert_int_equal(soa_model_find_joint(model, star ? "j10000" : "j1"), 1);
+        assert_int_equal(soa_model_find_joint(model, star ? "j1" : "j10000"), N);
         soa_model_free(model);
     }
     free(text);
@@ -761,7 +761,7 @@ static void test_read_file(void **state) {
     soa_report report;
     write_file("one.urdf", ONE("revolute", LIMIT));
     assert_int_equal(soa_urdf_read(path_of("one.urdf"), NULL, &model, &report), SOA_OK);
-    assert_int_equal(soa_nv(model), 1);
+    assert_int_equal(soa_model_nv(model), 1);
     soa_model_free(model);
     model = NULL;
     remove(path_of("one.urdf"));
@@ -849,7 +849,7 @@ static void test_allocation_failures(void **state) {
         xmlResetLastError();
         if (status == SOA_E_MEMORY)
             ++failures;
-        else if (status != SOA_OK || soa_nq(model) != 1 || soa_body_count(model) != 3 || soa_model_mass(model) != 3)
+        else if (status != SOA_OK || soa_model_nq(model) != 1 || soa_model_body_count(model) != 3 || soa_model_mass(model) != 3)
             ++wrong;
         soa_model_free(model);
         if (live != 0) ++leaks;
@@ -1270,7 +1270,7 @@ static void test_reference_models(void **state) {
                 ++bad;
                 continue;
             }
-            nv[i] = soa_nv(model);
+            nv[i] = soa_model_nv(model);
             soa_model_free(model);
         }
         if (nv[1] != nv[0] + 6 || nv[3] != nv[2] + 6 || nv[2] < nv[0]) {

@@ -57,10 +57,10 @@ static void kinds(void **unused) {
         assert_string_equal(names[i], d[i].name);
         assert_int_equal(kind[i], d[i].kind);
         if (kind[i] == SOA_RATIO) continue;
-        assert_int_equal(soa_find_frame(m, "b"), d[i].frame1);
-        assert_int_equal(i ? soa_find_frame(m, "d") : 0, d[i].frame2);
+        assert_int_equal(soa_model_find_frame(m, "b"), d[i].frame1);
+        assert_int_equal(i ? soa_model_find_frame(m, "d") : 0, d[i].frame2);
     }
-    const soa_frame turned = soa_frame_rpy(0, 0, 1.5, 0, .5, 0);
+    const soa_frame turned = soa_frame_from_rpy(0, 0, 1.5, 0, .5, 0);
     assert_memory_equal(&turned, &d[0].place1, sizeof turned);
     assert_true(d[0].place2.p[2] == 3 && d[0].joint == SOA_UNIVERSAL && d[0].axis[1] == 1 && d[0].axis2[2] == 1);
     assert_true(d[0].damping == .5 && d[0].friction == .25);
@@ -70,18 +70,18 @@ static void kinds(void **unused) {
     assert_true(d[3].stiffness == 3 && d[3].rest == .5 && d[3].rotor_inertia == .25 && d[3].gear_ratio == -7);
     assert_true(d[3].rotor_model == SOA_ROTOR_EXACT && d[3].rotor_axis[1] == 1 && d[2].gear_ratio == 1);
     assert_true(d[4].value == .7 && d[6].value == .2 && d[8].value == .3);
-    assert_true(d[5].value == .1 && d[5].coordinate[0] == soa_find_joint(m, "jc") && d[5].coefficient[0] == 2 &&
-                d[5].coordinate[1] == soa_find_joint(m, "ja") && d[5].coefficient[1] == -1 && !d[5].coordinate[2]);
+    assert_true(d[5].value == .1 && d[5].coordinate[0] == soa_model_find_joint(m, "jc") && d[5].coefficient[0] == 2 &&
+                d[5].coordinate[1] == soa_model_find_joint(m, "ja") && d[5].coefficient[1] == -1 && !d[5].coordinate[2]);
     assert_true(d[7].row_count == 2 && d[7].rows_in_frame2 && d[7].rows[0][4] == 1 && d[7].rows[1][0] == 1 &&
                 d[7].rows[1][5] == .5 && d[7].rows[0][0] == 0);
     soa_constraints *all = NULL;
     soa_report report;
-    assert_int_equal(SOA_OK, soa_constraint_list_create(&list, m, 1, &all, &report));
-    assert_int_equal(4 + 5 + 3 + 5 + 1 + 1 + 3 + 2 + 1, soa_constraint_rows(all));
-    assert_string_equal("skate", soa_constraint_name(all, 7));
+    assert_int_equal(SOA_OK, soa_constraints_from_list(&list, m, 1, &all, &report));
+    assert_int_equal(4 + 5 + 3 + 5 + 1 + 1 + 3 + 2 + 1, soa_constraints_row_count(all));
+    assert_string_equal("skate", soa_constraints_name(all, 7));
     soa_constraints_free(all);
     list.defs[3].frame2 = 99;
-    assert_int_equal(SOA_E_NAME, soa_constraint_list_create(&list, m, 1, &all, &report));
+    assert_int_equal(SOA_E_NAME, soa_constraints_from_list(&list, m, 1, &all, &report));
     soa_constraint_list_free(&list);
     assert_true(list.count == 0 && list.defs == NULL);
     soa_constraint_list_free(NULL);
@@ -92,7 +92,7 @@ static void kinds(void **unused) {
     assert_true(list.defs[0].damping == 0 && list.defs[0].friction == 0);
     soa_constraint_list_free(&list), soa_model_free(m);
     list = parse(text, &(soa_read_options){.floating = 1}, &m);
-    assert_true(list.defs[0].frame1 == soa_find_frame(m, "b") && list.defs[5].coordinate[0] == soa_find_joint(m, "jc"));
+    assert_true(list.defs[0].frame1 == soa_model_find_frame(m, "b") && list.defs[5].coordinate[0] == soa_model_find_joint(m, "jc"));
     soa_constraint_list_free(&list), soa_model_free(m);
     list = parse(ARMS(""), NULL, &m);
     assert_true(list.count == 0);
@@ -100,7 +100,7 @@ static void kinds(void **unused) {
 
     /* the plain call reads the tree, and refuses the same files */
     assert_int_equal(SOA_OK, soa_urdf_parse(text, strlen(text), "t", NULL, &m, &report));
-    assert_int_equal(6, soa_nv(m));
+    assert_int_equal(6, soa_model_nv(m));
     soa_model_free(m);
 }
 
@@ -240,11 +240,11 @@ static void accelerate(const soa_model *m, const soa_constraint_list *list, cons
     soa_work *w = NULL;
     soa_body_info b;
     double q[3], v[3] = {0}, a[3], tau[3];
-    assert_int_equal(3, soa_nv(m));
-    assert_int_equal(SOA_OK, soa_constraint_list_create(list, m, 1, &c, NULL));
+    assert_int_equal(3, soa_model_nv(m));
+    assert_int_equal(SOA_OK, soa_constraints_from_list(list, m, 1, &c, NULL));
     assert_int_equal(SOA_OK, soa_work_create(m, &w));
     for (int i = 0; i < 3; ++i) {
-        soa_body(m, soa_find_joint(m, joints[i]), &b);
+        soa_model_body(m, soa_model_find_joint(m, joints[i]), &b);
         q[b.q_index] = angle[i], tau[b.v_index] = 0.3 * (i + 1), v[b.v_index] = i == 0 ? 2 : 0;
     }
     double error[2];
@@ -252,7 +252,7 @@ static void accelerate(const soa_model *m, const soa_constraint_list *list, cons
     assert_int_equal(SOA_OK, soa_closed_project(c, w, 0, q, v, error));
     assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, q, v, tau, NULL, 0, 0, a, lambda, NULL));
     for (int i = 0; i < 3; ++i) {
-        soa_body(m, soa_find_joint(m, joints[i]), &b);
+        soa_model_body(m, soa_model_find_joint(m, joints[i]), &b);
         qdd[i] = a[b.v_index];
     }
     soa_constraints_free(c), soa_work_free(w);
@@ -277,7 +277,7 @@ static void four_bar(void **unused) {
     soa_edge_def edge[4];
     for (int i = 0; i < 3; ++i) {
         soa_body_info b;
-        soa_body(m, i + 1, &b);
+        soa_model_body(m, i + 1, &b);
         at += (size_t)snprintf(
             text + at, sizeof text - at,
             "<link name='%s'><inertial><origin xyz='%.17g %.17g %.17g'/><mass value='%.17g'/><inertia ixx='%.17g' "
@@ -316,46 +316,46 @@ static void four_bar(void **unused) {
     assert_int_equal(SOA_OK, soa_model_create(&tree->model, &cut, &report));
     assert_int_equal(1, tree->loop_count);
     assert_true(tree->joints[3].reversed);
-    soa_constraint_def loop = soa_constraint_loop(tree->loops);
+    soa_constraint_def loop = soa_constraint_from_loop(tree->loops);
     const soa_constraint_list one = {1, &loop};
     /* B's torque acts as an effort of the cut joint; here it is put on by hand: torques of A and D alone are compared */
     soa_constraints *c = NULL;
     soa_work *w = NULL;
     soa_body_info b;
     double q[3] = {0}, v[3] = {0}, tau[3] = {0}, a[3], effort = 0.6, seen, rate, second;
-    assert_int_equal(SOA_OK, soa_constraint_list_create(&one, cut, 1, &c, &report));
+    assert_int_equal(SOA_OK, soa_constraints_from_list(&one, cut, 1, &c, &report));
     assert_int_equal(SOA_OK, soa_work_create(cut, &w));
-    assert_int_equal(SOA_OK, soa_constraint_set_effort(c, 0, &effort));
+    assert_int_equal(SOA_OK, soa_constraints_set_effort(c, 0, &effort));
     /* the state of the shipped one: A, D as there; C is the relative angle of coupler and rocker */
     {
         soa_constraints *k = NULL;
         soa_work *kw = NULL;
         double q0[3] = {angle[0], angle[1], angle[2]}, v0[3] = {2, 0, 0};
-        assert_int_equal(SOA_OK, soa_constraint_list_create(&list, m, 1, &k, &report));
+        assert_int_equal(SOA_OK, soa_constraints_from_list(&list, m, 1, &k, &report));
         assert_int_equal(SOA_OK, soa_work_create(m, &kw));
         assert_int_equal(SOA_OK, soa_closed_assemble(k, kw, 0, q0, &report));
         assert_int_equal(SOA_OK, soa_closed_project(k, kw, 0, q0, v0, NULL));
         const soa_loop_def C = {"C", 2, 3, d->place1, d->place2, edge[3].joint};
         assert_int_equal(SOA_OK, soa_kinematics(m, kw, q0, v0, NULL));
         assert_int_equal(SOA_OK, soa_loop_coordinates(m, kw, &C, &seen, &rate, NULL));
-        soa_body(cut, soa_find_joint(cut, "A"), &b);
+        soa_model_body(cut, soa_model_find_joint(cut, "A"), &b);
         q[b.q_index] = q0[0], v[b.v_index] = v0[0], tau[b.v_index] = 0.3;
-        soa_body(cut, soa_find_joint(cut, "D"), &b);
+        soa_model_body(cut, soa_model_find_joint(cut, "D"), &b);
         q[b.q_index] = q0[2], v[b.v_index] = v0[2], tau[b.v_index] = 0.9;
-        soa_body(cut, soa_find_joint(cut, "C"), &b);
+        soa_model_body(cut, soa_model_find_joint(cut, "C"), &b);
         q[b.q_index] = seen, v[b.v_index] = rate;
         soa_constraints_free(k), soa_work_free(kw);
     }
     assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, q, v, tau, NULL, 0, 0, a, NULL, NULL));
     assert_int_equal(SOA_OK, soa_kinematics(cut, w, q, v, a));
-    soa_body(cut, soa_find_joint(cut, "A"), &b), linked[0] = a[b.v_index];
-    soa_body(cut, soa_find_joint(cut, "D"), &b), linked[2] = a[b.v_index];
+    soa_model_body(cut, soa_model_find_joint(cut, "A"), &b), linked[0] = a[b.v_index];
+    soa_model_body(cut, soa_model_find_joint(cut, "D"), &b), linked[2] = a[b.v_index];
     assert_int_equal(SOA_OK, soa_loop_coordinates(cut, w, tree->loops, &seen, &rate, &second));
     linked[1] = second;
     printf("  shipped %.15g %.15g %.15g\n", shipped[0], shipped[1], shipped[2]);
     assert_true(relative(told, shipped, 3) <= 1e-12);
     assert_true(relative(linked, shipped, 3) <= 1e-11);
-    soa_constraints_free(c), soa_work_free(w), soa_model_free(cut), soa_linkage_free(tree);
+    soa_constraints_free(c), soa_work_free(w), soa_model_free(cut), soa_linkage_tree_free(tree);
 
     /* a saved model is the tree alone */
     char path[] = "/tmp/soa_urdf_loops_XXXXXX";
@@ -384,7 +384,7 @@ static void shipped(void **unused) {
     soa_closed_report closed;
     double qdd[7], g[15], error[2];
     assert_int_equal(SOA_OK, soa_model_open_closed("andrews", NULL, &m, &list, &report));
-    assert_int_equal(SOA_OK, soa_constraint_list_create(&list, m, 1, &c, &report));
+    assert_int_equal(SOA_OK, soa_constraints_from_list(&list, m, 1, &c, &report));
     assert_int_equal(SOA_OK, soa_work_create(m, &w));
     /* The published start, its order beta Theta gamma Phi delta Omega epsilon; the spring does not count at rest there */
     double q[7] = {-0.0617138900142764496, 0,
@@ -392,7 +392,7 @@ static void shipped(void **unused) {
                    0.222668390165885885,   1.23054744454982119,
                    -0.222668390165885885};
     const double tau[7] = {33e-3}, expected[7] = {14222.4439199541139, -10666.8329399655854};
-    assert_int_equal(SOA_OK, soa_constraint_rows_at(c, w, q, NULL, 0, g, NULL, NULL, NULL));
+    assert_int_equal(SOA_OK, soa_constraints_evaluate(c, w, q, NULL, 0, g, NULL, NULL, NULL));
     for (int i = 0; i < 15; ++i) assert_true(fabs(g[i]) <= 1e-15);
     assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, q, NULL, tau, NULL, 0, 0, qdd, NULL, &closed));
     assert_int_equal(6, closed.rank);
@@ -401,7 +401,7 @@ static void shipped(void **unused) {
     soa_constraints_free(c), soa_work_free(w), soa_constraint_list_free(&list), soa_model_free(m);
 
     assert_int_equal(SOA_OK, soa_model_open_closed("bricard", NULL, &m, &list, &report));
-    assert_int_equal(SOA_OK, soa_constraint_list_create(&list, m, 1, &c, &report));
+    assert_int_equal(SOA_OK, soa_constraints_from_list(&list, m, 1, &c, &report));
     assert_int_equal(SOA_OK, soa_work_create(m, &w));
     double p[5] = {0, 0, 0, 0, 0}, v[5] = {1, -1, 1, -1, 1};
     assert_int_equal(SOA_OK, soa_closed_project(c, w, 0, p, v, error));

@@ -61,7 +61,7 @@ static void shapes_and_colours(void **unused) {
     soa_urdf_shape_list list;
     soa_report report;
     const char *path = put("r.urdf", robot);
-    if (soa_urdf_shapes(path, &list, &report)) fail_msg("%s", report.text);
+    if (soa_urdf_read_shapes(path, &list, &report)) fail_msg("%s", report.text);
     for (int i = 0; i < list.note_count; ++i) printf("  %s\n", list.notes[i]);
     assert_int_equal(list.count, 6);
     assert_int_equal(list.note_count, 10); /* meshes that are not there share one */
@@ -110,10 +110,10 @@ static void collision_instead(void **unused) {
                "<collision><geometry><mesh filename='t.obj'/></geometry></collision>") "</robot>";
     soa_urdf_shape_list list;
     soa_report report;
-    OK(soa_urdf_shapes_parse(text, sizeof text - 1, "r", NULL, &list, &report));
+    OK(soa_urdf_parse_shapes(text, sizeof text - 1, "r", NULL, &list, &report));
     assert_true(list.count == 1 && !list.note_count);
     soa_urdf_shape_list_free(&list);
-    OK(soa_urdf_shapes_parse(text, sizeof text - 1, "r", folder, &list, &report));
+    OK(soa_urdf_parse_shapes(text, sizeof text - 1, "r", folder, &list, &report));
     assert_int_equal(list.count, 2);
     soa_urdf_shape_list_free(&list);
 }
@@ -123,11 +123,11 @@ static void refused(void **unused) {
     soa_urdf_shape_list list;
     soa_report report;
     static const char bomb[] = "<!DOCTYPE r [<!ENTITY a 'x'><!ENTITY b '&a;&a;&a;'>]><robot name='&b;'/>";
-    assert_true(soa_urdf_shapes_parse(bomb, sizeof bomb - 1, "r", NULL, &list, &report) != SOA_OK && report.text[0]);
-    assert_true(soa_urdf_shapes_parse("<robot", 6, "r", NULL, &list, &report) != SOA_OK && report.text[0]);
-    assert_int_equal(soa_urdf_shapes("/nowhere/at/all.urdf", &list, &report), SOA_E_FILE);
-    assert_int_equal(soa_urdf_shapes(NULL, &list, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_urdf_shapes_parse(bomb, 1, "r", NULL, NULL, NULL), SOA_E_ARGUMENT);
+    assert_true(soa_urdf_parse_shapes(bomb, sizeof bomb - 1, "r", NULL, &list, &report) != SOA_OK && report.text[0]);
+    assert_true(soa_urdf_parse_shapes("<robot", 6, "r", NULL, &list, &report) != SOA_OK && report.text[0]);
+    assert_int_equal(soa_urdf_read_shapes("/nowhere/at/all.urdf", &list, &report), SOA_E_FILE);
+    assert_int_equal(soa_urdf_read_shapes(NULL, &list, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_urdf_parse_shapes(bomb, 1, "r", NULL, NULL, NULL), SOA_E_ARGUMENT);
 }
 
 static int occurrences(const char *text, const char *word) {
@@ -159,7 +159,7 @@ static void in_a_scene(void **unused) {
     assert_int_equal(sscanf(tool, "{\"name\": \"tool\", \"group\": \"tool\", \"body\": %d, \"place\": [%lf, %lf, %lf",
                             &body, &place[0], &place[1], &place[2]),
                      4);
-    assert_true(body == soa_find_joint(model, "turn") && body > 0);
+    assert_true(body == soa_model_find_joint(model, "turn") && body > 0);
     near("merged link", place[2], 1.3, 1e-12);
     assert_non_null(strstr(out.data, "missing.stl"));
     out_free(&out), view_scene_free(scene), soa_model_free(model);

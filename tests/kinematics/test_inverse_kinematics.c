@@ -1,7 +1,7 @@
 /* test_inverse_kinematics.c  J J*, J*J and its inverse by recursion (RJK91 section 2), and inverse
  * kinematics with them.
  *
- * References: products of soa_jacobian's matrices, A times the result of soa_jtj_solve, and, for
+ * References: products of soa_jacobian's matrices, A times the result of soa_jtj_inverse_mul, and, for
  * inverse kinematics, the poses from soa_kinematics at the answer. SOA_SEED chooses other trees and
  * poses. */
 #include "check.h"
@@ -20,18 +20,18 @@ static double *zeros(size_t n) {
 }
 static const soa_model *stock(const char *name) {
     const soa_model *m;
-    OK(soa_stock_model(name, NULL, &m, NULL));
+    OK(soa_stock_model_create(name, NULL, &m, NULL));
     return m;
 }
 /* A q within limits: angles without any anywhere, sliding and turning joints without any near zero. */
 static void random_q(const soa_model *m, dice *d, double *q) {
-    double *v = zeros((size_t)soa_nv(m));
-    for (int j = 0; j < soa_nv(m); ++j) v[j] = roll(d, -0.5, 0.5);
-    soa_neutral(m, q);
-    OK(soa_integrate(m, q, v, 1, q));
-    for (int i = 1; i <= soa_body_count(m); ++i) {
+    double *v = zeros((size_t)soa_model_nv(m));
+    for (int j = 0; j < soa_model_nv(m); ++j) v[j] = roll(d, -0.5, 0.5);
+    soa_q_neutral(m, q);
+    OK(soa_q_integrate(m, q, v, 1, q));
+    for (int i = 1; i <= soa_model_body_count(m); ++i) {
         soa_body_info b;
-        OK(soa_body(m, i, &b));
+        OK(soa_model_body(m, i, &b));
         for (int c = 0; b.type == SOA_REVOLUTE && c < b.nq; ++c)
             q[b.q_index + c] = roll(d, b.lower > -4 ? b.lower : -3.14, b.upper < 4 ? b.upper : 3.14);
     }
@@ -39,8 +39,8 @@ static void random_q(const soa_model *m, dice *d, double *q) {
 }
 static int has_mimic(const soa_model *m) {
     soa_body_info info;
-    for (int i = 1; i <= soa_body_count(m); ++i)
-        if (soa_body(m, i, &info) == SOA_OK && info.mimic >= 0) return 1;
+    for (int i = 1; i <= soa_model_body_count(m); ++i)
+        if (soa_model_body(m, i, &info) == SOA_OK && info.mimic >= 0) return 1;
     return 0;
 }
 
@@ -59,15 +59,15 @@ static void products(void **unused) {
         soa_tip_work *t;
         OK(soa_work_create(m, &w));
         OK(soa_tip_work_create(m, &t));
-        const size_t n = (size_t)soa_nv(m), rows = 6 * TIPS;
+        const size_t n = (size_t)soa_model_nv(m), rows = 6 * TIPS;
         dice d = {(uint64_t)seed * 31};
         int frames[TIPS];
         soa_tip tips[TIPS];
         for (int f = 0; f < TIPS; ++f) { /* the first may be the world's: its rows are zero */
-            frames[f] = (int)roll(&d, 0, soa_frame_count(m) - 1e-9);
+            frames[f] = (int)roll(&d, 0, soa_model_frame_count(m) - 1e-9);
             tips[f] = (soa_tip){frames[f], f == 1 ? 0 : roll(&d, 0.1, 2), f == 2 ? 0 : roll(&d, 0.1, 2)};
         }
-        double *q = zeros((size_t)soa_nq(m)), *J = zeros(rows * n), *A = zeros(rows * rows), *B = zeros(rows * rows),
+        double *q = zeros((size_t)soa_model_nq(m)), *J = zeros(rows * n), *A = zeros(rows * rows), *B = zeros(rows * rows),
                *S = zeros(n * n), *T = zeros(n * n), *x = zeros(n), *y = zeros(n), *z = zeros(n);
         random_q(m, &d, q);
         for (int axes = 0; axes < 2; ++axes) {
@@ -94,7 +94,7 @@ static void products(void **unused) {
         note(&inner, relative(S, T, n * n), seed);
 
         roll_many(&d, -1, 1, n, x);
-        OK(soa_jtj_solve(m, t, q, tips, TIPS, damping, x, y));
+        OK(soa_jtj_inverse_mul(m, t, q, tips, TIPS, damping, x, y));
         double size = 0;
         for (size_t r = 0; r < n; ++r) {
             z[r] = -x[r];
@@ -130,13 +130,13 @@ static void undamped(void **unused) {
         OK(soa_tip_work_create(m, &t));
         dice d = {(uint64_t)seed * 77};
         double q[12], x[12], y[12], z[12], A[144];
-        const size_t n = (size_t)soa_nv(m);
+        const size_t n = (size_t)soa_model_nv(m);
         soa_body_info six, twelve;
-        soa_body(m, 6, &six), soa_body(m, (int)n, &twelve);
+        soa_model_body(m, 6, &six), soa_model_body(m, (int)n, &twelve);
         const soa_tip tips[2] = {{twelve.frame, 1, 1}, {six.frame, 1, 1}};
         random_q(m, &d, q), roll_many(&d, -1, 1, n, x);
         if (!two) q[4] = roll(&d, 0.3, 1.5), q[2] = roll(&d, 0.2, 1); /* away from the PUMA's singular poses */
-        const soa_status s = soa_jtj_solve(m, t, q, tips, 1 + two, 0, x, y);
+        const soa_status s = soa_jtj_inverse_mul(m, t, q, tips, 1 + two, 0, x, y);
         assert_true(s == SOA_OK || (two && s == SOA_E_SINGULAR)); /* a chain's random pose may be as good as singular */
         if (s == SOA_OK) {
             OK(soa_jtj(m, t, q, tips, 1 + two, 0, A));
@@ -163,21 +163,21 @@ static void undamped(void **unused) {
         const soa_model *m = stock(lost[k].name);
         soa_tip_work *t;
         OK(soa_tip_work_create(m, &t));
-        const size_t n = (size_t)soa_nv(m);
-        double *q = zeros((size_t)soa_nq(m)), *x = zeros(n), *y = zeros(n), *A = zeros(n * n);
+        const size_t n = (size_t)soa_model_nv(m);
+        double *q = zeros((size_t)soa_model_nq(m)), *x = zeros(n), *y = zeros(n), *A = zeros(n * n);
         dice d = {77};
         roll_many(&d, -1, 1, n, x);
-        soa_neutral(m, q);
-        memcpy(q, lost[k].q, (size_t)(soa_nq(m) < 7 ? soa_nq(m) : 7) * sizeof *q);
+        soa_q_neutral(m, q);
+        memcpy(q, lost[k].q, (size_t)(soa_model_nq(m) < 7 ? soa_model_nq(m) : 7) * sizeof *q);
         for (size_t j = 0; j < n; ++j) y[j] = 7;
         soa_body_info last;
-        soa_body(m, soa_body_count(m), &last);
+        soa_model_body(m, soa_model_body_count(m), &last);
         const soa_tip tip = {last.frame, 1, 1};
-        assert_int_equal(soa_jtj_solve(m, t, q, &tip, 1, 0, x, y), SOA_E_SINGULAR);
+        assert_int_equal(soa_jtj_inverse_mul(m, t, q, &tip, 1, 0, x, y), SOA_E_SINGULAR);
         assert_int_equal(soa_jtj_inverse(m, t, q, &tip, 1, 0, A), SOA_E_SINGULAR);
-        assert_true(soa_tip_work_body(t) >= 1);
+        assert_true(soa_tip_work_failed_body(t) >= 1);
         for (size_t j = 0; j < n; ++j) assert_true(y[j] == 7);
-        OK(soa_jtj_solve(m, t, q, &tip, 1, 1e-3, x, y)); /* damping makes it regular */
+        OK(soa_jtj_inverse_mul(m, t, q, &tip, 1, 1e-3, x, y)); /* damping makes it regular */
         free(q), free(x), free(y), free(A);
         soa_tip_work_free(t), soa_model_free(m);
     }
@@ -200,12 +200,12 @@ static void linear_time(void **unused) {
         OK(soa_work_create(m, &w));
         double *x = zeros((size_t)n), *y = zeros((size_t)n), JJt[36], best[2] = {1e9, 1e9};
         soa_body_info last;
-        soa_body(m, n, &last);
+        soa_model_body(m, n, &last);
         const soa_tip tip = {last.frame, 1, 1};
         x[n - 1] = 1;
         for (int k = 0; k < 5; ++k) {
             const double from = seconds();
-            OK(soa_jtj_solve(m, t, NULL, &tip, 1, 0.1, x, y));
+            OK(soa_jtj_inverse_mul(m, t, NULL, &tip, 1, 0.1, x, y));
             const double mid = seconds();
             OK(soa_jjt(m, w, NULL, &last.frame, 1, SOA_AXES_WORLD, JJt));
             best[0] = fmin(best[0], mid - from), best[1] = fmin(best[1], seconds() - mid);
@@ -234,9 +234,9 @@ static double residual_of(const soa_model *m, soa_work *w, const double *q, cons
     return sqrt(sum);
 }
 static int within_limits(const soa_model *m, const double *q) {
-    for (int i = 1; i <= soa_body_count(m); ++i) {
+    for (int i = 1; i <= soa_model_body_count(m); ++i) {
         soa_body_info b;
-        OK(soa_body(m, i, &b));
+        OK(soa_model_body(m, i, &b));
         for (int c = 0; b.nq == b.nv && c < b.nq; ++c)
             if (!(q[b.q_index + c] >= b.lower && q[b.q_index + c] <= b.upper)) return 0;
     }
@@ -262,26 +262,26 @@ static void reachable(void **unused) {
         soa_tip_work *t;
         OK(soa_work_create(m, &w));
         OK(soa_tip_work_create(m, &t));
-        double *q = zeros((size_t)soa_nq(m)), *goal = zeros((size_t)soa_nq(m)), *v = zeros((size_t)soa_nv(m)),
+        double *q = zeros((size_t)soa_model_nq(m)), *goal = zeros((size_t)soa_model_nq(m)), *v = zeros((size_t)soa_model_nv(m)),
                worst = 0, wrong = 0;
         soa_ik_target g[4];
         int count = 0, good = 0;
         long steps = 0;
         for (; count < 4 && cases[k].tip[count]; ++count) {
-            g[count].tip.frame = soa_find_frame(m, cases[k].tip[count]);
+            g[count].tip.frame = soa_model_find_frame(m, cases[k].tip[count]);
             assert_true(g[count].tip.frame > 0);
         }
         if (!count) {
             soa_body_info last;
-            soa_body(m, soa_body_count(m), &last);
+            soa_model_body(m, soa_model_body_count(m), &last);
             g[count++].tip.frame = last.frame;
         }
         dice d = {(uint64_t)first_seed() * 1000 + k};
         for (int pose = 0; pose < cases[k].poses; ++pose) {
             random_q(m, &d, goal), random_q(m, &d, q);
             if (cases[k].near > 0) {
-                roll_many(&d, -cases[k].near, cases[k].near, (size_t)soa_nv(m), v);
-                OK(soa_integrate(m, goal, v, 1, q));
+                roll_many(&d, -cases[k].near, cases[k].near, (size_t)soa_model_nv(m), v);
+                OK(soa_q_integrate(m, goal, v, 1, q));
             }
             OK(soa_kinematics(m, w, goal, NULL, NULL));
             for (int f = 0; f < count; ++f) {
@@ -324,20 +324,20 @@ static void random_trees(void **unused) {
         soa_tip_work *t;
         OK(soa_work_create(m, &w));
         OK(soa_tip_work_create(m, &t));
-        double *q = zeros((size_t)soa_nq(m)), *v = zeros((size_t)soa_nv(m));
+        double *q = zeros((size_t)soa_model_nq(m)), *v = zeros((size_t)soa_model_nv(m));
         dice d = {(uint64_t)seed * 5};
         soa_ik_target g[2];
         for (int f = 0; f < 2; ++f) {
             soa_body_info b;
-            OK(soa_body(m, 1 + (int)roll(&d, 0, soa_body_count(m) - 1e-9), &b));
+            OK(soa_model_body(m, 1 + (int)roll(&d, 0, soa_model_body_count(m) - 1e-9), &b));
             g[f].tip = (soa_tip){b.frame, 0.5 + f, 1};
         }
-        roll_many(&d, -0.4, 0.4, (size_t)soa_nv(m), v);
-        soa_neutral(m, q);
-        OK(soa_integrate(m, q, v, 1, q));
+        roll_many(&d, -0.4, 0.4, (size_t)soa_model_nv(m), v);
+        soa_q_neutral(m, q);
+        OK(soa_q_integrate(m, q, v, 1, q));
         OK(soa_kinematics(m, w, q, NULL, NULL));
         for (int f = 0; f < 2; ++f) OK(soa_pose(m, w, g[f].tip.frame, &g[f].pose));
-        soa_neutral(m, q);
+        soa_q_neutral(m, q);
         const soa_ik_options o = {.ignore_limits = 1};
         soa_ik_result r;
         const soa_status s = soa_inverse_kinematics(m, t, g, 2, &o, q, &r);
@@ -361,7 +361,7 @@ static void unreachable(void **unused) {
     OK(soa_work_create(m, &w));
     OK(soa_tip_work_create(m, &t));
     soa_body_info last;
-    soa_body(m, 6, &last);
+    soa_model_body(m, 6, &last);
     soa_ik_target g = {{last.frame, 0, 1}, {{0}, {2, 1, 3}}}; /* no orientation: R need not be one */
     double q[6] = {0.1, 0.2, 0.3, 0.1, 0.2, 0.3}, straight[6] = {0}, reach = 0;
     soa_ik_result r;
@@ -412,10 +412,10 @@ static void unreachable(void **unused) {
     m = stock("satellite"); /* a long way, for a free base */
     OK(soa_work_create(m, &w));
     OK(soa_tip_work_create(m, &t));
-    double *far = zeros((size_t)soa_nq(m));
-    soa_neutral(m, far);
-    soa_body(m, soa_body_count(m), &last);
-    g = (soa_ik_target){{last.frame, 1, 1}, soa_frame_rpy(500, -200, 300, 1, 2, 3)};
+    double *far = zeros((size_t)soa_model_nq(m));
+    soa_q_neutral(m, far);
+    soa_model_body(m, soa_model_body_count(m), &last);
+    g = (soa_ik_target){{last.frame, 1, 1}, soa_frame_from_rpy(500, -200, 300, 1, 2, 3)};
     OK(soa_inverse_kinematics(m, t, &g, 1, NULL, far, &r));
     assert_true(residual_of(m, w, far, &g, 1) <= 1.1e-9);
     printf("  satellite, 616 m away: %d steps\n", r.steps);
@@ -430,10 +430,10 @@ static void refused(void **unused) {
     soa_tip_work *t;
     OK(soa_work_create(m, &w));
     OK(soa_tip_work_create(m, &t));
-    const size_t nq = (size_t)soa_nq(m), nv = (size_t)soa_nv(m);
+    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m);
     double *q = zeros(nq), *kept = zeros(nq), *x = zeros(nv), *A = zeros(nv * nv), JJt[36];
-    soa_neutral(m, q), memcpy(kept, q, nq * sizeof *q);
-    const int frame = soa_frame_count(m) - 1, none = soa_frame_count(m);
+    soa_q_neutral(m, q), memcpy(kept, q, nq * sizeof *q);
+    const int frame = soa_model_frame_count(m) - 1, none = soa_model_frame_count(m);
     soa_tip tip = {frame, 1, 1}, bad = tip;
     assert_int_equal(soa_jjt(m, w, q, &none, 1, SOA_AXES_WORLD, JJt), SOA_E_ARGUMENT);
     assert_int_equal(soa_jjt(m, w, q, &frame, 0, SOA_AXES_WORLD, JJt), SOA_E_ARGUMENT);
@@ -446,12 +446,12 @@ static void refused(void **unused) {
     assert_int_equal(soa_jtj(m, t, q, NULL, 1, 0, A), SOA_E_ARGUMENT);
     assert_int_equal(soa_jtj(m, t, q, &tip, 1, 0, NULL), SOA_E_ARGUMENT);
     bad.linear = INFINITY;
-    assert_int_equal(soa_jtj_solve(m, t, q, &bad, 1, 1, x, x), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_jtj_inverse_mul(m, t, q, &bad, 1, 1, x, x), SOA_E_NOT_FINITE);
     bad.linear = 1e7;
-    assert_int_equal(soa_jtj_solve(m, t, q, &bad, 1, 1, x, x), SOA_E_ARGUMENT);
+    assert_int_equal(soa_jtj_inverse_mul(m, t, q, &bad, 1, 1, x, x), SOA_E_ARGUMENT);
     bad.linear = -1;
-    assert_int_equal(soa_jtj_solve(m, t, q, &bad, 1, 1, x, x), SOA_E_ARGUMENT);
-    assert_int_equal(soa_jtj_solve(m, t, q, &tip, 1, 1, NULL, x), SOA_E_ARGUMENT);
+    assert_int_equal(soa_jtj_inverse_mul(m, t, q, &bad, 1, 1, x, x), SOA_E_ARGUMENT);
+    assert_int_equal(soa_jtj_inverse_mul(m, t, q, &tip, 1, 1, NULL, x), SOA_E_ARGUMENT);
     q[0] = NAN;
     assert_int_equal(soa_jtj_inverse(m, t, q, &tip, 1, 1, A), SOA_E_NOT_FINITE);
     memcpy(q, kept, nq * sizeof *q);
@@ -490,11 +490,11 @@ static void refused(void **unused) {
         }
         OK(soa_tip_work_create(m, &t));
         soa_body_info b;
-        soa_body(m, soa_body_count(m), &b);
+        soa_model_body(m, soa_model_body_count(m), &b);
         const soa_tip at = {b.frame, 1, 1};
-        x = zeros((size_t)soa_nv(m));
-        assert_int_equal(soa_jtj_solve(m, t, NULL, &at, 1, 0, x, x), SOA_E_MIMIC);
-        OK(soa_jtj_solve(m, t, NULL, &at, 1, 0.1, x, x));
+        x = zeros((size_t)soa_model_nv(m));
+        assert_int_equal(soa_jtj_inverse_mul(m, t, NULL, &at, 1, 0, x, x), SOA_E_MIMIC);
+        OK(soa_jtj_inverse_mul(m, t, NULL, &at, 1, 0.1, x, x));
         free(x);
         soa_tip_work_free(t), soa_model_free(m);
         break;

@@ -106,7 +106,7 @@ static void define(soa_body_def bodies[BODIES], int mimic) {
         soa_body_def *b = &bodies[i];
         *b = soa_body_default(name[i], parent[i], type[i]);
         soa_body_box(b, 1 + i, 0.1, 0.2, 0.3);
-        b->placement = soa_frame_rpy(0.1 * i, 0.2, 0.3, 0.1, 0.2 * i, 0.3);
+        b->placement = soa_frame_from_rpy(0.1 * i, 0.2, 0.3, 0.1, 0.2 * i, 0.3);
         b->com[0] = 0.1;
         if (type[i] != SOA_SPHERICAL && type[i] != SOA_FREE) b->joint.stiffness = 1;
         b->joint.damping = 0.1;
@@ -145,8 +145,8 @@ typedef struct context {
     }
 CALL(kinematics, soa_kinematics(c->m, c->w, c->q, c->v, c->a))
 CALL(rnea, soa_rnea(c->m, c->w, c->q, c->v, c->a, c->wrench, c->wrenches, c->out))
-CALL(bias, soa_bias(c->m, c->w, c->q, c->v, c->out))
-CALL(gravity, soa_gravity(c->m, c->w, c->q, c->out))
+CALL(bias, soa_bias_torque(c->m, c->w, c->q, c->v, c->out))
+CALL(gravity, soa_gravity_torque(c->m, c->w, c->q, c->out))
 CALL(coriolis_mul, soa_coriolis_mul(c->m, c->w, c->q, c->v, c->a, c->out))
 CALL(crba, soa_crba(c->m, c->w, c->q, c->out))
 CALL(mass_r87, soa_mass_r87(c->m, c->w, c->q, c->out))
@@ -155,9 +155,9 @@ CALL(minv_mul, soa_minv_mul(c->m, c->w, c->q, c->v, c->out))
 CALL(minv, soa_minv(c->m, c->w, c->q, c->out))
 CALL(aba, soa_aba(c->m, c->w, c->q, c->v, c->tau, c->wrench, c->wrenches, c->out))
 CALL(energy, soa_energy(c->m, c->w, c->q, c->v, c->out, c->out2))
-CALL(center_of_mass, soa_center_of_mass(c->m, c->w, c->q, c->v, c->out, c->out2))
+CALL(center_of_mass, soa_centre_of_mass(c->m, c->w, c->q, c->v, c->out, c->out2))
 CALL(momentum, soa_momentum(c->m, c->w, c->q, c->v, c->out, c->out2))
-CALL(centroidal_matrix, soa_centroidal_matrix(c->m, c->w, c->q, c->out))
+CALL(centroidal_matrix, soa_centroidal_momentum_matrix(c->m, c->w, c->q, c->out))
 CALL(regressor, soa_regressor(c->m, c->w, c->q, c->v, c->a, c->out))
 CALL(rnea_derivatives, soa_rnea_derivatives(c->m, c->w, c->q, c->v, c->a, c->wrench, c->wrenches, c->out, c->out2))
 CALL(aba_derivatives, soa_aba_derivatives(c->m, c->w, c->q, c->v, c->tau, c->wrench, c->wrenches, c->out, c->out2))
@@ -203,14 +203,14 @@ static int size_of(const context *c, enum size size) {
 }
 
 static context open_context(const soa_model *m) {
-    context c = {.m = m, .nq = soa_nq(m), .nv = soa_nv(m), .n = soa_body_count(m)};
+    context c = {.m = m, .nq = soa_model_nq(m), .nv = soa_model_nv(m), .n = soa_model_body_count(m)};
     OK(soa_work_create(m, &c.w));
     c.q = room((size_t)c.nq, sizeof(double)), c.v = room((size_t)c.nv, sizeof(double));
     c.a = room((size_t)c.nv, sizeof(double)), c.tau = room((size_t)c.nv, sizeof(double));
     c.out = room(OUT, sizeof(double)), c.out2 = room(OUT, sizeof(double));
-    soa_neutral(m, c.q);
+    soa_q_neutral(m, c.q);
     for (int i = 0; i < c.nv; i++) c.v[i] = 0.1 + 0.01 * i, c.a[i] = 0.2 - 0.01 * i, c.tau[i] = 0.3;
-    OK(soa_integrate(m, c.q, c.v, 1, c.q));
+    OK(soa_q_integrate(m, c.q, c.v, 1, c.q));
     assert_true(10 * c.n * c.nv < OUT);
     return c;
 }
@@ -240,16 +240,16 @@ static void refuse(const struct call *f, context *c, const char *fault, soa_stat
     if (out != NULL) paint(c);
     const soa_status got = f->run(&painted);
     expect(f->name, fault, got, expected);
-    if (body != -2 && soa_work_body(w) != body)
-        fail_msg("%s, %s: body %d is named, expected %d", f->name, fault, soa_work_body(w), body);
+    if (body != -2 && soa_work_failed_body(w) != body)
+        fail_msg("%s, %s: body %d is named, expected %d", f->name, fault, soa_work_failed_body(w), body);
     if (out != NULL && (!untouched(out, 0) || !untouched(out2, 0)))
         fail_msg("%s, %s: an output was written", f->name, fault);
 }
 
 static int body_of(const soa_model *m, int index, int is_q) {
-    for (int i = 1; i <= soa_body_count(m); i++) {
+    for (int i = 1; i <= soa_model_body_count(m); i++) {
         soa_body_info info;
-        OK(soa_body(m, i, &info));
+        OK(soa_model_body(m, i, &info));
         const int first = is_q ? info.q_index : info.v_index, count = is_q ? info.nq : info.nv;
         if (index >= first && index < first + count) return i;
     }
@@ -289,7 +289,7 @@ static void quaternions(void **state) {
         for (int k = 0; k < COUNT(calls); k++)
             for (int i = 1; i <= c.n; i++) {
                 soa_body_info info;
-                OK(soa_body(c.m, i, &info));
+                OK(soa_model_body(c.m, i, &info));
                 if (info.type != SOA_SPHERICAL && info.type != SOA_FREE) continue;
                 double *e = c.q + info.q_index + info.nq - 4, good[4];
                 memcpy(good, e, sizeof good);
@@ -348,7 +348,7 @@ static void wrenches(void **state) {
     for (int mimic = 0; mimic < 2; mimic++) {
         context c = open_context(mechanism(mimic));
         soa_wrench x[2] = {{1, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}}, {0, SOA_AXES_BODY, {1, 2, 3, 4, 5, 6}}};
-        const int frame = soa_find_frame(c.m, "h");
+        const int frame = soa_model_find_frame(c.m, "h");
         c.wrench = x, c.wrenches = 2;
         for (int k = 0; k < COUNT(calls); k++) {
             const struct call *f = &calls[k];
@@ -368,7 +368,7 @@ static void wrenches(void **state) {
             }
             x[1].frame = -1;
             refuse(f, &c, "wrench on frame -1", SOA_E_ARGUMENT, -1);
-            x[1].frame = soa_frame_count(c.m);
+            x[1].frame = soa_model_frame_count(c.m);
             refuse(f, &c, "wrench on a frame past the last", SOA_E_ARGUMENT, -1);
             x[1].frame = frame;
             c.wrenches = -1;
@@ -389,7 +389,7 @@ static soa_status read_by(int which, const soa_model *m, soa_work *w, int frame,
     case 2: return soa_acceleration_spatial(m, w, frame, SOA_AXES_BODY, out);
     case 3: return soa_acceleration_classical(m, w, frame, SOA_AXES_WORLD, out);
     case 4: return soa_jacobian(m, w, frame, SOA_AXES_WORLD, out);
-    case 5: return soa_jdot_v(m, w, frame, SOA_AXES_WORLD, out);
+    case 5: return soa_jacobian_dot_v(m, w, frame, SOA_AXES_WORLD, out);
     case 6: return soa_jacobian_mul(m, w, frame, SOA_AXES_WORLD, in, out);
     case 7: return soa_jacobian_transpose_mul(m, w, frame, SOA_AXES_WORLD, in, out);
     default: return soa_joint_force(m, w, frame, out);
@@ -409,7 +409,7 @@ static void taken_by_others(void **state) {
     soa_body_info info[2];
     OK(soa_model_create(&def, &m, NULL));
     OK(soa_work_create(m, &w));
-    for (int i = 0; i < 2; i++) OK(soa_body(m, i + 1, &info[i]));
+    for (int i = 0; i < 2; i++) OK(soa_model_body(m, i + 1, &info[i]));
     const int arm = info[0].frame, object = info[1].frame;
     const soa_contact_def contact = soa_contact_default(SOA_CONTACT_RIGID, arm, object);
     const soa_constraint_capacity room = {1, 6, 1};
@@ -418,14 +418,14 @@ static void taken_by_others(void **state) {
     OK(soa_grasp_create(m, 1, &g));
     OK(soa_grasp_add(g, &contact, NULL, NULL));
     OK(soa_constraints_create(m, &room, &c));
-    OK(soa_constraint_add(c, &loop, NULL, NULL));
+    OK(soa_constraints_add(c, &loop, NULL, NULL));
     const unsigned char primary[7] = {1};
     soa_embedding_def how = soa_embedding_default(primary);
     how.constraints = c;
     OK(soa_embedding_create(m, &how, &e, NULL));
     double q[8], v[7] = {0}, a[7] = {0}, out[512], more[512], wrench[6] = {0}, force[6] = {0}, two[2];
     const double Q1[1] = {0}, bad[8] = {NAN};
-    soa_neutral(m, q);
+    soa_q_neutral(m, q);
     soa_grasp_report said;
     soa_grasp_rank rank[2];
     soa_grasp_object seen;
@@ -442,23 +442,23 @@ static void taken_by_others(void **state) {
     expect(#call, "forces", soa_joint_force(m, w, 1, wrench), SOA_E_ORDER);  \
     memset(wrench, 0, sizeof wrench)
     TAKES(soa_jjt(m, w, q, &object, 1, SOA_AXES_WORLD, out));
-    TAKES(soa_constraint_rows_at(c, w, q, v, 0, out, NULL, NULL, NULL));
+    TAKES(soa_constraints_evaluate(c, w, q, v, 0, out, NULL, NULL, NULL));
     TAKES(soa_closed_fd(c, w, NULL, q, v, NULL, NULL, 0, 0, out, NULL, NULL));
     TAKES(soa_closed_energy(c, w, q, v, two, two + 1));
     TAKES(soa_closed_id(c, w, q, v, a, NULL, 0, 0, NULL, out, NULL));
     TAKES(soa_closed_project(c, w, 0, q, v, NULL));
     TAKES(soa_closed_impulse(c, w, 0, q, v, out, NULL));
     TAKES(soa_closed_assemble(c, w, 0, q, NULL));
-    TAKES(soa_grasp_motion(g, w, q, v, 0, &motion));
+    TAKES(soa_grasp_contact_motion(g, w, q, v, 0, &motion));
     TAKES(soa_grasp_fd(g, w, NULL, q, v, NULL, NULL, 0, out, NULL, NULL, &said));
-    TAKES(soa_grasp_omega(g, w, q, out, rank, rank + 1));
+    TAKES(soa_grasp_compliance(g, w, q, out, rank, rank + 1));
     TAKES(soa_grasp_object_state(g, w, q, v, a, NULL, object, &seen, NULL));
-    TAKES(soa_grasp_close(g, w, q, v, out, NULL));
+    TAKES(soa_grasp_impulse(g, w, q, v, out, NULL));
     TAKES(soa_grasp_map(g, w, q, object, out));
-    TAKES(soa_grasp_internal(g, w, q, object, NULL, &count, &rows));
+    TAKES(soa_grasp_internal_basis(g, w, q, object, NULL, &count, &rows));
     TAKES(soa_grasp_distribute(g, w, q, object, wrench, NULL, out));
-    TAKES(soa_grasp_squeeze(g, w, q, object, force, out));
-    TAKES(soa_grasp_check(g, w, q, force, check, &broken));
+    TAKES(soa_grasp_internal_force(g, w, q, object, force, out));
+    TAKES(soa_grasp_check_contacts(g, w, q, force, check, &broken));
     TAKES(soa_embedding_state(e, w, Q1, NULL, NULL, 0, q, out, more, NULL));
     TAKES(soa_embedding_terms(e, w, Q1, NULL, NULL, 0, 0, q, out, NULL, NULL));
     TAKES(soa_embedding_id(e, w, Q1, NULL, NULL, NULL, 0, 0, q, out));
@@ -480,7 +480,7 @@ static void readers(void **state) {
     for (int mimic = 0; mimic < 2; mimic++) {
         context c = open_context(mechanism(mimic)), other = open_context(mechanism(mimic));
         for (int k = 0; k < COUNT(name); k++) {
-            const int last = k == 8 ? c.n : soa_frame_count(c.m) - 1;
+            const int last = k == 8 ? c.n : soa_model_frame_count(c.m) - 1;
             double bad[64] = {0};
             paint(&c);
             expect(name[k], "nothing computed yet", read_by(k, other.m, other.w, last, c.v, c.out), SOA_E_ORDER);
@@ -534,50 +534,50 @@ static void manifold(void **state) {
     for (int x = 0; x < COUNT(values); x++) {
         for (int j = 0; j < c.nq; j++) {
             c.q[j] = values[x];
-            expect("integrate", "bad q", soa_integrate(m, c.q, c.v, 1, c.out), SOA_E_NOT_FINITE);
-            expect("difference", "bad q0", soa_difference(m, c.q, q1, c.out), SOA_E_NOT_FINITE);
-            expect("difference", "bad q1", soa_difference(m, q1, c.q, c.out), SOA_E_NOT_FINITE);
+            expect("integrate", "bad q", soa_q_integrate(m, c.q, c.v, 1, c.out), SOA_E_NOT_FINITE);
+            expect("difference", "bad q0", soa_q_difference(m, c.q, q1, c.out), SOA_E_NOT_FINITE);
+            expect("difference", "bad q1", soa_q_difference(m, q1, c.q, c.out), SOA_E_NOT_FINITE);
             expect("q_rate", "bad q", soa_q_rate(m, c.q, c.v, c.out), SOA_E_NOT_FINITE);
             memcpy(c.out2, c.q, (size_t)c.nq * sizeof *q1);
-            expect("normalize", "bad q", soa_normalize(m, c.out2), SOA_E_NOT_FINITE);
+            expect("normalize", "bad q", soa_q_normalise(m, c.out2), SOA_E_NOT_FINITE);
             assert_memory_equal(c.out2, c.q, (size_t)c.nq * sizeof *q1);
             c.q[j] = good[j];
         }
         for (int j = 0; j < c.nv; j++) {
             const double old = c.v[j];
             c.v[j] = values[x];
-            expect("integrate", "bad v", soa_integrate(m, c.q, c.v, 1, c.out), SOA_E_NOT_FINITE);
+            expect("integrate", "bad v", soa_q_integrate(m, c.q, c.v, 1, c.out), SOA_E_NOT_FINITE);
             expect("q_rate", "bad v", soa_q_rate(m, c.q, c.v, c.out), SOA_E_NOT_FINITE);
             c.v[j] = old;
         }
-        expect("integrate", "bad dt", soa_integrate(m, c.q, c.v, values[x], c.out), SOA_E_NOT_FINITE);
+        expect("integrate", "bad dt", soa_q_integrate(m, c.q, c.v, values[x], c.out), SOA_E_NOT_FINITE);
     }
     for (int j = 3; j < 7; j++) c.q[j] *= 1.1; /* the free root's quaternion */
-    expect("integrate", "quaternion", soa_integrate(m, c.q, c.v, 1, c.out), SOA_E_QUATERNION);
-    expect("difference", "quaternion", soa_difference(m, c.q, q1, c.out), SOA_E_QUATERNION);
-    expect("difference", "quaternion", soa_difference(m, q1, c.q, c.out), SOA_E_QUATERNION);
+    expect("integrate", "quaternion", soa_q_integrate(m, c.q, c.v, 1, c.out), SOA_E_QUATERNION);
+    expect("difference", "quaternion", soa_q_difference(m, c.q, q1, c.out), SOA_E_QUATERNION);
+    expect("difference", "quaternion", soa_q_difference(m, q1, c.q, c.out), SOA_E_QUATERNION);
     expect("q_rate", "quaternion", soa_q_rate(m, c.q, c.v, c.out), SOA_E_QUATERNION);
     memcpy(c.out2, c.q, (size_t)c.nq * sizeof *q1);
-    OK(soa_normalize(m, c.out2));
+    OK(soa_q_normalise(m, c.out2));
     for (int j = 0; j < c.nq; j++) assert_true(fabs(c.out2[j] - good[j]) <= 1e-15);
     for (int j = 3; j < 7; j++) c.out2[j] = 0;
     memcpy(c.q, c.out2, (size_t)c.nq * sizeof *q1);
-    expect("normalize", "zero quaternion", soa_normalize(m, c.out2), SOA_E_QUATERNION);
+    expect("normalize", "zero quaternion", soa_q_normalise(m, c.out2), SOA_E_QUATERNION);
     assert_memory_equal(c.out2, c.q, (size_t)c.nq * sizeof *q1);
-    expect("integrate", "NULL", soa_integrate(NULL, q1, c.v, 1, c.out), SOA_E_ARGUMENT);
-    expect("integrate", "NULL", soa_integrate(m, NULL, c.v, 1, c.out), SOA_E_ARGUMENT);
-    expect("integrate", "NULL", soa_integrate(m, q1, NULL, 1, c.out), SOA_E_ARGUMENT);
-    expect("integrate", "NULL", soa_integrate(m, q1, c.v, 1, NULL), SOA_E_ARGUMENT);
-    expect("difference", "NULL", soa_difference(NULL, q1, q1, c.out), SOA_E_ARGUMENT);
-    expect("difference", "NULL", soa_difference(m, NULL, q1, c.out), SOA_E_ARGUMENT);
-    expect("difference", "NULL", soa_difference(m, q1, NULL, c.out), SOA_E_ARGUMENT);
-    expect("difference", "NULL", soa_difference(m, q1, q1, NULL), SOA_E_ARGUMENT);
+    expect("integrate", "NULL", soa_q_integrate(NULL, q1, c.v, 1, c.out), SOA_E_ARGUMENT);
+    expect("integrate", "NULL", soa_q_integrate(m, NULL, c.v, 1, c.out), SOA_E_ARGUMENT);
+    expect("integrate", "NULL", soa_q_integrate(m, q1, NULL, 1, c.out), SOA_E_ARGUMENT);
+    expect("integrate", "NULL", soa_q_integrate(m, q1, c.v, 1, NULL), SOA_E_ARGUMENT);
+    expect("difference", "NULL", soa_q_difference(NULL, q1, q1, c.out), SOA_E_ARGUMENT);
+    expect("difference", "NULL", soa_q_difference(m, NULL, q1, c.out), SOA_E_ARGUMENT);
+    expect("difference", "NULL", soa_q_difference(m, q1, NULL, c.out), SOA_E_ARGUMENT);
+    expect("difference", "NULL", soa_q_difference(m, q1, q1, NULL), SOA_E_ARGUMENT);
     expect("q_rate", "NULL", soa_q_rate(NULL, q1, c.v, c.out), SOA_E_ARGUMENT);
     expect("q_rate", "NULL", soa_q_rate(m, NULL, c.v, c.out), SOA_E_ARGUMENT);
     expect("q_rate", "NULL", soa_q_rate(m, q1, NULL, c.out), SOA_E_ARGUMENT);
     expect("q_rate", "NULL", soa_q_rate(m, q1, c.v, NULL), SOA_E_ARGUMENT);
-    expect("normalize", "NULL", soa_normalize(NULL, q1), SOA_E_ARGUMENT);
-    expect("normalize", "NULL", soa_normalize(m, NULL), SOA_E_ARGUMENT);
+    expect("normalize", "NULL", soa_q_normalise(NULL, q1), SOA_E_ARGUMENT);
+    expect("normalize", "NULL", soa_q_normalise(m, NULL), SOA_E_ARGUMENT);
     assert_true(untouched(c.out, 0));
     free(q1), free(good);
     close_context(&c);
@@ -598,7 +598,7 @@ typedef struct herd {
 } herd;
 
 static herd open_herd(const soa_model *m) {
-    herd h = {.m = m, .nq = (size_t)soa_nq(m), .nv = (size_t)soa_nv(m), .n = (size_t)soa_body_count(m)};
+    herd h = {.m = m, .nq = (size_t)soa_model_nq(m), .nv = (size_t)soa_model_nv(m), .n = (size_t)soa_model_body_count(m)};
     OK(soa_batch_create(m, &h.b));
     OK(soa_work_create(m, &h.w));
     h.q = room(STATES * h.nq, 8), h.v = room(STATES * h.nv, 8), h.a = room(STATES * h.nv, 8);
@@ -608,8 +608,8 @@ static herd open_herd(const soa_model *m) {
     for (size_t k = 0; k < STATES * h.nv; k++)
         h.v[k] = 0.1 + 0.001 * (double)k, h.vf[k] = (float)h.v[k], h.a[k] = 0.2, h.af[k] = 0.2f;
     for (size_t s = 0; s < STATES; s++) {
-        soa_neutral(m, h.q + s * h.nq);
-        OK(soa_integrate(m, h.q + s * h.nq, h.v + s * h.nv, 1, h.q + s * h.nq));
+        soa_q_neutral(m, h.q + s * h.nq);
+        OK(soa_q_integrate(m, h.q + s * h.nq, h.v + s * h.nv, 1, h.q + s * h.nq));
     }
     for (size_t k = 0; k < STATES * h.nq; k++) h.qf[k] = (float)h.q[k];
     return h;
@@ -687,12 +687,12 @@ static void batches(void **state) {
                     put(&h, which, input, at, values[j % 3]);
                     expect(name, "a number of one state", run_batch(&h, which, STATES), SOA_E_NOT_FINITE);
                     put(&h, which, input, at, good);
-                    if (soa_batch_state(h.b) != BAD)
-                        fail_msg("%s: state %ld is named, expected %d", name, soa_batch_state(h.b), BAD);
+                    if (soa_batch_failed_state(h.b) != BAD)
+                        fail_msg("%s: state %ld is named, expected %d", name, soa_batch_failed_state(h.b), BAD);
                     const int owner = input == 3 ? 1 + (int)j / 6 : body_of(h.m, (int)j, input == 0);
-                    if (soa_batch_body(h.b) != owner)
+                    if (soa_batch_failed_body(h.b) != owner)
                         fail_msg("%s, input %d number %d: body %d is named, expected %d", name, input, (int)j,
-                                 soa_batch_body(h.b), owner);
+                                 soa_batch_failed_body(h.b), owner);
                     for (size_t s = 0; s < STATES; s++) {
                         if (s < GROUP && !written(&h, which, s))
                             fail_msg("%s: state %d, of an earlier group, is missing", name, (int)s);
@@ -703,8 +703,8 @@ static void batches(void **state) {
             const double good = get(&h, which, 0, e);
             put(&h, which, 0, e, good + 0.5);
             expect(name, "quaternion", run_batch(&h, which, STATES), SOA_E_QUATERNION);
-            assert_int_equal(soa_batch_state(h.b), BAD);
-            assert_int_equal(soa_batch_body(h.b), 1);
+            assert_int_equal(soa_batch_failed_state(h.b), BAD);
+            assert_int_equal(soa_batch_failed_body(h.b), 1);
             put(&h, which, 0, e, good);
             paint_herd(&h);
             expect(name, "-1 states", run_batch(&h, which, -1), SOA_E_ARGUMENT);
@@ -746,13 +746,13 @@ static void single_precision(void **state) {
                     expect(name, "a number, one state", run_float(&h, which), SOA_E_NOT_FINITE);
                     put(&h, which, input, j, good);
                     const int owner = input == 3 ? 1 + (int)j / 6 : body_of(h.m, (int)j, input == 0);
-                    if (soa_work_body(h.w) != owner)
+                    if (soa_work_failed_body(h.w) != owner)
                         fail_msg("%s, one state, input %d number %d: body %d is named, expected %d", name, input,
-                                 (int)j, soa_work_body(h.w), owner);
+                                 (int)j, soa_work_failed_body(h.w), owner);
                 }
             put(&h, which, 0, 3, get(&h, which, 0, 3) + 0.5);
             expect(name, "quaternion, one state", run_float(&h, which), SOA_E_QUATERNION);
-            assert_int_equal(soa_work_body(h.w), 1);
+            assert_int_equal(soa_work_failed_body(h.w), 1);
             put(&h, which, 0, 3, get(&h, which, 0, 3) - 0.5);
             herd bad = h;
             bad.m = NULL;
@@ -808,12 +808,12 @@ static void massless_tips(void **state) {
                 for (int which = 0; which < 6; which += 3) {
                     paint_herd(&h);
                     expect(batch_name[which], "massless tip", run_batch(&h, which, STATES), SOA_E_HINGE_SINGULAR);
-                    assert_int_equal(soa_batch_body(h.b), tip);
-                    assert_int_equal(soa_batch_state(h.b), 0);
+                    assert_int_equal(soa_batch_failed_body(h.b), tip);
+                    assert_int_equal(soa_batch_failed_state(h.b), 0);
                     for (size_t s = 0; s < STATES; s++) assert_false(written(&h, which, s));
                 }
                 expect("aba_f", "massless tip", run_float(&h, 3), SOA_E_HINGE_SINGULAR);
-                assert_int_equal(soa_work_body(h.w), tip);
+                assert_int_equal(soa_work_failed_body(h.w), tip);
                 assert_false(written(&h, 3, 0));
                 close_herd(&h);
                 close_context(&c);
@@ -839,10 +839,10 @@ static void singular_in_one_state(void **state) {
         OK(soa_aba_batch(m, b, STATES, q, NULL, NULL, NULL, qdd));
         q[2 * bad + 1] = 0;
         expect("aba", "stretched", soa_aba(m, w, q + 2 * bad, zero, zero, NULL, 0, one), SOA_E_HINGE_SINGULAR);
-        assert_int_equal(soa_work_body(w), 1);
+        assert_int_equal(soa_work_failed_body(w), 1);
         expect("aba_batch", "stretched", soa_aba_batch(m, b, STATES, q, NULL, NULL, NULL, qdd), SOA_E_HINGE_SINGULAR);
-        assert_int_equal(soa_batch_body(b), 1);
-        if (soa_batch_state(b) != bad) fail_msg("aba_batch: state %ld is named, expected %ld", soa_batch_state(b), bad);
+        assert_int_equal(soa_batch_failed_body(b), 1);
+        if (soa_batch_failed_state(b) != bad) fail_msg("aba_batch: state %ld is named, expected %ld", soa_batch_failed_state(b), bad);
     }
     soa_batch_free(b), soa_work_free(w), soa_model_free(m);
 }
@@ -875,13 +875,13 @@ static void too_many_joints(void **state) {
         OK(soa_work_create(m, &w)), OK(soa_batch_create(m, &b));
         double q[16], tau[16], qdd[16], Minv[256];
         for (int t = 0; t < TRIES; t++) {
-            soa_neutral(m, q);
-            for (int j = 0; j < soa_nq(m); j++) q[j] += sin(1.7 * t + j);
-            soa_normalize(m, q);
-            for (int j = 0; j < soa_nv(m); j++) tau[j] = cos(t + j);
+            soa_q_neutral(m, q);
+            for (int j = 0; j < soa_model_nq(m); j++) q[j] += sin(1.7 * t + j);
+            soa_q_normalise(m, q);
+            for (int j = 0; j < soa_model_nv(m); j++) tau[j] = cos(t + j);
             const soa_status wanted = which == 3 ? SOA_OK : SOA_E_HINGE_SINGULAR; /* the count is not too strict */
             expect("aba", "too many joints", soa_aba(m, w, q, tau, tau, NULL, 0, qdd), wanted);
-            if (wanted) assert_int_equal(soa_work_body(w), 1);
+            if (wanted) assert_int_equal(soa_work_failed_body(w), 1);
             expect("minv", "too many joints", soa_minv(m, w, q, Minv), wanted);
             expect("aba_batch", "too many joints", soa_aba_batch(m, b, 1, q, tau, tau, NULL, qdd), wanted);
             expect("rnea", "too many joints", soa_rnea(m, w, q, tau, tau, NULL, 0, qdd), SOA_OK);
@@ -903,7 +903,7 @@ static void ball_and_turn(void **state) {
     double q[5], tau[4] = {1, 2, 3, 4}, qdd[4];
     for (int t = 0; t < 200; t++) { /* four turns about one point */
         for (int j = 0; j < 5; j++) q[j] = sin(1.7 * t + j);
-        soa_normalize(m, q);
+        soa_q_normalise(m, q);
         expect("aba", "ball and turn", soa_aba(m, w, q, tau, tau, NULL, 0, qdd), SOA_E_HINGE_SINGULAR);
     }
     soa_work_free(w), soa_model_free(m);
@@ -1076,7 +1076,7 @@ static void definitions(void **state) {
             if (way == 0)
                 got = soa_model_size(&def, &size, &report);
             else if (way == 1)
-                got = soa_model_build(&def, memory, sizeof memory, &model, &report);
+                got = soa_model_init(&def, memory, sizeof memory, &model, &report);
             else
                 got = soa_model_create(&def, &model, &report);
             expect(name[way], fault, got, bad != NULL ? bad->status : SOA_OK);
@@ -1095,7 +1095,7 @@ static void definitions(void **state) {
                 if (memory[i] != canary) fail_msg("%s, %s: memory was written", name[way], fault);
             /* without a report the same status */
             const soa_status quiet = way == 0   ? soa_model_size(&def, &size, NULL)
-                                     : way == 1 ? soa_model_build(&def, memory, sizeof memory, &model, NULL)
+                                     : way == 1 ? soa_model_init(&def, memory, sizeof memory, &model, NULL)
                                                 : soa_model_create(&def, &model, NULL);
             assert_int_equal(quiet, bad->status);
         }
@@ -1114,16 +1114,16 @@ static void memory_and_pointers(void **state) {
     soa_report report;
     size_t size = 0;
     OK(soa_model_size(&def, &size, NULL));
-    expect("model_build", "too small", soa_model_build(&def, memory, size - 1, &m, &report), SOA_E_MEMORY);
-    expect("model_build", "misaligned", soa_model_build(&def, memory + 8, sizeof memory - 8, &m, &report),
+    expect("model_build", "too small", soa_model_init(&def, memory, size - 1, &m, &report), SOA_E_MEMORY);
+    expect("model_build", "misaligned", soa_model_init(&def, memory + 8, sizeof memory - 8, &m, &report),
            SOA_E_MEMORY);
-    expect("model_build", "no memory", soa_model_build(&def, NULL, size, &m, &report), SOA_E_MEMORY);
+    expect("model_build", "no memory", soa_model_init(&def, NULL, size, &m, &report), SOA_E_MEMORY);
     expect("model_size", "no definition", soa_model_size(NULL, &size, &report), SOA_E_ARGUMENT);
-    expect("model_build", "no definition", soa_model_build(NULL, memory, sizeof memory, &m, &report), SOA_E_ARGUMENT);
+    expect("model_build", "no definition", soa_model_init(NULL, memory, sizeof memory, &m, &report), SOA_E_ARGUMENT);
     expect("model_create", "no definition", soa_model_create(NULL, &m, &report), SOA_E_ARGUMENT);
     expect("model_create", "no model", soa_model_create(&def, NULL, &report), SOA_E_ARGUMENT);
     assert_null(m);
-    OK(soa_model_build(&def, memory, size, &m, &report));
+    OK(soa_model_init(&def, memory, size, &m, &report));
     assert_ptr_equal(m, memory);
 
     unsigned char *const rest = memory + (soa_model_bytes(m) + 63) / 64 * 64;
@@ -1151,22 +1151,22 @@ static void memory_and_pointers(void **state) {
     soa_frame_info frame;
     static const double down[3] = {0, 0, -1}, nan[3] = {0, NAN, 0};
     const soa_model *copy = NULL;
-    expect("body", "0", soa_body(m, 0, &info), SOA_E_ARGUMENT);
-    expect("body", "past the last", soa_body(m, BODIES + 1, &info), SOA_E_ARGUMENT);
-    expect("body", "no model", soa_body(NULL, 1, &info), SOA_E_ARGUMENT);
-    expect("body", "no info", soa_body(m, 1, NULL), SOA_E_ARGUMENT);
-    expect("frame_get", "-1", soa_frame_get(m, -1, &frame), SOA_E_ARGUMENT);
-    expect("frame_get", "past the last", soa_frame_get(m, soa_frame_count(m), &frame), SOA_E_ARGUMENT);
-    expect("frame_get", "no model", soa_frame_get(NULL, 0, &frame), SOA_E_ARGUMENT);
-    expect("frame_get", "no info", soa_frame_get(m, 0, NULL), SOA_E_ARGUMENT);
+    expect("body", "0", soa_model_body(m, 0, &info), SOA_E_ARGUMENT);
+    expect("body", "past the last", soa_model_body(m, BODIES + 1, &info), SOA_E_ARGUMENT);
+    expect("body", "no model", soa_model_body(NULL, 1, &info), SOA_E_ARGUMENT);
+    expect("body", "no info", soa_model_body(m, 1, NULL), SOA_E_ARGUMENT);
+    expect("frame_get", "-1", soa_model_frame(m, -1, &frame), SOA_E_ARGUMENT);
+    expect("frame_get", "past the last", soa_model_frame(m, soa_model_frame_count(m), &frame), SOA_E_ARGUMENT);
+    expect("frame_get", "no model", soa_model_frame(NULL, 0, &frame), SOA_E_ARGUMENT);
+    expect("frame_get", "no info", soa_model_frame(m, 0, NULL), SOA_E_ARGUMENT);
     expect("with_gravity", "NaN", soa_model_with_gravity(m, nan, &copy), SOA_E_NOT_FINITE);
     expect("with_gravity", "no model", soa_model_with_gravity(NULL, down, &copy), SOA_E_ARGUMENT);
     expect("with_gravity", "no gravity", soa_model_with_gravity(m, NULL, &copy), SOA_E_ARGUMENT);
     expect("with_gravity", "no copy", soa_model_with_gravity(m, down, NULL), SOA_E_ARGUMENT);
-    expect("without", "no model", soa_model_without(NULL, SOA_FRICTION, &copy), SOA_E_ARGUMENT);
-    expect("without", "no copy", soa_model_without(m, SOA_FRICTION, NULL), SOA_E_ARGUMENT);
-    expect("without", "no such loss", soa_model_without(m, 4, &copy), SOA_E_ARGUMENT);
-    expect("inertial_parameters", "NULL", soa_inertial_parameters(m, NULL), SOA_E_ARGUMENT);
+    expect("without", "no model", soa_model_without_losses(NULL, SOA_FRICTION, &copy), SOA_E_ARGUMENT);
+    expect("without", "no copy", soa_model_without_losses(m, SOA_FRICTION, NULL), SOA_E_ARGUMENT);
+    expect("without", "no such loss", soa_model_without_losses(m, 4, &copy), SOA_E_ARGUMENT);
+    expect("inertial_parameters", "NULL", soa_model_inertial_parameters(m, NULL), SOA_E_ARGUMENT);
     expect("save", "no path", soa_model_save(m, NULL, &report), SOA_E_ARGUMENT);
     expect("save", "no model", soa_model_save(NULL, "x", &report), SOA_E_ARGUMENT);
     expect("save", "no directory", soa_model_save(m, "/nonexistent/model.soam", &report), SOA_E_FILE);
@@ -1176,31 +1176,31 @@ static void memory_and_pointers(void **state) {
     expect("from_bytes", "no buffer", soa_model_from_bytes(NULL, 10, &copy, &report), SOA_E_ARGUMENT);
     expect("from_bytes", "no model", soa_model_from_bytes(m, size, NULL, &report), SOA_E_ARGUMENT);
     assert_null(copy);
-    assert_int_equal(soa_find_frame(m, "nobody"), -1);
-    assert_int_equal(soa_find_joint(m, "nobody"), -1);
-    assert_int_equal(soa_find_frame(NULL, "a"), -1);
-    assert_int_equal(soa_find_joint(m, NULL), -1);
+    assert_int_equal(soa_model_find_frame(m, "nobody"), -1);
+    assert_int_equal(soa_model_find_joint(m, "nobody"), -1);
+    assert_int_equal(soa_model_find_frame(NULL, "a"), -1);
+    assert_int_equal(soa_model_find_joint(m, NULL), -1);
     assert_int_equal(soa_work_size(NULL), 0);
     assert_int_equal(soa_batch_size(NULL), 0);
-    assert_int_equal(soa_work_body(NULL), -1);
-    assert_int_equal(soa_batch_state(NULL), -1);
-    assert_int_equal(soa_batch_body(NULL), -1);
+    assert_int_equal(soa_work_failed_body(NULL), -1);
+    assert_int_equal(soa_batch_failed_state(NULL), -1);
+    assert_int_equal(soa_batch_failed_body(NULL), -1);
     soa_model_free(NULL), soa_work_free(NULL), soa_batch_free(NULL);
     for (int s = -1; s <= SOA_STATUS_COUNT; s++) assert_non_null(soa_status_text((soa_status)s));
     assert_non_null(soa_joint_type_name((soa_joint_type)99));
 
-    soa_dh_row row = soa_dh_default(1, 0, 0);
+    soa_dh_row row = soa_dh_row_default(1, 0, 0);
     soa_body_def dh_body;
     soa_frame_def dh_frame;
     char names[SOA_DH_NAME];
     expect("dh_chain", "no rows",
-           soa_dh_chain(SOA_DH_STANDARD, NULL, 1, "a", 0, NULL, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
+           soa_dh_chain_append(SOA_DH_STANDARD, NULL, 1, "a", 0, NULL, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
     expect("dh_chain", "parent to come",
-           soa_dh_chain(SOA_DH_STANDARD, &row, 1, "a", 1, NULL, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
+           soa_dh_chain_append(SOA_DH_STANDARD, &row, 1, "a", 1, NULL, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
     expect("dh_chain", "no names",
-           soa_dh_chain(SOA_DH_STANDARD, &row, 1, "a", 0, NULL, &dh_body, 0, &dh_frame, 0, NULL), SOA_E_ARGUMENT);
+           soa_dh_chain_append(SOA_DH_STANDARD, &row, 1, "a", 0, NULL, &dh_body, 0, &dh_frame, 0, NULL), SOA_E_ARGUMENT);
     expect("dh_chain", "long prefix",
-           soa_dh_chain(SOA_DH_STANDARD, &row, 1, "a prefix that is far too long to fit", 0, NULL, &dh_body, 0,
+           soa_dh_chain_append(SOA_DH_STANDARD, &row, 1, "a prefix that is far too long to fit", 0, NULL, &dh_body, 0,
                         &dh_frame, 0, names),
            SOA_E_NAME);
 }
@@ -1238,13 +1238,13 @@ static soa_status make(int what, const soa_model_def *def, const soa_model *mode
     switch (what) {
     case 0: s = soa_model_create(def, &made, &report); break;
     case 1: s = soa_model_size(def, &size, &report); break;
-    case 2: s = soa_model_build(def, memory, sizeof memory, &made, &report); break;
+    case 2: s = soa_model_init(def, memory, sizeof memory, &made, &report); break;
     case 3: s = soa_work_create(model, &w); break;
     case 4: s = soa_batch_create(model, &b); break;
     case 5: s = soa_model_with_gravity(model, gravity, &made); break;
     case 6: s = soa_model_load(path, &made, &report); break;
     case 7: s = soa_model_save(model, path, &report); break;
-    default: s = soa_stock_model("humanoid", NULL, &made, &report); break;
+    default: s = soa_stock_model_create("humanoid", NULL, &made, &report); break;
     }
     *injected = until_failure < 0;
     until_failure = -1;

@@ -26,7 +26,7 @@ static void unit_vector(dice *d, double a[3]) {
 static soa_frame random_frame(dice *d) {
     double r[3], p[3];
     roll_many(d, -2, 2, 3, r), roll_many(d, -0.5, 0.5, 3, p);
-    return soa_frame_rpy(r[0], r[1], r[2], p[0], p[1], p[2]);
+    return soa_frame_from_rpy(r[0], r[1], r[2], p[0], p[1], p[2]);
 }
 static soa_joint_def random_joint(dice *d, soa_joint_type type) {
     soa_joint_def j = soa_joint_default(type);
@@ -55,25 +55,25 @@ static soa_frame random_pose(dice *d, const soa_joint_def *j) {
     const double *a = j->axis, *b = j->axis2, turn = roll(d, -2.5, 2.5), far = roll(d, -0.5, 0.5);
     double p[3] = {0, 0, 0};
     switch (j->type) {
-    case SOA_REVOLUTE: return soa_frame_axis_angle(a, turn, none);
+    case SOA_REVOLUTE: return soa_frame_from_axis_angle(a, turn, none);
     case SOA_PRISMATIC:
         for (int i = 0; i < 3; ++i) p[i] = far * a[i];
-        return soa_frame_axis_angle(a, 0, p);
+        return soa_frame_from_axis_angle(a, 0, p);
     case SOA_HELICAL:
         for (int i = 0; i < 3; ++i) p[i] = j->pitch * turn * a[i];
-        return soa_frame_axis_angle(a, turn, p);
+        return soa_frame_from_axis_angle(a, turn, p);
     case SOA_CYLINDRICAL:
         for (int i = 0; i < 3; ++i) p[i] = far * a[i];
-        return soa_frame_axis_angle(a, turn, p);
+        return soa_frame_from_axis_angle(a, turn, p);
     case SOA_UNIVERSAL: {
-        const soa_frame one = soa_frame_axis_angle(a, turn, none), two = soa_frame_axis_angle(b, 2 * far, none);
+        const soa_frame one = soa_frame_from_axis_angle(a, turn, none), two = soa_frame_from_axis_angle(b, 2 * far, none);
         return soa_frame_compose(&one, &two);
     }
     case SOA_PLANAR: {
         const double c[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
         const double along = roll(d, -0.5, 0.5);
         for (int i = 0; i < 3; ++i) p[i] = far * b[i] + along * c[i];
-        return soa_frame_axis_angle(a, turn, p);
+        return soa_frame_from_axis_angle(a, turn, p);
     }
     case SOA_SPHERICAL: {
         soa_frame X = random_frame(d);
@@ -113,15 +113,15 @@ static void joint_maps(void **unused) {
         double q[7], v[6], a[6], q2[7], v2[6], a2[6];
         roll_many(&d, -1.4, 1.4, 7, q), roll_many(&d, -2, 2, 6, v), roll_many(&d, -2, 2, 6, a);
         if (type == SOA_HELICAL) q[0] *= 10; /* several turns */
-        assert_int_equal(SOA_OK, soa_normalize(m, q));
+        assert_int_equal(SOA_OK, soa_q_normalise(m, q));
         assert_int_equal(SOA_OK, soa_kinematics(m, w, q, v, a));
         const soa_loop_def loop = {"b", 0, 1, body.placement, soa_frame_identity(), body.joint};
         assert_int_equal(SOA_OK, soa_loop_coordinates(m, w, &loop, q2, v2, a2));
         double off[6];
-        assert_int_equal(SOA_OK, soa_difference(m, q, q2, off)); /* the quaternion has two signs */
-        for (int i = 0; i < soa_nv(m); ++i) note(&back, fabs(off[i]), seed);
-        note(&back, relative(v2, v, (size_t)soa_nv(m)), seed);
-        note(&back, relative(a2, a, (size_t)soa_nv(m)), seed);
+        assert_int_equal(SOA_OK, soa_q_difference(m, q, q2, off)); /* the quaternion has two signs */
+        for (int i = 0; i < soa_model_nv(m); ++i) note(&back, fabs(off[i]), seed);
+        note(&back, relative(v2, v, (size_t)soa_model_nv(m)), seed);
+        note(&back, relative(a2, a, (size_t)soa_model_nv(m)), seed);
         assert_int_equal(SOA_OK, soa_loop_coordinates(m, w, &loop, q2, NULL, NULL));
 
         /* the world carried by the link */
@@ -131,7 +131,7 @@ static void joint_maps(void **unused) {
         const soa_loop_def seen = {"r", 1, 0, soa_frame_identity(), body.placement, round.joint};
         assert_int_equal(SOA_OK, soa_loop_coordinates(m, w, &seen, q2, v2, a2));
         if (nv_of(type) == 1 || type == SOA_CYLINDRICAL)
-            for (int i = 0; i < soa_nv(m); ++i)
+            for (int i = 0; i < soa_model_nv(m); ++i)
                 note(&same, fabs(q2[i] - q[i]), seed), note(&same, fabs(v2[i] - v[i]), seed);
         if (type == SOA_UNIVERSAL)
             for (int i = 0; i < 2; ++i)
@@ -141,7 +141,7 @@ static void joint_maps(void **unused) {
         soa_pose(m, w, 1, &pose);
         const soa_frame out = soa_frame_inverse(&pose), X = soa_frame_compose(&out, &body.placement);
         soa_velocity(m, w, 1, SOA_AXES_BODY, V), soa_acceleration_spatial(m, w, 1, SOA_AXES_BODY, A);
-        soa_motion_to_child(&X, V, V), soa_motion_to_child(&X, A, A); /* of the link, where the joint is in the world */
+        soa_frame_motion_to_child(&X, V, V), soa_frame_motion_to_child(&X, A, A); /* of the link, where the joint is in the world */
         for (int i = 0; i < 6; ++i) V[i] = -V[i], A[i] = -A[i];
         (void)
             turn; /* the world stands still: the rate of -phi*(X) V1 is -phi*(X) A1 + V x phi*(X) V1 = that, V x V = 0 */
@@ -288,7 +288,7 @@ static int build(machine *k, const graph *g) {
     }
     if (soa_model_create(&k->tree->model, &k->m, &report)) fail_msg("%s", report.text);
     assert_int_equal(SOA_OK, soa_work_create(k->m, &k->w));
-    soa_constraint_capacity room = soa_linkage_capacity(k->tree);
+    soa_constraint_capacity room = soa_linkage_tree_capacity(k->tree);
     room.dense = 1;
     assert_int_equal(SOA_OK, soa_constraints_create(k->m, &room, &k->c));
     return 1;
@@ -296,24 +296,24 @@ static int build(machine *k, const graph *g) {
 /* 0 where a mimic joint's coordinate cannot move, because fixed joints hold both its links. */
 static int add_loops(machine *k, const graph *g) {
     soa_report report;
-    const soa_status s = soa_linkage_constrain(k->tree, k->c, &report);
+    const soa_status s = soa_linkage_tree_constrain(k->tree, k->c, &report);
     if (s == SOA_E_MIMIC) return 0;
     if (s) fail_msg("%s", report.text);
     for (int i = 0; i < k->tree->loop_count + k->tree->ratio_count; ++i)
         for (int j = 0; j < g->def.joint_count; ++j) {
-            const char *name = soa_constraint_name(k->c, i);
+            const char *name = soa_constraints_name(k->c, i);
             if (name && !strcmp(name, g->joints[j].name) && nv_of(g->joints[j].joint.type) == 1)
-                assert_int_equal(SOA_OK, soa_constraint_set_effort(k->c, i, &g->torque[j]));
+                assert_int_equal(SOA_OK, soa_constraints_set_effort(k->c, i, &g->torque[j]));
         }
     return 1;
 }
 static void release(machine *k) {
-    soa_constraints_free(k->c), soa_work_free(k->w), soa_model_free(k->m), soa_linkage_free(k->tree);
+    soa_constraints_free(k->c), soa_work_free(k->w), soa_model_free(k->m), soa_linkage_tree_free(k->tree);
 }
 
 /* State of the tree from the poses of the graph, velocities from those of another tree (NULL: random). */
 static void set_state(machine *k, const graph *g, machine *from, dice *d) {
-    soa_neutral(k->m, k->q);
+    soa_q_neutral(k->m, k->q);
     memset(k->tau, 0, sizeof k->tau);
     for (int l = 1; l <= g->def.link_count; ++l) {
         int carrier = -1;
@@ -334,12 +334,12 @@ static void set_state(machine *k, const graph *g, machine *from, dice *d) {
         }
         soa_frame_info frame;
         soa_body_info body;
-        soa_frame_get(k->m, link, &frame);
+        soa_model_frame(k->m, link, &frame);
         if (joint.type == SOA_FIXED) continue;
-        soa_body(k->m, frame.body, &body);
+        soa_model_body(k->m, frame.body, &body);
         if (body.mimic > 0) { /* its leader has its coordinates, and feels its torque */
             soa_body_info leader;
-            soa_body(k->m, body.mimic, &leader);
+            soa_model_body(k->m, body.mimic, &leader);
             k->tau[leader.v_index] += body.mimic_ratio * g->torque[carrier];
             continue;
         }
@@ -380,12 +380,12 @@ static void random_cuts(graph *g, dice *d) {
 static void check_binary(machine *k, worst_case *closure, long seed) {
     static soa_binary_item item[8 * ROOM];
     int count = 0, all = 0;
-    assert_int_equal(SOA_OK, soa_binary_tree(k->m, k->tree->loops, k->tree->loop_count, NULL, 0, &count));
-    assert_int_equal(SOA_E_MEMORY, soa_binary_tree(k->m, k->tree->loops, k->tree->loop_count, item, count - 1, &all));
-    assert_int_equal(SOA_OK, soa_binary_tree(k->m, k->tree->loops, k->tree->loop_count, item,
+    assert_int_equal(SOA_OK, soa_model_binary_tree(k->m, k->tree->loops, k->tree->loop_count, NULL, 0, &count));
+    assert_int_equal(SOA_E_MEMORY, soa_model_binary_tree(k->m, k->tree->loops, k->tree->loop_count, item, count - 1, &all));
+    assert_int_equal(SOA_OK, soa_model_binary_tree(k->m, k->tree->loops, k->tree->loop_count, item,
                                              (int)(sizeof item / sizeof *item), &all));
     assert_int_equal(count, all);
-    const int bodies = soa_body_count(k->m), loops = k->tree->loop_count;
+    const int bodies = soa_model_body_count(k->m), loops = k->tree->loop_count;
     int links = 0, ends = 0;
     for (int i = 1; i < count; ++i) {
         const soa_binary_item *t = item + i, *up = item + t->predecessor;
@@ -417,7 +417,7 @@ static void check_binary(machine *k, worst_case *closure, long seed) {
             soa_frame pose = soa_frame_identity();
             if (up > 0) {
                 soa_body_info b;
-                soa_body(k->m, up, &b);
+                soa_model_body(k->m, up, &b);
                 soa_pose(k->m, k->w, b.frame, &pose);
             }
             T[pass][i] = soa_frame_compose(&pose, &at);
@@ -508,12 +508,12 @@ static void any_cut(void **unused) {
             soa_wrench wrench = g.wrench;
             wrench.frame = k->tree->link[g.wrench.frame];
             double rows_g[6 * JOINTS], rate[6 * JOINTS];
-            assert_int_equal(SOA_OK, soa_constraint_rows_at(k->c, k->w, k->q, k->v, 0, rows_g, rate, NULL, NULL));
-            for (int r = 0; r < soa_constraint_rows(k->c); ++r)
+            assert_int_equal(SOA_OK, soa_constraints_evaluate(k->c, k->w, k->q, k->v, 0, rows_g, rate, NULL, NULL));
+            for (int r = 0; r < soa_constraints_row_count(k->c); ++r)
                 note(&start, fabs(rows_g[r]), seed), note(&start, fabs(rate[r]), seed);
             check_binary(k, &closed, seed);
             soa_closed_report report;
-            soa_closed_options by = soa_closed_default();
+            soa_closed_options by = soa_closed_options_default();
             by.method = (soa_closed_method)((seed + variant) % 4);
             s = soa_closed_fd(k->c, k->w, &by, k->q, k->v, k->tau, &wrench, 1, 0, k->qdd, NULL, &report);
             if (report.condition > 1e8 || s == SOA_E_SINGULAR) {
@@ -522,12 +522,12 @@ static void any_cut(void **unused) {
                 if (s)
                     fail_msg("seed %ld variant %d: %s (%s; rank %d of %d, condition %g, residual %g, nv %d)", seed,
                              variant, soa_status_text(s), report.text, report.rank, report.rows, report.condition,
-                             report.residual, soa_nv(k->m));
+                             report.residual, soa_model_nv(k->m));
                 if (!variant) {
-                    mobility = soa_nv(k->m) - report.rank;
+                    mobility = soa_model_nv(k->m) - report.rank;
                     mobile += mobility > 0, redundant += report.redundant > 0;
                 }
-                assert_int_equal(mobility, soa_nv(k->m) - report.rank);
+                assert_int_equal(mobility, soa_model_nv(k->m) - report.rank);
                 assert_int_equal(SOA_OK, soa_kinematics(k->m, k->w, k->q, k->v, k->qdd));
                 for (int l = 1; l <= g.def.link_count; ++l) {
                     double A[6];
@@ -605,11 +605,11 @@ static void wd89_figure_1(void **unused) {
     assert_string_equal("9", t->loops[1].name);
     assert_int_equal(0, t->floating);
     assert_int_equal(SOA_OK, soa_model_create(&t->model, &m, &report));
-    assert_int_equal(7, soa_nv(m));
+    assert_int_equal(7, soa_model_nv(m));
     soa_body_info b;
     static const int predecessor[8] = {-1, 0, 1, 2, 0, 4, 0, 6};
     for (int i = 1; i <= 7; ++i) { /* "the descendants of link 1 are links 2 and 3", 0 has three: 1, 6 and 4 */
-        soa_body(m, i, &b);
+        soa_model_body(m, i, &b);
         assert_string_equal(names[i - 1], b.link);
         assert_string_equal(names[i - 1], b.joint);
         assert_int_equal(predecessor[i], b.parent);
@@ -617,7 +617,7 @@ static void wd89_figure_1(void **unused) {
     /* the binary tree of Figure 1(b): 7 successor, 2 terminating links, 4 connectors */
     soa_binary_item item[14];
     int count = 0;
-    assert_int_equal(SOA_OK, soa_binary_tree(m, t->loops, 2, item, 14, &count));
+    assert_int_equal(SOA_OK, soa_model_binary_tree(m, t->loops, 2, item, 14, &count));
     assert_int_equal(14, count);
     int down[14][2];
     for (int i = 0; i < 14; ++i) down[i][0] = item[i].successor, down[i][1] = item[i].connector;
@@ -635,8 +635,8 @@ static void wd89_figure_1(void **unused) {
     const soa_constraint_capacity room = {5, 20, 1};
     assert_int_equal(SOA_OK, soa_constraints_create(m, &room, &c));
     for (int k = 0; k < 2; ++k) {
-        const soa_constraint_def loop = soa_constraint_loop(t->loops + k);
-        assert_int_equal(SOA_OK, soa_constraint_add(c, &loop, NULL, &report));
+        const soa_constraint_def loop = soa_constraint_from_loop(t->loops + k);
+        assert_int_equal(SOA_OK, soa_constraints_add(c, &loop, NULL, &report));
     }
     double q[7] = {0.1, -0.2, 0.3, 0.05, -0.1, 0.2, 0.1}, v[7] = {1, -1, 2, 0.5, 0.3, -0.7, 0.2}, qdd[7];
     assert_int_equal(SOA_OK, soa_closed_assemble(c, w, 0, q, &report));
@@ -645,19 +645,19 @@ static void wd89_figure_1(void **unused) {
     assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, q, v, NULL, NULL, 0, 0, qdd, NULL, &closed));
     assert_int_equal(10, closed.rows);
     assert_int_equal(4, closed.rank);
-    assert_int_equal(3, soa_nv(m) - closed.rank);
+    assert_int_equal(3, soa_model_nv(m) - closed.rank);
     assert_int_equal(6, closed.redundant);
     /* joints 5, 7 and 3 are primary: held, nothing moves */
     static const int primary[3] = {5, 7, 3};
     for (int k = 0; k < 3; ++k) {
         soa_constraint_def hold = soa_constraint_default(SOA_RATIO, 0, 0);
         hold.coordinate[0] = primary[k], hold.coefficient[0] = 1, hold.value = q[primary[k] - 1];
-        assert_int_equal(SOA_OK, soa_constraint_add(c, &hold, NULL, &report));
+        assert_int_equal(SOA_OK, soa_constraints_add(c, &hold, NULL, &report));
     }
     assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, q, NULL, NULL, NULL, 0, 0, qdd, NULL, &closed));
     assert_int_equal(7, closed.rank);
     for (int i = 0; i < 7; ++i) assert_true(fabs(qdd[i]) < 1e-9);
-    for (int k = 2; k < 5; ++k) assert_int_equal(SOA_OK, soa_constraint_remove(c, k));
+    for (int k = 2; k < 5; ++k) assert_int_equal(SOA_OK, soa_constraints_remove(c, k));
 
     /* (8) and (9), product by product: T_01 T_1,12 = T_0,10 T_10,4 T_45 T_58, T_01 T_12 T_2,13 = T_0,11 T_11,6 T_67 T_79 */
     double angle[10];
@@ -672,7 +672,7 @@ static void wd89_figure_1(void **unused) {
         T[k] = soa_frame_identity();
         for (int i = 0; i < 5 && way[k][i] >= 0; ++i) {
             const int n = way[k][i];
-            const soa_frame turn = soa_frame_axis_angle(z, n < 10 ? angle[n] : 0, none);
+            const soa_frame turn = soa_frame_from_axis_angle(z, n < 10 ? angle[n] : 0, none);
             assert_int_equal(i ? way[k][i - 1] : 0, item[n].predecessor);
             T[k] = soa_frame_compose(&T[k], &item[n].placement);
             T[k] = soa_frame_compose(&T[k], &turn);
@@ -680,7 +680,7 @@ static void wd89_figure_1(void **unused) {
     }
     printf("  WD89 (8) closes to %.1e, (9) to %.1e\n", frame_difference(&T[0], &T[1]), frame_difference(&T[2], &T[3]));
     assert_true(frame_difference(&T[0], &T[1]) <= 1e-12 && frame_difference(&T[2], &T[3]) <= 1e-12);
-    soa_constraints_free(c), soa_work_free(w), soa_model_free(m), soa_linkage_free(t);
+    soa_constraints_free(c), soa_work_free(w), soa_model_free(m), soa_linkage_tree_free(t);
 }
 
 /* --- the rule, names, refusals ---------------------------------------------------------------------------------------- */
@@ -702,8 +702,8 @@ static void the_rule(void **unused) {
         edge[3 * i] = soa_edge_default(n[2], 13, 2 * i + 2, SOA_SPHERICAL); /* from the platform down */
         edge[3 * i + 1] = soa_edge_default(n[1], 2 * i + 1, 2 * i + 2, SOA_PRISMATIC);
         edge[3 * i + 2] = soa_edge_default(n[0], 0, 2 * i + 1, SOA_UNIVERSAL);
-        edge[3 * i].place1 = soa_frame_rpy(0, 0, 0, cos(i), sin(i), 0);
-        edge[3 * i + 2].place1 = soa_frame_rpy(0, 0, 0, 2 * cos(i), 2 * sin(i), -1);
+        edge[3 * i].place1 = soa_frame_from_rpy(0, 0, 0, cos(i), sin(i), 0);
+        edge[3 * i + 2].place1 = soa_frame_from_rpy(0, 0, 0, 2 * cos(i), 2 * sin(i), -1);
     }
     soa_linkage_def def = soa_linkage_default("platform", link, 13, edge, 18);
     const soa_frame_def tool = {"tool", 13, soa_frame_identity()};
@@ -715,21 +715,21 @@ static void the_rule(void **unused) {
     for (int k = 0; k < 5; ++k) assert_int_equal(SOA_SPHERICAL, t->loops[k].joint.type);
     const soa_model *m = NULL;
     assert_int_equal(SOA_OK, soa_model_create(&t->model, &m, &report));
-    assert_int_equal(6 * 3 + 3, soa_nv(m));
+    assert_int_equal(6 * 3 + 3, soa_model_nv(m));
     assert_true(t->joints[0].reversed && t->joints[0].link > 0); /* the platform hangs on its first leg */
     soa_frame_info info;
-    const int found = soa_find_frame(m, "l13@b1"), own = soa_find_frame(m, "l13");
+    const int found = soa_model_find_frame(m, "l13@b1"), own = soa_model_find_frame(m, "l13");
     assert_true(found > 0 && own == t->link[13]);
-    soa_frame_get(m, own, &info);
-    assert_true(soa_find_frame(m, "tool") > 0);
-    soa_model_free(m), soa_linkage_free(t);
+    soa_model_frame(m, own, &info);
+    assert_true(soa_model_find_frame(m, "tool") > 0);
+    soa_model_free(m), soa_linkage_tree_free(t);
 
     /* the caller's cuts */
     for (int i = 0; i < 5; ++i) edge[3 * i].use = SOA_EDGE_KEEP, edge[3 * i + 1].use = SOA_EDGE_CUT;
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     assert_int_equal(5, t->loop_count);
     for (int k = 0; k < 5; ++k) assert_int_equal(SOA_PRISMATIC, t->loops[k].joint.type);
-    soa_linkage_free(t);
+    soa_linkage_tree_free(t);
     for (int i = 0; i < 6; ++i) edge[3 * i].use = edge[3 * i + 1].use = edge[3 * i + 2].use = SOA_EDGE_KEEP;
     assert_int_equal(SOA_E_TREE, soa_linkage_span(&def, &t, &report));
     assert_non_null(strstr(report.text, "is to be kept"));
@@ -741,18 +741,18 @@ static void the_rule(void **unused) {
     for (int i = 1; i < 6; ++i) edge[3 * i + 2].joint.rotor_inertia = 0;
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     for (int k = 0; k < 5; ++k) assert_int_not_equal(SOA_SPHERICAL, t->loops[k].joint.type);
-    soa_linkage_free(t);
+    soa_linkage_tree_free(t);
     edge[3].use = SOA_EDGE_CUT;
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     assert_int_equal(SOA_SPHERICAL, t->loops[t->joints[3].loop].joint.type);
-    soa_linkage_free(t);
+    soa_linkage_tree_free(t);
     edge[3].joint.friction_positive = 1;
     assert_int_equal(SOA_E_JOINT, soa_linkage_span(&def, &t, &report));
     assert_non_null(strstr(report.text, "\"b2\" (spherical) cannot be cut: its friction, which differs"));
     edge[3].joint.friction_positive = 0;
     def.ideal = 1;
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
-    soa_linkage_free(t);
+    soa_linkage_tree_free(t);
     def.ideal = 0, edge[3].use = SOA_EDGE_ANY;
     for (int i = 0; i < 6; ++i) edge[3 * i].joint.rotor_inertia = 0;
 
@@ -761,13 +761,13 @@ static void the_rule(void **unused) {
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     assert_int_equal(t->joints[1].link, t->model.bodies[t->joints[4].link - 1].joint.mimic);
     assert_int_equal(SOA_OK, soa_model_create(&t->model, &m, &report));
-    assert_int_equal(20, soa_nv(m));
-    soa_model_free(m), soa_linkage_free(t);
+    assert_int_equal(20, soa_model_nv(m));
+    soa_model_free(m), soa_linkage_tree_free(t);
     edge[4].use = SOA_EDGE_CUT; /* cut, it is a ratio beside the model */
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     assert_int_equal(1, t->ratio_count);
     assert_true(t->ratios[0].follower == 4 && t->ratios[0].leader == 1 && t->ratios[0].ratio == -2);
-    soa_linkage_free(t);
+    soa_linkage_tree_free(t);
     edge[4].use = SOA_EDGE_ANY, edge[4].joint.mimic = 4;
     assert_int_equal(SOA_E_MIMIC, soa_linkage_span(&def, &t, &report));
     edge[4].joint.mimic = 99;
@@ -797,8 +797,8 @@ static void the_rule(void **unused) {
     assert_int_equal(SOA_E_JOINT, soa_linkage_span(&def, &t, &report));
     assert_int_equal(SOA_E_ARGUMENT, soa_linkage_span(NULL, &t, NULL));
     int count;
-    assert_int_equal(SOA_E_ARGUMENT, soa_binary_tree(NULL, NULL, 0, NULL, 0, &count));
-    soa_linkage_free(NULL);
+    assert_int_equal(SOA_E_ARGUMENT, soa_model_binary_tree(NULL, NULL, 0, NULL, 0, &count));
+    soa_linkage_tree_free(NULL);
 }
 
 /* Nothing at all; a ladder of many loops, for the cost. */
@@ -809,7 +809,7 @@ static void sizes(void **unused) {
     soa_report report;
     assert_int_equal(SOA_OK, soa_linkage_span(&none, &t, &report));
     assert_int_equal(0, t->model.body_count);
-    soa_linkage_free(t);
+    soa_linkage_tree_free(t);
     enum { RUNGS = 20000 };
     soa_link_def *link = calloc(2 * RUNGS, sizeof *link);
     soa_edge_def *edge = calloc(3 * RUNGS, sizeof *edge);
@@ -837,10 +837,10 @@ static void sizes(void **unused) {
     const soa_model *m = NULL;
     assert_int_equal(SOA_OK, soa_model_create(&t->model, &m, &report));
     int count = 0;
-    assert_int_equal(SOA_OK, soa_binary_tree(m, t->loops, t->loop_count, NULL, 0, &count));
+    assert_int_equal(SOA_OK, soa_model_binary_tree(m, t->loops, t->loop_count, NULL, 0, &count));
     assert_int_equal(1 + 2 * RUNGS + RUNGS + 1 + RUNGS + RUNGS - 1,
                      count); /* 0; links; ends; second at 0; both sides */
-    soa_model_free(m), soa_linkage_free(t), free(link), free(edge), free(name);
+    soa_model_free(m), soa_linkage_tree_free(t), free(link), free(edge), free(name);
 }
 
 int main(void) {

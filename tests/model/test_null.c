@@ -39,7 +39,7 @@ static struct {
     soa_machine *machine;
     const soa_expr *expr;
     soa_plan *plan;
-    soa_graph *graph;
+    soa_scalar_graph *graph;
     soa_divide *divide;
     soa_linkage_tree *linkage;
     soa_journal *journal;
@@ -172,7 +172,7 @@ static void make_model(void) {
     }
     f.model_def = soa_model_default("planar", f.bodies, LINKS);
     OK(soa_model_create(&f.model_def, &f.model, NULL));
-    assert_int_equal(soa_nv(f.model), FREEDOMS);
+    assert_int_equal(soa_model_nv(f.model), FREEDOMS);
     OK(soa_work_create(f.model, &f.work));
     OK(soa_batch_create(f.model, &f.batch));
     OK(soa_tip_work_create(f.model, &f.tip_work));
@@ -190,7 +190,7 @@ static void make_inputs(void) {
     f.frame = soa_frame_identity();
     f.shape = (soa_shape){.type = SOA_SHAPE_BOX, .half = {1, 1, 1}};
     f.bounds = (soa_bounds){{0, 0, 0}, {1, 1, 1}};
-    f.motion = soa_motion_at(&f.frame);
+    f.motion = soa_motion_at_rest(&f.frame);
     f.joint = soa_joint_default(SOA_REVOLUTE);
     f.joint_reference = (soa_joint_reference){f.numbers, f.numbers, f.numbers};
     f.joint_gains = (soa_joint_gains){f.numbers, f.numbers};
@@ -213,25 +213,25 @@ static void make_inputs(void) {
     f.tip = (soa_tip){3, 1, 1};
     f.ik_target = (soa_ik_target){f.tip, f.frame};
     f.signal = (soa_signal){"x", "m"};
-    f.export_options = soa_export_default();
-    f.dh_row = soa_dh_default(0.1, 0.2, 0.3);
+    f.export_options = soa_export_options_default();
+    f.dh_row = soa_dh_row_default(0.1, 0.2, 0.3);
     f.variable = (soa_variable){"u", SOA_SPACE_JOINT, SOA_SPACE_ONE};
-    f.sim_options = soa_sim_default();
+    f.sim_options = soa_sim_options_default();
     f.sim_options.duration = 0.01;
-    f.closed_sim_options = soa_closed_sim_default();
+    f.closed_sim_options = soa_closed_sim_options_default();
     f.closed_sim_options.duration = 0.01;
-    f.grasp_sim_options = soa_grasp_sim_default();
+    f.grasp_sim_options = soa_grasp_sim_options_default();
     f.grasp_sim_options.duration = 0.01;
     f.pull.body = 1;
     f.hold = (soa_world_hold){6, 0.1, 1, 1, 1};
-    f.sweep_options = soa_sweep_default();
+    f.sweep_options = soa_sweep_options_default();
     f.sweep_options.cases = 1;
     f.sweep_options.threads = 1;
     f.curve = (soa_plot_curve){.name = "y", .y = f.numbers};
     f.panel = (soa_plot_panel){"y", 0, &f.curve, 1};
     f.plot = (soa_plot){.title = "t", .x_label = "x", .x = f.numbers, .count = 3, .panels = &f.panel, .panel_count = 1};
-    f.closed_options = soa_closed_default();
-    f.grasp_options = soa_grasp_default();
+    f.closed_options = soa_closed_options_default();
+    f.grasp_options = soa_grasp_options_default();
 }
 
 static void make_closed(void) {
@@ -242,8 +242,8 @@ static void make_closed(void) {
     f.capacity = (soa_constraint_capacity){4, 24, 1};
     OK(soa_constraints_create(f.model, &f.capacity, &f.constraints));
     const soa_constraint_def plane = soa_constraint_default(SOA_PLANE, 0, 4); /* so that the cut joint is number 1 */
-    OK(soa_constraint_add(f.constraints, &plane, NULL, NULL));
-    OK(soa_constraint_add(f.constraints, &f.constraint_def, NULL, NULL));
+    OK(soa_constraints_add(f.constraints, &plane, NULL, NULL));
+    OK(soa_constraints_add(f.constraints, &f.constraint_def, NULL, NULL));
     f.embedding_def = soa_embedding_default(f.mask);
     f.embedding_def.constraints = f.constraints;
     OK(soa_embedding_create(f.model, &f.embedding_def, &f.embedding, NULL));
@@ -270,9 +270,9 @@ static void make_closed(void) {
 
 static void make_operators(void) {
     OK(soa_machine_create(f.model, f.frames, 2, &f.machine, NULL));
-    OK(soa_form("FD3", &f.expr));
+    OK(soa_expr_from_form("FD3", &f.expr));
     OK(soa_plan_create(f.machine, f.expr, &f.plan, NULL, 0));
-    OK(soa_graph_create(f.machine, f.expr, NULL, &f.graph, NULL, 0));
+    OK(soa_scalar_graph_create(f.machine, f.expr, NULL, &f.graph, NULL, 0));
     f.force_memory = room(ROOMS - 1);
     OK(soa_fd_constraint_forces(f.model, f.work, f.force_memory, ROOM, f.numbers, f.numbers, f.numbers, NULL, 0,
                                 room(0), NULL, NULL));
@@ -309,7 +309,7 @@ static void make_files(const char *directory) {
     if (soa_scenario_read(f.scenario_path, &f.scenario, &report)) fail_msg("scenario: %s", report.text);
     if (soa_world_create(&f.scenario, &f.world, &report)) fail_msg("world: %s", report.text);
     soa_journal *record = NULL;
-    OK(soa_world_record(f.world, f.log_path, &record, NULL));
+    OK(soa_world_create_journal(f.world, f.log_path, &record, NULL));
     OK(soa_world_run(f.world, record, NULL, NULL));
     OK(soa_journal_close(record, NULL));
     OK(soa_log_open(f.log_path, &f.log, NULL));
@@ -317,7 +317,7 @@ static void make_files(const char *directory) {
     f.blob_size = soa_world_state_size(f.world);
     f.blob = malloc(f.blob_size);
     assert_non_null(f.blob);
-    soa_world_save(f.world, f.blob);
+    soa_world_save_state(f.world, f.blob);
 }
 
 static void release(const char *directory) {
@@ -326,11 +326,11 @@ static void release(const char *directory) {
     soa_log_close(f.log);
     soa_world_free(f.world);
     soa_scenario_free(&f.scenario);
-    soa_graph_free(f.graph);
+    soa_scalar_graph_free(f.graph);
     soa_plan_free(f.plan);
     soa_expr_free(f.expr);
     soa_machine_free(f.machine);
-    soa_linkage_free(f.linkage);
+    soa_linkage_tree_free(f.linkage);
     soa_control_free(f.control);
     soa_grasp_free(f.grasp);
     soa_embedding_free(f.embedding);

@@ -27,7 +27,7 @@ static const soa_model *stock(const char *family, long number) {
     const soa_model *model = NULL;
     char name[64];
     snprintf(name, sizeof name, number < 0 ? "%s" : "%s:%ld", family, number);
-    OK(soa_stock_model(name, NULL, &model, NULL));
+    OK(soa_stock_model_create(name, NULL, &model, NULL));
     return model;
 }
 
@@ -48,7 +48,7 @@ typedef struct answers {
 
 /* Results of many calls at one state, as bits. */
 static answers ask(const soa_model *m, long seed) {
-    const size_t nq = (size_t)soa_nq(m), nv = (size_t)soa_nv(m), n = (size_t)soa_body_count(m);
+    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m), n = (size_t)soa_model_body_count(m);
     const size_t parts = 4 * nv + 2 * nv * nv + 2 + 12 + 10 * n;
     answers x = {room(parts + 6, sizeof(double)), parts};
     double *q = room(nq, 8), *v = room(nv, 8), *a = room(nv, 8), *out = x.numbers;
@@ -59,16 +59,16 @@ static answers ask(const soa_model *m, long seed) {
     OK(soa_work_create(m, &w));
     OK(soa_batch_create(m, &b));
     roll_many(&random, -1, 1, nv, v), roll_many(&random, -1, 1, nv, a);
-    soa_neutral(m, q);
-    OK(soa_integrate(m, q, v, 1, q));
-    const int last = soa_frame_count(m) - 1;
+    soa_q_neutral(m, q);
+    OK(soa_q_integrate(m, q, v, 1, q));
+    const int last = soa_model_frame_count(m) - 1;
     const soa_wrench f = {last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}};
     OK(soa_rnea(m, w, q, v, a, &f, 1, out)), out += nv;
     OK(soa_aba(m, w, q, v, a, &f, 1, out)), out += nv;
     OK(soa_crba(m, w, q, out)), out += nv * nv;
     OK(soa_minv(m, w, q, out)), out += nv * nv;
     OK(soa_energy(m, w, q, v, out, out + 1)), out += 2;
-    OK(soa_inertial_parameters(m, out)), out += 10 * n;
+    OK(soa_model_inertial_parameters(m, out)), out += 10 * n;
     OK(soa_kinematics(m, w, q, v, a));
     OK(soa_pose(m, w, last, &pose));
     memcpy(out, &pose, sizeof pose), out += 12;
@@ -194,7 +194,7 @@ static const soa_model *small(void) {
     bodies[1].joint.gear_ratio = 10;
     bodies[2].joint.mimic = 2, bodies[2].joint.mimic_ratio = 0.5;
     bodies[3].joint.damping = 0.1, bodies[3].joint.stiffness = 1;
-    const soa_frame_def tool = {.name = "tool", .link = 4, .placement = soa_frame_rpy(1, 2, 3, 4, 5, 6)};
+    const soa_frame_def tool = {.name = "tool", .link = 4, .placement = soa_frame_from_rpy(1, 2, 3, 4, 5, 6)};
     soa_model_def def = soa_model_default("small", bodies, 4);
     def.frames = &tool, def.frame_count = 1;
     const soa_model *model = NULL;
@@ -312,7 +312,7 @@ static void wrong_kind(void **state) {
 
 /* Whatever loads must survive every call; its numbers may be nonsense. */
 static void survive(const soa_model *m) {
-    const size_t nq = (size_t)soa_nq(m), nv = (size_t)soa_nv(m), n = (size_t)soa_body_count(m);
+    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m), n = (size_t)soa_model_body_count(m);
     if (nq > 1000 || n > 1000) return;
     soa_work *w;
     soa_batch *b;
@@ -324,33 +324,33 @@ static void survive(const soa_model *m) {
     size_t letters = strlen(soa_model_name(m));
     for (int i = 1; i <= (int)n; i++) {
         soa_body_info info;
-        OK(soa_body(m, i, &info));
+        OK(soa_model_body(m, i, &info));
         letters += strlen(info.link) + strlen(info.joint);
     }
-    for (int s = 0; s < 4; s++) soa_neutral(m, q + (size_t)s * nq);
+    for (int s = 0; s < 4; s++) soa_q_neutral(m, q + (size_t)s * nq);
     for (size_t i = 0; i < 4 * nv; i++) v[i] = 0.1;
     for (size_t i = 0; i < 4 * nq; i++) qf[i] = (float)q[i];
-    const soa_wrench f[2] = {{soa_frame_count(m) - 1, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}},
+    const soa_wrench f[2] = {{soa_model_frame_count(m) - 1, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}},
                              {0, SOA_AXES_BODY, {1, 2, 3, 4, 5, 6}}};
     soa_rnea(m, w, q, v, v, f, 2, out);
     soa_aba(m, w, q, v, v, f, 2, out);
     soa_crba(m, w, q, out), soa_mass_r87(m, w, q, out), soa_minv(m, w, q, out);
     soa_mass_mul(m, w, q, v, out), soa_minv_mul(m, w, q, v, out), soa_coriolis_mul(m, w, q, v, v, out),
-        soa_gravity(m, w, q, out);
+        soa_gravity_torque(m, w, q, out);
     soa_energy(m, w, q, v, out, out + 1), soa_momentum(m, w, q, v, out, out + 6),
-        soa_center_of_mass(m, w, q, v, out, out + 3);
-    soa_centroidal_matrix(m, w, q, out), soa_regressor(m, w, q, v, v, out);
-    soa_inertial_parameters(m, out);
+        soa_centre_of_mass(m, w, q, v, out, out + 3);
+    soa_centroidal_momentum_matrix(m, w, q, out), soa_regressor(m, w, q, v, v, out);
+    soa_model_inertial_parameters(m, out);
     soa_rnea_derivatives(m, w, q, v, v, f, 2, out, out2), soa_aba_derivatives(m, w, q, v, v, f, 2, out, out2);
     soa_kinematics(m, w, q, v, v);
-    for (int i = 0; i < soa_frame_count(m); i++) {
+    for (int i = 0; i < soa_model_frame_count(m); i++) {
         soa_frame_info info;
         soa_frame pose;
-        OK(soa_frame_get(m, i, &info));
+        OK(soa_model_frame(m, i, &info));
         letters += strlen(info.name);
         soa_pose(m, w, i, &pose);
         soa_velocity(m, w, i, SOA_AXES_WORLD, out), soa_acceleration_classical(m, w, i, SOA_AXES_BODY, out);
-        soa_jacobian(m, w, i, SOA_AXES_BODY, out), soa_jdot_v(m, w, i, SOA_AXES_WORLD, out);
+        soa_jacobian(m, w, i, SOA_AXES_BODY, out), soa_jacobian_dot_v(m, w, i, SOA_AXES_WORLD, out);
         soa_jacobian_mul(m, w, i, SOA_AXES_WORLD, v, out),
             soa_jacobian_transpose_mul(m, w, i, SOA_AXES_WORLD, f[0].value, out);
     }
@@ -359,8 +359,8 @@ static void survive(const soa_model *m) {
         soa_crba_batch(m, b, 4, q, out);
     soa_aba_batch_f(m, b, 2, qf, NULL, NULL, NULL, outf), soa_crba_batch_f(m, b, 2, qf, outf);
     soa_aba_f(m, w, qf, NULL, NULL, NULL, outf), soa_crba_f(m, w, qf, outf);
-    soa_integrate(m, q, v, 0.1, out), soa_difference(m, q, q, out), soa_q_rate(m, q, v, out), soa_normalize(m, q);
-    soa_find_frame(m, "tool"), soa_find_joint(m, "hand");
+    soa_q_integrate(m, q, v, 0.1, out), soa_q_difference(m, q, q, out), soa_q_rate(m, q, v, out), soa_q_normalise(m, q);
+    soa_model_find_frame(m, "tool"), soa_model_find_joint(m, "hand");
     free(q), free(v), free(out), free(out2), free(qf), free(outf);
     soa_work_free(w), soa_batch_free(b);
 }

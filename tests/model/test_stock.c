@@ -21,7 +21,7 @@ static const soa_model *stock(const char *name, int floating, int ideal) {
     soa_read_options options = {.floating = floating, .ideal = ideal};
     const soa_model *model = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
-    soa_status status = soa_stock_model(name, &options, &model, &report);
+    soa_status status = soa_stock_model_create(name, &options, &model, &report);
     if (status != SOA_OK) fail_msg("%s: %s", name, report.text);
     return model;
 }
@@ -40,17 +40,17 @@ static double noise(uint64_t *state) {
 }
 
 static void random_state(const soa_model *model, uint64_t seed, double *q, double *v, double *a) {
-    double *step = malloc((size_t)(soa_nv(model) + soa_nq(model) + 1) * sizeof(double)), *q0 = step + soa_nv(model);
+    double *step = malloc((size_t)(soa_model_nv(model) + soa_model_nq(model) + 1) * sizeof(double)), *q0 = step + soa_model_nv(model);
     assert_non_null(step);
-    soa_neutral(model, q0);
-    for (int i = 0; i < soa_nv(model); i++) step[i] = noise(&seed), v[i] = noise(&seed), a[i] = noise(&seed);
-    OK(soa_integrate(model, q0, step, 1, q));
+    soa_q_neutral(model, q0);
+    for (int i = 0; i < soa_model_nv(model); i++) step[i] = noise(&seed), v[i] = noise(&seed), a[i] = noise(&seed);
+    OK(soa_q_integrate(model, q0, step, 1, q));
     free(step);
 }
 
 /* aba(rnea(a)) = a, and M is positive: a^T M a > 0. */
 static double round_trip(const soa_model *model, uint64_t seed) {
-    int nq = soa_nq(model), nv = soa_nv(model);
+    int nq = soa_model_nq(model), nv = soa_model_nv(model);
     double *q = calloc((size_t)(nq + 5 * nv + 1), sizeof(double));
     assert_non_null(q);
     double *v = q + nq, *a = v + nv, *tau = a + nv, *back = tau + nv, *Ma = back + nv;
@@ -60,7 +60,7 @@ static double round_trip(const soa_model *model, uint64_t seed) {
     OK(soa_rnea(model, work, q, v, a, NULL, 0, tau));
     soa_status status = soa_aba(model, work, q, v, tau, NULL, 0, back);
     if (status != SOA_OK)
-        fail_msg("%s: aba: %s, body %d", soa_model_name(model), soa_status_text(status), soa_work_body(work));
+        fail_msg("%s: aba: %s, body %d", soa_model_name(model), soa_status_text(status), soa_work_failed_body(work));
     OK(soa_mass_mul(model, work, q, a, Ma));
     double worst = 0, energy = 0;
     for (int i = 0; i < nv; i++) {
@@ -105,28 +105,28 @@ static void promised_sizes(void **state) {
     };
     for (size_t i = 0; i < sizeof promise / sizeof promise[0]; i++) {
         const soa_model *model = stock(promise[i].name, promise[i].floating, 0);
-        if (soa_nq(model) != promise[i].nq || soa_nv(model) != promise[i].nv ||
-            soa_body_count(model) != promise[i].bodies)
+        if (soa_model_nq(model) != promise[i].nq || soa_model_nv(model) != promise[i].nv ||
+            soa_model_body_count(model) != promise[i].bodies)
             fail_msg("%s%s: nq %d nv %d bodies %d, promised %d %d %d", promise[i].name,
-                     promise[i].floating ? " floating" : "", soa_nq(model), soa_nv(model), soa_body_count(model),
+                     promise[i].floating ? " floating" : "", soa_model_nq(model), soa_model_nv(model), soa_model_body_count(model),
                      promise[i].nq, promise[i].nv, promise[i].bodies);
         if (promise[i].mass > 0) near(promise[i].name, soa_model_mass(model), promise[i].mass, 1e-9);
         assert_string_equal(soa_model_name(model), promise[i].name);
         if (promise[i].floating) {
             soa_body_info root;
-            OK(soa_body(model, 1, &root));
+            OK(soa_model_body(model, 1, &root));
             assert_string_equal(root.joint, "root");
             assert_int_equal(root.type, SOA_FREE);
         }
         /* torques of 1e6 N m, rounded, act on hinges of 1e-3 kg m^2 at the end of the long chain */
-        near("aba(rnea)", round_trip(model, 7 + i), 0, soa_nv(model) > 100 ? 1e-4 : 1e-10);
+        near("aba(rnea)", round_trip(model, 7 + i), 0, soa_model_nv(model) > 100 ? 1e-4 : 1e-10);
         soa_model_free(model);
     }
 }
 
 /* One name per row of the list, numbers filled in. */
 static void listed_name(int index, char *name, size_t size) {
-    const char *listed = soa_stock_name(index);
+    const char *listed = soa_stock_model_name(index);
     snprintf(name, size, "%.*s%s", (int)strcspn(listed, ":"), listed, strchr(listed, ':') != NULL ? ":9" : "");
 }
 
@@ -137,10 +137,10 @@ static void whole_list(void **state) {
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
-    assert_null(soa_stock_name(-1));
-    for (; soa_stock_name(count) != NULL; count++) {
+    assert_null(soa_stock_model_name(-1));
+    for (; soa_stock_model_name(count) != NULL; count++) {
         char name[64];
-        assert_non_null(soa_stock_text(count));
+        assert_non_null(soa_stock_model_text(count));
         listed_name(count, name, sizeof name);
         for (int ideal = 0; ideal < 2; ideal++) {
             const soa_model *model = stock(name, 0, ideal), *loaded = NULL;
@@ -155,8 +155,8 @@ static void whole_list(void **state) {
             soa_model_free(loaded);
             near(name, round_trip(model, 3), 0, 1e-10);
             soa_body_info info;
-            for (int b = 1; ideal && b <= soa_body_count(model); b++) {
-                OK(soa_body(model, b, &info));
+            for (int b = 1; ideal && b <= soa_model_body_count(model); b++) {
+                OK(soa_model_body(model, b, &info));
                 assert_true(info.damping == 0 && info.friction_positive == 0 && info.friction_negative == 0);
                 assert_true(info.stiffness == 0 && info.rotor_inertia == 0 && info.mimic < 0);
             }
@@ -164,7 +164,7 @@ static void whole_list(void **state) {
         }
     }
     assert_int_equal(count, 18);
-    assert_null(soa_stock_text(count));
+    assert_null(soa_stock_model_text(count));
     unlink(path);
 }
 
@@ -185,16 +185,16 @@ static void random_trees(void **state) {
             if (!(off <= 1e-8)) fail_msg("%s: aba(rnea(a)) is off by %.3g", name, off);
             if (off > worst) worst = off;
             int links = 0, roots = 0;
-            for (int f = 0; f < soa_frame_count(model); f++) {
+            for (int f = 0; f < soa_model_frame_count(model); f++) {
                 soa_frame_info frame;
-                OK(soa_frame_get(model, f, &frame));
+                OK(soa_model_frame(model, f, &frame));
                 links += frame.is_link != 0;
             }
-            assert_true(links >= 1 && soa_body_count(model) >= 1 && soa_body_count(model) <= 30);
-            if (links > soa_body_count(model)) merged++;
-            for (int b = 1; b <= soa_body_count(model); b++) {
+            assert_true(links >= 1 && soa_model_body_count(model) >= 1 && soa_model_body_count(model) <= 30);
+            if (links > soa_model_body_count(model)) merged++;
+            for (int b = 1; b <= soa_model_body_count(model); b++) {
                 soa_body_info info;
-                OK(soa_body(model, b, &info));
+                OK(soa_model_body(model, b, &info));
                 roots += info.parent == 0;
                 if (ideal) {
                     assert_true(info.mimic < 0 && info.rotor_inertia == 0 && info.stiffness == 0 && info.damping == 0);
@@ -209,8 +209,8 @@ static void random_trees(void **state) {
                 coulomb += info.friction_positive > 0;
                 spring += info.stiffness > 0;
             }
-            if (soa_body_count(model) < smallest) smallest = soa_body_count(model);
-            if (soa_body_count(model) > largest) largest = soa_body_count(model);
+            if (soa_model_body_count(model) < smallest) smallest = soa_model_body_count(model);
+            if (soa_model_body_count(model) > largest) largest = soa_model_body_count(model);
             forests += roots > 1;
             soa_model_free(model);
         }
@@ -230,7 +230,7 @@ static void random_is_portable(void **state) {
     assert_memory_equal(model, again, soa_model_bytes(model));
     soa_body_info info;
     double gravity[3];
-    OK(soa_body(model, 1, &info));
+    OK(soa_model_body(model, 1, &info));
     soa_model_gravity(model, gravity);
     near("gravity x", gravity[0], 9.4200550717359235, 0);
     near("mass", info.mass, 4.3782272809641816, 0);
@@ -243,14 +243,14 @@ static void expect_error(const char *name, int floating, soa_status status, cons
     const soa_model *model = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
     for (int door = 0; door < 2; door++) {
-        soa_status got = door == 0 ? soa_stock_model(name, &options, &model, &report)
+        soa_status got = door == 0 ? soa_stock_model_create(name, &options, &model, &report)
                                    : soa_model_open(name, &options, &model, &report);
         if (got != status || report.status != status || strstr(report.text, part) == NULL)
             fail_msg("%s: got status %d, \"%s\", expected %d and \"%s\"", name, (int)got, report.text, (int)status,
                      part);
         assert_null(model);
     }
-    assert_int_equal(soa_stock_model(name, &options, &model, NULL), status);
+    assert_int_equal(soa_stock_model_create(name, &options, &model, NULL), status);
 }
 
 static void wrong_names(void **state) {
@@ -271,8 +271,8 @@ static void wrong_names(void **state) {
     expect_error("random:4", 1, SOA_E_ARGUMENT, "several roots");
     expect_error("planar-chain:4", 1, SOA_E_ARGUMENT, "plane");
     const soa_model *model = NULL;
-    assert_int_equal(soa_stock_model(NULL, NULL, &model, NULL), SOA_E_ARGUMENT);
-    assert_int_equal(soa_stock_model("arm7", NULL, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_stock_model_create(NULL, NULL, &model, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_stock_model_create("arm7", NULL, NULL, NULL), SOA_E_ARGUMENT);
 }
 
 static void expect_open_error(const char *spec, const soa_read_options *options, soa_status status, const char *part) {
@@ -313,7 +313,7 @@ static void opening_files(void **state) {
                      "<joint name=\"hinge\" type=\"continuous\"><parent link=\"base\"/><child link=\"arm\"/>"
                      "<axis xyz=\"0 0 1\"/></joint></robot>");
     OK(soa_model_open(path, NULL, &model, NULL));
-    assert_int_equal(soa_nv(model), 1);
+    assert_int_equal(soa_model_nv(model), 1);
     soa_model_free(model);
 
     const soa_model *arm = stock("arm7", 0, 0);
@@ -341,8 +341,8 @@ static void two_pumas_are_pumas(void **state) {
     OK(soa_rnea(heavy, work, q, v, a, NULL, 0, tau));
     soa_frame left, right;
     OK(soa_kinematics(heavy, work, q, NULL, NULL));
-    OK(soa_pose(heavy, work, soa_find_frame(heavy, "left_link1"), &left));
-    OK(soa_pose(heavy, work, soa_find_frame(heavy, "right_link1"), &right));
+    OK(soa_pose(heavy, work, soa_model_find_frame(heavy, "left_link1"), &left));
+    OK(soa_pose(heavy, work, soa_model_find_frame(heavy, "right_link1"), &right));
     near("distance of the arms", left.p[1] - right.p[1], 1.0, 1e-15);
     soa_work_free(work);
     OK(soa_work_create(one, &work));
@@ -365,11 +365,11 @@ static void without_losses(void **state) {
         char name[32];
         snprintf(name, sizeof name, "random:%d", seed);
         const soa_model *full = stock(seed ? name : "puma560", 0, 0);
-        const int nv = soa_nv(full);
+        const int nv = soa_model_nv(full);
         int follows = 0;
         soa_body_info info;
-        for (int b = 1; b <= soa_body_count(full); ++b) {
-            OK(soa_body(full, b, &info));
+        for (int b = 1; b <= soa_model_body_count(full); ++b) {
+            OK(soa_model_body(full, b, &info));
             follows |= info.mimic >= 0;
         }
         if (follows || nv > MOST_V) {
@@ -386,13 +386,13 @@ static void without_losses(void **state) {
         soa_work_free(work);
         for (unsigned which = 0; which <= (SOA_FRICTION | SOA_SPRINGS); ++which) {
             const soa_model *m = NULL;
-            OK(soa_model_without(full, which, &m));
+            OK(soa_model_without_losses(full, which, &m));
             OK(soa_work_create(m, &work));
             OK(soa_rnea(m, work, q, v, a, NULL, 0, less));
             OK(soa_crba(m, work, q, mass_less));
             for (int i = 0; i < nv; ++i) want[i] = tau[i];
-            for (int b = 1; b <= soa_body_count(full); ++b) {
-                OK(soa_body(full, b, &info));
+            for (int b = 1; b <= soa_model_body_count(full); ++b) {
+                OK(soa_model_body(full, b, &info));
                 for (int c = 0; c < info.nv; ++c) {
                     const double w = v[info.v_index + c];
                     const double dry = w > 0 ? info.friction_positive : -info.friction_negative;
@@ -402,7 +402,7 @@ static void without_losses(void **state) {
                 }
                 rubbing += info.damping > 0 || info.friction_positive > 0;
                 springs += info.stiffness > 0;
-                OK(soa_body(m, b, &info));
+                OK(soa_model_body(m, b, &info));
                 if (which & SOA_FRICTION)
                     assert_true(info.damping == 0 && info.friction_positive == 0 && info.friction_negative == 0);
                 if (which & SOA_SPRINGS) assert_true(info.stiffness == 0);
@@ -433,14 +433,14 @@ static void massless_object_is_free(void **state) {
     soa_work *work, *free_work;
     OK(soa_work_create(model, &work));
     OK(soa_work_create(alone, &free_work));
-    int object = soa_find_frame(model, "object");
+    int object = soa_model_find_frame(model, "object");
     soa_wrench wrench = {object, SOA_AXES_BODY, {1, -2, 3, -4, 5, -6}};
     OK(soa_aba(model, work, q, v, NULL, &wrench, 1, qdd));
     OK(soa_kinematics(model, work, q, v, qdd));
     OK(soa_velocity(model, work, object, SOA_AXES_BODY, V));
     OK(soa_acceleration_spatial(model, work, object, SOA_AXES_BODY, A));
-    wrench.frame = soa_find_frame(alone, "object");
-    soa_neutral(alone, free_q);
+    wrench.frame = soa_model_find_frame(alone, "object");
+    soa_q_neutral(alone, free_q);
     OK(soa_aba(alone, free_work, free_q, V, NULL, &wrench, 1, free_a));
     for (int i = 0; i < 6; i++) near("object's acceleration", A[i], free_a[i], 1e-12);
     soa_work_free(work);
@@ -457,7 +457,7 @@ static void planar_chain_is_rods(void **state) {
     double q[N] = {0}, tau[N], M[N * N];
     soa_work *work;
     OK(soa_work_create(model, &work));
-    OK(soa_gravity(model, work, q, tau));
+    OK(soa_gravity_torque(model, work, q, tau));
     for (int i = 0; i < N; i++) near("gravity torque", tau[i], 9.81 * 0.5 * (N - i) * (N - i), 1e-12);
     OK(soa_crba(model, work, q, M));
     near("tip's inertia", M[N * N - 1], 0.25 + (1 + 0.02 * 0.02) / 12, 1e-15);

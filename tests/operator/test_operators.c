@@ -84,11 +84,11 @@ static bench open_bench(const char *name, int ideal, long seed) {
     bench b = {0};
     const soa_read_options options = {0, ideal};
     soa_report report;
-    assert_int_equal(soa_stock_model(name, &options, &b.model, &report), SOA_OK);
-    const size_t nq = (size_t)soa_nq(b.model), nv = (size_t)soa_nv(b.model);
-    const int last = soa_body_count(b.model);
+    assert_int_equal(soa_stock_model_create(name, &options, &b.model, &report), SOA_OK);
+    const size_t nq = (size_t)soa_model_nq(b.model), nv = (size_t)soa_model_nv(b.model);
+    const int last = soa_model_body_count(b.model);
     soa_body_info one, two;
-    soa_body(b.model, last, &one), soa_body(b.model, 1 + last / 2, &two);
+    soa_model_body(b.model, last, &one), soa_model_body(b.model, 1 + last / 2, &two);
     const int tips[2] = {one.frame, two.frame};
     assert_int_equal(soa_machine_create(b.model, tips, one.frame == two.frame ? 1 : 2, &b.machine, &report), SOA_OK);
     assert_int_equal(soa_work_create(b.model, &b.work), SOA_OK);
@@ -96,11 +96,11 @@ static bench open_bench(const char *name, int ideal, long seed) {
     b.a = calloc(nv + 1, sizeof(double)), b.tau = calloc(nv + 1, sizeof(double));
     dice d = {(uint64_t)seed};
     roll_many(&d, -1, 1, nv, b.a);
-    soa_neutral(b.model, b.q);
-    soa_integrate(b.model, b.q, b.a, 1, b.q);
+    soa_q_neutral(b.model, b.q);
+    soa_q_integrate(b.model, b.q, b.a, 1, b.q);
     roll_many(&d, -1, 1, nv, b.v), roll_many(&d, -1, 1, nv, b.a), roll_many(&d, -1, 1, nv, b.tau),
         roll_many(&d, -1, 1, 12, b.f0);
-    assert_int_equal(soa_machine_state(b.machine, b.q, b.v, b.a, b.tau, b.f0, NULL, 0), SOA_OK);
+    assert_int_equal(soa_machine_set_state(b.machine, b.q, b.v, b.a, b.tau, b.f0, NULL, 0), SOA_OK);
     return b;
 }
 static void close_bench(bench *b) {
@@ -114,15 +114,15 @@ static const soa_expr *parsed(const char *text) {
     return e;
 }
 static double *formed(soa_machine *m, const soa_expr *e, size_t *n) {
-    *n = (size_t)soa_machine_size(m, soa_expr_to(e)) * (size_t)soa_machine_size(m, soa_expr_from(e));
+    *n = (size_t)soa_machine_space_size(m, soa_expr_codomain(e)) * (size_t)soa_machine_space_size(m, soa_expr_domain(e));
     double *x = calloc(*n + 1, sizeof *x);
-    assert_int_equal(soa_dense(m, e, x), SOA_OK);
+    assert_int_equal(soa_machine_dense_matrix(m, e, x), SOA_OK);
     return x;
 }
 /* e applied to the variable x by sweeps */
 static double *applied(soa_machine *m, const soa_expr *e, const soa_expr *x) {
     const soa_expr *ex = soa_expr_product(e, x);
-    double *y = calloc((size_t)soa_machine_size(m, soa_expr_to(e)) + 1, sizeof *y);
+    double *y = calloc((size_t)soa_machine_space_size(m, soa_expr_codomain(e)) + 1, sizeof *y);
     soa_plan *plan = NULL;
     char message[600];
     if (soa_plan_create(m, ex, &plan, message, sizeof message) != SOA_OK) fail_msg("%s", message);
@@ -132,12 +132,12 @@ static double *applied(soa_machine *m, const soa_expr *e, const soa_expr *x) {
 }
 /* A random vector named x in the space e starts from. */
 static const soa_expr *random_x(soa_machine *m, const soa_expr *e, long seed, double **value) {
-    const soa_space space = soa_expr_from(e);
-    const size_t n = (size_t)soa_machine_size(m, space);
+    const soa_space space = soa_expr_domain(e);
+    const size_t n = (size_t)soa_machine_space_size(m, space);
     dice d = {(uint64_t)seed * 977};
     *value = calloc(n + 1, sizeof **value);
     roll_many(&d, -1, 1, n, *value);
-    assert_int_equal(soa_machine_set(m, "x", space, *value), SOA_OK);
+    assert_int_equal(soa_machine_set_vector(m, "x", space, *value), SOA_OK);
     return soa_expr_variable("x", space);
 }
 static void matrix_times(const double *A, const double *x, size_t rows, size_t columns, double *y) {
@@ -152,15 +152,15 @@ static void papers_identities(void **state) {
     for (int i = 0; i < IDENTITIES; ++i) {
         const soa_expr *left = NULL, *right = NULL;
         char message[600];
-        if (soa_equation_parse(identities[i].text, &left, &right, message, sizeof message) != SOA_OK)
+        if (soa_expr_parse_equation(identities[i].text, &left, &right, message, sizeof message) != SOA_OK)
             fail_msg("%s", message);
         if (soa_expr_prove(left, right, NULL, NULL) != SOA_OK) fail_msg("%s: not proved", identities[i].name);
         worst_case w = {0};
         for (int k = 0; k < MACHINES; ++k) {
             bench b = open_bench(machines[k], 1, first_seed() + k);
-            size_t n, rows = (size_t)soa_machine_size(b.machine, soa_expr_to(left)), columns;
+            size_t n, rows = (size_t)soa_machine_space_size(b.machine, soa_expr_codomain(left)), columns;
             double *x, *A = formed(b.machine, left, &n), *B = formed(b.machine, right, &n);
-            columns = (size_t)soa_machine_size(b.machine, soa_expr_from(left));
+            columns = (size_t)soa_machine_space_size(b.machine, soa_expr_domain(left));
             note(&w, relative(A, B, n), first_seed() + k);
             const soa_expr *vector = random_x(b.machine, left, first_seed() + k, &x);
             double *y = applied(b.machine, left, vector), *z = applied(b.machine, right, vector),
@@ -188,7 +188,7 @@ static void false_variants(void **state) {
         else
             snprintf(text, sizeof text, "1.5 %s", identities[i].text);
         const soa_expr *l = NULL, *r = NULL;
-        if (soa_equation_parse(text, &l, &r, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+        if (soa_expr_parse_equation(text, &l, &r, message, sizeof message) != SOA_OK) fail_msg("%s", message);
         if (soa_expr_prove(l, r, NULL, NULL) == SOA_OK) fail_msg("proved though false: %s", text);
         bench b = open_bench("chain:6", 1, first_seed());
         size_t n;
@@ -204,14 +204,14 @@ static void leaves_applied_and_formed(void **state) {
     (void)state;
     worst_case w = {0};
     const char *name, *what;
-    for (int l = 1; (name = soa_leaf_name(l, &what)); ++l)
+    for (int l = 1; (name = soa_expr_leaf_name(l, &what)); ++l)
         for (int turned = 0; turned < 2; ++turned)
             for (int k = 0; k < MACHINES; ++k) {
                 bench b = open_bench(machines[k], 1, first_seed() + k);
                 const soa_expr *leaf = parsed(name), *e = turned ? soa_expr_adjoint(leaf) : soa_expr_scale(1, leaf);
-                size_t n, rows = (size_t)soa_machine_size(b.machine, soa_expr_to(e)),
-                          columns = (size_t)soa_machine_size(b.machine, soa_expr_from(e));
-                if (soa_expr_from(leaf) == SOA_SPACE_ONE) {
+                size_t n, rows = (size_t)soa_machine_space_size(b.machine, soa_expr_codomain(e)),
+                          columns = (size_t)soa_machine_space_size(b.machine, soa_expr_domain(e));
+                if (soa_expr_domain(leaf) == SOA_SPACE_ONE) {
                     if (!turned) {
                         double *A = formed(b.machine, leaf, &n), *y = calloc(rows + 1, sizeof *y);
                         soa_plan *plan = NULL;
@@ -242,13 +242,13 @@ static void algorithms_agree(void **state) {
         for (int ideal = 0; ideal < 2; ++ideal) {
             if (!ideal && k >= 5) continue; /* random machines have exact rotors */
             bench b = open_bench(machines[k], ideal, first_seed() + k);
-            const int nv = soa_nv(b.model), tips = soa_machine_size(b.machine, SOA_SPACE_TIP) / 6,
-                      last = soa_body_count(b.model);
+            const int nv = soa_model_nv(b.model), tips = soa_machine_space_size(b.machine, SOA_SPACE_TIP) / 6,
+                      last = soa_model_body_count(b.model);
             double *vdot = calloc((size_t)nv + 1, sizeof *vdot), *got = calloc(6 * (size_t)last + 1, sizeof *got),
                    *tau = calloc((size_t)nv + 1, sizeof *tau);
             soa_wrench wrench[2]; /* f0 acts on the environment: minus on the machine */
             soa_body_info one, two;
-            soa_body(b.model, last, &one), soa_body(b.model, 1 + last / 2, &two);
+            soa_model_body(b.model, last, &one), soa_model_body(b.model, 1 + last / 2, &two);
             for (int t = 0; t < tips; ++t) {
                 wrench[t] = (soa_wrench){.frame = t ? two.frame : one.frame, .axes = SOA_AXES_BODY};
                 for (int j = 0; j < 6; ++j) wrench[t].value[j] = -b.f0[6 * t + j];
@@ -259,7 +259,7 @@ static void algorithms_agree(void **state) {
                 const soa_read_options plain = {0, 1};
                 const soa_model *m2 = NULL;
                 soa_work *w2 = NULL;
-                assert_int_equal(soa_stock_model(machines[k], &plain, &m2, NULL), SOA_OK);
+                assert_int_equal(soa_stock_model_create(machines[k], &plain, &m2, NULL), SOA_OK);
                 assert_int_equal(soa_work_create(m2, &w2), SOA_OK);
                 soa_rnea(b.model, b.work, b.q, b.v, NULL, NULL, 0, loss),
                     soa_rnea(m2, w2, b.q, b.v, NULL, NULL, 0, still);
@@ -271,7 +271,7 @@ static void algorithms_agree(void **state) {
             for (int f = 0; f < 4; ++f) {
                 const soa_expr *e = NULL, *better = NULL;
                 soa_plan *plan = NULL;
-                if (f < 3) assert_int_equal(soa_form(fd[f], &e), SOA_OK);
+                if (f < 3) assert_int_equal(soa_expr_from_form(fd[f], &e), SOA_OK);
                 if (f == 3) e = parsed(fd[f]); /* improved, it runs as the library's filter and smoother */
                 assert_int_equal(soa_expr_improve(e, 0, NULL, NULL, &better), SOA_OK);
                 for (int improved = 0; improved < 2; ++improved) {
@@ -283,7 +283,7 @@ static void algorithms_agree(void **state) {
                 soa_expr_free(e), soa_expr_free(better);
             }
             /* link accelerations of FD2 and FD3, against alpha at the accelerations found */
-            assert_int_equal(soa_machine_state(b.machine, b.q, b.v, vdot, b.tau, b.f0, NULL, 0), SOA_OK);
+            assert_int_equal(soa_machine_set_state(b.machine, b.q, b.v, vdot, b.tau, b.f0, NULL, 0), SOA_OK);
             double *alpha = calloc(6 * (size_t)last + 1, sizeof *alpha);
             soa_plan *plan = NULL;
             const soa_expr *e = parsed("alpha");
@@ -291,14 +291,14 @@ static void algorithms_agree(void **state) {
             assert_int_equal(soa_plan_run(plan, alpha), SOA_OK);
             soa_plan_free(plan), soa_expr_free(e);
             for (int f = 0; f < 2; ++f) {
-                assert_int_equal(soa_form(f ? "FD3_link" : "FD2", &e), SOA_OK);
+                assert_int_equal(soa_expr_from_form(f ? "FD3_link" : "FD2", &e), SOA_OK);
                 assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
                 assert_int_equal(soa_plan_run(plan, got), SOA_OK);
                 note(&w[3], relative(got, alpha, 6 * (size_t)last), k);
                 soa_plan_free(plan), soa_expr_free(e);
             }
             /* inverse dynamics, and the three parts of R87 (69), (70) */
-            assert_int_equal(soa_form("ID", &e), SOA_OK);
+            assert_int_equal(soa_expr_from_form("ID", &e), SOA_OK);
             assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
             assert_int_equal(soa_plan_run(plan, got), SOA_OK);
             note(&w[4], relative(got, b.tau, (size_t)nv), k);
@@ -306,7 +306,7 @@ static void algorithms_agree(void **state) {
             static const char *const parts[] = {"due_to_torque", "due_to_force", "due_to_acceleration", "due_to_tip"};
             double *sum = calloc((size_t)nv + 1, sizeof *sum);
             for (int f = 0; f < 4; ++f) {
-                assert_int_equal(soa_form(parts[f], &e), SOA_OK);
+                assert_int_equal(soa_expr_from_form(parts[f], &e), SOA_OK);
                 assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
                 assert_int_equal(soa_plan_run(plan, got), SOA_OK);
                 for (int j = 0; j < nv; ++j) sum[j] += got[j];
@@ -364,18 +364,18 @@ static void base_space(void **state) { /* sums in the space of the base, which i
 static void tip_space(void **state) { /* inv(J inv(Mass) J') f0, a solve in the space of the tips */
     (void)state;
     bench b = open_bench("arm7", 1, first_seed());
-    const int tip = soa_body_count(b.model);
+    const int tip = soa_model_body_count(b.model);
     soa_body_info info;
-    soa_body(b.model, tip, &info);
+    soa_model_body(b.model, tip, &info);
     soa_machine *m = NULL;
     assert_int_equal(soa_machine_create(b.model, &info.frame, 1, &m, NULL), SOA_OK);
-    assert_int_equal(soa_machine_state(m, b.q, b.v, b.a, b.tau, b.f0, NULL, 0), SOA_OK);
+    assert_int_equal(soa_machine_set_state(m, b.q, b.v, b.a, b.tau, b.f0, NULL, 0), SOA_OK);
     const soa_expr *e = parsed("inv(J inv(Mass) J') f0");
     double got[6], want[6];
     soa_plan *plan = NULL;
     assert_int_equal(soa_plan_create(m, e, &plan, NULL, 0), SOA_OK);
     assert_int_equal(soa_plan_run(plan, got), SOA_OK);
-    assert_int_equal(soa_dense(m, e, want), SOA_OK);
+    assert_int_equal(soa_machine_dense_matrix(m, e, want), SOA_OK);
     worst_case w = {0};
     note(&w, relative(got, want, 6), 1);
     conclude("operational-space inertia times a vector", &w, 1e-9);
@@ -402,27 +402,27 @@ static void singular_inverses(void **state) {
         for (long seed = first_seed(); seed < first_seed() + 20; ++seed) {
             bench b = open_bench(cases[i].machine, 1, seed);
             soa_body_info info;
-            soa_body(b.model, soa_body_count(b.model), &info);
+            soa_model_body(b.model, soa_model_body_count(b.model), &info);
             soa_machine *m = NULL;
             assert_int_equal(soa_machine_create(b.model, &info.frame, 1, &m, NULL), SOA_OK);
-            assert_int_equal(soa_machine_state(m, b.q, b.v, b.a, b.tau, b.f0, NULL, 0), SOA_OK);
+            assert_int_equal(soa_machine_set_state(m, b.q, b.v, b.a, b.tau, b.f0, NULL, 0), SOA_OK);
             const soa_expr *e = parsed(cases[i].expression);
             double got[64];
             soa_plan *plan = NULL;
             if (soa_plan_create(m, e, &plan, NULL, 0) == SOA_OK) { /* else no O(n) form is known */
                 assert_int_equal(soa_plan_run(plan, got), SOA_E_SINGULAR);
-                assert_non_null(strstr(soa_machine_why(m), cases[i].name));
+                assert_non_null(strstr(soa_machine_failure(m), cases[i].name));
                 assert_true(soa_machine_condition(m) > 1e13);
             } else {
-                assert_int_not_equal(soa_expr_to(e), SOA_SPACE_TIP);
+                assert_int_not_equal(soa_expr_codomain(e), SOA_SPACE_TIP);
             }
-            assert_int_equal(soa_dense(m, e, got), SOA_E_SINGULAR);
-            assert_non_null(strstr(soa_machine_why(m), cases[i].name));
-            assert_null(strstr(soa_machine_why(m), "massless"));
+            assert_int_equal(soa_machine_dense_matrix(m, e, got), SOA_E_SINGULAR);
+            assert_non_null(strstr(soa_machine_failure(m), cases[i].name));
+            assert_null(strstr(soa_machine_failure(m), "massless"));
             assert_true(soa_machine_condition(m) > 1e13);
             const soa_expr *fine = parsed("inv(Mass) T"); /* the next run starts afresh */
-            assert_int_equal(soa_dense(m, fine, got), SOA_OK);
-            assert_string_equal(soa_machine_why(m), "");
+            assert_int_equal(soa_machine_dense_matrix(m, fine, got), SOA_OK);
+            assert_string_equal(soa_machine_failure(m), "");
             assert_true(soa_machine_condition(m) >= 1 && soa_machine_condition(m) < 1e8);
             soa_expr_free(fine), soa_plan_free(plan), soa_expr_free(e), soa_machine_free(m);
             close_bench(&b);
@@ -459,9 +459,9 @@ static void massless_and_small(void **state) {
             const soa_model *model = NULL;
             soa_machine *m = NULL;
             assert_int_equal(soa_model_create(&def, &model, NULL), SOA_OK);
-            const int tip = soa_find_frame(model, "f");
+            const int tip = soa_model_find_frame(model, "f");
             assert_int_equal(soa_machine_create(model, &tip, 1, &m, NULL), SOA_OK);
-            assert_int_equal(soa_machine_state(m, q, NULL, NULL, NULL, f0, NULL, 0), SOA_OK);
+            assert_int_equal(soa_machine_set_state(m, q, NULL, NULL, NULL, f0, NULL, 0), SOA_OK);
             const soa_expr *e = parsed("inv(J inv(Mass) J') f0");
             double got[6], want[6];
             soa_plan *plan = NULL;
@@ -469,15 +469,15 @@ static void massless_and_small(void **state) {
             const soa_status run = soa_plan_run(plan, got);
             if (point) {
                 assert_int_equal(run, SOA_E_HINGE_SINGULAR);
-                assert_non_null(strstr(soa_machine_why(m), "inv(D) does not exist: joint 'point'"));
+                assert_non_null(strstr(soa_machine_failure(m), "inv(D) does not exist: joint 'point'"));
                 const soa_expr *d = parsed("inv(D) thdd");
                 double x[ARM + 1];
-                assert_int_equal(soa_dense(m, d, x), SOA_E_HINGE_SINGULAR);
-                assert_non_null(strstr(soa_machine_why(m), "inv(D) does not exist: joint 'point'"));
+                assert_int_equal(soa_machine_dense_matrix(m, d, x), SOA_E_HINGE_SINGULAR);
+                assert_non_null(strstr(soa_machine_failure(m), "inv(D) does not exist: joint 'point'"));
                 soa_expr_free(d);
             } else {
                 assert_int_equal(run, SOA_OK);
-                assert_int_equal(soa_dense(m, e, want), SOA_OK);
+                assert_int_equal(soa_machine_dense_matrix(m, e, want), SOA_OK);
                 for (int j = 0; j < 6; ++j) { /* as if the arm were large */
                     got[j] /= mass * length;
                     want[j] /= mass * length;
@@ -535,7 +535,7 @@ static void printed_and_read_again(void **state) {
     (void)state;
     for (int i = 0; i < IDENTITIES; ++i) {
         const soa_expr *l = NULL, *r = NULL, *again = NULL;
-        assert_int_equal(soa_equation_parse(identities[i].text, &l, &r, NULL, 0), SOA_OK);
+        assert_int_equal(soa_expr_parse_equation(identities[i].text, &l, &r, NULL, 0), SOA_OK);
         char text[600], twice[600];
         soa_expr_print(l, text, sizeof text);
         again = parsed(text);
@@ -548,12 +548,12 @@ static void printed_and_read_again(void **state) {
 /* Taken apart and put together again by calls. */
 static const soa_expr *rebuilt(const soa_expr *e) {
     soa_expr_info info;
-    assert_int_equal(soa_expr_look(e, &info), SOA_OK);
+    assert_int_equal(soa_expr_get_info(e, &info), SOA_OK);
     assert_null(soa_expr_part(e, info.count));
     if (info.kind == SOA_EXPR_LEAF) {
         assert_int_equal(info.count, 0);
         assert_non_null(info.what);
-        if (!strcmp(info.name, "I")) return soa_expr_identity(soa_expr_to(e));
+        if (!strcmp(info.name, "I")) return soa_expr_identity(soa_expr_codomain(e));
         if (strcmp(info.name, "inv(D)") != 0) return soa_expr_leaf(info.name);
         const soa_expr *d = parsed("D"), *inverse = soa_expr_inverse(d);
         soa_expr_free(d);
@@ -597,15 +597,15 @@ static void next_line(void *user, const soa_plan_step *step) {
 static void looked_into(void **state) {
     (void)state;
     soa_expr_info info;
-    assert_int_equal(soa_expr_look(NULL, &info), SOA_E_ARGUMENT);
+    assert_int_equal(soa_expr_get_info(NULL, &info), SOA_E_ARGUMENT);
     assert_null(soa_expr_part(NULL, 0));
     const soa_model *model = NULL;
     assert_int_equal(soa_model_open("arm7", NULL, &model, NULL), SOA_OK);
     soa_machine *machine = NULL;
-    const int tip = soa_frame_count(model) - 1;
+    const int tip = soa_model_frame_count(model) - 1;
     assert_int_equal(soa_machine_create(model, &tip, 1, &machine, NULL), SOA_OK);
     const char *form;
-    for (int i = 0; soa_form_name(i, &form, NULL); ++i) {
+    for (int i = 0; soa_expr_form_name(i, &form, NULL); ++i) {
         const soa_expr *e = parsed(form), *again = rebuilt(e);
         char text[600], twice[600], *explained = malloc(1 << 16);
         assert_non_null(again);
@@ -618,14 +618,14 @@ static void looked_into(void **state) {
         assert_int_equal(soa_plan_create(machine, e, &plan, NULL, 0), SOA_OK);
         soa_plan_explain(plan, explained, 1 << 16);
         lines l = {explained, 0, 0, -3};
-        soa_plan_steps(plan, next_line, &l);
+        soa_plan_visit_steps(plan, next_line, &l);
         int wanted = 0;
         for (const char *c = explained; (c = strstr(c, "\n    ")); ++c) ++wanted;
         assert_int_equal(l.count, wanted);
-        assert_int_equal(l.recursions, soa_plan_recursions(plan));
+        assert_int_equal(l.recursions, soa_plan_recursion_count(plan));
         soa_plan_free(plan), soa_expr_free(e), soa_expr_free(again), free(explained);
     }
-    soa_plan_steps(NULL, next_line, NULL);
+    soa_plan_visit_steps(NULL, next_line, NULL);
     soa_machine_free(machine), soa_model_free(model);
 }
 

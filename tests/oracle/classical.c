@@ -65,12 +65,12 @@ static void from_quaternion(const double e[4], double R[9]) {
 /* The joint that body i follows, and q = ratio * q_lead + offset. */
 static soa_body_info leader(const soa_model *model, int i, double *ratio, double *offset) {
     soa_body_info info;
-    soa_body(model, i, &info);
+    soa_model_body(model, i, &info);
     *ratio = 1, *offset = 0;
     while (info.mimic >= 0) {
         *offset += *ratio * info.mimic_offset;
         *ratio *= info.mimic_ratio;
-        soa_body(model, info.mimic, &info);
+        soa_model_body(model, info.mimic, &info);
     }
     return info;
 }
@@ -179,12 +179,12 @@ static int exact_rotor(const soa_body_info *b) {
 
 void classical_motion(const soa_model *model, const double *q, const double *v, const double *a,
                       const double base_acceleration[3], classical_body *body) {
-    memset(body, 0, (size_t)(soa_body_count(model) + 1) * sizeof *body);
+    memset(body, 0, (size_t)(soa_model_body_count(model) + 1) * sizeof *body);
     body[0].R[0] = body[0].R[4] = body[0].R[8] = 1; /* (2.1) */
     memcpy(body[0].vdot, base_acceleration, sizeof body[0].vdot);
-    for (int i = 1; i <= soa_body_count(model); i++) {
+    for (int i = 1; i <= soa_model_body_count(model); i++) {
         soa_body_info info;
-        soa_body(model, i, &info);
+        soa_model_body(model, i, &info);
         const classical_body *p = body + info.parent;
         classical_body *b = body + i;
         double qj[7], RJ[9], l[3], wr[3] = {0}, wr_rate[3] = {0}, s_rate[3] = {0}, s_rate2[3] = {0}, c[3];
@@ -235,7 +235,7 @@ static void inertia_mul(const double R[9], const double I[6], const double x[3],
 void classical_frame(const soa_model *model, const classical_body *body, int frame, soa_frame *pose, double V[6],
                      double A[6]) {
     soa_frame_info info;
-    soa_frame_get(model, frame, &info);
+    soa_model_frame(model, frame, &info);
     const classical_body *b = body + info.body;
     double l[3], c[3];
     turn(b->R, info.placement.p, l);
@@ -255,7 +255,7 @@ static void subtract_wrench(const soa_model *model, const soa_wrench *x, classic
     soa_frame_info info;
     soa_frame pose;
     double V[6], A[6], n[3], f[3], l[3];
-    soa_frame_get(model, x->frame, &info);
+    soa_model_frame(model, x->frame, &info);
     classical_frame(model, body, x->frame, &pose, V, A);
     classical_body *b = body + info.body;
     memcpy(n, x->value, sizeof n), memcpy(f, x->value + 3, sizeof f);
@@ -272,11 +272,11 @@ void classical_inverse(const soa_model *model, const double *q, const double *v,
     /* (2.1): the base is accelerated against gravity. */
     for (int k = 0; k < 3; k++) up[k] = -up[k];
     classical_motion(model, q, v, a, up, body);
-    memset(tau, 0, (size_t)soa_nv(model) * sizeof *tau);
+    memset(tau, 0, (size_t)soa_model_nv(model) * sizeof *tau);
     for (int k = 0; k < wrench_count; k++) subtract_wrench(model, wrenches + k, body); /* (2.8) */
-    for (int i = soa_body_count(model); i >= 1; i--) {
+    for (int i = soa_model_body_count(model); i >= 1; i--) {
         soa_body_info info;
-        soa_body(model, i, &info);
+        soa_model_body(model, i, &info);
         classical_body *b = body + i, *p = body + info.parent;
         double c[3], vc[3] = {0}, Nc[3], Fc[3], Iw[3], l[3];
         turn(b->R, info.com, c); /* p(k) of the paper */
@@ -319,9 +319,9 @@ void classical_inverse(const soa_model *model, const double *q, const double *v,
 
 double classical_kinetic(const soa_model *model, const classical_body *body) {
     double twice = 0;
-    for (int i = 1; i <= soa_body_count(model); i++) {
+    for (int i = 1; i <= soa_model_body_count(model); i++) {
         soa_body_info info;
-        soa_body(model, i, &info);
+        soa_model_body(model, i, &info);
         const classical_body *b = body + i, *p = body + info.parent;
         double c[3], vc[3] = {0}, Iw[3];
         turn(b->R, info.com, c);
@@ -340,9 +340,9 @@ void classical_momentum(const soa_model *model, const classical_body *body, doub
     double mass = 0;
     memset(h, 0, 6 * sizeof *h);
     memset(com, 0, 3 * sizeof *com);
-    for (int i = 1; i <= soa_body_count(model); i++) {
+    for (int i = 1; i <= soa_model_body_count(model); i++) {
         soa_body_info info;
-        soa_body(model, i, &info);
+        soa_model_body(model, i, &info);
         const classical_body *b = body + i;
         double c[3], x[3], mv[3] = {0}, Iw[3];
         turn(b->R, info.com, c);
@@ -365,9 +365,9 @@ void classical_momentum(const soa_model *model, const classical_body *body, doub
 double classical_potential(const soa_model *model, const double *q, const classical_body *body) {
     double g[3], sum = 0;
     soa_model_gravity(model, g);
-    for (int i = 1; i <= soa_body_count(model); i++) {
+    for (int i = 1; i <= soa_model_body_count(model); i++) {
         soa_body_info info;
-        soa_body(model, i, &info);
+        soa_model_body(model, i, &info);
         double c[3], qj[7], vj[6], aj[6];
         turn(body[i].R, info.com, c);
         add(1, body[i].o, c);

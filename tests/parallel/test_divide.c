@@ -15,12 +15,12 @@ static double difference(const soa_model *m, int grain, long seed) {
     soa_divide *d = NULL;
     soa_work *w = NULL;
     tree_state s = random_tree_state(m, seed);
-    const size_t nv = (size_t)soa_nv(m);
+    const size_t nv = (size_t)soa_model_nv(m);
     double *aba = calloc(nv + 1, sizeof *aba), *got = calloc(nv + 1, sizeof *got);
     assert_int_equal(soa_divide_create(m, grain, &d), SOA_OK);
     assert_int_equal(soa_work_create(m, &w), SOA_OK);
     assert_int_equal(soa_aba(m, w, s.q, s.v, s.tau, s.wrench, 3, aba), SOA_OK);
-    assert_int_equal(soa_fd_divide(d, s.q, s.v, s.tau, s.wrench, 3, NULL, NULL, got), SOA_OK);
+    assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, s.wrench, 3, NULL, NULL, got), SOA_OK);
     const double error = relative(got, aba, nv);
     free(aba), free(got), free_tree_state(&s), soa_divide_free(d), soa_work_free(w);
     return error;
@@ -54,7 +54,7 @@ static void against_aba(void **state) {
         for (int grain = 1; grain < 5; ++grain) {
             const soa_model *m = NULL;
             const soa_read_options ideal = {0, 1};
-            assert_int_equal(soa_stock_model(stock[k], &ideal, &m, NULL), SOA_OK);
+            assert_int_equal(soa_stock_model_create(stock[k], &ideal, &m, NULL), SOA_OK);
             note(&w, difference(m, grain, first_seed() + grain), first_seed() + grain);
             soa_model_free(m);
         }
@@ -93,20 +93,20 @@ static void executors(void **state) {
         const soa_model *m = random_tree(seed, 40, i % 2 ? TREE_CHAIN : TREE_BRANCHED);
         soa_divide *d = NULL;
         soa_divide_count c;
-        const size_t nv = (size_t)soa_nv(m);
+        const size_t nv = (size_t)soa_model_nv(m);
         tree_state s = random_tree_state(m, seed);
         double *one = calloc(nv + 1, sizeof *one), *other = calloc(nv + 1, sizeof *other);
         int calls = 0, threads = 2;
         assert_int_equal(soa_divide_create(m, 1 + i % 3, &d), SOA_OK);
-        assert_int_equal(soa_fd_divide(d, s.q, s.v, s.tau, s.wrench, 3, NULL, NULL, one), SOA_OK);
-        assert_int_equal(soa_fd_divide(d, s.q, s.v, s.tau, s.wrench, 3, three_threads, &calls, other), SOA_OK);
+        assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, s.wrench, 3, NULL, NULL, one), SOA_OK);
+        assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, s.wrench, 3, three_threads, &calls, other), SOA_OK);
         assert_memory_equal(one, other, nv * sizeof *one);
-        assert_int_equal(soa_fd_divide(d, s.q, s.v, s.tau, s.wrench, 3, backwards, NULL, other), SOA_OK);
+        assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, s.wrench, 3, backwards, NULL, other), SOA_OK);
         assert_memory_equal(one, other, nv * sizeof *one);
-        assert_int_equal(soa_fd_divide(d, s.q, s.v, s.tau, s.wrench, 3, soa_openmp_parallel_for, &threads, other),
+        assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, s.wrench, 3, soa_openmp_parallel_for, &threads, other),
                          SOA_OK);
         assert_memory_equal(one, other, nv * sizeof *one);
-        assert_int_equal(soa_divide_counts(d, &c), SOA_OK);
+        assert_int_equal(soa_divide_operations(d, &c), SOA_OK);
         assert_int_equal(calls, 4 * c.levels); /* four sweeps */
         free(one), free(other), free_tree_state(&s), soa_divide_free(d), soa_model_free(m);
     }
@@ -122,9 +122,9 @@ static void logarithmic(void **state) {
         soa_divide *d = NULL;
         soa_divide_count c;
         snprintf(name, sizeof name, "chain:%d", n);
-        assert_int_equal(soa_stock_model(name, NULL, &m, NULL), SOA_OK);
+        assert_int_equal(soa_stock_model_create(name, NULL, &m, NULL), SOA_OK);
         assert_int_equal(soa_divide_create(m, 1, &d), SOA_OK);
-        assert_int_equal(soa_divide_counts(d, &c), SOA_OK);
+        assert_int_equal(soa_divide_operations(d, &c), SOA_OK);
         int sum = 0, tasks;
         double path = 0, longest;
         for (int l = 0; l < c.levels; ++l) {
@@ -163,7 +163,7 @@ static void logarithmic(void **state) {
         soa_divide_count c;
         assert_int_equal(soa_model_create(&def, &m, NULL), SOA_OK);
         assert_int_equal(soa_divide_create(m, 1, &d), SOA_OK);
-        assert_int_equal(soa_divide_counts(d, &c), SOA_OK);
+        assert_int_equal(soa_divide_operations(d, &c), SOA_OK);
         const double error = difference(m, 1, first_seed());
         printf("  %s of %d bodies: %d levels, %.0f of %.0f flops on the critical path, against soa_aba %.1e\n",
                (const char *const[]){"star", "comb", "random tree"}[kind], count, c.levels, c.critical, c.flops, error);
@@ -177,7 +177,7 @@ static void logarithmic(void **state) {
 extern const soai_kernels soai_kernels_quad;
 typedef __float128 quad;
 static void in_quad(const soa_model *m, const double *q, const double *v, const double *tau, double *out) {
-    const size_t n = (size_t)soa_nv(m), nq = (size_t)soa_nq(m);
+    const size_t n = (size_t)soa_model_nv(m), nq = (size_t)soa_model_nq(m);
     const soai_view_double view = soai_model_view(m);
     void *work = calloc(1, soai_kernels_quad.work_bytes);
     quad *arrays = calloc(soai_kernels_quad.work_reals(&view) + 1, sizeof(quad)), *x = calloc(nq + 3 * n, sizeof(quad));
@@ -308,7 +308,7 @@ static void assemble(const chain_data *k, int lo, int hi, handles *out, const do
 }
 static void featherstone(const soa_model *m, soa_machine *machine, const double *tau, double *qdd) {
     const char *const names[] = {"b", "a"};
-    const int n = soa_body_count(m);
+    const int n = soa_model_body_count(m);
     chain_data k = {.count = n,
                     .phi = calloc((size_t)n, sizeof *k.phi),
                     .Minv = calloc((size_t)n, sizeof *k.Minv),
@@ -333,7 +333,7 @@ static void featherstone(const soa_model *m, soa_machine *machine, const double 
     for (int i = 0; i < n; ++i) {
         soa_body_info info;
         double M[36], c[3];
-        assert_int_equal(soa_body(m, i + 1, &info), SOA_OK);
+        assert_int_equal(soa_model_body(m, i + 1, &info), SOA_OK);
         memcpy(k.H[i], info.axis, sizeof info.axis);
         memcpy(c, info.com, sizeof c);
         const double *I = info.inertia, mass = info.mass, cc = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
@@ -354,7 +354,7 @@ static void featherstone(const soa_model *m, soa_machine *machine, const double 
         soa_plan *p = NULL;
         double *u = calloc(6 * (size_t)n, sizeof *u), *y = calloc(6 * (size_t)n, sizeof *y);
         for (int i = 0; i < n; ++i) u[6 * i + col] = 1;
-        assert_int_equal(soa_machine_set(machine, "unit", SOA_SPACE_LINK, u), SOA_OK);
+        assert_int_equal(soa_machine_set_vector(machine, "unit", SOA_SPACE_LINK, u), SOA_OK);
         assert_int_equal(soa_expr_parse("Delta_phi unit", &unit, 1, &expr, NULL, 0), SOA_OK);
         assert_int_equal(soa_plan_create(machine, expr, &p, NULL, 0), SOA_OK);
         assert_int_equal(soa_plan_run(p, y), SOA_OK);
@@ -389,12 +389,12 @@ static void long_chains(void **state) {
         soa_divide *d = NULL, *coarse = NULL;
         soa_machine *k = NULL;
         snprintf(name, sizeof name, "chain:%d", lengths[l]);
-        assert_int_equal(soa_stock_model(name, &ideal, &m, NULL), SOA_OK);
+        assert_int_equal(soa_stock_model_create(name, &ideal, &m, NULL), SOA_OK);
         assert_int_equal(soa_work_create(m, &w), SOA_OK);
         assert_int_equal(soa_divide_create(m, 1, &d), SOA_OK);
         assert_int_equal(soa_divide_create(m, 16, &coarse), SOA_OK);
         assert_int_equal(soa_machine_create(m, NULL, 0, &k, NULL), SOA_OK);
-        const size_t n = (size_t)soa_nv(m), size = soa_constraint_force_size(m);
+        const size_t n = (size_t)soa_model_nv(m), size = soa_fd_constraint_forces_size(m);
         void *room = malloc(size);
         double *q = calloc(5 * n, sizeof *q), *v = q + n, *tau = q + 2 * n, *truth = q + 3 * n, *x = q + 4 * n;
         worst_case worst[6] = {{0}};
@@ -404,11 +404,11 @@ static void long_chains(void **state) {
             in_quad(m, q, v, tau, truth);
             assert_int_equal(soa_aba(m, w, q, v, tau, NULL, 0, x), SOA_OK);
             note(worst + 0, relative(x, truth, n), s);
-            assert_int_equal(soa_fd_divide(d, q, v, tau, NULL, 0, NULL, NULL, x), SOA_OK);
+            assert_int_equal(soa_divide_fd(d, q, v, tau, NULL, 0, NULL, NULL, x), SOA_OK);
             note(worst + 1, relative(x, truth, n), s);
-            assert_int_equal(soa_fd_divide(coarse, q, v, tau, NULL, 0, NULL, NULL, x), SOA_OK);
+            assert_int_equal(soa_divide_fd(coarse, q, v, tau, NULL, 0, NULL, NULL, x), SOA_OK);
             note(worst + 2, relative(x, truth, n), s);
-            assert_int_equal(soa_machine_state(k, q, v, NULL, tau, NULL, NULL, 0), SOA_OK);
+            assert_int_equal(soa_machine_set_state(k, q, v, NULL, tau, NULL, NULL, 0), SOA_OK);
             if (lengths[l] < 1000 || s == first_seed()) {
                 featherstone(m, k, tau, x);
                 note(worst + 3, relative(x, truth, n), s);
@@ -440,14 +440,14 @@ static void random_chains(void **state) {
         soa_work *w = NULL;
         soa_divide *d = NULL;
         tree_state s = random_tree_state(m, seed);
-        const size_t n = (size_t)soa_nv(m);
+        const size_t n = (size_t)soa_model_nv(m);
         double *truth = calloc(2 * n, sizeof *truth), *x = truth + n;
         assert_int_equal(soa_work_create(m, &w), SOA_OK);
         assert_int_equal(soa_divide_create(m, 1, &d), SOA_OK);
         in_quad(m, s.q, s.v, s.tau, truth);
         assert_int_equal(soa_aba(m, w, s.q, s.v, s.tau, NULL, 0, x), SOA_OK);
         error[0][i] = relative(x, truth, n);
-        assert_int_equal(soa_fd_divide(d, s.q, s.v, s.tau, NULL, 0, NULL, NULL, x), SOA_OK);
+        assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, NULL, 0, NULL, NULL, x), SOA_OK);
         error[1][i] = relative(x, truth, n);
         free(truth), free_tree_state(&s), soa_divide_free(d), soa_work_free(w), soa_model_free(m);
     }
@@ -465,20 +465,20 @@ static void refusals(void **state) {
     const soa_model *m = random_tree(3, 10, TREE_CHAIN);
     soa_divide *d = NULL;
     tree_state s = random_tree_state(m, 1);
-    double *qdd = calloc((size_t)soa_nv(m) + 1, sizeof *qdd);
+    double *qdd = calloc((size_t)soa_model_nv(m) + 1, sizeof *qdd);
     qdd[0] = 77;
     assert_int_equal(soa_divide_create(NULL, 1, &d), SOA_E_ARGUMENT);
     assert_int_equal(soa_divide_create(m, 0, &d), SOA_E_ARGUMENT);
     assert_int_equal(soa_divide_create(m, 1, NULL), SOA_E_ARGUMENT);
     assert_int_equal(soa_divide_create(m, 1, &d), SOA_OK);
-    assert_int_equal(soa_fd_divide(NULL, s.q, s.v, s.tau, NULL, 0, NULL, NULL, qdd), SOA_E_ARGUMENT);
-    assert_int_equal(soa_fd_divide(d, s.q, s.v, s.tau, NULL, 0, NULL, NULL, NULL), SOA_E_ARGUMENT);
-    assert_int_equal(soa_fd_divide(d, s.q, s.v, s.tau, NULL, 2, NULL, NULL, qdd), SOA_E_ARGUMENT);
+    assert_int_equal(soa_divide_fd(NULL, s.q, s.v, s.tau, NULL, 0, NULL, NULL, qdd), SOA_E_ARGUMENT);
+    assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, NULL, 0, NULL, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, NULL, 2, NULL, NULL, qdd), SOA_E_ARGUMENT);
     assert_int_equal(soa_divide_level(d, 99, NULL, NULL), SOA_E_ARGUMENT);
-    assert_int_equal(soa_divide_counts(d, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_divide_operations(d, NULL), SOA_E_ARGUMENT);
     s.v[0] = INFINITY;
-    assert_int_equal(soa_fd_divide(d, s.q, s.v, s.tau, NULL, 0, NULL, NULL, qdd), SOA_E_NOT_FINITE);
-    assert_int_equal(soa_divide_body(d), 1);
+    assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, NULL, 0, NULL, NULL, qdd), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_divide_failed_body(d), 1);
     assert_true(qdd[0] == 77);
     soa_divide_free(d), soa_divide_free(NULL), free_tree_state(&s), soa_model_free(m), free(qdd);
 
@@ -487,7 +487,7 @@ static void refusals(void **state) {
     double nothing[1];
     assert_int_equal(soa_model_create(&none, &m, NULL), SOA_OK);
     assert_int_equal(soa_divide_create(m, 1, &d), SOA_OK);
-    assert_int_equal(soa_fd_divide(d, NULL, NULL, NULL, NULL, 0, NULL, NULL, nothing), SOA_OK);
+    assert_int_equal(soa_divide_fd(d, NULL, NULL, NULL, NULL, 0, NULL, NULL, nothing), SOA_OK);
     soa_divide_free(d), soa_model_free(m);
 
     soa_body_def b[2] = {soa_body_default("one", 0, SOA_REVOLUTE), soa_body_default("two", 1, SOA_REVOLUTE)};
@@ -504,8 +504,8 @@ static void refusals(void **state) {
         const soa_status expected[] = {SOA_OK, SOA_E_JOINT, SOA_E_MIMIC};
         assert_int_equal(soa_divide_create(m, 1, &d), expected[how]);
         if (how == 0) {
-            assert_int_equal(soa_fd_divide(d, NULL, NULL, NULL, NULL, 0, NULL, NULL, out), SOA_E_HINGE_SINGULAR);
-            assert_int_equal(soa_divide_body(d), 2);
+            assert_int_equal(soa_divide_fd(d, NULL, NULL, NULL, NULL, 0, NULL, NULL, out), SOA_E_HINGE_SINGULAR);
+            assert_int_equal(soa_divide_failed_body(d), 2);
             assert_true(out[0] == 77 && out[1] == 77);
             soa_divide_free(d);
         }

@@ -36,8 +36,8 @@ static int make(void **state) {
         char text[40];
         for (int i = 0; i < SIGNALS; ++i) values[i] = value_of(k, i);
         snprintf(text, sizeof text, "at step %ld", k);
-        if (k % 10 == 0 && soa_journal_event(j, 0.001 * (double)k, k % 20 ? "touch" : "release", text)) return -1;
-        if (soa_journal_sample(j, 0.001 * (double)k, values)) return -1;
+        if (k % 10 == 0 && soa_journal_write_event(j, 0.001 * (double)k, k % 20 ? "touch" : "release", text)) return -1;
+        if (soa_journal_write_sample(j, 0.001 * (double)k, values)) return -1;
     }
     if (soa_journal_close(j, &report)) return -1;
     return soa_log_open(log_path, &log_, &report) == SOA_OK ? 0 : -1;
@@ -50,7 +50,7 @@ static int clear(void **state) {
 }
 static void export(const soa_export_options *options) {
     soa_report report = {SOA_OK, -1, 0, ""};
-    if (soa_log_to_hdf5(log_, out_path, options, &report) != SOA_OK) fail_msg("%s", report.text);
+    if (soa_log_export_hdf5(log_, out_path, options, &report) != SOA_OK) fail_msg("%s", report.text);
 }
 static void text_attribute(hid_t at, const char *name, const char *expected) {
     char *text = NULL;
@@ -140,7 +140,7 @@ static void parts(void **state) {
     (void)state;
     static double values[SAMPLES];
     const int picked[2] = {3, 0};
-    soa_export_options options = soa_export_default();
+    soa_export_options options = soa_export_options_default();
     options.signals = picked, options.signal_count = 2, options.from = 4.0005, options.to = 8.5;
     export(&options);
     hid_t file = H5Fopen(out_path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -193,7 +193,7 @@ static void full_disk(void **state) {
             getrlimit(RLIMIT_FSIZE, &most);
             most.rlim_cur = (rlim_t)limit;
             setrlimit(RLIMIT_FSIZE, &most);
-            const soa_status s = soa_log_to_hdf5(log_, out_path, NULL, &report);
+            const soa_status s = soa_log_export_hdf5(log_, out_path, NULL, &report);
             most.rlim_cur = most.rlim_max;
             exit(s == SOA_E_FILE && strstr(report.text, "File too large") ? 0 : 10 + (int)s);
         }

@@ -154,13 +154,13 @@ static soa_status step(const run *r, soa_journal *j, long k) {
     for (int i = 0; i < r->signals; ++i) values[i] = value_of(r, k, i);
     if (r->events_every && k % r->events_every == 3) {
         event_text(k, text);
-        s = soa_journal_event(j, time_of(r, k) - 0.0001, k % 2 ? "touch" : "release", text);
+        s = soa_journal_write_event(j, time_of(r, k) - 0.0001, k % 2 ? "touch" : "release", text);
     }
-    if (s == SOA_OK) s = soa_journal_sample(j, time_of(r, k), values);
+    if (s == SOA_OK) s = soa_journal_write_sample(j, time_of(r, k), values);
     if (s == SOA_OK && r->checkpoints_every && (k + 1) % r->checkpoints_every == 0) {
         uint8_t *blob = malloc(r->blob + 1);
         blob_of(r, k + 1, blob);
-        s = soa_journal_checkpoint(j, time_of(r, k), blob, r->blob);
+        s = soa_journal_write_checkpoint(j, time_of(r, k), blob, r->blob);
         free(blob);
     }
     return s;
@@ -183,10 +183,10 @@ static int64_t check_samples(const run *r, soa_log *log) {
     soa_log_info info;
     double t[100], values[100 * MOST_SIGNALS];
     int64_t done = 0, got = 0;
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     soa_status s = SOA_OK;
     for (; s == SOA_OK && done < info.samples; done += got) {
-        s = soa_log_read(log, done, 100, NULL, 0, t, values, &got, NULL);
+        s = soa_log_read_samples(log, done, 100, NULL, 0, t, values, &got, NULL);
         for (int64_t k = 0; k < got; ++k) {
             if (!same(t[k], time_of(r, done + k))) fail_msg("time of sample %ld", (long)(done + k));
             for (int i = 0; i < r->signals; ++i)
@@ -201,12 +201,12 @@ static int64_t check_samples(const run *r, soa_log *log) {
 static int64_t check_events(const run *r, soa_log *log) {
     soa_log_info info;
     int64_t bad = 0;
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     for (int64_t i = 0; i < info.events; ++i) {
         soa_log_event_info event;
         char text[100];
         const long k = 3 + (long)i * r->events_every;
-        if (soa_log_event(log, i, &event, NULL) != SOA_OK) {
+        if (soa_log_read_event(log, i, &event, NULL) != SOA_OK) {
             ++bad;
             continue;
         }
@@ -251,7 +251,7 @@ static void round_trip(void **state) {
         assert_int_equal(a.size, b.size);
         assert_memory_equal(a.data, b.data, a.size);
         FINE(soa_log_open(paths[0], &log, &said));
-        soa_log_get(log, &info);
+        soa_log_get_info(log, &info);
         assert_int_equal(info.complete, 1);
         assert_int_equal(info.torn, 0);
         assert_int_equal(info.bytes, a.size);
@@ -278,7 +278,7 @@ static void round_trip(void **state) {
         double t;
         void *blob;
         size_t size;
-        FINE(soa_log_checkpoint(log, &t, &blob, &size, &said));
+        FINE(soa_log_read_checkpoint(log, &t, &blob, &size, &said));
         if (info.checkpoints) {
             const long k = r->steps / r->checkpoints_every * r->checkpoints_every;
             uint8_t *expected = malloc(r->blob + 1);
@@ -306,11 +306,11 @@ static void round_trip(void **state) {
                 else
                     low = middle + 1;
             }
-            FINE(soa_log_find(log, at, &found, &said));
+            FINE(soa_log_find_sample(log, at, &found, &said));
             assert_int_equal(found, low);
             const int signal = r->signals - 1;
             double values[5], times[5];
-            FINE(soa_log_read(log, k, 5, &signal, r->signals > 0, times, values, &got, &said));
+            FINE(soa_log_read_samples(log, k, 5, &signal, r->signals > 0, times, values, &got, &said));
             assert_int_equal(got, r->steps - k < 5 ? r->steps - k : 5);
             for (int64_t i = 0; i < got; ++i) {
                 assert_true(same(times[i], time_of(r, k + i)));
@@ -318,9 +318,9 @@ static void round_trip(void **state) {
             }
         }
         int64_t found;
-        FINE(soa_log_find(log, -INFINITY, &found, &said));
+        FINE(soa_log_find_sample(log, -INFINITY, &found, &said));
         assert_int_equal(found, 0);
-        FINE(soa_log_find(log, INFINITY, &found, &said));
+        FINE(soa_log_find_sample(log, INFINITY, &found, &said));
         assert_int_equal(found, r->steps);
         soa_log_close(log);
         free(a.data), free(b.data);
@@ -403,7 +403,7 @@ static tally count_records(const uint8_t *data, size_t size) {
 }
 static void expect_tally(soa_log *log, tally c) {
     soa_log_info info;
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     assert_int_equal(info.samples, c.samples);
     assert_int_equal(info.events, c.events);
     assert_int_equal(info.checkpoints, c.checkpoints);
@@ -428,7 +428,7 @@ static void resume(const run *r, const char *path) {
         assert_true(same(t, time_of(r, k - 1)));
     }
     soa_journal_state now;
-    soa_journal_get(j, &now);
+    soa_journal_get_state(j, &now);
     assert_int_equal(now.samples, k);
     assert_true(blob ? same(now.safe, t) : isnan(now.safe));
     for (; k < r->steps; ++k) assert_int_equal(step(r, j, k), SOA_OK);
@@ -502,7 +502,7 @@ static void truncated(void **state) {
         for (size_t i = 0; kind && i < more; ++i) longer[keep + i] = (uint8_t)(random_of((long)i, 0) * 128);
         FINE(soai_log_open(-1, longer, keep + more, "longer", &log, &said));
         expect_tally(log, count_records(whole.data, keep));
-        soa_log_get(log, &info);
+        soa_log_get_info(log, &info);
         assert_int_equal(info.torn, (int64_t)(keep + more) - info.bytes);
         soa_log_close(log);
         free(longer);
@@ -527,7 +527,7 @@ static void flipped(void **state) {
             assert_true(at < (size_t)get_u64(whole.data + 16) || at < 64);
         } else {
             soa_log_info info;
-            soa_log_get(log, &info);
+            soa_log_get_info(log, &info);
             int complaints = info.samples < all.samples || !info.complete;
             shorter += complaints;
             assert_true(info.samples <= all.samples && info.events <= all.events);
@@ -544,7 +544,7 @@ static void flipped(void **state) {
                 compare_overview(&small, log, (long)info.samples, NULL, 0, 0, 1, 1);
             void *blob = NULL;
             size_t size = 0;
-            if (soa_log_checkpoint(log, &t, &blob, &size, NULL) != SOA_OK) {
+            if (soa_log_read_checkpoint(log, &t, &blob, &size, NULL) != SOA_OK) {
                 ++complaints;
             } else if (blob) {
                 uint8_t expected[50];
@@ -684,7 +684,7 @@ static void killed(void **state) {
         const soa_status s = soa_log_open(paths[1], &log, &report);
         if (s == SOA_OK) {
             soa_log_info info;
-            soa_log_get(log, &info);
+            soa_log_get_info(log, &info);
             if (kills % 10 == 0) assert_int_equal(check_samples(&r, log), info.samples);
             soa_log_close(log);
         } else { /* killed before there was a file */
@@ -728,7 +728,7 @@ static void full_disk(void **state) {
         if (s == SOA_OK)
             s = soa_journal_close(j, &report);
         else {
-            soa_journal_get(j, &now);
+            soa_journal_get_state(j, &now);
             assert_int_equal(now.status, SOA_E_FILE);
             assert_int_equal(step(&r, j, k), SOA_E_FILE); /* and nothing more */
             assert_int_equal(soa_journal_flush(j), SOA_E_FILE);
@@ -795,12 +795,12 @@ static void followed(void **state) {
         int news, status;
         const int gone = waitpid(child, &status, WNOHANG) == child;
         FINE(soa_log_refresh(log, &news, &said));
-        soa_log_get(log, &info);
+        soa_log_get_info(log, &info);
         changes += news;
         while (seen < info.samples) { /* only what is new */
             double t[64], values[64 * 3];
             int64_t got;
-            FINE(soa_log_read(log, seen, 64, NULL, 0, t, values, &got, &said));
+            FINE(soa_log_read_samples(log, seen, 64, NULL, 0, t, values, &got, &said));
             assert_true(got > 0);
             for (int64_t k = 0; k < got; ++k, ++seen) {
                 assert_true(same(t[k], time_of(&r, seen)));
@@ -832,7 +832,7 @@ static void followed(void **state) {
     FINE(soa_journal_reopen(paths[1], &j, &t, &blob, &size, NULL, NULL, &said));
     free(blob);
     FINE(soa_log_refresh(log, &news, &said));
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     assert_true(news && !info.complete);
     FINE(soa_journal_abandon(j, &said));
     soa_log_close(log);
@@ -865,23 +865,23 @@ static void refusals(void **state) {
     assert_int_equal(soa_journal_create(paths[0], "s", 1, names, 3, &other, &report), SOA_E_FILE); /* it has a writer */
     assert_int_equal(soa_journal_reopen(paths[0], &other, &t, &blob, &size, NULL, NULL, &report), SOA_E_FILE);
     assert_non_null(strstr(report.text, "another"));
-    assert_int_equal(soa_journal_sample(j, NAN, values), SOA_E_NOT_FINITE);
-    assert_int_equal(soa_journal_sample(j, 1, NULL), SOA_E_ARGUMENT);
-    assert_int_equal(soa_journal_sample(j, 1, values), SOA_OK);
-    assert_int_equal(soa_journal_sample(j, 0.5, values), SOA_E_ARGUMENT);
-    assert_int_equal(soa_journal_sample(j, 1, values), SOA_OK);
-    assert_int_equal(soa_journal_event(j, 1, "", "text"), SOA_E_ARGUMENT);
-    assert_int_equal(soa_journal_event(j, 1, NULL, "text"), SOA_E_ARGUMENT);
-    assert_int_equal(soa_journal_event(j, 1, "a\n", "text"), SOA_E_ARGUMENT);
-    assert_int_equal(soa_journal_event(j, 1, long_name, "text"), SOA_E_ARGUMENT);
-    assert_int_equal(soa_journal_event(j, 1, "kind", "\x01"), SOA_E_ARGUMENT);
-    assert_int_equal(soa_journal_event(j, 1, "kind", long_text), SOA_E_ARGUMENT);
+    assert_int_equal(soa_journal_write_sample(j, NAN, values), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_journal_write_sample(j, 1, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_journal_write_sample(j, 1, values), SOA_OK);
+    assert_int_equal(soa_journal_write_sample(j, 0.5, values), SOA_E_ARGUMENT);
+    assert_int_equal(soa_journal_write_sample(j, 1, values), SOA_OK);
+    assert_int_equal(soa_journal_write_event(j, 1, "", "text"), SOA_E_ARGUMENT);
+    assert_int_equal(soa_journal_write_event(j, 1, NULL, "text"), SOA_E_ARGUMENT);
+    assert_int_equal(soa_journal_write_event(j, 1, "a\n", "text"), SOA_E_ARGUMENT);
+    assert_int_equal(soa_journal_write_event(j, 1, long_name, "text"), SOA_E_ARGUMENT);
+    assert_int_equal(soa_journal_write_event(j, 1, "kind", "\x01"), SOA_E_ARGUMENT);
+    assert_int_equal(soa_journal_write_event(j, 1, "kind", long_text), SOA_E_ARGUMENT);
     long_text[65535] = 0;
-    assert_int_equal(soa_journal_event(j, 1, "kind", long_text), SOA_OK);
-    assert_int_equal(soa_journal_event(j, INFINITY, "kind", "text"), SOA_E_NOT_FINITE);
-    assert_int_equal(soa_journal_checkpoint(j, 1, NULL, 5), SOA_E_ARGUMENT);
-    assert_int_equal(soa_journal_checkpoint(j, NAN, "", 0), SOA_E_NOT_FINITE);
-    assert_int_equal(soa_journal_checkpoint(j, 1, NULL, 0), SOA_OK);
+    assert_int_equal(soa_journal_write_event(j, 1, "kind", long_text), SOA_OK);
+    assert_int_equal(soa_journal_write_event(j, INFINITY, "kind", "text"), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_journal_write_checkpoint(j, 1, NULL, 5), SOA_E_ARGUMENT);
+    assert_int_equal(soa_journal_write_checkpoint(j, NAN, "", 0), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_journal_write_checkpoint(j, 1, NULL, 0), SOA_OK);
     FINE(soa_journal_abandon(j, &said));
     FINE(soa_journal_reopen(paths[0], &j, &t, &blob, &size, NULL, NULL, &said));
     assert_true(blob && size == 0 && t == 1); /* an empty checkpoint is one */
@@ -898,14 +898,14 @@ static void refusals(void **state) {
     free(b.data);
     FINE(soa_log_open(paths[0], &log, &said));
     soa_log_event_info event;
-    FINE(soa_log_event(log, 0, &event, &said));
+    FINE(soa_log_read_event(log, 0, &event, &said));
     assert_string_equal(event.text, long_text);
-    assert_int_equal(soa_log_event(log, 1, &event, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_event(log, -1, &event, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_read_event(log, 1, &event, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_read_event(log, -1, &event, &report), SOA_E_ARGUMENT);
     const int none[1] = {3};
-    assert_int_equal(soa_log_read(log, 0, 1, none, 1, &t, values, &got, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_read(log, -1, 1, NULL, 0, &t, values, &got, &report), SOA_E_ARGUMENT);
-    FINE(soa_log_read(log, 2, 1, NULL, 0, &t, values, &got, &said));
+    assert_int_equal(soa_log_read_samples(log, 0, 1, none, 1, &t, values, &got, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_read_samples(log, -1, 1, NULL, 0, &t, values, &got, &report), SOA_E_ARGUMENT);
+    FINE(soa_log_read_samples(log, 2, 1, NULL, 0, &t, values, &got, &said));
     assert_int_equal(got, 0);
     assert_int_equal(soa_log_overview(log, none, 1, 0, 1, 1, min, max, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_log_overview(log, NULL, 0, 1, 0, 1, min, max, &report), SOA_E_ARGUMENT);
@@ -930,11 +930,11 @@ static void csv_reads_back(void **state) {
     soa_log *log = NULL;
     write_all(&r, paths[0]);
     FINE(soa_log_open(paths[0], &log, &said));
-    soa_export_options options = soa_export_default();
+    soa_export_options options = soa_export_options_default();
     for (int part = 0; part < 2; ++part) {
         const int picked[2] = {4, 0};
         if (part) options.from = 0.3, options.to = time_of(&r, 900), options.signals = picked, options.signal_count = 2;
-        FINE(soa_log_to_csv(log, paths[1], &options, &said));
+        FINE(soa_log_export_csv(log, paths[1], &options, &said));
         FILE *f = fopen(paths[1], "r");
         char line[1000];
         assert_non_null(fgets(line, sizeof line, f));
@@ -963,16 +963,16 @@ static void csv_reads_back(void **state) {
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small_limit);
     soa_report report = {SOA_OK, -1, 0, ""};
-    const soa_status s = soa_log_to_csv(log, paths[1], NULL, &report);
+    const soa_status s = soa_log_export_csv(log, paths[1], NULL, &report);
     setrlimit(RLIMIT_FSIZE, &limit);
     signal(SIGXFSZ, handler);
     assert_int_equal(s, SOA_E_FILE);
     assert_non_null(strstr(report.text, strerror(EFBIG)));
     expect_same_file(paths[1], before);
     free(before.data);
-    options = soa_export_default();
+    options = soa_export_options_default();
     options.from = NAN;
-    assert_int_equal(soa_log_to_csv(log, paths[1], &options, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_export_csv(log, paths[1], &options, &report), SOA_E_ARGUMENT);
     soa_log_close(log);
 }
 
@@ -1000,8 +1000,8 @@ static void memory(void **state) {
             if (what == 0) s = soa_journal_create(paths[1], scenario, sizeof scenario - 1, names, 3, &j, &report);
             if (what == 1) s = soa_journal_reopen(paths[0], &j, &t, &blob, &size, &text, NULL, &report);
             if (what == 2) s = soa_log_open(paths[0], &log, &report);
-            if (what == 3) s = soa_log_event(log, 5, &event, &report);
-            if (what == 4) s = soa_log_to_csv(log, paths[1], NULL, &report);
+            if (what == 3) s = soa_log_read_event(log, 5, &event, &report);
+            if (what == 4) s = soa_log_export_csv(log, paths[1], NULL, &report);
             const int missed = until_failure < 0;
             until_failure = -1;
             if (s == SOA_OK && !missed) {
@@ -1028,9 +1028,9 @@ static void memory(void **state) {
     static uint8_t big[500000];
     const long before = calls;
     for (int k = 0; k < 3000; ++k) {
-        assert_int_equal(soa_journal_sample(j, k, values), SOA_OK);
-        if (k % 10 == 0) assert_int_equal(soa_journal_event(j, k, "kind", "text"), SOA_OK);
-        if (k % 500 == 0) assert_int_equal(soa_journal_checkpoint(j, k, big, sizeof big), SOA_OK);
+        assert_int_equal(soa_journal_write_sample(j, k, values), SOA_OK);
+        if (k % 10 == 0) assert_int_equal(soa_journal_write_event(j, k, "kind", "text"), SOA_OK);
+        if (k % 500 == 0) assert_int_equal(soa_journal_write_checkpoint(j, k, big, sizeof big), SOA_OK);
     }
     assert_int_equal(soa_journal_flush(j), SOA_OK);
     assert_int_equal(calls, before);
@@ -1058,8 +1058,8 @@ static void replaced(void **state) {
         expect_same_file(paths[1], (bytes){(uint8_t *)(uintptr_t)mine, sizeof mine});
         assert_int_equal(soa_journal_create(paths[1], "s", 1, names, 3, &other, &report), SOA_E_FILE);
         assert_non_null(strstr(report.text, "another process"));
-        for (int k = 0; k < samples; ++k) assert_int_equal(soa_journal_sample(j, k, values), SOA_OK);
-        soa_journal_get(j, &about);
+        for (int k = 0; k < samples; ++k) assert_int_equal(soa_journal_write_sample(j, k, values), SOA_OK);
+        soa_journal_get_state(j, &about);
         assert_int_equal(about.pending, 1);
         FINE(soa_journal_abandon(j, &said));
         if (samples < 2) expect_same_file(paths[1], (bytes){(uint8_t *)(uintptr_t)mine, sizeof mine});
@@ -1068,7 +1068,7 @@ static void replaced(void **state) {
     soa_log_info info;
     struct stat is;
     FINE(soa_log_open(paths[1], &log, &said));
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     assert_int_equal(info.samples, 2);
     soa_log_close(log);
     assert_true(!lstat(paths[0], &is) && S_ISLNK(is.st_mode));
@@ -1076,7 +1076,7 @@ static void replaced(void **state) {
     /* a link to nothing: the file appears where it points to */
     unlink(paths[1]);
     FINE(soa_journal_create(paths[0], "s", 1, names, 3, &j, &said));
-    soa_journal_get(j, &about);
+    soa_journal_get_state(j, &about);
     assert_int_equal(about.pending, 0);
     FINE(soa_journal_close(j, &said));
     assert_true(!lstat(paths[0], &is) && S_ISLNK(is.st_mode));
@@ -1101,8 +1101,8 @@ static void disturbed(void **state) {
                 size_t size = 0;
                 unlink(paths[1]), unlink(paths[2]);
                 FINE(soa_journal_create(paths[1], "s", 1, names, 3, &j, &said));
-                for (int k = 0; k < 1000; ++k) assert_int_equal(soa_journal_sample(j, k, values), SOA_OK);
-                assert_int_equal(soa_journal_checkpoint(j, 1000, "xy", 2), SOA_OK);
+                for (int k = 0; k < 1000; ++k) assert_int_equal(soa_journal_write_sample(j, k, values), SOA_OK);
+                assert_int_equal(soa_journal_write_checkpoint(j, 1000, "xy", 2), SOA_OK);
                 if (resumed) {
                     FINE(soa_journal_abandon(j, &said));
                     FINE(soa_journal_reopen(paths[1], &j, &t, &blob, &size, NULL, NULL, &said));
@@ -1119,9 +1119,9 @@ static void disturbed(void **state) {
                     close(fd);
                 }
                 for (int k = 1000; k < 50000; ++k) /* more than the buffer holds */
-                    assert_int_equal(soa_journal_sample(j, k, values), SOA_OK);
+                    assert_int_equal(soa_journal_write_sample(j, k, values), SOA_OK);
                 soa_status s = SOA_OK;
-                if (!at_end) s = soa_journal_checkpoint(j, 50000, "xy", 2);
+                if (!at_end) s = soa_journal_write_checkpoint(j, 50000, "xy", 2);
                 if (!at_end) assert_int_equal(s, SOA_E_FILE);
                 s = soa_journal_close(j, &report);
                 assert_int_equal(s, SOA_E_FILE);
@@ -1132,7 +1132,7 @@ static void disturbed(void **state) {
     FINE(soa_journal_create(paths[1], "s", 1, names, 3, &j, &said));
     assert_int_equal(soa_journal_unlink(j), SOA_OK);
     assert_true(access(paths[1], F_OK) != 0);
-    assert_int_equal(soa_journal_checkpoint(j, 0, "xy", 2), SOA_OK);
+    assert_int_equal(soa_journal_write_checkpoint(j, 0, "xy", 2), SOA_OK);
     FINE(soa_journal_close(j, &said));
 }
 

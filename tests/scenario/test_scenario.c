@@ -37,7 +37,7 @@ static void all_near_(const double *found, int n, const double *expected, const 
 #define same(found, expected) assert_string_equal(found, expected)
 static void placed_(const soa_frame *frame, double roll, double pitch, double yaw, double x, double y, double z,
                     int line) {
-    soa_frame e = soa_frame_rpy(roll, pitch, yaw, x, y, z);
+    soa_frame e = soa_frame_from_rpy(roll, pitch, yaw, x, y, z);
     all_near_(frame->R, 9, e.R, "rotation", line);
     all_near_(frame->p, 3, e.p, "position", line);
 }
@@ -913,17 +913,17 @@ static void test_damage(void **state) {
 static void test_uniform(void **state) {
     (void)state;
     /* found by Python's integers */
-    assert_true(soa_uniform(1, 0, 0) == 0x1.631405e8db1b0p-1);
-    assert_true(soa_uniform(1, 0, 1) == 0x1.b15e57852cedep-2);
-    assert_true(soa_uniform(1, 99, 3) == 0x1.5c9c435e7e500p-8);
-    assert_true(soa_uniform(UINT64_MAX, UINT64_MAX, UINT64_MAX) == 0x1.656c5fd21f038p-2);
+    assert_true(soa_scenario_uniform(1, 0, 0) == 0x1.631405e8db1b0p-1);
+    assert_true(soa_scenario_uniform(1, 0, 1) == 0x1.b15e57852cedep-2);
+    assert_true(soa_scenario_uniform(1, 99, 3) == 0x1.5c9c435e7e500p-8);
+    assert_true(soa_scenario_uniform(UINT64_MAX, UINT64_MAX, UINT64_MAX) == 0x1.656c5fd21f038p-2);
     /* mean, variance and neighbours of a grid of them: 5 standard deviations */
     enum { N = 200 };
     double sum = 0, square = 0, beside = 0, below = 0;
     for (uint64_t i = 0; i < N; ++i)
         for (uint64_t k = 0; k < N; ++k) {
-            double u = soa_uniform(7, i, k) - 0.5, right = soa_uniform(7, i, k + 1) - 0.5,
-                   down = soa_uniform(7, i + 1, k) - 0.5;
+            double u = soa_scenario_uniform(7, i, k) - 0.5, right = soa_scenario_uniform(7, i, k + 1) - 0.5,
+                   down = soa_scenario_uniform(7, i + 1, k) - 0.5;
             assert_true(u >= -0.5 && u < 0.5);
             sum += u, square += u * u, beside += u * right, below += u * down;
         }
@@ -989,7 +989,7 @@ static void test_vary(void **state) {
     soa_scenario own = soa_scenario_default("own");
     own.parts = &part, own.part_count = 1, own.variations = &change, own.variation_count = 1;
     assert_int_equal(soa_scenario_vary(&own, 0, &again, values, &report), SOA_OK);
-    near(again.parts[0].mass_scale, 1 + soa_uniform(1, 0, 0));
+    near(again.parts[0].mass_scale, 1 + soa_scenario_uniform(1, 0, 0));
     soa_scenario_free(&again);
     change.path = "box.mass_scal";
     assert_int_equal(soa_scenario_vary(&own, 0, &again, values, &report), SOA_E_NAME);

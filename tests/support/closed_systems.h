@@ -43,7 +43,7 @@ static inline soa_frame any_place(dice *d, double far) {
     double a[3], p[3];
     direction(d, a);
     roll_many(d, -far, far, 3, p);
-    return soa_frame_axis_angle(a, roll(d, -3, 3), p);
+    return soa_frame_from_axis_angle(a, roll(d, -3, 3), p);
 }
 /* Pose of a joint's body in its joint frame for coordinates q, written from docs/notation.md. */
 static inline soa_frame joint_motion(soa_joint_type type, const double u[3], const double u2[3], double pitch,
@@ -52,23 +52,23 @@ static inline soa_frame joint_motion(soa_joint_type type, const double u[3], con
     double p[3] = {0, 0, 0}, e2[3];
     soa_frame X = soa_frame_identity(), Y;
     switch (type) {
-    case SOA_REVOLUTE: return soa_frame_axis_angle(u, q[0], zero);
+    case SOA_REVOLUTE: return soa_frame_from_axis_angle(u, q[0], zero);
     case SOA_PRISMATIC:
         for (int j = 0; j < 3; ++j) X.p[j] = q[0] * u[j];
         return X;
     case SOA_HELICAL:
         for (int j = 0; j < 3; ++j) p[j] = pitch * q[0] * u[j];
-        return soa_frame_axis_angle(u, q[0], p);
+        return soa_frame_from_axis_angle(u, q[0], p);
     case SOA_CYLINDRICAL:
         for (int j = 0; j < 3; ++j) p[j] = q[1] * u[j];
-        return soa_frame_axis_angle(u, q[0], p);
+        return soa_frame_from_axis_angle(u, q[0], p);
     case SOA_UNIVERSAL:
-        X = soa_frame_axis_angle(u, q[0], zero), Y = soa_frame_axis_angle(u2, q[1], zero);
+        X = soa_frame_from_axis_angle(u, q[0], zero), Y = soa_frame_from_axis_angle(u2, q[1], zero);
         return soa_frame_compose(&X, &Y);
     case SOA_PLANAR:
         e2[0] = u[1] * u2[2] - u[2] * u2[1], e2[1] = u[2] * u2[0] - u[0] * u2[2], e2[2] = u[0] * u2[1] - u[1] * u2[0];
         for (int j = 0; j < 3; ++j) p[j] = q[0] * u2[j] + q[1] * e2[j];
-        return soa_frame_axis_angle(u, q[2], p);
+        return soa_frame_from_axis_angle(u, q[2], p);
     case SOA_SPHERICAL:
     case SOA_FREE: {
         const double *e = type == SOA_FREE ? q + 3 : q, w = e[0], x = e[1], y = e[2], z = e[3];
@@ -134,7 +134,7 @@ typedef struct closed {
 
 static inline int has_one_dof(const soa_model *m, int body) {
     soa_body_info b;
-    OK(soa_body(m, body, &b));
+    OK(soa_model_body(m, body, &b));
     return b.nv == 1 && b.mimic < 0;
 }
 static inline soa_frame pose_of(closed *s, int frame) {
@@ -146,11 +146,11 @@ static inline soa_frame pose_of(closed *s, int frame) {
  * tree has none of that kind. */
 static inline int any_constraint(closed *s, soa_constraint_kind kind, soa_constraint_def *def, wave *w) {
     dice *d = &s->d;
-    const int frames = soa_frame_count(s->m);
+    const int frames = soa_model_frame_count(s->m);
     soa_frame_info i1, i2;
     *def = soa_constraint_default(kind, below(d, frames), below(d, frames));
-    OK(soa_frame_get(s->m, def->frame1, &i1));
-    OK(soa_frame_get(s->m, def->frame2, &i2));
+    OK(soa_model_frame(s->m, def->frame1, &i1));
+    OK(soa_model_frame(s->m, def->frame2, &i2));
     const int driven = (kind == SOA_DISTANCE || kind == SOA_RATIO || kind == SOA_PLANE) && roll(d, 0, 1) < 0.5;
     if (kind == SOA_RATIO) {
         int terms = 0;
@@ -158,7 +158,7 @@ static inline int any_constraint(closed *s, soa_constraint_kind kind, soa_constr
             const int body = 1 + below(d, s->nb);
             soa_body_info b;
             if (!has_one_dof(s->m, body)) continue;
-            OK(soa_body(s->m, body, &b));
+            OK(soa_model_body(s->m, body, &b));
             def->coordinate[k] = body, def->coefficient[k] = roll(d, 0.3, 2) * (k & 1 ? -1 : 1);
             def->value += def->coefficient[k] * s->q[b.q_index], ++terms;
         }
@@ -221,18 +221,18 @@ static inline closed *start(const soa_model *m, long seed) {
     OK(soa_work_create(m, &s->w));
     const soa_constraint_capacity room = {MOST_CONSTRAINTS, MOST_ROWS, 1};
     OK(soa_constraints_create(m, &room, &s->c));
-    s->nq = soa_nq(m), s->nv = soa_nv(m), s->nb = soa_body_count(m);
+    s->nq = soa_model_nq(m), s->nv = soa_model_nv(m), s->nb = soa_model_body_count(m);
     const size_t nv = (size_t)s->nv, all = (nv + MOST_ROWS) * (nv + MOST_ROWS);
     s->q = calloc((size_t)s->nq, 8), s->q1 = calloc((size_t)s->nq, 8), s->v = calloc(nv, 8), s->v1 = calloc(nv, 8);
     s->tau = calloc(nv, 8), s->qdd = calloc(nv, 8), s->G = calloc(MOST_ROWS * nv, 8), s->M = calloc(nv * nv, 8);
     s->A = calloc(all, 8), s->K = calloc(all, 8), s->U = calloc(all, 8);
     s->t = roll(d, -2, 2);
-    soa_neutral(m, s->q);
+    soa_q_neutral(m, s->q);
     roll_many(d, -2, 2, nv, s->v);
-    OK(soa_integrate(m, s->q, s->v, 1, s->q));
+    OK(soa_q_integrate(m, s->q, s->v, 1, s->q));
     roll_many(d, -1, 1, nv, s->v), roll_many(d, -5, 5, nv, s->tau);
     for (int i = 0; i < 2; ++i) {
-        s->f[i].frame = below(d, soa_frame_count(m)), s->f[i].axes = i ? SOA_AXES_BODY : SOA_AXES_WORLD;
+        s->f[i].frame = below(d, soa_model_frame_count(m)), s->f[i].axes = i ? SOA_AXES_BODY : SOA_AXES_WORLD;
         roll_many(d, -4, 4, 6, s->f[i].value);
     }
     return s;
@@ -241,20 +241,20 @@ static inline closed *start(const soa_model *m, long seed) {
 static inline int add(closed *s, const soa_constraint_def *def) {
     soa_report report = {0};
     int number = -1;
-    if (soa_constraint_add(s->c, def, &number, &report)) fail_msg("seed %ld: %s", s->seed, report.text);
+    if (soa_constraints_add(s->c, def, &number, &report)) fail_msg("seed %ld: %s", s->seed, report.text);
     assert_int_equal(number, s->count);
-    s->def[s->count++] = *def, s->rows = soa_constraint_rows(s->c);
+    s->def[s->count++] = *def, s->rows = soa_constraints_row_count(s->c);
     return number;
 }
 static inline void refresh(closed *s) {
-    OK(soa_constraint_rows_at(s->c, s->w, s->q, s->v, s->t, s->g, s->rate, s->G, s->gamma));
+    OK(soa_constraints_evaluate(s->c, s->w, s->q, s->v, s->t, s->g, s->rate, s->G, s->gamma));
 }
 static inline closed *open_closed(long seed, int most) {
     char name[64];
     soa_report report = {0};
     const soa_model *m;
     snprintf(name, sizeof name, "%s:%ld", seed % 3 ? "random" : "random-ideal", seed);
-    if (soa_stock_model(name, NULL, &m, &report)) fail_msg("%s: %s", name, report.text);
+    if (soa_stock_model_create(name, NULL, &m, &report)) fail_msg("%s: %s", name, report.text);
     closed *s = start(m, seed);
     dice *d = &s->d;
     const size_t nv = (size_t)s->nv;
@@ -278,11 +278,11 @@ static inline closed *open_closed(long seed, int most) {
             fail_msg("seed %ld: %s", seed, soa_status_text(bad));
         if (!bad && s->rows <= s->nv) {
             roll_many(d, -2, 2, 6, s->effort[k]);
-            if (kind == SOA_LOOP) OK(soa_constraint_set_effort(s->c, number, s->effort[k]));
+            if (kind == SOA_LOOP) OK(soa_constraints_set_effort(s->c, number, s->effort[k]));
             continue;
         }
-        OK(soa_constraint_remove(s->c, number));
-        s->count = k, s->rows = soa_constraint_rows(s->c);
+        OK(soa_constraints_remove(s->c, number));
+        s->count = k, s->rows = soa_constraints_row_count(s->c);
         memcpy(s->v, s->v1, nv * sizeof *s->v);
     }
     refresh(s);
@@ -301,17 +301,17 @@ static inline void cut_torques(closed *s, double *torque) {
     const int nv = s->nv;
     double now[MOST_CONSTRAINTS][6], unit[6];
     int n[MOST_CONSTRAINTS] = {0};
-    OK(soa_constraint_rows_at(s->c, s->w, s->q, s->v, s->t, NULL, NULL, NULL, NULL));
+    OK(soa_constraints_evaluate(s->c, s->w, s->q, s->v, s->t, NULL, NULL, NULL, NULL));
     for (int k = 0; k < s->count; ++k)
-        if (s->def[k].kind == SOA_LOOP) OK(soa_constraint_rates(s->c, k, now[k], n + k));
+        if (s->def[k].kind == SOA_LOOP) OK(soa_constraints_joint_rates(s->c, k, now[k], n + k));
     memset(s->v1, 0, (size_t)nv * sizeof *s->v1);
     for (int j = 0; j < nv; ++j) {
         torque[j] = 0, s->v1[j] = 1;
-        OK(soa_constraint_rows_at(s->c, s->w, s->q, s->v1, s->t, NULL, NULL, NULL, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, s->q, s->v1, s->t, NULL, NULL, NULL, NULL));
         s->v1[j] = 0;
         for (int k = 0; k < s->count; ++k) {
             if (!n[k]) continue;
-            OK(soa_constraint_rates(s->c, k, unit, NULL));
+            OK(soa_constraints_joint_rates(s->c, k, unit, NULL));
             for (int i = 0; i < n[k]; ++i)
                 torque[j] += unit[i] * (s->effort[k][i] - s->def[k].damping * now[k][i] -
                                         s->def[k].friction * ((now[k][i] > 0) - (now[k][i] < 0)));

@@ -26,12 +26,12 @@ static inline double *numbers(int n) {
 static inline driven_tree driven_tree_open(long seed, int count, int shape, int passive) {
     driven_tree t = {.m = random_tree(seed, count, shape)};
     dice d = {(uint64_t)seed * 31 + 7};
-    t.nq = soa_nq(t.m), t.nv = soa_nv(t.m);
+    t.nq = soa_model_nq(t.m), t.nv = soa_model_nv(t.m);
     t.drive = calloc((size_t)t.nv + 1, 1);
     int own = 0;
-    for (int i = 1; i <= soa_body_count(t.m); ++i) {
+    for (int i = 1; i <= soa_model_body_count(t.m); ++i) {
         soa_body_info b;
-        OK(soa_body(t.m, i, &b));
+        OK(soa_model_body(t.m, i, &b));
         /* A joint that is not driven, or some of its coordinates. */
         const int whole = roll(&d, 0, 1) < 0.2;
         for (int j = 0; j < b.nv; ++j) {
@@ -97,12 +97,12 @@ static inline two_pumas two_pumas_open(int coulomb, double satellite_mass, doubl
     const soa_read_options options = {.floating = 1};
     const soa_model *arms;
     soa_report report;
-    if (soa_stock_model("two-puma", &options, &arms, &report)) fail_msg("%s", report.text);
+    if (soa_stock_model_create("two-puma", &options, &arms, &report)) fail_msg("%s", report.text);
     soa_body_def body[16];
     int n = 0;
-    for (int i = 1; i <= soa_body_count(arms); ++i, ++n) {
+    for (int i = 1; i <= soa_model_body_count(arms); ++i, ++n) {
         soa_body_info b;
-        OK(soa_body(arms, i, &b));
+        OK(soa_model_body(arms, i, &b));
         body[n] = soa_body_default(b.link, b.parent, b.type);
         body[n].joint_name = b.joint;
         body[n].placement = b.placement;
@@ -121,32 +121,32 @@ static inline two_pumas two_pumas_open(int coulomb, double satellite_mass, doubl
     body[n] = soa_body_default("satellite", 0, SOA_FREE);
     soa_body_box(&body[n], satellite_mass, 0.4, 0.6, 0.4);
     body[n].com[0] = 0.03, ++n;
-    const soa_frame_def frames[2] = {{"left_palm", 7, soa_frame_rpy(0, 0, 0, 0, 0, 0.1)},
-                                     {"right_palm", 13, soa_frame_rpy(0, 0, 0, 0, 0, 0.1)}};
+    const soa_frame_def frames[2] = {{"left_palm", 7, soa_frame_from_rpy(0, 0, 0, 0, 0, 0.1)},
+                                     {"right_palm", 13, soa_frame_from_rpy(0, 0, 0, 0, 0, 0.1)}};
     soa_model_def def = soa_model_default("two pumas and a satellite", body, n);
     def.gravity[2] = 0, def.frames = frames, def.frame_count = 2;
     two_pumas t = {0};
     if (soa_model_create(&def, &t.m, &report)) fail_msg("%s", report.text);
     soa_model_free(arms);
-    t.base = soa_find_frame(t.m, "base"), t.satellite = soa_find_frame(t.m, "satellite");
-    t.hand[0] = soa_find_frame(t.m, "left_palm"), t.hand[1] = soa_find_frame(t.m, "right_palm");
-    assert_int_equal(soa_nv(t.m), PUMA_V);
+    t.base = soa_model_find_frame(t.m, "base"), t.satellite = soa_model_find_frame(t.m, "satellite");
+    t.hand[0] = soa_model_find_frame(t.m, "left_palm"), t.hand[1] = soa_model_find_frame(t.m, "right_palm");
+    assert_int_equal(soa_model_nv(t.m), PUMA_V);
     for (int j = 0; j < PUMA_V; ++j) t.drive[j] = j >= 6 && j < PUMA_SATELLITE_V ? SOA_DRIVE_OWN : SOA_DRIVE_NONE;
     return t;
 }
 /* Elbows up, palms facing each other at about x = 0.6: found by inverse kinematics from here. */
 static inline void two_pumas_pose(const two_pumas *t, double apart, double *q) {
     const double left[6] = {0.3, -0.6, 2.2 - 3.14159 / 2, 0.1, 0.6, 0.2};
-    soa_neutral(t->m, q);
+    soa_q_neutral(t->m, q);
     for (int i = 0; i < 6; ++i) q[7 + i] = left[i], q[13 + i] = left[i];
     q[PUMA_SATELLITE_Q] = 0.65, q[PUMA_SATELLITE_Q + 2] = 0.1;
     soa_tip_work *w;
     OK(soa_tip_work_create(t->m, &w));
     const double right_angle = 1.5707963267948966;
-    soa_ik_target target[4] = {{{t->hand[0], 1, 1}, soa_frame_rpy(right_angle, 0, 0, 0.65, apart / 2, 0.1)},
-                               {{t->hand[1], 1, 1}, soa_frame_rpy(-right_angle, 0, 0, 0.65, -apart / 2, 0.1)},
+    soa_ik_target target[4] = {{{t->hand[0], 1, 1}, soa_frame_from_rpy(right_angle, 0, 0, 0.65, apart / 2, 0.1)},
+                               {{t->hand[1], 1, 1}, soa_frame_from_rpy(-right_angle, 0, 0, 0.65, -apart / 2, 0.1)},
                                {{t->base, 1, 1}, soa_frame_identity()},
-                               {{t->satellite, 1, 1}, soa_frame_rpy(0, 0, 0, 0.65, 0, 0.1)}};
+                               {{t->satellite, 1, 1}, soa_frame_from_rpy(0, 0, 0, 0.65, 0, 0.1)}};
     const soa_ik_options options = {.ignore_limits = 1, .most_steps = 1000, .tolerance = 1e-11};
     soa_ik_result result;
     const soa_status s = soa_inverse_kinematics(t->m, w, target, 4, &options, q, &result);

@@ -1,7 +1,7 @@
 /* grasp_systems.h  random arms that hold a random object by random contacts, closed at their state;
  * and the dense system (2.11) of RK88-II in long double, with which every method is compared.
  *
- * T, J, M and biases are formed from public calls. Of the code under test only soa_grasp_close is
+ * T, J, M and biases are formed from public calls. Of the code under test only soa_grasp_impulse is
  * used, to find velocities that obey the contacts. */
 #ifndef SOA_TESTS_GRASP_SYSTEMS_H
 #define SOA_TESTS_GRASP_SYSTEMS_H
@@ -40,7 +40,7 @@ static inline void random_rotation(dice *d, double R[9]) {
     const double zero[3] = {0, 0, 0};
     roll_many(d, -1, 1, 3, axis);
     axis[0] += axis[0] > 0 ? 0.1 : -0.1;
-    const soa_frame X = soa_frame_axis_angle(axis, roll(d, -3, 3), zero);
+    const soa_frame X = soa_frame_from_axis_angle(axis, roll(d, -3, 3), zero);
     memcpy(R, X.R, sizeof X.R);
 }
 static inline soa_frame random_frame(dice *d, double reach) {
@@ -95,8 +95,8 @@ static inline soa_contact_def random_contact(grasp_system *s, const recipe *r, i
     double shift[3] = {0, 0, 0};
     const double angle = roll(d, -1, 1);
     switch (type) {
-    case SOA_CONTACT_LINE: turn = soa_frame_axis_angle(x, angle, zero); break;
-    case SOA_CONTACT_SLIDING_FACE: turn = soa_frame_axis_angle(z, angle, zero); break;
+    case SOA_CONTACT_LINE: turn = soa_frame_from_axis_angle(x, angle, zero); break;
+    case SOA_CONTACT_SLIDING_FACE: turn = soa_frame_from_axis_angle(z, angle, zero); break;
     case SOA_CONTACT_RIGID: break;
     default: random_rotation(d, turn.R);
     }
@@ -146,7 +146,7 @@ static inline grasp_system grasp_system_open(long seed, const recipe *r) {
             const double z[3] = {0, 0, 1};
             if (r->planar) {
                 memcpy(body[n].joint.axis, z, sizeof z);
-                body[n].placement = soa_frame_axis_angle(z, roll(d, -3, 3), body[n].placement.p);
+                body[n].placement = soa_frame_from_axis_angle(z, roll(d, -3, 3), body[n].placement.p);
             }
             if (r->mimic && j > 1 && body[n].joint.type == SOA_REVOLUTE && body[n - 1].joint.type == SOA_REVOLUTE &&
                 body[n - 1].joint.mimic < 0 && pick(d, 2)) {
@@ -167,21 +167,21 @@ static inline grasp_system grasp_system_open(long seed, const recipe *r) {
     if (soa_model_create(&def, &s.m, &report)) fail_msg("seed %ld: %s", seed, report.text);
     OK(soa_work_create(s.m, &s.w));
     OK(soa_grasp_create(s.m, MOST_ARMS, &s.g));
-    s.nq = soa_nq(s.m), s.nv = soa_nv(s.m);
+    s.nq = soa_model_nq(s.m), s.nv = soa_model_nv(s.m);
     assert_true(s.nq <= MOST_V);
-    s.object = soa_find_frame(s.m, "object");
-    soa_neutral(s.m, s.q);
+    s.object = soa_model_find_frame(s.m, "object");
+    soa_q_neutral(s.m, s.q);
     roll_many(d, -1.5, 1.5, (size_t)s.nv, s.v);
-    OK(soa_integrate(s.m, s.q, s.v, 1, s.q));
+    OK(soa_q_integrate(s.m, s.q, s.v, 1, s.q));
     OK(soa_kinematics(s.m, s.w, s.q, NULL, NULL));
     for (int a = 0; a < s.arms; ++a) {
-        const int on = s.mechanism && pick(d, 2) ? soa_find_frame(s.m, "lid") : s.object;
-        s.contact[a] = random_contact(&s, r, soa_find_frame(s.m, name[tip[a] - 1]), on);
+        const int on = s.mechanism && pick(d, 2) ? soa_model_find_frame(s.m, "lid") : s.object;
+        s.contact[a] = random_contact(&s, r, soa_model_find_frame(s.m, name[tip[a] - 1]), on);
         if (soa_grasp_add(s.g, &s.contact[a], NULL, &report)) fail_msg("seed %ld: %s", seed, report.text);
     }
     roll_many(d, -1, 1, (size_t)s.nv, s.v);
     roll_many(d, -5, 5, (size_t)s.nv, s.tau);
-    (void)soa_grasp_close(s.g, s.w, s.q, s.v, s.v, NULL);
+    (void)soa_grasp_impulse(s.g, s.w, s.q, s.v, s.v, NULL);
     return s;
 }
 static inline void grasp_system_close(grasp_system *s) {

@@ -14,7 +14,7 @@ BY_TYPE = {
     "soa_model": "f.model", "soa_work": "f.work", "soa_batch": "f.batch", "soa_tip_work": "f.tip_work",
     "soa_constraints": "f.constraints", "soa_embedding": "f.embedding", "soa_grasp": "f.grasp",
     "soa_control": "f.control", "soa_machine": "f.machine", "soa_expr": "f.expr", "soa_plan": "f.plan",
-    "soa_graph": "f.graph", "soa_divide": "f.divide", "soa_linkage_tree": "f.linkage", "soa_journal": "f.journal",
+    "soa_scalar_graph": "f.graph", "soa_divide": "f.divide", "soa_linkage_tree": "f.linkage", "soa_journal": "f.journal",
     "soa_log": "f.log", "soa_world": "f.world",
     "const soa_body_def": "f.bodies", "const soa_model_def": "&f.model_def", "const soa_frame": "&f.frame",
     "const soa_shape": "&f.shape", "const soa_bounds": "&f.bounds", "const soa_constraint_def": "&f.constraint_def",
@@ -43,31 +43,31 @@ BY_TYPE = {
 BY_NAME = {"frame_C": "4", "R": "f.frame.R", "path": "f.new_path", "scale": "f.ones", "axis": "f.ones", "text": "f.urdf"}
 BY_FUNCTION = {
     ("soa_urdf_read", "path"): "f.urdf_path", ("soa_urdf_read_closed", "path"): "f.urdf_path",
-    ("soa_urdf_lint", "path"): "f.urdf_path", ("soa_urdf_shapes", "path"): "f.urdf_path",
+    ("soa_urdf_lint", "path"): "f.urdf_path", ("soa_urdf_read_shapes", "path"): "f.urdf_path",
     ("soa_model_load", "path"): "f.saved_path", ("soa_hull_from_mesh", "path"): "f.mesh_path",
     ("soa_log_open", "path"): "f.log_path", ("soa_journal_reopen", "path"): "f.log_path",
     ("soa_world_resume", "path"): "f.log_path", ("soa_scenario_read", "path"): "f.scenario_path",
     ("soa_scenario_open", "spec"): '"grapple"', ("soa_model_open", "spec"): '"arm7"',
-    ("soa_model_open_closed", "spec"): '"four-bar"', ("soa_stock_model", "name"): '"arm7"',
+    ("soa_model_open_closed", "spec"): '"four-bar"', ("soa_stock_model_create", "name"): '"arm7"',
     ("soa_stock_scenario_text", "name"): '"grapple"', ("soa_scenario_parse", "text"): "f.scenario_text",
     ("soa_scenario_parse", "size"): "strlen(f.scenario_text)", ("soa_expr_parse", "text"): '"inv(Mass) u"',
-    ("soa_equation_parse", "text"): '"H phi = H phi"', ("soa_expr_leaf", "name"): '"phi"',
-    ("soa_form", "name"): '"FD3"', ("soa_model_from_bytes", "buffer"): "f.model",
+    ("soa_expr_parse_equation", "text"): '"H phi = H phi"', ("soa_expr_leaf", "name"): '"phi"',
+    ("soa_expr_from_form", "name"): '"FD3"', ("soa_model_from_bytes", "buffer"): "f.model",
     ("soa_model_from_bytes", "size"): "soa_model_bytes(f.model)", ("soa_hull_from_points", "points"): "f.cube",
-    ("soa_hull_from_points", "count"): "(number ? 8 : 0)", ("soa_find_frame", "name"): '"b"',
-    ("soa_find_joint", "joint"): '"b"', ("soa_log_find_signal", "name"): '"x"', ("soa_dh_chain", "prefix"): '"dh"',
+    ("soa_hull_from_points", "count"): "(number ? 8 : 0)", ("soa_model_find_frame", "name"): '"b"',
+    ("soa_model_find_joint", "joint"): '"b"', ("soa_log_find_signal", "name"): '"x"', ("soa_dh_chain_append", "prefix"): '"dh"',
     ("soa_control_recursion", "rows"): "(number ? 6 : 0)", ("soa_control_recursion", "columns"): "(number ? 6 : 0)",
     ("soa_compliance", "frames"): "f.frames", ("soa_jjt", "frames"): "f.frames",
-    ("soa_machine_create", "tips"): "f.frames", ("soa_rotation_vector", "R"): "f.frame.R",
-    ("soa_world_restore", "memory"): "f.blob", ("soa_world_restore", "size"): "f.blob_size",
-    ("soa_constraint_force_basis", "memory"): "f.force_memory",
-    ("soa_machine_set", "name"): '"u"', ("soa_machine_set_matrix", "name"): '"U"',
+    ("soa_machine_create", "tips"): "f.frames", ("soa_rotation_to_vector", "R"): "f.frame.R",
+    ("soa_world_restore_state", "memory"): "f.blob", ("soa_world_restore_state", "size"): "f.blob_size",
+    ("soa_fd_constraint_forces_basis", "memory"): "f.force_memory",
+    ("soa_machine_set_vector", "name"): '"u"', ("soa_machine_set_matrix", "name"): '"U"',
     ("soa_joint_force", "work"): "f.rnea_work", ("soa_smoother_read", "work"): "f.smoother_work",
     ("soa_smoother_covariance", "work"): "f.smoother_work", ("soa_closed_response", "work"): "f.closed_work",
-    ("soa_binary_tree", "room"): "64", ("soa_urdf_shape_list_free", "list"): "&f.shape_list",
+    ("soa_model_binary_tree", "room"): "64", ("soa_urdf_shape_list_free", "list"): "&f.shape_list",
     ("soa_machine_set_matrix", "from"): "SOA_SPACE_TIP", ("soa_machine_set_matrix", "to"): "SOA_SPACE_TIP",
-    ("soa_world_set_state", "q"): "soa_world_q(f.world)", ("soa_world_pair_get", "index"): "0",
-    ("soa_constraint_free_row", "coordinate"): "0", ("soa_world_shape_get", "index"): "0",
+    ("soa_world_set_state", "q"): "soa_world_q(f.world)", ("soa_world_get_pair", "index"): "0",
+    ("soa_constraints_joint_row", "coordinate"): "0", ("soa_world_get_shape", "index"): "0",
 }
 # Numbers that are not simply `number` (1, then 0).
 NUMBERS = {"double": "0.1", "size_t": "ROOM", "float": "0.1f"}
@@ -138,7 +138,7 @@ def main():
                 arguments.append(f"MISSING({len(missing)}) ? {absent} : {cast}{value}")
                 missing.append(parameter)
             elif kind == "soa_taylor":
-                arguments.append("soa_taylor_line(2, 0.5, 1)")
+                arguments.append("soa_taylor_variable(2, 0.5, 1)")
             else:
                 arguments.append(f"({kind})({value})")
         if not missing:

@@ -21,7 +21,7 @@ static inline soa_frame random_place(dice *d, double size) {
     for (int j = 0; j < 3; ++j) axis[j] /= n;
     const double exact = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
     for (int j = 0; j < 3; ++j) axis[j] /= exact;
-    return soa_frame_axis_angle(axis, roll(d, -3, 3), p);
+    return soa_frame_from_axis_angle(axis, roll(d, -3, 3), p);
 }
 
 static inline const soa_model *random_tree(long seed, int count, int shape) {
@@ -88,15 +88,15 @@ typedef struct tree_state {
 } tree_state;
 static inline tree_state random_tree_state(const soa_model *m, long seed) {
     dice d = {(uint64_t)seed * 104729};
-    const size_t nq = (size_t)soa_nq(m) + 1, nv = (size_t)soa_nv(m) + 1;
+    const size_t nq = (size_t)soa_model_nq(m) + 1, nv = (size_t)soa_model_nv(m) + 1;
     tree_state s = {calloc(nq, sizeof(double)), calloc(nv, sizeof(double)), calloc(nv, sizeof(double)), {{0}}};
     roll_many(&d, -1, 1, nv, s.v);
-    soa_neutral(m, s.q);
-    soa_integrate(m, s.q, s.v, 1, s.q);
+    soa_q_neutral(m, s.q);
+    soa_q_integrate(m, s.q, s.v, 1, s.q);
     roll_many(&d, -1, 1, nv, s.v), roll_many(&d, -3, 3, nv, s.tau);
     for (int f = 0; f < 3; ++f) {
         soa_body_info info;
-        soa_body(m, 1 + (int)roll(&d, 0, soa_body_count(m) - 1e-9), &info);
+        soa_model_body(m, 1 + (int)roll(&d, 0, soa_model_body_count(m) - 1e-9), &info);
         s.wrench[f].frame = info.frame, s.wrench[f].axes = f % 2 ? SOA_AXES_BODY : SOA_AXES_WORLD;
         roll_many(&d, -5, 5, 6, s.wrench[f].value);
     }

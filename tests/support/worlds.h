@@ -66,16 +66,16 @@ static inline soa_world_summary summary_of(stage *s) {
 /* First coordinates of the joint with this name. */
 static inline const double *q_of(const stage *s, const char *joint) {
     soa_body_info info;
-    const int b = soa_find_joint(soa_world_model(s->world), joint);
+    const int b = soa_model_find_joint(soa_world_model(s->world), joint);
     if (b < 0) fail_msg("no joint %s", joint);
-    soa_body(soa_world_model(s->world), b, &info);
+    soa_model_body(soa_world_model(s->world), b, &info);
     return soa_world_q(s->world) + info.q_index;
 }
 static inline const double *v_of(const stage *s, const char *joint) {
     soa_body_info info;
-    const int b = soa_find_joint(soa_world_model(s->world), joint);
+    const int b = soa_model_find_joint(soa_world_model(s->world), joint);
     if (b < 0) fail_msg("no joint %s", joint);
-    soa_body(soa_world_model(s->world), b, &info);
+    soa_model_body(soa_world_model(s->world), b, &info);
     return soa_world_v(s->world) + info.v_index;
 }
 /* Velocity of a free body's origin in world axes (v is in the body's axes). */

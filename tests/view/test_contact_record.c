@@ -8,7 +8,7 @@ static int column(const soa_world *world, const char *shape, const char *part) {
     char name[300];
     snprintf(name, sizeof name, "contact.%s.%s", shape, part);
     for (int i = 0; i < soa_world_signal_count(world); ++i)
-        if (!strcmp(soa_world_signal(world, i, NULL), name)) return i;
+        if (!strcmp(soa_world_signal_name(world, i, NULL), name)) return i;
     return -1;
 }
 
@@ -18,12 +18,12 @@ static int compare(soa_world *w, double *values) {
     static soa_world_contact contacts[MOST];
     const int count = soa_world_contacts(w, contacts, MOST);
     assert_true(count <= MOST);
-    OK(soa_world_signals(w, values));
+    OK(soa_world_signal_values(w, values));
     double all[3] = {0}, scale = 1e-9;
     int touching = 0;
     for (int s = 0; s < soa_world_shape_count(w); ++s) {
         soa_world_shape shape;
-        OK(soa_world_shape_get(w, s, &shape));
+        OK(soa_world_get_shape(w, s, &shape));
         if (column(w, shape.name, "x") < 0) continue;
         double force[3] = {0}, at[3] = {0}, weight = 0, seen[6], size = 1e-9;
         int touches = 0;
@@ -31,7 +31,7 @@ static int compare(soa_world *w, double *values) {
             const int c = column(w, shape.name, parts[k]);
             const char *unit;
             assert_true(c >= 0);
-            soa_world_signal(w, c, &unit);
+            soa_world_signal_name(w, c, &unit);
             assert_string_equal(unit, k < 3 ? "m" : "N");
             seen[k] = values[c];
         }

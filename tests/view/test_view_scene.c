@@ -107,7 +107,7 @@ static json_t *checked_scene(view_scene *scene, const soa_model *model) {
         if (!b) continue;
         soa_body_info info;
         double R[9];
-        OK(soa_body(model, b, &info));
+        OK(soa_model_body(model, b, &info));
         assert_string_equal(text(body, "name"), info.link);
         assert_int_equal(parent, info.parent);
         rotation(place + 3, R);
@@ -123,8 +123,8 @@ static json_t *checked_scene(view_scene *scene, const soa_model *model) {
         assert_int_equal(json_object_get(joint, "axis") != NULL, has_axis);
         if (has_axis) numbers(joint, "axis", x, 3);
     }
-    if (drawn) assert_true(nq == soa_nq(model) && nv == soa_nv(model));
-    assert_int_equal(json_array_size(json_object_get(j, "q")), drawn ? soa_nq(model) : 0);
+    if (drawn) assert_true(nq == soa_model_nq(model) && nv == soa_model_nv(model));
+    assert_int_equal(json_array_size(json_object_get(j, "q")), drawn ? soa_model_nq(model) : 0);
     size_t i;
     json_t *item;
     json_array_foreach(json_object_get(j, "shapes"), i, item) {
@@ -150,7 +150,7 @@ static json_t *checked_scene(view_scene *scene, const soa_model *model) {
     json_array_foreach(json_object_get(j, "frames"), i, item) {
         assert_true(number(item, "body") >= 0 && number(item, "body") < count);
         numbers(item, "place", place, 7), unit(place + 3);
-        assert_true(soa_find_frame(model, text(item, "name")) > 0);
+        assert_true(soa_model_find_frame(model, text(item, "name")) > 0);
     }
     json_array_foreach(json_object_get(j, "constraints"), i, item) {
         assert_true(number(item, "body_a") >= 0 && number(item, "body_a") < count);
@@ -175,14 +175,14 @@ static void check_frame(const frame *f, const soa_model *model, const double *q,
     soa_work *work = NULL;
     OK(soa_work_create(model, &work));
     OK(soa_kinematics(model, work, q, v, NULL));
-    const int n = soa_body_count(model);
+    const int n = soa_model_body_count(model);
     assert_int_equal(f->bodies, n + 1);
     double mass = 0, com[3] = {0}, linear[3] = {0}, about[3] = {0}, size = 1;
     for (int b = 1; b <= n; ++b) {
         soa_body_info info;
         soa_frame at;
         double V[6], R[9], c[3], arm[3], speed[3], spin[3] = {0}, local[3], turned[3];
-        OK(soa_body(model, b, &info));
+        OK(soa_model_body(model, b, &info));
         OK(soa_pose(model, work, info.frame, &at));
         OK(soa_velocity(model, work, info.frame, SOA_AXES_WORLD, V));
         rotation(f->place[b] + 3, R);
@@ -229,10 +229,10 @@ static double uniform(void) {
 static void every_model(void **unused) {
     (void)unused;
     int count = 0;
-    for (int i = 0; soa_stock_name(i); ++i)
+    for (int i = 0; soa_stock_model_name(i); ++i)
         for (int seed = 1; seed <= 12; ++seed) {
             char name[100];
-            snprintf(name, sizeof name, "%.80s", soa_stock_name(i));
+            snprintf(name, sizeof name, "%.80s", soa_stock_model_name(i));
             char *colon = strchr(name, ':');
             if (!colon && seed > 1) break;
             if (colon) sprintf(colon + 1, "%d", strstr(name, "random") ? 17 * seed : 3 * seed);
@@ -247,20 +247,20 @@ static void every_model(void **unused) {
             json_t *j = checked_scene(scene, model);
             assert_int_equal(json_array_size(json_object_get(j, "constraints")), constraints.count);
             json_decref(j);
-            const int nq = soa_nq(model), nv = soa_nv(model);
+            const int nq = soa_model_nq(model), nv = soa_model_nv(model);
             double *q = calloc((size_t)nq + 1, sizeof *q), *at = calloc((size_t)nq + 1, sizeof *at),
                    *v = calloc((size_t)nv + 1, sizeof *v);
             assert_true(q && at && v);
             int exact_rotors = 0;
-            for (int b = 1; b <= soa_body_count(model); ++b) {
+            for (int b = 1; b <= soa_model_body_count(model); ++b) {
                 soa_body_info info;
-                soa_body(model, b, &info);
+                soa_model_body(model, b, &info);
                 exact_rotors += info.rotor_model == SOA_ROTOR_EXACT && info.rotor_inertia > 0;
             }
             for (int trial = 0; trial < 3; ++trial) {
-                soa_neutral(model, q);
+                soa_q_neutral(model, q);
                 for (int k = 0; k < nv; ++k) v[k] = 4 * uniform() - 2;
-                OK(soa_integrate(model, q, v, 1, at));
+                OK(soa_q_integrate(model, q, v, 1, at));
                 const view_state now = {.t = 0.5 + trial, .phase = -1, .q = at, .v = v};
                 static frame f;
                 app_out out;
@@ -302,13 +302,13 @@ static void check_lines(const frame *f, const soa_world *w) {
         soa_world_shape shape[2];
         soa_frame at[2];
         soa_distance d;
-        OK(soa_world_pair_get(w, p, &pair));
+        OK(soa_world_get_pair(w, p, &pair));
         for (int side = 0; side < 2; ++side) {
-            OK(soa_world_shape_get(w, side ? pair.b : pair.a, &shape[side]));
+            OK(soa_world_get_shape(w, side ? pair.b : pair.a, &shape[side]));
             at[side] = soa_frame_identity();
             soa_body_info info;
             if (shape[side].body) {
-                OK(soa_body(model, shape[side].body, &info));
+                OK(soa_model_body(model, shape[side].body, &info));
                 OK(soa_pose(model, work, info.frame, &at[side]));
             }
             at[side] = soa_frame_compose(&at[side], &shape[side].place);
@@ -354,7 +354,7 @@ static void every_scenario(void **unused) {
         close(fd);
         soa_journal *journal = NULL;
         double *values = malloc((size_t)soa_world_signal_count(s.world) * sizeof *values);
-        OK(soa_world_record(s.world, path, &journal, &report));
+        OK(soa_world_create_journal(s.world, path, &journal, &report));
         enum { KEPT = 12 };
         static frame kept[KEPT], f;
         app_out out;
@@ -364,14 +364,14 @@ static void every_scenario(void **unused) {
             read_frame(&out, &kept[k]), out.size = 0;
             check_frame(&kept[k], soa_world_model(s.world), soa_world_q(s.world), soa_world_v(s.world), 1);
             check_lines(&kept[k], s.world);
-            OK(soa_world_signals(s.world, values));
-            OK(soa_journal_sample(journal, soa_world_time(s.world), values));
+            OK(soa_world_signal_values(s.world, values));
+            OK(soa_journal_write_sample(journal, soa_world_time(s.world), values));
             for (int n = 0; n < 5; ++n) OK(tick(&s));
         }
         OK(soa_journal_close(journal, &report));
         view_replay replay;
         if (view_replay_open(path, &replay, &report)) fail_msg("%s", report.text);
-        assert_int_equal(view_body_count(replay.scene), soa_body_count(soa_world_model(s.world)) + 1);
+        assert_int_equal(view_body_count(replay.scene), soa_model_body_count(soa_world_model(s.world)) + 1);
         OK(view_summarise(replay.scene, replay.log, &replay.scenario, replay.world, &report));
         json_decref(checked_scene(replay.scene, soa_world_model(s.world)));
         for (int k = 0; k < KEPT; ++k) { /* a moment later the last sample before is still the one */
@@ -437,7 +437,7 @@ static void recorded_contacts(void **unused) {
     close(fd);
     soa_journal *journal = NULL;
     soa_report report = {.body = -1};
-    OK(soa_world_record(s.world, path, &journal, &report));
+    OK(soa_world_create_journal(s.world, path, &journal, &report));
     OK(soa_world_run(s.world, journal, &(soa_run_options){.until = 0.5}, &report));
     OK(soa_journal_close(journal, &report));
     view_replay replay;
@@ -507,8 +507,8 @@ static void in_world(const frame *f, const json_t *item, const char *body, const
 static void loops_meet(void **unused) {
     (void)unused;
     int count = 0;
-    for (int i = 0; soa_stock_name(i); ++i) {
-        const char *name = soa_stock_name(i);
+    for (int i = 0; soa_stock_model_name(i); ++i) {
+        const char *name = soa_stock_model_name(i);
         view_machine machine;
         soa_report report = {.body = -1};
         if (strchr(name, ':')) continue;
@@ -562,9 +562,9 @@ static void make_log(const char *path, const char *scenario, int signals, int sa
     for (int k = 0; k < samples; ++k) {
         for (int i = 0; i < signals; ++i)
             values[i] = bad ? (i % 3 ? NAN : i % 2 ? INFINITY : -1e300) : sin(0.001 * k + i);
-        OK(soa_journal_sample(journal, 0.001 * k, values));
+        OK(soa_journal_write_sample(journal, 0.001 * k, values));
     }
-    OK(soa_journal_event(journal, 0.001 * samples, "note", "</script><script>alert(1)</script> \xff & <b>"));
+    OK(soa_journal_write_event(journal, 0.001 * samples, "note", "</script><script>alert(1)</script> \xff & <b>"));
     OK(soa_journal_close(journal, &report));
     free(names), free(list), free(values);
 }

@@ -26,11 +26,11 @@ static void block_in_a_guide(void **unused) {
     for (int method = 1; method < 4; ++method) {
         assert_int_equal(SOA_OK, soa_model_create(&def, &m, NULL));
         assert_int_equal(SOA_OK, soa_constraints_create(m, &room, &c));
-        soa_constraint_def guide = soa_constraint_default(SOA_LOOP, 0, soa_find_frame(m, "block"));
+        soa_constraint_def guide = soa_constraint_default(SOA_LOOP, 0, soa_model_find_frame(m, "block"));
         guide.joint = SOA_PRISMATIC, guide.axis[0] = 1, guide.axis[2] = 0, guide.friction = friction;
         guide.name = "guide";
-        assert_int_equal(SOA_OK, soa_constraint_add(c, &guide, NULL, NULL));
-        soa_closed_sim_options o = soa_closed_sim_default();
+        assert_int_equal(SOA_OK, soa_constraints_add(c, &guide, NULL, NULL));
+        soa_closed_sim_options o = soa_closed_sim_options_default();
         soa_closed_sim_result r;
         soa_report report;
         o.closed.method = (soa_closed_method)method;
@@ -50,7 +50,7 @@ static void block_in_a_guide(void **unused) {
                q[0], after * after * after / (3 * mass), r.releases);
         assert_true(fabs(v[0] - after * after / mass) < 1e-7);
         assert_true(fabs(q[0] - after * after * after / (3 * mass)) < 1e-7 && r.releases == 1);
-        soa_constraint_get(c, 0, &guide);
+        soa_constraints_get_def(c, 0, &guide);
         assert_true(guide.friction == friction); /* put back */
         soa_constraints_free(c), soa_model_free(m);
     }
@@ -95,14 +95,14 @@ static void prepare(machine *k, int cut, double gravity) {
     k->def.gravity[1] = -gravity, k->def.gravity[2] = 0;
     if (soa_linkage_span(&k->def, &k->tree, &report)) fail_msg("%s", report.text);
     if (soa_model_create(&k->tree->model, &k->m, &report)) fail_msg("%s", report.text);
-    soa_constraint_capacity room = soa_linkage_capacity(k->tree);
+    soa_constraint_capacity room = soa_linkage_tree_capacity(k->tree);
     room.dense = 1;
     assert_int_equal(SOA_OK, soa_work_create(k->m, &k->w));
     assert_int_equal(SOA_OK, soa_constraints_create(k->m, &room, &k->c));
-    if (soa_linkage_constrain(k->tree, k->c, &report)) fail_msg("%s", report.text);
+    if (soa_linkage_tree_constrain(k->tree, k->c, &report)) fail_msg("%s", report.text);
 }
 static void release(machine *k) {
-    soa_constraints_free(k->c), soa_work_free(k->w), soa_model_free(k->m), soa_linkage_free(k->tree);
+    soa_constraints_free(k->c), soa_work_free(k->w), soa_model_free(k->m), soa_linkage_tree_free(k->tree);
 }
 static void joint_state(machine *k, int j, double *q, double *v) {
     const soa_edge_def *e = k->edge + j;
@@ -114,10 +114,10 @@ static void joint_state(machine *k, int j, double *q, double *v) {
 /* All rates from that of joint A. */
 static void set_speed(machine *k, double speed) {
     soa_body_info b;
-    const int body = soa_find_joint(k->m, "A");
+    const int body = soa_model_find_joint(k->m, "A");
     memset(k->v, 0, sizeof k->v);
     if (body > 0) {
-        soa_body(k->m, body, &b);
+        soa_model_body(k->m, body, &b);
         k->v[b.v_index] = 1;
     } else {
         k->v[0] = 1;
@@ -135,7 +135,7 @@ static void four_bar_stops(void **unused) {
         machine k;
         prepare(&k, cut, 9.81);
         set_speed(&k, 9);
-        soa_closed_sim_options o = soa_closed_sim_default();
+        soa_closed_sim_options o = soa_closed_sim_options_default();
         soa_closed_sim_result r;
         soa_report report;
         o.duration = 4, o.relative_tolerance = 1e-10, o.order = 8;
@@ -183,10 +183,10 @@ static void breaks_away(int aloud) {
                 threshold += rub[j] * fabs(v);
             }
             soa_body_info b;
-            soa_body(k.m, soa_find_joint(k.m, "A"), &b);
+            soa_model_body(k.m, soa_model_find_joint(k.m, "A"), &b);
             assert_int_equal(0, b.v_index);
             /* a ramp that passes the threshold after one second; before that the other way, nearly to it */
-            soa_closed_sim_options o = soa_closed_sim_default();
+            soa_closed_sim_options o = soa_closed_sim_options_default();
             soa_closed_sim_result r;
             soa_report report;
             o.torque = turn, o.torque_user = &k, o.relative_tolerance = 1e-10;
@@ -241,7 +241,7 @@ static soa_status shake(void *user, double t, const double *q, const double *v, 
     for (int i = 0; i < 2; ++i)
         if (k->at[i] >= 0)
             tau[k->at[i]] = torque[i];
-        else if (soa_constraint_set_effort(k->c, k->loop, torque + i))
+        else if (soa_constraints_set_effort(k->c, k->loop, torque + i))
             return SOA_E_ARGUMENT;
     return SOA_OK;
 }
@@ -279,19 +279,19 @@ static void five_bar(void **unused) {
         def.gravity[1] = -2, def.gravity[2] = 0;
         if (soa_linkage_span(&def, &tree, &report)) fail_msg("%s", report.text);
         if (soa_model_create(&tree->model, &m, &report)) fail_msg("%s", report.text);
-        soa_constraint_capacity room = soa_linkage_capacity(tree);
+        soa_constraint_capacity room = soa_linkage_tree_capacity(tree);
         room.dense = 1;
         assert_int_equal(SOA_OK, soa_work_create(m, &w));
         assert_int_equal(SOA_OK, soa_constraints_create(m, &room, &c));
-        if (soa_linkage_constrain(tree, c, &report)) fail_msg("%s", report.text);
+        if (soa_linkage_tree_constrain(tree, c, &report)) fail_msg("%s", report.text);
         shaken k = {{-1, -1}, c, 0};
         for (int i = 0; i < 2; ++i) {
             soa_body_info b;
-            const int body = soa_find_joint(m, i ? "E" : "A");
-            if (body > 0 && !soa_body(m, body, &b)) k.at[i] = b.v_index;
+            const int body = soa_model_find_joint(m, i ? "E" : "A");
+            if (body > 0 && !soa_model_body(m, body, &b)) k.at[i] = b.v_index;
         }
         double q[4] = {0, 0, 0, 0}, v[4] = {0, 0, 0, 0}, qdd[4] = {0, 0, 0, 0};
-        soa_closed_sim_options o = soa_closed_sim_default();
+        soa_closed_sim_options o = soa_closed_sim_options_default();
         soa_closed_sim_result r;
         o.duration = 4, o.relative_tolerance = 1e-10, o.torque = shake, o.torque_user = &k;
         o.closed.method = (soa_closed_method)(cut % 4);
@@ -308,7 +308,7 @@ static void five_bar(void **unused) {
                r.stops, r.releases, r.steps, r.balance_worst, r.energy_scale);
         worst = fmax(worst, r.balance_worst / r.energy_scale);
         assert_true(r.stops > 5);
-        soa_constraints_free(c), soa_work_free(w), soa_model_free(m), soa_linkage_free(tree);
+        soa_constraints_free(c), soa_work_free(w), soa_model_free(m), soa_linkage_tree_free(tree);
     }
     printf("  five-bar: places after 4 s apart by %.1e, energy %.1e\n", apart, worst);
     assert_true(apart < 1e-6 && worst < 1e-7);

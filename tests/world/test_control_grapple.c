@@ -83,7 +83,7 @@ static void rates(world *s, const double *q, const double *v, const double *tau,
     double unit[PUMA_Q];
     soa_wrench f[MOST_WRENCHES];
     memcpy(unit, q, sizeof unit);
-    OK(soa_normalize(s->t.m, unit));
+    OK(soa_q_normalise(s->t.m, unit));
     OK(soa_q_rate(s->t.m, unit, v, qr));
     const int n = fingers(s, unit, v, 0, f);
     OK(soa_aba(s->t.m, s->w, unit, v, tau, f, n, a));
@@ -100,7 +100,7 @@ static void step(world *s, const double *tau, double dt) {
     }
     for (int j = 0; j < PUMA_Q; ++j) s->q[j] += dt / 6 * (k[0][j] + 2 * k[1][j] + 2 * k[2][j] + k[3][j]);
     for (int j = 0; j < PUMA_V; ++j) s->v[j] += dt / 6 * (l[0][j] + 2 * l[1][j] + 2 * l[2][j] + l[3][j]);
-    OK(soa_normalize(s->t.m, s->q));
+    OK(soa_q_normalise(s->t.m, s->q));
     fingers(s, s->q, s->v, 1, f);
 }
 static double size3(const double *x) {
@@ -141,7 +141,7 @@ typedef struct controller {
 /* Where the palms are to be, in the satellite: so far off its faces. */
 static soa_frame palm_goal(int hand, double off) {
     const double right = 1.5707963267948966;
-    return soa_frame_rpy(hand ? -right : right, 0, 0, 0.03, (hand ? -1 : 1) * (0.3 + off), 0);
+    return soa_frame_from_rpy(hand ? -right : right, 0, 0, 0.03, (hand ? -1 : 1) * (0.3 + off), 0);
 }
 static void begin_phase(controller *k, const double *q, const double *v) {
     for (int i = 0; i < 2; ++i) OK(soa_control_relative_motion(k->c, q, v, k->t.hand[i], k->t.satellite, k->from + i));
@@ -149,7 +149,7 @@ static void begin_phase(controller *k, const double *q, const double *v) {
     k->goal = k->object.pose;
     if (k->state.phase == MOVE) {
         const double axis[3] = {0, 0, 1}, none[3] = {0, 0, 0};
-        const soa_frame turn = soa_frame_axis_angle(axis, 3.14159265358979 / 6, none);
+        const soa_frame turn = soa_frame_from_axis_angle(axis, 3.14159265358979 / 6, none);
         const soa_frame turned = soa_frame_compose(&turn, &k->object.pose);
         memcpy(k->goal.R, turned.R, sizeof turned.R);
         k->goal.p[0] -= 0.2, k->goal.p[2] += 0.2236;
@@ -181,11 +181,11 @@ static void control(controller *k, const double *q, const double *v, const doubl
             soa_frame_law law = soa_frame_law_default(k->t.hand[i], k->t.satellite);
             law.plain = 1, law.max_force = 60, law.max_torque = 20;
             for (int j = 0; j < 6; ++j) law.stiffness[j] = j < 3 ? 60 : 800, law.damping[j] = j < 3 ? 12 : 160;
-            OK(soa_path_pose_from(k->from + i, &to, k->state.phase == CONTACT ? 1 : 2.5, time, &goal));
+            OK(soa_path_pose_from_motion(k->from + i, &to, k->state.phase == CONTACT ? 1 : 2.5, time, &goal));
             OK(soa_control_impedance(k->c, q, v, &law, &goal, press, part, NULL, &e));
             for (int j = 0; j < PUMA_V; ++j) tau[j] += part[j];
             /* against the end of the path */
-            const soa_motion end = soa_motion_at(&to);
+            const soa_motion end = soa_motion_at_rest(&to);
             OK(soa_control_frame_error(k->c, q, v, k->t.hand[i], k->t.satellite, &end, &e));
             k->signals[NEAR] = fmax(k->signals[NEAR], size3(e.error + 3));
             k->signals[SPEED] = fmax(k->signals[SPEED], size3(e.rate + 3));
@@ -193,7 +193,7 @@ static void control(controller *k, const double *q, const double *v, const doubl
     } else {
         soa_motion goal;
         double squeeze;
-        OK(soa_path_pose_from(&k->object, &k->goal, k->state.phase == STOP ? 2 : 5, time, &goal));
+        OK(soa_path_pose_from_motion(&k->object, &k->goal, k->state.phase == STOP ? 2 : 5, time, &goal));
         OK(soa_control_internal_force(k->c, q, &k->law, hands, &squeeze));
         OK(soa_control_coordination(k->c, q, v, &k->law, &goal, &squeeze, dt, &k->integral, tau, &k->result));
         soa_motion drift;

@@ -14,7 +14,7 @@ static double run(int order, double step, const char *more, double *q, int *nq) 
     soa_world_summary sum;
     OK(soa_world_tick(s.world, &report));
     OK(soa_world_summarise(s.world, &sum));
-    *nq = soa_nq(soa_world_model(s.world));
+    *nq = soa_model_nq(soa_world_model(s.world));
     memcpy(q, soa_world_q(s.world), (size_t)*nq * sizeof *q);
     near("time", sum.t, 0.5, 1e-12);
     const double each = (double)sum.evaluations / (double)sum.steps;

@@ -18,11 +18,11 @@ typedef struct watch {
 static void momentum(const watch *k, const double *q, const double *v, double h[6], double size[2]) {
     memset(h, 0, 6 * sizeof *h), memset(size, 0, 2 * sizeof *size);
     assert_int_equal(SOA_OK, soa_kinematics(k->m, k->w, q, v, NULL));
-    for (int i = 1; i <= soa_body_count(k->m); ++i) {
+    for (int i = 1; i <= soa_model_body_count(k->m); ++i) {
         soa_body_info b;
         soa_frame X;
         double V[6], c[3], p[3], L[3], w[3], Iw[3];
-        soa_body(k->m, i, &b);
+        soa_model_body(k->m, i, &b);
         soa_pose(k->m, k->w, b.frame, &X), soa_velocity(k->m, k->w, b.frame, SOA_AXES_WORLD, V);
         for (int r = 0; r < 3; ++r) {
             c[r] = X.R[3 * r] * b.com[0] + X.R[3 * r + 1] * b.com[1] + X.R[3 * r + 2] * b.com[2];
@@ -72,17 +72,17 @@ static void sixty_seconds(void **unused) {
     assert_int_equal(SOA_OK, soa_work_create(k.m, &w));
     assert_int_equal(SOA_OK, soa_constraints_create(k.m, &room, &c));
     double q[64], v[64] = {0};
-    soa_neutral(k.m, q);
+    soa_q_neutral(k.m, q);
     for (int i = 0; i < 2 * ARM; ++i) q[7 + i] = (i < ARM ? -1 : 1) * 0.15 * (1 + i % 3);
     const int object = 7 + 2 * ARM;
     q[object] = 2.2, q[object + 2] = 0.1;
     assert_int_equal(SOA_OK, soa_kinematics(k.m, w, q, NULL, NULL));
-    const int held = soa_find_frame(k.m, "object");
+    const int held = soa_model_find_frame(k.m, "object");
     soa_frame at;
     soa_pose(k.m, w, held, &at);
     at = soa_frame_inverse(&at);
     for (int arm = 0; arm < 2; ++arm) { /* the hands hold the object where they are */
-        const int hand = soa_find_frame(k.m, arm ? "right6" : "left6");
+        const int hand = soa_model_find_frame(k.m, arm ? "right6" : "left6");
         soa_constraint_def d = soa_constraint_default(SOA_LOOP, hand, held);
         soa_frame tip;
         d.joint = SOA_FIXED, d.place1.p[0] = 0.3;
@@ -90,10 +90,10 @@ static void sixty_seconds(void **unused) {
         tip = soa_frame_compose(&tip, &d.place1);
         d.place2 = soa_frame_compose(&at, &tip);
         d.name = arm ? "right hand" : "left hand";
-        assert_int_equal(SOA_OK, soa_constraint_add(c, &d, NULL, NULL));
+        assert_int_equal(SOA_OK, soa_constraints_add(c, &d, NULL, NULL));
     }
     for (int i = 0; i < 3; ++i) v[i] = 0.02 * (i + 1), v[3 + i] = 0.05 * (2 - i); /* it drifts and turns */
-    soa_closed_sim_options o = soa_closed_sim_default();
+    soa_closed_sim_options o = soa_closed_sim_options_default();
     soa_closed_sim_result r;
     soa_report report;
     o.duration = seconds, o.order = 8, o.relative_tolerance = 1e-10, o.absolute_tolerance = 1e-12;

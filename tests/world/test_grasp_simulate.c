@@ -48,8 +48,8 @@ static soa_grasp *hold(const soa_model *m, soa_contact_type type, double frictio
     assert_int_equal(SOA_OK, soa_grasp_create(m, 2, &g));
     for (int i = 0; i < 2; ++i) {
         soa_contact_def c =
-            soa_contact_default(type, soa_find_frame(m, i ? "right" : "left"), soa_find_frame(m, "box"));
-        c.place_arm = c.place_object = soa_frame_rpy(0, i ? -half_pi : half_pi, 0, i ? 0.1 : -0.1, 0, 0);
+            soa_contact_default(type, soa_model_find_frame(m, i ? "right" : "left"), soa_model_find_frame(m, "box"));
+        c.place_arm = c.place_object = soa_frame_from_rpy(0, i ? -half_pi : half_pi, 0, i ? 0.1 : -0.1, 0, 0);
         c.one_sided = 1, c.friction = friction;
         if (soa_grasp_add(g, &c, NULL, &report)) fail_msg("%s", report.text);
     }
@@ -83,8 +83,8 @@ static void slipping(void **unused) {
             const soa_model *m = lift_and_box(&k);
             soa_grasp *g = hold(m, type[which], k.friction);
             double q[16], v[16] = {0};
-            soa_neutral(m, q);
-            soa_grasp_sim_options o = soa_grasp_sim_default();
+            soa_q_neutral(m, q);
+            soa_grasp_sim_options o = soa_grasp_sim_options_default();
             soa_grasp_sim_result r;
             soa_report report;
             o.duration = 5, o.torque = hands, o.torque_user = &k, o.event = answer, o.event_user = &k;
@@ -112,9 +112,9 @@ static void letting_go(void **unused) {
         const soa_model *m = lift_and_box(&k);
         soa_grasp *g = hold(m, SOA_CONTACT_POINT, k.friction);
         double q[16], v[16] = {0};
-        soa_neutral(m, q);
+        soa_q_neutral(m, q);
         v[0] = v[8] = 1; /* all rise: lift; the box's third linear rate */
-        soa_grasp_sim_options o = soa_grasp_sim_default();
+        soa_grasp_sim_options o = soa_grasp_sim_options_default();
         soa_grasp_sim_result r;
         soa_report report;
         o.duration = 1.8, o.torque = hands, o.torque_user = &k, o.event = answer, o.event_user = &k;
@@ -124,7 +124,7 @@ static void letting_go(void **unused) {
         printf(
             "  %s: %ld events, %ld released at %.9f and %.9f s; the box's speed upward %.9f, after a free fall %.9f\n",
             glue ? "ignored" : "released", r.events, r.releases, k.slip[0], k.slip[1], v[8], 1 - 9.81 * fall);
-        assert_int_equal(glue ? 2 : 0, soa_grasp_contacts(g, NULL));
+        assert_int_equal(glue ? 2 : 0, soa_grasp_contact_count(g, NULL));
         assert_true(r.events == 2 && fabs(k.slip[0] - when) < 1e-8 && r.balance_worst < 1e-6 * r.energy_scale);
         if (glue) {
             assert_true(fabs(v[8] - 1) < 1e-8 && r.releases == 0);
@@ -155,20 +155,20 @@ static void sliding_and_tipping(void **unused) {
     assert_int_equal(SOA_OK, soa_model_create(&def, &m, NULL));
     assert_int_equal(SOA_OK, soa_grasp_create(m, 4, &g));
     for (int i = 0; i < 4; ++i) {
-        soa_contact_def c = soa_contact_default(SOA_CONTACT_SLIDING_POINT, 0, soa_find_frame(m, "box"));
+        soa_contact_def c = soa_contact_default(SOA_CONTACT_SLIDING_POINT, 0, soa_model_find_frame(m, "box"));
         c.axes_on_arm = c.one_sided = 1;
         c.place_object.p[0] = i & 1 ? 0.2 : -0.2, c.place_object.p[1] = i & 2 ? 0.15 : -0.15,
         c.place_object.p[2] = -0.15;
         if (soa_grasp_add(g, &c, NULL, &report)) fail_msg("%s", report.text);
         soa_constraint_def row[2];
         int count = 0;
-        assert_int_equal(SOA_OK, soa_grasp_constraint(g, i, row, &count));
+        assert_int_equal(SOA_OK, soa_grasp_contact_constraints(g, i, row, &count));
         assert_true(count == 1 && row[0].kind == SOA_PLANE);
     }
     double q[7], v[6] = {0, 0, 0.7, 0.3, -0.2, 0};
-    soa_neutral(m, q);
+    soa_q_neutral(m, q);
     q[2] = 0.15;
-    soa_grasp_sim_options o = soa_grasp_sim_default();
+    soa_grasp_sim_options o = soa_grasp_sim_options_default();
     soa_grasp_sim_result r;
     o.duration = 5, o.torque = shove, o.relative_tolerance = 1e-9;
     if (soa_grasp_simulate(g, q, v, &o, &r, &report)) fail_msg("%s", report.text);
@@ -221,18 +221,18 @@ static void momentum(void **unused) {
         assert_int_equal(SOA_OK, soa_work_create(k.m, &w));
         assert_int_equal(SOA_OK, soa_grasp_create(k.m, 2, &g));
         double q[64], v[64] = {0};
-        soa_neutral(k.m, q);
+        soa_q_neutral(k.m, q);
         for (int i = 0; i < 2 * ARM; ++i) q[7 + i] = (i < ARM ? -1 : 1) * 0.15 * (1 + i % 3);
         q[7 + 2 * ARM] = 2.2, q[7 + 2 * ARM + 2] = 0.1;
         assert_int_equal(SOA_OK, soa_kinematics(k.m, w, q, NULL, NULL));
-        const int held = soa_find_frame(k.m, "object");
+        const int held = soa_model_find_frame(k.m, "object");
         soa_frame at;
         soa_pose(k.m, w, held, &at);
         at = soa_frame_inverse(&at);
         for (int arm = 0; arm < 2; ++arm) {
             char name[16];
             snprintf(name, sizeof name, "%s%d", arm ? "right" : "left", ARM);
-            soa_contact_def c = soa_contact_default(type[which], soa_find_frame(k.m, name), held);
+            soa_contact_def c = soa_contact_default(type[which], soa_model_find_frame(k.m, name), held);
             soa_frame tip;
             c.place_arm.p[0] = 0.3;
             soa_pose(k.m, w, c.arm, &tip);
@@ -244,7 +244,7 @@ static void momentum(void **unused) {
         }
         for (int i = 0; i < 6; ++i) v[6 + 2 * ARM + i] = 0.4 - 0.15 * i; /* the object comes flying */
         const soa_grasp_change changes[4] = {{0, 0, 1}, {0, 1, 1}, {0.6, 0, 0}, {1.1, 1, 0}};
-        soa_grasp_sim_options o = soa_grasp_sim_default();
+        soa_grasp_sim_options o = soa_grasp_sim_options_default();
         soa_grasp_sim_result r;
         o.duration = 1.6, o.torque = motors, o.relative_tolerance = 1e-11, o.absolute_tolerance = 1e-12, o.order = 8;
         o.sample = momentum_kept, o.sample_user = &k;
@@ -267,10 +267,10 @@ static void refusals(void **unused) {
     const soa_model *m = lift_and_box(&k);
     soa_grasp *g = hold(m, SOA_CONTACT_POINT, 0.6);
     double q[16], v[16] = {0}, open[16];
-    soa_neutral(m, q);
+    soa_q_neutral(m, q);
     memcpy(open, q, sizeof q);
     open[3] += 0.05;
-    soa_grasp_sim_options o = soa_grasp_sim_default();
+    soa_grasp_sim_options o = soa_grasp_sim_options_default();
     soa_grasp_sim_result r;
     soa_report report;
     assert_int_equal(SOA_E_ARGUMENT, soa_grasp_simulate(NULL, q, v, &o, &r, &report));
@@ -281,14 +281,14 @@ static void refusals(void **unused) {
     assert_int_equal(SOA_E_NOT_FINITE, soa_grasp_simulate(g, open, v, &o, &r, &report));
     o.order = 7;
     assert_int_equal(SOA_E_ARGUMENT, soa_grasp_simulate(g, q, v, &o, &r, &report));
-    o = soa_grasp_sim_default(), o.duration = NAN;
+    o = soa_grasp_sim_options_default(), o.duration = NAN;
     assert_int_equal(SOA_E_ARGUMENT, soa_grasp_simulate(g, q, v, &o, &r, &report));
     const soa_grasp_change bad = {0, 7, 1}, late[2] = {{1, 0, 0}, {0.5, 1, 0}};
-    o = soa_grasp_sim_default(), o.changes = &bad, o.change_count = 1;
+    o = soa_grasp_sim_options_default(), o.changes = &bad, o.change_count = 1;
     assert_int_equal(SOA_E_ARGUMENT, soa_grasp_simulate(g, q, v, &o, &r, &report));
     o.changes = late, o.change_count = 2;
     assert_int_equal(SOA_E_ARGUMENT, soa_grasp_simulate(g, q, v, &o, &r, &report));
-    o = soa_grasp_sim_default(), o.torque = hands, o.torque_user = &k;
+    o = soa_grasp_sim_options_default(), o.torque = hands, o.torque_user = &k;
     k.force = 1; /* it slips at once, and the default is to stop */
     assert_int_equal(SOA_OK, soa_grasp_simulate(g, q, v, &o, &r, &report));
     assert_true(r.stopped && r.t == 0 && r.events == 1);

@@ -66,9 +66,9 @@ static double pair_margin(const stage *s, const char *a, const char *b) {
     for (int i = 0; i < soa_world_pair_count(s->world); ++i) {
         soa_world_pair pair;
         soa_world_shape x, y;
-        OK(soa_world_pair_get(s->world, i, &pair));
-        OK(soa_world_shape_get(s->world, pair.a, &x));
-        OK(soa_world_shape_get(s->world, pair.b, &y));
+        OK(soa_world_get_pair(s->world, i, &pair));
+        OK(soa_world_get_shape(s->world, pair.a, &x));
+        OK(soa_world_get_shape(s->world, pair.b, &y));
         const int one = !strcmp(x.name, a) && !strcmp(y.name, b);
         const int other = !strcmp(x.name, b) && !strcmp(y.name, a);
         if (one || other) return pair.margin;
@@ -193,9 +193,9 @@ static void machines_keep_within(void **state) {
         double worst = 0;
         while (soa_world_time(s.world) < 2 - 1e-9) {
             OK(tick(&s));
-            for (int b = 1; b <= soa_body_count(soa_world_model(s.world)); ++b) {
+            for (int b = 1; b <= soa_model_body_count(soa_world_model(s.world)); ++b) {
                 soa_body_info info;
-                soa_body(soa_world_model(s.world), b, &info);
+                soa_model_body(soa_world_model(s.world), b, &info);
                 if (info.nq != 1) continue;
                 const double q = soa_world_q(s.world)[info.q_index];
                 worst = fmax(worst, fmax(q - info.upper, info.lower - q) / (info.upper - info.lower));
@@ -437,12 +437,12 @@ static void states_belong(void **state) {
     const size_t size = soa_world_state_size(s.world);
     void *first = malloc(size), *second = malloc(size);
     assert_true(first && second);
-    soa_world_save(s.world, first);
-    OK(soa_world_restore(other.world, first, size));
+    soa_world_save_state(s.world, first);
+    OK(soa_world_restore_state(other.world, first, size));
     run_to(&s, 0.6);
     run_to(&other, 0.6);
-    soa_world_save(s.world, first);
-    soa_world_save(other.world, second);
+    soa_world_save_state(s.world, first);
+    soa_world_save_state(other.world, second);
     assert_memory_equal(first, second, size);
     closed(&other);
     char *changed = strdup(dog);
@@ -451,7 +451,7 @@ static void states_belong(void **state) {
     radius[4] = '7';
     put("dog.urdf", changed);
     other = here(text);
-    assert_int_equal(soa_world_restore(other.world, first, size), SOA_E_FORMAT);
+    assert_int_equal(soa_world_restore_state(other.world, first, size), SOA_E_FORMAT);
     free(changed);
     free(first);
     free(second);
@@ -479,7 +479,7 @@ static void scales_are_apart(void **state) {
 
 static int has_signal(const stage *s, const char *name) {
     for (int i = 0; i < soa_world_signal_count(s->world); ++i)
-        if (!strcmp(soa_world_signal(s->world, i, NULL), name)) return 1;
+        if (!strcmp(soa_world_signal_name(s->world, i, NULL), name)) return 1;
     return 0;
 }
 static void momentum_where_free(void **state) {

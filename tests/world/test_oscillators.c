@@ -484,7 +484,7 @@ static void drops_keep_their_tolerance(void **state) {
     if (soa_urdf_read(model_path, NULL, &heavy, &report)) fail_msg("%s", report.text);
     OK(soa_model_with_gravity(heavy, none, &model));
     for (int k = 0; k < 6; ++k) {
-        soa_sim_options o = soa_sim_default();
+        soa_sim_options o = soa_sim_options_default();
         soa_sim_result r;
         const double q[1] = {amplitude}, relative = orders[k] == 2 ? 1e-6 : 1e-8;
         o.order = orders[k], o.relative_tolerance = relative, o.absolute_tolerance = 1e-2 * relative;

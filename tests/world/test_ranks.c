@@ -23,11 +23,11 @@ static void ranks_look_before_they_write(void **state) {
     meeting m = {.calls = 0};
     snprintf(table, sizeof table, "%s/table.csv", folder), snprintf(m.side, sizeof m.side, "%s.cases", table);
     stage s = made("name: fall\nduration: 0.01\nparts:\n  - {name: ball, body: {mass: 1, sphere: 0.1}}\n");
-    soa_sweep_options how = soa_sweep_default();
+    soa_sweep_options how = soa_sweep_options_default();
     how.cases = 2, how.threads = 1, how.table = table, how.ranks = 2, how.exchange = meet, how.user = &m;
     soa_sweep_result result;
     soa_report report = {SOA_OK, -1, 0, ""};
-    OK(soa_sweep(s.scenario, &how, &result, &report));
+    OK(soa_scenario_sweep(s.scenario, &how, &result, &report));
     assert_true(m.calls > 1 && !m.early && result.ran == 1 && result.stopped);
     OK(access(m.side, F_OK)); /* this rank's row is kept */
     unlink(m.side), rmdir(folder);

@@ -167,9 +167,9 @@ static void counted_in_the_state(void **state) {
     run_to(&s, 0.4);
     void *kept = malloc(soa_world_state_size(s.world));
     assert_non_null(kept);
-    soa_world_save(s.world, kept);
+    soa_world_save_state(s.world, kept);
     run_to(&s, 1);
-    OK(soa_world_restore(again.world, kept, soa_world_state_size(s.world)));
+    OK(soa_world_restore_state(again.world, kept, soa_world_state_size(s.world)));
     run_to(&again, 1);
     int one = 0, other = 0;
     const soa_world_warning *a = soa_world_warnings(s.world, &one), *b = soa_world_warnings(again.world, &other);
@@ -213,7 +213,7 @@ static void goals_out_of_reach(void **state) {
         "a.link3, goal: {offset: true, xyz: %s}, time: 0.5, stiffness: [0, 50], damping: [0, 20]}]}]}\n";
     s = made(plane, "[0, 0, 0]");
     soa_body_info joint;
-    OK(soa_body(soa_world_model(s.world), 1, &joint));
+    OK(soa_model_body(soa_world_model(s.world), 1, &joint));
     run_to(&s, 3);
     silent(&s);
     closed(&s);

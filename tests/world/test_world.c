@@ -29,7 +29,7 @@ static void near(const char *what, double got, double expected, double tolerance
 static const soa_model *stock(const char *name) {
     const soa_model *model = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
-    soa_status status = soa_stock_model(name, NULL, &model, &report);
+    soa_status status = soa_stock_model_create(name, NULL, &model, &report);
     if (status != SOA_OK) fail_msg("%s: %s", name, report.text);
     return model;
 }
@@ -65,9 +65,9 @@ static int keep(void *user, const soa_sim_sample *s) {
 }
 
 static soa_sim_options watched(const soa_model *model, double duration, last *l) {
-    *l = (last){.nq = soa_nq(model), .nv = soa_nv(model)};
+    *l = (last){.nq = soa_model_nq(model), .nv = soa_model_nv(model)};
     assert_true(l->nq <= 64 && l->nv <= 64);
-    soa_sim_options o = soa_sim_default();
+    soa_sim_options o = soa_sim_options_default();
     o.duration = duration;
     o.sample = keep;
     o.sample_user = l;
@@ -214,11 +214,11 @@ static void random_machines(void **state) {
         char name[32];
         snprintf(name, sizeof name, "random:%d", seed);
         const soa_model *model = stock(name);
-        double *q = calloc((size_t)(soa_nq(model) + soa_nv(model) + 1), sizeof(double)), *v = q + soa_nq(model);
+        double *q = calloc((size_t)(soa_model_nq(model) + soa_model_nv(model) + 1), sizeof(double)), *v = q + soa_model_nq(model);
         assert_non_null(q);
-        soa_neutral(model, q);
-        for (int i = 0; i < soa_nv(model); i++) v[i] = (i * 7 + seed) % 5 == 0 ? 0 : 0.3 * ((i * 5 + seed) % 7 - 3);
-        soa_sim_options o = soa_sim_default();
+        soa_q_neutral(model, q);
+        for (int i = 0; i < soa_model_nv(model); i++) v[i] = (i * 7 + seed) % 5 == 0 ? 0 : 0.3 * ((i * 5 + seed) % 7 - 3);
+        soa_sim_options o = soa_sim_options_default();
         o.duration = 0.5;
         o.sample_time = 0.05;
         o.relative_tolerance = 1e-9;
@@ -244,7 +244,7 @@ static void satellite_keeps_momentum(void **state) {
     last l;
     soa_sim_options o = watched(model, 5, &l);
     double q[21], v[20], before[6], after[6], com[3], moved[3];
-    soa_neutral(model, q);
+    soa_q_neutral(model, q);
     for (int i = 0; i < 20; i++) v[i] = 0.02 * (i % 5 - 2);
     soa_work *work;
     OK(soa_work_create(model, &work));
@@ -292,7 +292,7 @@ static void mistakes(void **state) {
     const double q = 0, bad = NAN;
     soa_sim_result r;
     soa_report report;
-    soa_sim_options o = soa_sim_default();
+    soa_sim_options o = soa_sim_options_default();
     assert_int_equal(soa_simulate(NULL, &q, NULL, &o, &r, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_simulate(model, NULL, NULL, &o, &r, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_simulate(model, &q, NULL, &o, NULL, &report), SOA_E_ARGUMENT);
@@ -300,18 +300,18 @@ static void mistakes(void **state) {
     assert_int_equal(soa_simulate(model, &q, &bad, &o, &r, &report), SOA_E_NOT_FINITE);
     o.duration = NAN;
     assert_int_equal(soa_simulate(model, &q, NULL, &o, &r, &report), SOA_E_ARGUMENT);
-    o = soa_sim_default();
+    o = soa_sim_options_default();
     o.sample_time = 0;
     assert_int_equal(soa_simulate(model, &q, NULL, &o, &r, &report), SOA_E_ARGUMENT);
-    o = soa_sim_default();
+    o = soa_sim_options_default();
     o.order = 7;
     assert_int_equal(soa_simulate(model, &q, NULL, &o, &r, &report), SOA_E_ARGUMENT);
     assert_non_null(strstr(report.text, "order is 7"));
-    o = soa_sim_default();
+    o = soa_sim_options_default();
     o.torque = broken;
     assert_int_equal(soa_simulate(model, &q, NULL, &o, &r, &report), SOA_E_ARGUMENT);
     assert_non_null(strstr(report.text, "t = 0.5"));
-    o = soa_sim_default();
+    o = soa_sim_options_default();
     o.max_steps = 10;
     assert_int_equal(soa_simulate(model, &q, NULL, &o, &r, &report), SOA_E_NO_CONVERGENCE);
 
@@ -336,7 +336,7 @@ static void pictures(void **state) {
                                 {.y_label = "z (ns)", .y_log = 1, .curves = curves, .curve_count = 2}};
     soa_plot plot = {.title = "t", .x_label = "x", .x_log = 1, .x = x, .count = 5, .panels = panels, .panel_count = 2};
     soa_report report;
-    OK(soa_plot_svg(&plot, path, &report));
+    OK(soa_plot_write_svg(&plot, path, &report));
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     static char text[65536];
@@ -351,15 +351,15 @@ static void pictures(void **state) {
 
     /* one point, no points, a constant: still a picture */
     plot.count = 1;
-    OK(soa_plot_svg(&plot, path, &report));
+    OK(soa_plot_write_svg(&plot, path, &report));
     plot.count = 0;
-    OK(soa_plot_svg(&plot, path, &report));
+    OK(soa_plot_write_svg(&plot, path, &report));
     unlink(path);
     plot.count = 5;
-    assert_int_equal(soa_plot_svg(&plot, "/nowhere/x.svg", &report), SOA_E_FILE);
+    assert_int_equal(soa_plot_write_svg(&plot, "/nowhere/x.svg", &report), SOA_E_FILE);
     assert_non_null(strstr(report.text, "/nowhere/x.svg"));
-    if (access("/dev/full", W_OK) == 0) assert_int_equal(soa_plot_svg(&plot, "/dev/full", &report), SOA_E_FILE);
-    assert_int_equal(soa_plot_svg(NULL, path, &report), SOA_E_ARGUMENT);
+    if (access("/dev/full", W_OK) == 0) assert_int_equal(soa_plot_write_svg(&plot, "/dev/full", &report), SOA_E_FILE);
+    assert_int_equal(soa_plot_write_svg(NULL, path, &report), SOA_E_ARGUMENT);
 }
 
 int main(void) {

@@ -26,19 +26,19 @@ static const char falling[] =
     "recording: {rate: 500}\n";
 
 static int body_of(const stage *s, const char *joint) {
-    const int b = soa_find_joint(soa_world_model(s->world), joint);
+    const int b = soa_model_find_joint(soa_world_model(s->world), joint);
     if (b < 0) fail_msg("no joint %s", joint);
     return b;
 }
 static int v_index(const stage *s, const char *joint) {
     soa_body_info info;
-    soa_body(soa_world_model(s->world), body_of(s, joint), &info);
+    soa_model_body(soa_world_model(s->world), body_of(s, joint), &info);
     return info.v_index;
 }
 static void *saved(const stage *s) {
     void *state = malloc(soa_world_state_size(s->world));
     assert_non_null(state);
-    soa_world_save(s->world, state);
+    soa_world_save_state(s->world, state);
     return state;
 }
 static void same_bytes(const char *what, const stage *one, const stage *two) {
@@ -98,7 +98,7 @@ static void springs_balance(void **unused) {
         OK(soa_kinematics(model, work, soa_world_q(s.world), soa_world_v(s.world), NULL));
         soa_body_info info;
         soa_frame at;
-        soa_body(model, pulls[1].body, &info);
+        soa_model_body(model, pulls[1].body, &info);
         OK(soa_pose(model, work, info.frame, &at));
         double square = 0;
         for (int k = 0; k < 3; ++k) {
@@ -143,7 +143,7 @@ static void no_pull_no_trace(void **unused) {
         soa_world_hold hold = {.v = 0, .stiffness = 1};
         OK(soa_world_set_pulls(two.world, &pull, 1, NULL, 0));
         OK(soa_world_set_pulls(two.world, NULL, 0, NULL, 0));
-        const int bodies = soa_body_count(soa_world_model(two.world)), nv = soa_nv(soa_world_model(two.world));
+        const int bodies = soa_model_body_count(soa_world_model(two.world)), nv = soa_model_nv(soa_world_model(two.world));
         for (int k = 0; k < 8; ++k) {
             soa_world_pull bad = pull;
             if (k == 0) bad.body = 0;
@@ -174,16 +174,16 @@ static void no_pull_no_trace(void **unused) {
 static void a_state_that_is_set(void **unused) {
     (void)unused;
     stage s = opened(floating), other = opened(floating);
-    const int nq = soa_nq(soa_world_model(s.world)), nv = soa_nv(soa_world_model(s.world));
+    const int nq = soa_model_nq(soa_world_model(s.world)), nv = soa_model_nv(soa_world_model(s.world));
     run_to(&s, 0.5);
     double *q = malloc((size_t)nq * sizeof *q), *v = malloc((size_t)nv * sizeof *v);
     assert_non_null(q), assert_non_null(v);
     memcpy(q, soa_world_q(s.world), (size_t)nq * sizeof *q);
     for (int i = 0; i < nv; ++i) v[i] = 0.1 * sin(i + 1);
     soa_body_info info;
-    soa_body(soa_world_model(s.world), body_of(&s, "robot.right_joint3"), &info);
+    soa_model_body(soa_world_model(s.world), body_of(&s, "robot.right_joint3"), &info);
     q[info.q_index] += 0.4;
-    soa_body(soa_world_model(s.world), body_of(&s, "satellite.root"), &info);
+    soa_model_body(soa_world_model(s.world), body_of(&s, "satellite.root"), &info);
     for (int k = 3; k < 7; ++k) q[info.q_index + k] *= 2; /* made unit */
     soa_report report;
     OK(soa_world_set_state(s.world, q, v, &report));
@@ -197,7 +197,7 @@ static void a_state_that_is_set(void **unused) {
     OK(soa_world_set_state(s.world, soa_world_q(s.world), NULL, &report)); /* at rest; the world's own numbers */
     for (int i = 0; i < nv; ++i) assert_true(soa_world_v(s.world)[i] == 0);
     void *state = saved(&s);
-    OK(soa_world_restore(other.world, state, soa_world_state_size(s.world)));
+    OK(soa_world_restore_state(other.world, state, soa_world_state_size(s.world)));
     for (int k = 0; k < 20; ++k) OK(tick(&s)), OK(tick(&other));
     same_bytes("after a set state was read back", &s, &other);
     /* refused: as it was */

@@ -136,7 +136,7 @@ static void puma_drops_alike(void **state) {
         OK(soa_model_open("puma560", &none, &model, NULL));
         (void)model;
         path p = {.count = 0};
-        soa_sim_options o = soa_sim_default();
+        soa_sim_options o = soa_sim_options_default();
         o.duration = 1, o.sample_time = 0.01, o.sample = keep_path, o.sample_user = &p;
         double q[6];
         memcpy(q, soa_world_q(s.world), sizeof q);
@@ -176,11 +176,11 @@ static void floating_arms(void **state) {
             if (i) run_to(&s, 0.1 * i);
             double c[3] = {0}, p[3] = {0}, mass = 0;
             OK(soa_kinematics(m, work, soa_world_q(s.world), soa_world_v(s.world), NULL));
-            for (int b = 1; b <= soa_body_count(m); ++b) {
+            for (int b = 1; b <= soa_model_body_count(m); ++b) {
                 soa_body_info info;
                 soa_frame at;
                 double V[6], arm[3];
-                soa_body(m, b, &info);
+                soa_model_body(m, b, &info);
                 OK(soa_pose(m, work, info.frame, &at));
                 OK(soa_velocity(m, work, info.frame, SOA_AXES_WORLD, V));
                 for (int k = 0; k < 3; ++k)
@@ -228,7 +228,7 @@ static void massless_links_are_free(void **state) {
         soa_frame pose;
         OK(soa_work_create(m, &work));
         OK(soa_kinematics(m, work, soa_world_q(s.world), soa_world_v(s.world), NULL));
-        OK(soa_pose(m, work, soa_find_frame(m, "b.tip"), &pose));
+        OK(soa_pose(m, work, soa_model_find_frame(m, "b.tip"), &pose));
         memcpy(at[c], pose.R, sizeof pose.R), memcpy(at[c] + 9, pose.p, sizeof pose.p);
         soa_work_free(work);
         closed(&s);

@@ -22,12 +22,12 @@ static void *run(const soa_scenario *scenario, int ticks, int looks, size_t *siz
         if (soa_world_tick(world, &report)) fail_msg("%s", report.text);
         soa_world_summary summary;
         if (looks && i % 7 == 0) assert_int_equal(soa_world_summarise(world, &summary), SOA_OK);
-        if (looks && i % 5 == 0) assert_int_equal(soa_world_signals(world, values), SOA_OK);
+        if (looks && i % 5 == 0) assert_int_equal(soa_world_signal_values(world, values), SOA_OK);
     }
     *size = soa_world_state_size(world);
     void *state = malloc(*size);
     assert_non_null(state);
-    soa_world_save(world, state);
+    soa_world_save_state(world, state);
     free(values);
     soa_world_free(world);
     return state;

@@ -278,7 +278,7 @@ static void both_chains(void **state) {
         const soa_model *model = soa_world_model(s.world);
         soa_work *work;
         OK(soa_work_create(model, &work));
-        const int tip = soa_find_frame(model, "f.tip");
+        const int tip = soa_model_find_frame(model, "f.tip");
         OK(soa_kinematics(model, work, soa_world_q(s.world), NULL, NULL));
         OK(soa_pose(model, work, tip, &start));
         run_to(&s, 4);
@@ -323,9 +323,9 @@ static double signal_of(stage *s, const char *name) {
     const int count = soa_world_signal_count(s->world);
     double *values = calloc((size_t)count, sizeof *values);
     double found = NAN;
-    OK(soa_world_signals(s->world, values));
+    OK(soa_world_signal_values(s->world, values));
     for (int i = 0; i < count; ++i)
-        if (!strcmp(soa_world_signal(s->world, i, NULL), name)) found = values[i];
+        if (!strcmp(soa_world_signal_name(s->world, i, NULL), name)) found = values[i];
     free(values);
     return found;
 }

@@ -189,7 +189,7 @@ static void gravity_is_compensated_once(void **state) {
     soa_work *work = NULL;
     const soa_model *model = soa_world_model(s.world);
     OK(soa_work_create(model, &work));
-    OK(soa_gravity(model, work, soa_world_q(s.world), gravity));
+    OK(soa_gravity_torque(model, work, soa_world_q(s.world), gravity));
     assert_true(fabs(gravity[1]) > 1);
     for (size_t k = 0; k < sizeof pairs / sizeof *pairs; ++k) {
         torques_at_rest(pairs[k], tau);
@@ -222,7 +222,7 @@ static void held_at_the_crank(void **state) {
         if (!k) first = torque;
         assert_true(fabs(torque) > 0.1);
         near("torque of the crank", torque, first, 1e-9);
-        for (int i = 1; i < soa_nv(soa_world_model(s.world)); ++i) near("no motor", soa_world_tau(s.world)[i], 0, 0);
+        for (int i = 1; i < soa_model_nv(soa_world_model(s.world)); ++i) near("no motor", soa_world_tau(s.world)[i], 0, 0);
         run_to(&s, 0.2);
         near("stays", q_of(&s, "m.A")[0], 0.6, 1e-6);
         closed(&s);

@@ -40,7 +40,7 @@ static void tick(soa_world *world) {
 static void *saved(const soa_world *world) {
     void *state = malloc(soa_world_state_size(world));
     assert_non_null(state);
-    soa_world_save(world, state);
+    soa_world_save_state(world, state);
     return state;
 }
 
@@ -62,14 +62,14 @@ static void every_tick_resumes(void **unused) {
         for (int t = 0; t < ticks; t += stride) {
             soa_world *two = make(&scenario);
             void *state = saved(one);
-            OK(soa_world_restore(two, state, size));
-            OK(soa_world_signals(one, values));
-            OK(soa_world_signals(two, other_values));
+            OK(soa_world_restore_state(two, state, size));
+            OK(soa_world_signal_values(one, values));
+            OK(soa_world_signal_values(two, other_values));
             assert_memory_equal(values, other_values, (size_t)soa_world_signal_count(one) * sizeof *values);
             for (int n = 0; n < stride; ++n) {
                 soa_world_summary summary;
                 tick(one);
-                OK(soa_world_signals(one, values));
+                OK(soa_world_signal_values(one, values));
                 OK(soa_world_summarise(one, &summary));
                 if (n >= 3) continue;
                 tick(two);
@@ -96,16 +96,16 @@ static void others_are_refused(void **unused) {
     const size_t size = soa_world_state_size(world);
     tick(world);
     char *state = saved(world);
-    assert_int_equal(soa_world_restore(world, state, size - 1), SOA_E_FORMAT);
-    assert_int_equal(soa_world_restore(NULL, state, size), SOA_E_FORMAT);
-    assert_int_equal(soa_world_restore(world, NULL, size), SOA_E_FORMAT);
+    assert_int_equal(soa_world_restore_state(world, state, size - 1), SOA_E_FORMAT);
+    assert_int_equal(soa_world_restore_state(NULL, state, size), SOA_E_FORMAT);
+    assert_int_equal(soa_world_restore_state(world, NULL, size), SOA_E_FORMAT);
     seeded = scenario, seeded.seed = 12; /* another seed: other noise */
     soa_world *second = make(&seeded);
-    assert_int_equal(soa_world_restore(second, state, size), SOA_E_FORMAT);
+    assert_int_equal(soa_world_restore_state(second, state, size), SOA_E_FORMAT);
     soa_world_free(second);
     OK(soa_scenario_vary(&scenario, 3, &other, NULL, NULL)); /* a case of its sweep */
     second = make(&other);
-    assert_int_equal(soa_world_restore(second, state, size), SOA_E_FORMAT);
+    assert_int_equal(soa_world_restore_state(second, state, size), SOA_E_FORMAT);
     soa_world_free(second), soa_scenario_free(&other);
     soa_contact_pair *pairs = malloc((size_t)scenario.contact_count * sizeof *pairs); /* one number, changed in C */
     assert_non_null(pairs);
@@ -113,11 +113,11 @@ static void others_are_refused(void **unused) {
     pairs[0].stiffness *= 1.0000001;
     seeded = scenario, seeded.contacts = pairs;
     second = make(&seeded);
-    assert_int_equal(soa_world_restore(second, state, size), SOA_E_FORMAT);
+    assert_int_equal(soa_world_restore_state(second, state, size), SOA_E_FORMAT);
     soa_world_free(second), free(pairs);
     char *before = saved(world); /* a refused state leaves the world as it was */
     state[size / 2] ^= 1;
-    assert_int_equal(soa_world_restore(world, state, size), SOA_E_CHECKSUM);
+    assert_int_equal(soa_world_restore_state(world, state, size), SOA_E_CHECKSUM);
     char *after = saved(world);
     assert_memory_equal(before, after, size);
     tick(world);
@@ -153,7 +153,7 @@ static void damaged_states(void **unused) {
             memcpy(bad + offsetof(soai_state, scenario), good + offsetof(soai_state, scenario), sizeof(uint64_t));
             const uint64_t sum = soai_state_checksum(bad, size);
             memcpy(bad + offsetof(soai_state, checksum), &sum, sizeof sum);
-            if (soa_world_restore(world, bad, size)) {
+            if (soa_world_restore_state(world, bad, size)) {
                 ++refused;
                 continue;
             }
@@ -167,7 +167,7 @@ static void damaged_states(void **unused) {
                 ++went_on;
             soa_world_summarise(world, &summary);
         }
-        OK(soa_world_restore(world, good, size));
+        OK(soa_world_restore_state(world, good, size));
         tick(world);
         free(good), free(bad), soa_world_free(world), soa_scenario_free(&scenario);
     }
@@ -210,7 +210,7 @@ static void own_controller(void **unused) {
     OK(soa_world_run(world, NULL, NULL, &report));
     assert_int_equal(c.calls, 100);
     soa_body_info info;
-    OK(soa_body(soa_world_model(world), 1, &info));
+    OK(soa_model_body(soa_world_model(world), 1, &info));
     const double about = info.inertia[1] + info.mass * (info.com[0] * info.com[0] + info.com[2] * info.com[2]);
     near("angle", soa_world_q(world)[0], 0.5 * 0.25 / about, 1e-9);
     soa_world_free(world);
@@ -306,7 +306,7 @@ static void delay_is_exact(void **unused) {
 
 static int column(const soa_world *world, const char *name) {
     for (int i = 0; i < soa_world_signal_count(world); ++i)
-        if (!strcmp(soa_world_signal(world, i, NULL), name)) return i;
+        if (!strcmp(soa_world_signal_name(world, i, NULL), name)) return i;
     fail_msg("there is no signal '%s'", name);
     return -1;
 }
@@ -324,11 +324,11 @@ static void inertial_unit(void **unused) {
     double *values = malloc((size_t)soa_world_signal_count(world) * sizeof *values);
     assert_non_null(values);
     tick(world);
-    OK(soa_world_signals(world, values));
+    OK(soa_world_signal_values(world, values));
     near("at first", values[column(world, "sensor.imu.robot.az")], 9.81 * cos(0.5235987755982988), 1e-9);
     near("at first", values[column(world, "sensor.imu.robot.ax")], -9.81 * sin(0.5235987755982988), 1e-9);
     tick(world);
-    OK(soa_world_signals(world, values));
+    OK(soa_world_signal_values(world, values));
     near("angular rate", values[column(world, "sensor.imu.robot.wx")], 0.3 * cos(0.5235987755982988), 1e-2);
     soa_world_free(world), soa_scenario_free(&scenario);
     parse("duration: 1\nparts:\n  - {name: robot, model: two-puma, floating: true, friction_scale: 0, twist: [0, 0, 0, "
@@ -337,7 +337,7 @@ static void inertial_unit(void **unused) {
           &scenario);
     world = make(&scenario);
     for (int n = 0; n < 5; ++n) tick(world);
-    OK(soa_world_signals(world, values));
+    OK(soa_world_signal_values(world, values));
     near("falling", values[column(world, "sensor.imu.robot.az")], 0, 1e-6);
     free(values), soa_world_free(world), soa_scenario_free(&scenario);
 }
@@ -369,7 +369,7 @@ static void touch_and_wrist(void **unused) {
     const int pressure = column(world, "contact.skin.pressure"), felt = column(world, "sensor.contact.skin.force");
     for (int k = 0; k < 200; ++k) {
         tick(world);
-        OK(soa_world_signals(world, values));
+        OK(soa_world_signal_values(world, values));
         if (k > 5) assert_true(values[felt] == before[2]); /* two ticks of delay, measured when the tick began */
         for (int i = 3; i > 0; --i) before[i] = before[i - 1];
         before[0] = values[pressure];

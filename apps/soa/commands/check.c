@@ -67,24 +67,24 @@ static void check_loaded(remarks *all, const soa_model *model) {
     char text[512];
     soa_work *work = NULL;
     soa_body_info info;
-    size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model);
+    size_t nq = (size_t)soa_model_nq(model), nv = (size_t)soa_model_nv(model);
     double *q = calloc(nq + nv + 1, sizeof *q);
     soa_status status = q ? soa_work_create(model, &work) : SOA_E_MEMORY;
     if (status == SOA_OK) {
-        soa_neutral(model, q);
+        soa_q_neutral(model, q);
         status = soa_aba(model, work, q, NULL, NULL, NULL, 0, q + nq);
     }
     if (status == SOA_E_MEMORY) {
         all->failed = 1; /* could not be checked */
     } else if (status != SOA_OK) {
-        int body = work ? soa_work_body(work) : -1;
-        if (body > 0 && soa_body(model, body, &info) == SOA_OK)
+        int body = work ? soa_work_failed_body(work) : -1;
+        if (body > 0 && soa_model_body(model, body, &info) == SOA_OK)
             snprintf(text, sizeof text, "link '%s' (joint '%s'): %s", info.link, info.joint, soa_status_text(status));
         else
             snprintf(text, sizeof text, "forward dynamics at the neutral position: %s", soa_status_text(status));
         add(all, SOA_LINT_ERROR, 0, status == SOA_E_HINGE_SINGULAR ? "hinge-singular" : "dynamics", text);
     }
-    if (soa_body_count(model) == 0) add(all, SOA_LINT_WARNING, 0, "no-joints", "nothing in this model moves");
+    if (soa_model_body_count(model) == 0) add(all, SOA_LINT_WARNING, 0, "no-joints", "nothing in this model moves");
     soa_work_free(work);
     free(q);
 }
@@ -97,15 +97,15 @@ static void check_closed(remarks *all, const soa_model *model, const soa_constra
     soa_work *work = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_closed_report closed = {.rank = 0};
-    size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model);
+    size_t nq = (size_t)soa_model_nq(model), nv = (size_t)soa_model_nv(model);
     if (list->count == 0) return;
     double *q = calloc(nq + nv + 1, sizeof *q);
     soa_status status =
-        q ? soa_constraint_list_create(list, model, nv + 6 * (size_t)list->count <= DENSE_MOST, &constraints, &report)
+        q ? soa_constraints_from_list(list, model, nv + 6 * (size_t)list->count <= DENSE_MOST, &constraints, &report)
           : SOA_E_MEMORY;
     if (status == SOA_OK) status = soa_work_create(model, &work);
     if (status == SOA_OK) {
-        soa_neutral(model, q);
+        soa_q_neutral(model, q);
         status = soa_closed_assemble(constraints, work, 0, q, &report);
     }
     if (status == SOA_E_NO_CONVERGENCE) {
@@ -157,8 +157,8 @@ static void print_counts(app_out *out, const char *name, const int count[3], con
     out_print(out, "%s: %d error%s, %d warning%s, %d note%s", name, count[2], count[2] == 1 ? "" : "s", count[1],
               count[1] == 1 ? "" : "s", count[0], count[0] == 1 ? "" : "s");
     if (model)
-        out_format(out, "; nq %d, nv %d, %d moving bod%s, %.6g kg", soa_nq(model), soa_nv(model), soa_body_count(model),
-                   soa_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model));
+        out_format(out, "; nq %d, nv %d, %d moving bod%s, %.6g kg", soa_model_nq(model), soa_model_nv(model), soa_model_body_count(model),
+                   soa_model_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model));
     if (constraints) out_format(out, ", %d constraint%s", constraints, constraints == 1 ? "" : "s");
     out_char(out, '\n');
 }
@@ -187,7 +187,7 @@ static char *read_urdf(const char *path, size_t *length, int *short_of_memory) {
     }
     int usable = file && !ferror(file) && (got == 0 || *length >= most);
     if (file) fclose(file);
-    if (usable && (!S_ISREG(about.st_mode) || soa_begins_as_xml(text, *length))) return text;
+    if (usable && (!S_ISREG(about.st_mode) || soa_urdf_begins_as_xml(text, *length))) return text;
     free(text);
     return NULL;
 }
@@ -228,7 +228,7 @@ static int run(int argc, char **argv) {
         if (slash) *slash = 0;
         /* Meshes could not be searched for. */
         if (!directory && errno == ENOMEM) all.failed = 1;
-        soa_status status = soa_urdf_lint_parse(text, length, name, directory, collect, &all, NULL, NULL, &report);
+        soa_status status = soa_urdf_lint_text(text, length, name, directory, collect, &all, NULL, NULL, &report);
         free(directory);
         if (status != SOA_OK) return app_fail(&app_check, "%s", report.text[0] ? report.text : soa_status_text(status));
     } else {

@@ -68,7 +68,7 @@ static int simulate(job *j, const char *dir) {
         return app_fail(&app_demo, "%s", text ? report.text : "a shipped scenario is missing");
     app_note("\n%s: %s\n", j->name, scenario.text ? scenario.text : "");
     soa_status s = soa_world_create(&scenario, &world, &report);
-    if (!s) s = soa_world_record(world, j->log, &journal, &report);
+    if (!s) s = soa_world_create_journal(world, j->log, &journal, &report);
     if (!s) {
         app_progress bar = app_progress_start(world, scenario.duration, 0);
         const soa_run_options how = {.progress = app_show_progress, .user = &bar};
@@ -81,8 +81,8 @@ static int simulate(job *j, const char *dir) {
     soa_report closing;
     if (journal && soa_journal_close(journal, s ? &closing : &report) && !s) s = SOA_E_FILE;
     if (!s) s = soa_log_open(j->log, &log, &report);
-    if (!s) s = soa_log_to_csv(log, j->csv, NULL, &report);
-    if (!s) s = soa_log_to_hdf5(log, j->h5, NULL, &report);
+    if (!s) s = soa_log_export_csv(log, j->csv, NULL, &report);
+    if (!s) s = soa_log_export_hdf5(log, j->h5, NULL, &report);
     soa_log_close(log);
     soa_world_free(world);
     soa_scenario_free(&scenario);
@@ -107,13 +107,13 @@ static int read_series(const job *j, series *out, soa_report *report) {
     soa_log *log;
     if (soa_log_open(j->log, &log, report)) return 0;
     soa_log_info info;
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     int signals[4], good = 1;
     for (int k = 0; k < 4; ++k) good = good && (signals[k] = soa_log_find_signal(log, shown[k].signal)) >= 0;
     double *rows = malloc((size_t)info.samples * 4 * sizeof *rows);
     out->t = malloc((size_t)info.samples * 5 * sizeof *out->t);
     int64_t got = 0;
-    good = good && rows && out->t && !soa_log_read(log, 0, info.samples, signals, 4, out->t, rows, &got, report);
+    good = good && rows && out->t && !soa_log_read_samples(log, 0, info.samples, signals, 4, out->t, rows, &got, report);
     out->count = (long)got;
     for (int k = 0; good && k < 4; ++k) {
         out->y[k] = out->t + (k + 1) * info.samples;
@@ -145,7 +145,7 @@ static int draw(const job jobs[2], const char *path) {
                                .count = data[1].count,
                                .panels = panels,
                                .panel_count = 4};
-        if (!soa_plot_svg(&plot, path, &report)) code = APP_OK;
+        if (!soa_plot_write_svg(&plot, path, &report)) code = APP_OK;
     }
     free(data[0].t), free(data[1].t);
     return code == APP_OK ? code : app_fail(&app_demo, "%s: %s", path, report.text);

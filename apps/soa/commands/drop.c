@@ -148,9 +148,9 @@ static double *add_curve(picture *p, const char *name) {
 static int add_joints(picture *p, const soa_model *model, const record *r, kind wanted, int rates) {
     int before = p->curve_count;
     double unit = wanted == ANGLE ? 180 / SOAI_PI : 1;
-    for (int b = 1; b <= soa_body_count(model); b++) {
+    for (int b = 1; b <= soa_model_body_count(model); b++) {
         soa_body_info info;
-        if (soa_body(model, b, &info) != SOA_OK || (rates && info.nq != info.nv)) continue;
+        if (soa_model_body(model, b, &info) != SOA_OK || (rates && info.nq != info.nv)) continue;
         for (int k = 0; k < info.nq && p->curve_count - before < 28; k++) {
             static const char *const suffix[] = {"", ".x", ".y", ".z", ".1", ".2", ".3"};
             if (kind_of(info.type, k) != wanted) continue;
@@ -218,7 +218,7 @@ static int draw(const soa_model *model, const record *r, const char *path) {
         .panels = panels,
         .panel_count = count};
     soa_report report = {SOA_OK, -1, 0, ""};
-    soa_status status = soa_plot_svg(&plot, path, &report);
+    soa_status status = soa_plot_write_svg(&plot, path, &report);
     free(p.columns);
     return status == SOA_OK ? APP_OK : app_fail(&app_drop, "%s", report.text);
 }
@@ -268,8 +268,8 @@ static int make_directories(const char *path) {
 }
 
 static int read_start(const soa_model *model, const char *name, const char *list, double *q) {
-    int nq = soa_nq(model);
-    soa_neutral(model, q);
+    int nq = soa_model_nq(model);
+    soa_q_neutral(model, q);
     if (list == NULL) {
         const double quarter = 0.78539816339744830962;
         /* The position qn. */
@@ -293,13 +293,13 @@ static int read_start(const soa_model *model, const char *name, const char *list
 }
 
 static int simulate(const soa_model *model, const double *q, record *r, soa_sim_result *result) {
-    soa_sim_options o = soa_sim_default();
+    soa_sim_options o = soa_sim_options_default();
     o.duration = r->seconds;
     if (r->seconds > 10) o.sample_time = r->seconds / 2000;
     o.sample = keep;
     o.sample_user = r;
-    r->nq = soa_nq(model);
-    r->nv = soa_nv(model);
+    r->nq = soa_model_nq(model);
+    r->nv = soa_model_nv(model);
     r->columns = 1 + r->nq + r->nv + 4;
     r->tty = isatty(2);
     soa_report report = {SOA_OK, -1, 0, ""};
@@ -316,7 +316,7 @@ static int drop(const soa_model *model, const char *name, const app_args *args, 
     if (make_directories(dir) != 0) return app_fail(&app_drop, "--out %s: %s", dir, strerror(errno));
     snprintf(csv, sizeof csv, "%.4000s/drop.csv", dir);
     snprintf(svg, sizeof svg, "%.4000s/drop.svg", dir);
-    double *q = malloc((size_t)(soa_nq(model) + 1) * sizeof(double));
+    double *q = malloc((size_t)(soa_model_nq(model) + 1) * sizeof(double));
     if (q == NULL) return app_fail(&app_drop, "no memory left");
     int code = read_start(model, name, args->value[START], q);
     soa_sim_result result;

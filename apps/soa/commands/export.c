@@ -37,7 +37,7 @@ static int ends_with(const char *text, const char *end) {
     return n > k && strcmp(text + n - k, end) == 0;
 }
 static int export(soa_log *log, const soa_log_info *info, const app_args *args, const char *path, app_out *out) {
-    soa_export_options wanted = soa_export_default();
+    soa_export_options wanted = soa_export_options_default();
     soa_report report = {SOA_OK, -1, 0, ""};
     const int to_stdout = strcmp(path, "-") == 0, csv = to_stdout || ends_with(path, ".csv");
     if (!csv && !ends_with(path, ".h5") && !ends_with(path, ".hdf5"))
@@ -57,14 +57,14 @@ static int export(soa_log *log, const soa_log_info *info, const app_args *args, 
         wanted.signals = picked;
     }
     const soa_status s =
-        csv ? soa_log_to_csv(log, path, &wanted, &report) : soa_log_to_hdf5(log, path, &wanted, &report);
+        csv ? soa_log_export_csv(log, path, &wanted, &report) : soa_log_export_hdf5(log, path, &wanted, &report);
     const int signals = picked ? wanted.signal_count : info->signal_count;
     free(picked);
     if (s != SOA_OK) return app_fail(&app_export, "%s", report.text[0] ? report.text : soa_status_text(s));
     if (to_stdout) return APP_OK;
     int64_t first = 0, last = info->samples;
-    if (isfinite(wanted.from)) soa_log_find(log, wanted.from, &first, NULL);
-    if (isfinite(wanted.to)) soa_log_find(log, nextafter(wanted.to, INFINITY), &last, NULL);
+    if (isfinite(wanted.from)) soa_log_find_sample(log, wanted.from, &first, NULL);
+    if (isfinite(wanted.to)) soa_log_find_sample(log, nextafter(wanted.to, INFINITY), &last, NULL);
     if (wanted.events)
         out_print(out, "%s: the events\n", path);
     else
@@ -84,7 +84,7 @@ static int run(int argc, char **argv) {
     if (app_refuse_others(&app_export, path, APP_JOURNAL) != APP_OK) return APP_FAILED;
     const soa_status s = soa_log_open(path, &log, &report);
     if (s != SOA_OK) return app_fail(&app_export, "%s", report.text[0] ? report.text : soa_status_text(s));
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     if (!info.complete)
         app_fail(&app_export, "%s has no end record: its run goes on or was stopped; %lld samples are there%s", path,
                  (long long)info.samples, info.torn ? ", the broken record at its end is left out" : "");

@@ -44,8 +44,8 @@ static void put_header(app_out *out, const soa_model *model, const char *p) {
         " * unit quaternions and no NULL.  Each returns 0, or the number of a body that moves no inertia. */\n"
         "#ifndef SOA_GEN_%s_H\n#define SOA_GEN_%s_H\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
         p, soa_version(), p, p);
-    out_format(out, "enum { %s_nq = %d, %s_nv = %d, %s_bodies = %d };\n\n", p, soa_nq(model), p, soa_nv(model), p,
-               soa_body_count(model));
+    out_format(out, "enum { %s_nq = %d, %s_nv = %d, %s_bodies = %d };\n\n", p, soa_model_nq(model), p, soa_model_nv(model), p,
+               soa_model_body_count(model));
     out_format(
         out,
         "/* Forward dynamics of q, v, tau; inverse dynamics of q, v, a; the mass matrix, nv x nv, row by row. */\n"
@@ -108,7 +108,7 @@ static int run(int argc, char **argv) {
         app_fail(&app_gen, "note: the functions of '%s' are called %s_...; --prefix NAME gives them a better name",
                  soa_model_name(model), prefix);
     soa_report report = {SOA_OK, -1, 0, ""};
-    soa_status status = soa_generate_c(model, prefix, path, &report);
+    soa_status status = soa_model_generate_c(model, prefix, path, &report);
     app_out out;
     /* If the file goes to standard output, messages must not. */
     out_start(&out, app_is_stdout(path) ? 2 : 1);
@@ -117,7 +117,7 @@ static int run(int argc, char **argv) {
         code = app_fail_file(&app_gen, path, report.text[0] ? report.text : soa_status_text(status));
     else
         out_print(&out, "%s: model '%s', nq %d, nv %d, functions %s_...; compile with: cc -O3 -march=native -c %s\n",
-                  path, soa_model_name(model), soa_nq(model), soa_nv(model), prefix, path);
+                  path, soa_model_name(model), soa_model_nq(model), soa_model_nv(model), prefix, path);
     if (code == APP_OK && args.value[HEADER]) code = write_header(model, prefix, args.value[HEADER]);
     soa_model_free(model);
     return app_finish(&app_gen, &out, code);

@@ -43,9 +43,9 @@ typedef struct trial {
 /* Forms both sides at a random state of a machine with these tips. */
 static void form_sides(soa_machine *m, const soa_model *model, int seed, const soa_expr *left, const soa_expr *right,
                        trial *t) {
-    const size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model),
-                 rows = (size_t)soa_machine_size(m, soa_expr_to(left)),
-                 columns = (size_t)soa_machine_size(m, soa_expr_from(left)), n = rows * columns;
+    const size_t nq = (size_t)soa_model_nq(model), nv = (size_t)soa_model_nv(model),
+                 rows = (size_t)soa_machine_space_size(m, soa_expr_codomain(left)),
+                 columns = (size_t)soa_machine_space_size(m, soa_expr_domain(left)), n = rows * columns;
     double *room = calloc(nq + 3 * nv + 2 * n + 1, sizeof *room), f[12];
     if (!room) {
         t->status = SOA_E_MEMORY;
@@ -59,15 +59,15 @@ static void form_sides(soa_machine *m, const soa_model *model, int seed, const s
         tau[i] = random_number();
     }
     for (int i = 0; i < 12; ++i) f[i] = random_number();
-    soa_neutral(model, q);
-    soa_integrate(model, q, a, 1, q);
-    soa_status s = soa_machine_state(m, q, v, a, tau, f, NULL, 0);
+    soa_q_neutral(model, q);
+    soa_q_integrate(model, q, a, 1, q);
+    soa_status s = soa_machine_set_state(m, q, v, a, tau, f, NULL, 0);
     t->condition = 1;
     for (int i = 0; i < 2 && s == SOA_OK; ++i) {
-        s = soa_dense(m, i ? right : left, side[i]);
+        s = soa_machine_dense_matrix(m, i ? right : left, side[i]);
         t->condition = fmax(t->condition, soa_machine_condition(m));
     }
-    const char *why = soa_machine_why(m);
+    const char *why = soa_machine_failure(m);
     t->status = s;
     if (s != SOA_OK) {
         snprintf(t->why, sizeof t->why, "%s", why[0] ? why : soa_status_text(s));
@@ -91,16 +91,16 @@ static trial try_machine(const char *name, int seed, const soa_expr *left, const
     const soa_model *model = NULL;
     trial t = {0};
     soa_report report = {SOA_OK, -1, 0, ""};
-    const soa_status opened = soa_stock_model(name, &ideal, &model, &report);
+    const soa_status opened = soa_stock_model_create(name, &ideal, &model, &report);
     t.status = opened;
     if (opened != SOA_OK) {
         snprintf(t.why, sizeof t.why, "%s", report.text[0] ? report.text : soa_status_text(opened));
         return t;
     }
-    const int last = soa_body_count(model);
+    const int last = soa_model_body_count(model);
     t.bodies = last;
     soa_body_info one, two;
-    soa_body(model, last, &one), soa_body(model, 1 + last / 2, &two);
+    soa_model_body(model, last, &one), soa_model_body(model, 1 + last / 2, &two);
     const int tips[2] = {one.frame, two.frame};
     for (int count = one.frame == two.frame ? 1 : 2; count > 0 && !t.done && t.status != SOA_E_MEMORY; --count) {
         soa_machine *m = NULL;
@@ -119,7 +119,7 @@ static trial try_machine(const char *name, int seed, const soa_expr *left, const
 static double nodes_of(const soa_expr *e) {
     soa_expr_info info;
     /* The longest definition has eight. */
-    double n = soa_expr_look(e, &info) == SOA_OK && info.definition ? 8 : 1;
+    double n = soa_expr_get_info(e, &info) == SOA_OK && info.definition ? 8 : 1;
     for (int i = 0; soa_expr_part(e, i); ++i) n += nodes_of(soa_expr_part(e, i));
     return n;
 }
@@ -182,7 +182,7 @@ static int run(int argc, char **argv) {
     if (code != APP_GO_ON) return code;
     const soa_expr *left = NULL, *right = NULL;
     char message[600];
-    if (soa_equation_parse(args.word[0], &left, &right, message, sizeof message) != SOA_OK)
+    if (soa_expr_parse_equation(args.word[0], &left, &right, message, sizeof message) != SOA_OK)
         return app_fail_lines(&app_identity, message[0] ? message : "out of memory");
     char *end = NULL;
     const long trials = args.value[TRIALS] ? strtol(args.value[TRIALS], &end, 10) : 20;

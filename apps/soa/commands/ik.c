@@ -69,7 +69,7 @@ static int read_pose(ik *k, const char *link, int frame, json_t *pose) {
     soa_frame_info info;
     if (!json_is_object(pose)) return say(k, "target of %.60s: an object with p and perhaps R is wanted", link);
     if (k->count == MOST_TIPS) return say(k, "target: at most %d links", MOST_TIPS);
-    if (soa_frame_get(k->model, frame, &info) != SOA_OK || info.body == 0)
+    if (soa_model_frame(k->model, frame, &info) != SOA_OK || info.body == 0)
         return say(k, "target: link '%.60s' does not move", link);
     soa_ik_target *t = k->targets + k->count;
     *t = (soa_ik_target){{frame, 0, 0}, soa_frame_identity()};
@@ -104,11 +104,11 @@ static int read_target(ik *k, json_t *target) {
     if (json_is_array(json_object_get(target, "p")) || json_is_array(json_object_get(target, "R"))) {
         soa_frame_info info;
         if (k->tip < 0) return say(k, "no joint of the model moves");
-        soa_frame_get(k->model, k->tip, &info);
+        soa_model_frame(k->model, k->tip, &info);
         return read_pose(k, info.name, k->tip, target);
     }
     json_object_foreach(target, key, value) {
-        const int frame = soa_find_frame(k->model, key);
+        const int frame = soa_model_find_frame(k->model, key);
         char hint[APP_HINT];
         if (frame < 0) return say(k, "target: no link '%.60s'%s", key, app_nearest_link(k->model, key, hint));
         if (read_pose(k, key, frame, value)) return -1;
@@ -128,8 +128,8 @@ static int read_line(ik *k, json_t *line) {
         if (!known[i]) return say(k, "unknown key '%.60s'%s", key, app_nearest_hint(&search, hint));
     }
     json_t *q = json_object_get(line, "q"), *target = json_object_get(line, "target");
-    soa_neutral(k->model, k->q);
-    if (q && numbers(k, "q", q, k->q, (size_t)soa_nq(k->model))) return -1;
+    soa_q_neutral(k->model, k->q);
+    if (q && numbers(k, "q", q, k->q, (size_t)soa_model_nq(k->model))) return -1;
     if (!target) return say(k, "target is missing");
     return read_target(k, target);
 }
@@ -146,7 +146,7 @@ static int answer(ik *k, const char *text, app_out *out) {
     if (s == SOA_E_FRAME) return say(k, "target: R is not a rotation (9 numbers, row by row)");
     if (s != SOA_OK && s != SOA_E_NO_CONVERGENCE) return say(k, "%s", soa_status_text(s));
     out_text(out, "{\"q\": ");
-    out_vector(out, k->q, (size_t)soa_nq(k->model));
+    out_vector(out, k->q, (size_t)soa_model_nq(k->model));
     out_text(out, ", \"residual\": ");
     out_number(out, result.residual);
     out_format(out, ", \"iterations\": %d, \"converged\": %s}\n", result.steps, s == SOA_OK ? "true" : "false");
@@ -196,14 +196,14 @@ static int read_options(ik *k, const app_args *args) {
     k->tip = -1;
     if (args->value[TIP]) {
         char hint[APP_HINT];
-        k->tip = soa_find_frame(k->model, args->value[TIP]);
+        k->tip = soa_model_find_frame(k->model, args->value[TIP]);
         if (k->tip < 0)
             return app_fail(&app_ik, "--tip: no link '%s'%s", args->value[TIP],
                             app_nearest_link(k->model, args->value[TIP], hint));
     }
     soa_body_info info;
-    for (int b = soa_body_count(k->model); b > 0 && k->tip < 0; --b)
-        if (soa_body(k->model, b, &info) == SOA_OK && info.nq > 0) k->tip = info.frame;
+    for (int b = soa_model_body_count(k->model); b > 0 && k->tip < 0; --b)
+        if (soa_model_body(k->model, b, &info) == SOA_OK && info.nq > 0) k->tip = info.frame;
     return 0;
 }
 static int run(int argc, char **argv) {
@@ -217,7 +217,7 @@ static int run(int argc, char **argv) {
     FILE *in = stdin;
     out_start(&out, 1);
     code = APP_FAILED;
-    k.q = calloc((size_t)soa_nq(k.model) + 1, sizeof *k.q);
+    k.q = calloc((size_t)soa_model_nq(k.model) + 1, sizeof *k.q);
     if (!read_options(&k, &args)) {
         if (!k.q || soa_tip_work_create(k.model, &k.work) != SOA_OK)
             app_fail(&app_ik, "out of memory");

@@ -43,7 +43,7 @@ static void put_list(app_out *out, const char *key, const double *x, size_t coun
 
 static const char *link_of(const soa_model *model, int body) {
     soa_body_info info;
-    return body > 0 && soa_body(model, body, &info) == SOA_OK ? info.link : "world";
+    return body > 0 && soa_model_body(model, body, &info) == SOA_OK ? info.link : "world";
 }
 
 static int has_axis(soa_joint_type type) {
@@ -62,7 +62,7 @@ static void put_joint(app_out *out, const soa_model *model, const soa_body_info 
     put_named(out, "parent", link_of(model, b->parent));
     if (b->mimic >= 0) {
         soa_body_info followed;
-        if (soa_body(model, b->mimic, &followed) == SOA_OK) put_named(out, "follows", followed.joint);
+        if (soa_model_body(model, b->mimic, &followed) == SOA_OK) put_named(out, "follows", followed.joint);
         put_value(out, "ratio", b->mimic_ratio);
         put_value(out, "offset", b->mimic_offset);
     } else {
@@ -99,8 +99,8 @@ static void put_joints(app_out *out, const soa_model *model, const char *key, in
     int count = 0;
     put_key(out, key);
     out_char(out, '[');
-    for (int b = 1; b <= soa_body_count(model); ++b) {
-        if (soa_body(model, b, &info) != SOA_OK || (info.mimic >= 0) != mimic) continue;
+    for (int b = 1; b <= soa_model_body_count(model); ++b) {
+        if (soa_model_body(model, b, &info) != SOA_OK || (info.mimic >= 0) != mimic) continue;
         if (count++) out_char(out, ',');
         put_joint(out, model, &info);
     }
@@ -113,7 +113,7 @@ static void print_json(app_out *out, const soa_model *model, const soa_constrain
     soa_model_gravity(model, gravity);
     out_char(out, '{');
     put_named(out, "name", soa_model_name(model));
-    out_print(out, "\"nq\": %d, \"nv\": %d, \"bodies\": %d, ", soa_nq(model), soa_nv(model), soa_body_count(model));
+    out_print(out, "\"nq\": %d, \"nv\": %d, \"bodies\": %d, ", soa_model_nq(model), soa_model_nv(model), soa_model_body_count(model));
     put_value(out, "mass", soa_model_mass(model));
     put_list(out, "gravity", gravity, 3);
     out_print(out, "\"bytes\": {\"model\": %zu, \"work\": %zu, \"batch\": %zu},\n ", soa_model_bytes(model),
@@ -122,8 +122,8 @@ static void print_json(app_out *out, const soa_model *model, const soa_constrain
     put_joints(out, model, "mimic", 1);
     put_key(out, "frames");
     out_char(out, '[');
-    for (int f = 0; f < soa_frame_count(model); ++f) {
-        if (soa_frame_get(model, f, &frame) != SOA_OK) continue;
+    for (int f = 0; f < soa_model_frame_count(model); ++f) {
+        if (soa_model_frame(model, f, &frame) != SOA_OK) continue;
         out_text(out, f ? ",\n  {" : "\n  {");
         put_named(out, "name", frame.name);
         put_named(out, "body", link_of(model, frame.body));
@@ -230,7 +230,7 @@ static void describe_body(row *r, const soa_model *model, const soa_body_info *b
     set_cell(r, 6, text);
     if (b->mimic >= 0) {
         soa_body_info followed;
-        const char *name = soa_body(model, b->mimic, &followed) == SOA_OK ? followed.joint : "?";
+        const char *name = soa_model_body(model, b->mimic, &followed) == SOA_OK ? followed.joint : "?";
         if (b->mimic_offset != 0) snprintf(more, sizeof more, " %+.4g", b->mimic_offset);
         snprintf(text, sizeof text, "= %.4g * %.100s%s", b->mimic_ratio, name, more);
         set_cell(r, 7, text);
@@ -246,7 +246,7 @@ typedef struct kin {
 } kin;
 
 static int make_kin(const soa_model *model, kin *k) {
-    size_t bodies = (size_t)soa_body_count(model) + 1, frames = (size_t)soa_frame_count(model) + 1;
+    size_t bodies = (size_t)soa_model_body_count(model) + 1, frames = (size_t)soa_model_frame_count(model) + 1;
     soa_body_info body;
     soa_frame_info frame;
     k->child = calloc(bodies, sizeof(int));
@@ -255,14 +255,14 @@ static int make_kin(const soa_model *model, kin *k) {
     k->next_frame = malloc(frames * sizeof(int));
     if (!k->child || !k->sibling || !k->frame || !k->next_frame) return -1;
     for (size_t b = 0; b < bodies; ++b) k->frame[b] = -1;
-    for (int b = soa_body_count(model); b > 0; --b) {
-        if (soa_body(model, b, &body) != SOA_OK) continue;
+    for (int b = soa_model_body_count(model); b > 0; --b) {
+        if (soa_model_body(model, b, &body) != SOA_OK) continue;
         k->sibling[b] = k->child[body.parent];
         k->child[body.parent] = b;
     }
-    for (int f = soa_frame_count(model) - 1; f >= 0; --f) {
-        if (soa_frame_get(model, f, &frame) != SOA_OK) continue;
-        if (frame.body > 0 && soa_body(model, frame.body, &body) == SOA_OK && body.frame == f) continue;
+    for (int f = soa_model_frame_count(model) - 1; f >= 0; --f) {
+        if (soa_model_frame(model, f, &frame) != SOA_OK) continue;
+        if (frame.body > 0 && soa_model_body(model, frame.body, &body) == SOA_OK && body.frame == f) continue;
         /* The world itself. */
         if (f == 0 && frame.body == 0 && !frame.is_link) continue;
         k->next_frame[f] = k->frame[frame.body];
@@ -303,7 +303,7 @@ static drawing add_frames(table *t, const soa_model *model, const kin *k, int bo
     if (short_of_memory) return d;
     d.next = k->child[body];
     for (int f = k->frame[body]; f >= 0; f = k->next_frame[f]) {
-        if (soa_frame_get(model, f, &frame) != SOA_OK) continue;
+        if (soa_model_frame(model, f, &frame) != SOA_OK) continue;
         int more = k->next_frame[f] >= 0 || k->child[body] > 0;
         set_cell(add_row(t, more ? d.branch : d.last, frame.name), 2, frame.is_link ? "fixed" : "frame");
     }
@@ -314,7 +314,7 @@ static drawing add_frames(table *t, const soa_model *model, const kin *k, int bo
  * chains may have 100,000 bodies. */
 static void add_children(table *t, const soa_model *model, const kin *k) {
     soa_body_info info;
-    drawing *stack = malloc(((size_t)soa_body_count(model) + 2) * sizeof *stack);
+    drawing *stack = malloc(((size_t)soa_model_body_count(model) + 2) * sizeof *stack);
     int depth = 0;
     if (!stack) {
         t->failed = 1;
@@ -330,7 +330,7 @@ static void add_children(table *t, const soa_model *model, const kin *k) {
             continue;
         }
         d->next = k->sibling[b];
-        if (soa_body(model, b, &info) != SOA_OK) continue;
+        if (soa_model_body(model, b, &info) != SOA_OK) continue;
         int more = k->sibling[b] > 0;
         describe_body(add_row(t, more ? d->branch : d->last, info.link), model, &info);
         stack[depth] = add_frames(t, model, k, b, more ? d->under : d->under_last, depth);
@@ -356,12 +356,12 @@ static void print_tree(app_out *out, const soa_model *model, table *t) {
     double g[3];
     int mimic = 0, joints = 0;
     soa_body_info info;
-    for (int b = 1; b <= soa_body_count(model); ++b)
-        if (soa_body(model, b, &info) == SOA_OK) info.mimic >= 0 ? ++mimic : ++joints;
+    for (int b = 1; b <= soa_model_body_count(model); ++b)
+        if (soa_model_body(model, b, &info) == SOA_OK) info.mimic >= 0 ? ++mimic : ++joints;
     soa_model_gravity(model, g);
     out_print(out, "%s: %d joint%s, nq %d, nv %d; %d moving bod%s of %.6g kg in all; gravity %g %g %g m/s^2\n",
-              soa_model_name(model), joints, joints == 1 ? "" : "s", soa_nq(model), soa_nv(model),
-              soa_body_count(model), soa_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model), g[0], g[1], g[2]);
+              soa_model_name(model), joints, joints == 1 ? "" : "s", soa_model_nq(model), soa_model_nv(model),
+              soa_model_body_count(model), soa_model_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model), g[0], g[1], g[2]);
     out_print(out, "memory: model %zu, work space %zu, batch %zu bytes\n", soa_model_bytes(model), soa_work_size(model),
               app_batch_size(model));
     if (mimic)
@@ -397,15 +397,15 @@ static int print_people(app_out *out, const soa_model *model) {
 
 static void print_frames(app_out *out, const soa_model *model, int links_alone) {
     soa_frame_info frame;
-    for (int f = 0; f < soa_frame_count(model); ++f)
-        if (soa_frame_get(model, f, &frame) == SOA_OK && (frame.is_link || !links_alone))
+    for (int f = 0; f < soa_model_frame_count(model); ++f)
+        if (soa_model_frame(model, f, &frame) == SOA_OK && (frame.is_link || !links_alone))
             out_print(out, "%s\n", frame.name);
 }
 
 static void print_joints(app_out *out, const soa_model *model) {
     soa_body_info info;
-    for (int b = 1; b <= soa_body_count(model); ++b)
-        if (soa_body(model, b, &info) == SOA_OK && info.nq > 0) out_print(out, "%s\n", info.joint);
+    for (int b = 1; b <= soa_model_body_count(model); ++b)
+        if (soa_model_body(model, b, &info) == SOA_OK && info.nq > 0) out_print(out, "%s\n", info.joint);
 }
 
 static int run(int argc, char **argv) {

@@ -55,8 +55,8 @@ static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_models, argc, argv, &args), width = 0;
     if (code != APP_GO_ON) return code;
-    for (int i = 0; soa_stock_name(i); ++i)
-        if ((int)strlen(soa_stock_name(i)) > width) width = (int)strlen(soa_stock_name(i));
+    for (int i = 0; soa_stock_model_name(i); ++i)
+        if ((int)strlen(soa_stock_model_name(i)) > width) width = (int)strlen(soa_stock_model_name(i));
     if (!!args.value[NAMES] + !!args.value[SCENARIOS] + !!args.value[PRINT] + !!args.value[KEYS] > 1)
         return app_fail(&app_models, "--names, --scenarios, --print and --keys exclude each other");
     app_out out;
@@ -71,11 +71,11 @@ static int run(int argc, char **argv) {
         print_keys(&out);
         return app_finish(&app_models, &out, APP_OK);
     }
-    for (int i = 0; !args.value[SCENARIOS] && soa_stock_name(i); ++i) {
+    for (int i = 0; !args.value[SCENARIOS] && soa_stock_model_name(i); ++i) {
         if (args.value[NAMES])
-            out_print(&out, "%s\n", soa_stock_name(i));
+            out_print(&out, "%s\n", soa_stock_model_name(i));
         else
-            out_print(&out, "%-*s  %s\n", width, soa_stock_name(i), soa_stock_text(i));
+            out_print(&out, "%-*s  %s\n", width, soa_stock_model_name(i), soa_stock_model_text(i));
     }
     const char *name;
     if (!args.value[NAMES] && !args.value[SCENARIOS]) out_text(&out, "\nscenarios, for soa sim, sweep and view:\n");

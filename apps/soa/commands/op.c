@@ -77,7 +77,7 @@ say(op *o, const char *format, ...) {
 }
 
 static const char *why_not(const soa_machine *machine, soa_status s) {
-    const char *why = soa_machine_why(machine);
+    const char *why = soa_machine_failure(machine);
     return why[0] ? why : soa_status_text(s);
 }
 
@@ -90,7 +90,7 @@ static int prepare(op *o) {
         if (!o->error[0]) say(o, "out of memory");
         return -1;
     }
-    if (!o->dense && !o->as_written && soa_expr_from(e) == SOA_SPACE_ONE) {
+    if (!o->dense && !o->as_written && soa_expr_domain(e) == SOA_SPACE_ONE) {
         const soa_status s = soa_expr_improve(e, 0, NULL, NULL, &better);
         soa_expr_free(e);
         if (s != SOA_OK) return say(o, "%s", soa_status_text(s));
@@ -98,7 +98,7 @@ static int prepare(op *o) {
     }
     o->expr = e;
     const size_t size =
-        (size_t)soa_machine_size(o->machine, soa_expr_to(e)) * (size_t)soa_machine_size(o->machine, soa_expr_from(e));
+        (size_t)soa_machine_space_size(o->machine, soa_expr_codomain(e)) * (size_t)soa_machine_space_size(o->machine, soa_expr_domain(e));
     double *room = realloc(o->result, (size + 1) * sizeof *room);
     if (!room) return say(o, "out of memory");
     o->result = room, o->result_room = size;
@@ -110,7 +110,7 @@ static int prepare(op *o) {
 static double nodes_of(const soa_expr *e) {
     soa_expr_info info;
     /* The longest definition has eight. */
-    double n = soa_expr_look(e, &info) == SOA_OK && info.definition ? 8 : 1;
+    double n = soa_expr_get_info(e, &info) == SOA_OK && info.definition ? 8 : 1;
     for (int i = 0; soa_expr_part(e, i); ++i) n += nodes_of(soa_expr_part(e, i));
     return n;
 }
@@ -119,12 +119,12 @@ static double nodes_of(const soa_expr *e) {
 static int refuse_dense(op *o) {
     /* Multiplications, about five seconds; products that form one leaf. */
     const double most = 2e10, forming = 4;
-    const double n = soa_machine_size(o->machine, SOA_SPACE_LINK);
+    const double n = soa_machine_space_size(o->machine, SOA_SPACE_LINK);
     if (!o->dense || (nodes_of(o->expr) + forming) * n * n * n <= most) return 0;
     return say(o,
                "--dense: %d bodies make matrices %.0f wide, and this expression needs too many products of them; take "
                "fewer bodies (100, say), fewer operators, or leave --dense out",
-               soa_body_count(o->model), n);
+               soa_model_body_count(o->model), n);
 }
 
 /* Reports mistakes that do not depend on the states: syntax, spaces, an operator without a vector.
@@ -168,13 +168,13 @@ static int read_vars(op *o, json_t *vars) {
                                                          : SOA_SPACE_COUNT;
         if (from == SOA_SPACE_COUNT || (begins && space != SOA_SPACE_TIP && space != SOA_SPACE_BASE))
             return say(o, "vars.%.40s: an operator maps tip or base (\"from\") to tip or base (\"space\")", name);
-        const size_t n = (size_t)soa_machine_size(o->machine, (soa_space)space) *
-                         (begins ? (size_t)soa_machine_size(o->machine, from) : 1);
+        const size_t n = (size_t)soa_machine_space_size(o->machine, (soa_space)space) *
+                         (begins ? (size_t)soa_machine_space_size(o->machine, from) : 1);
         double *x = malloc((n + 1) * sizeof *x);
         if (!x) return say(o, "out of memory");
         int bad = numbers(o, name, json_object_get(entry, "value"), x, n);
         if (!bad && (begins ? soa_machine_set_matrix(o->machine, name, from, (soa_space)space, x)
-                            : soa_machine_set(o->machine, name, (soa_space)space, x)) != SOA_OK)
+                            : soa_machine_set_vector(o->machine, name, (soa_space)space, x)) != SOA_OK)
             bad = say(o, "vars.%.40s: not usable", name);
         free(x);
         if (bad) return bad;
@@ -198,7 +198,7 @@ static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *
         const char *link = json_string_value(json_object_get(entry, "link")),
                    *frame = json_string_value(json_object_get(entry, "frame"));
         soa_wrench *w = *wrenches + i;
-        w->frame = link ? soa_find_frame(o->model, link) : -1;
+        w->frame = link ? soa_model_find_frame(o->model, link) : -1;
         char hint[APP_HINT];
         if (w->frame < 0)
             return say(o, "fext[%zu]: no link '%.60s'%s", i, link ? link : "",
@@ -213,7 +213,7 @@ static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *
 }
 static int read_state(op *o, json_t *state) {
     static const char *const known[] = {"q", "v", "a", "tau", "f0", "fext", "vars", NULL};
-    const size_t nq = (size_t)soa_nq(o->model), nv = (size_t)soa_nv(o->model);
+    const size_t nq = (size_t)soa_model_nq(o->model), nv = (size_t)soa_model_nv(o->model);
     if (!json_is_object(state)) return say(o, "a state is a JSON object");
     const char *key;
     json_t *value;
@@ -231,7 +231,7 @@ static int read_state(op *o, json_t *state) {
         } else if (i < 5) {
             bad = numbers(o, key, value, to[i],
                           i == 0   ? nq
-                          : i == 4 ? (size_t)soa_machine_size(o->machine, SOA_SPACE_TIP)
+                          : i == 4 ? (size_t)soa_machine_space_size(o->machine, SOA_SPACE_TIP)
                                    : nv);
             slots[i] = to[i];
         } else if (i == 5) {
@@ -243,7 +243,7 @@ static int read_state(op *o, json_t *state) {
     }
     if (!bad) {
         const soa_status s =
-            soa_machine_state(o->machine, slots[0], slots[1], slots[2], slots[3], slots[4], wrenches, wrench_count);
+            soa_machine_set_state(o->machine, slots[0], slots[1], slots[2], slots[3], slots[4], wrenches, wrench_count);
         if (s != SOA_OK) bad = say(o, "%s", soa_status_text(s));
     }
     free(wrenches);
@@ -258,7 +258,7 @@ static int answer(op *o, const char *line, app_out *out) {
     if (bad || (!o->parsed && prepare(o))) return -1;
     soa_status s = SOA_OK;
     if (o->dense) {
-        s = soa_dense(o->machine, o->expr, o->result);
+        s = soa_machine_dense_matrix(o->machine, o->expr, o->result);
     } else {
         if (!o->plan && soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
             return o->error[0] ? -1 : say(o, "out of memory");
@@ -267,10 +267,10 @@ static int answer(op *o, const char *line, app_out *out) {
     if (s != SOA_OK) return say(o, "%s", why_not(o->machine, s));
     for (size_t i = 0; i < o->result_room; ++i)
         if (!isfinite(o->result[i])) return say(o, "the result is not finite");
-    const size_t rows = (size_t)soa_machine_size(o->machine, soa_expr_to(o->expr)),
-                 columns = (size_t)soa_machine_size(o->machine, soa_expr_from(o->expr));
+    const size_t rows = (size_t)soa_machine_space_size(o->machine, soa_expr_codomain(o->expr)),
+                 columns = (size_t)soa_machine_space_size(o->machine, soa_expr_domain(o->expr));
     out_text(out, "{\"result\": ");
-    if (soa_expr_from(o->expr) == SOA_SPACE_ONE)
+    if (soa_expr_domain(o->expr) == SOA_SPACE_ONE)
         out_vector(out, o->result, rows);
     else
         out_matrix(out, o->result, rows, columns);
@@ -329,7 +329,7 @@ static void count_line(app_out *out, const char *name, const soa_count *c) {
 /* Prints the operations one by one: counted, or as C. */
 static int scalars(op *o, const app_args *args, app_out *out) {
     const char *axes = args->value[AXES], *link = args->value[PARTS];
-    soa_graph_options how = {
+    soa_scalar_graph_options how = {
         .axes = SOA_AXES_BODY, .by_matrix = args->value[BY_MATRIX] != NULL, .generic = args->value[GENERIC] != NULL};
     if (axes && strcmp(axes, "link") && strcmp(axes, "world"))
         return app_fail(&app_op, "--axes %s: it is link or world", axes);
@@ -339,21 +339,21 @@ static int scalars(op *o, const app_args *args, app_out *out) {
     if (prepare(o)) return app_fail_lines(&app_op, o->error);
     int body = 0;
     soa_body_info info;
-    while (link && strcmp(link, "all") && (soa_body(o->model, ++body, &info) != SOA_OK || strcmp(info.link, link) != 0))
-        if (body > soa_body_count(o->model)) {
+    while (link && strcmp(link, "all") && (soa_model_body(o->model, ++body, &info) != SOA_OK || strcmp(info.link, link) != 0))
+        if (body > soa_model_body_count(o->model)) {
             char hint[APP_HINT];
             return app_fail(&app_op, "--parts: no link '%s'%s", link, app_nearest_link(o->model, link, hint));
         }
-    soa_graph *graph = NULL;
-    const soa_status s = soa_graph_create(o->machine, o->expr, &how, &graph, o->error, sizeof o->error);
+    soa_scalar_graph *graph = NULL;
+    const soa_status s = soa_scalar_graph_create(o->machine, o->expr, &how, &graph, o->error, sizeof o->error);
     if (s != SOA_OK) return app_fail_lines(&app_op, o->error[0] ? o->error : soa_status_text(s));
     soa_count c;
-    soa_graph_count(graph, 0, -1, &c);
+    soa_scalar_graph_operations(graph, 0, -1, &c);
     int code = APP_OK;
     if (args->value[EMIT]) {
         char *text = NULL, *shown = malloc(4000);
         size_t length = 0;
-        if (shown && soa_graph_emit_c(graph, "soa_op", &text, &length) == SOA_OK) {
+        if (shown && soa_scalar_graph_emit_c(graph, "soa_op", &text, &length) == SOA_OK) {
             soa_expr_print(o->expr, shown, 4000);
             char *name = name_in_comment(soa_model_name(o->model));
             out_print(out,
@@ -373,17 +373,17 @@ static int scalars(op *o, const app_args *args, app_out *out) {
                    "divisions", "sin cos");
         soa_count l;
         const char *name;
-        for (int p = 0; link && (name = soa_graph_part(p, NULL)); ++p)
-            if (soa_graph_count(graph, body, p, &l) == SOA_OK &&
+        for (int p = 0; link && (name = soa_scalar_graph_part_name(p, NULL)); ++p)
+            if (soa_scalar_graph_operations(graph, body, p, &l) == SOA_OK &&
                 l.additions + l.multiplications + l.divisions + l.sines > 0)
                 count_line(out, name, &l);
-        for (int b = 1; !link && b <= soa_body_count(o->model); ++b)
-            if (soa_body(o->model, b, &info) == SOA_OK && soa_graph_count(graph, b, -1, &l) == SOA_OK)
+        for (int b = 1; !link && b <= soa_model_body_count(o->model); ++b)
+            if (soa_model_body(o->model, b, &info) == SOA_OK && soa_scalar_graph_operations(graph, b, -1, &l) == SOA_OK)
                 count_line(out, info.link, &l);
-        soa_graph_count(graph, body, -1, &l);
+        soa_scalar_graph_operations(graph, body, -1, &l);
         count_line(out, link ? link : "all", &l);
     }
-    soa_graph_free(graph);
+    soa_scalar_graph_free(graph);
     return code;
 }
 static int explain(op *o, const app_args *args, app_out *out) {
@@ -471,8 +471,8 @@ static int write_page(op *o, const app_args *args, const int *tips, int tip_coun
 static int find_tips(const soa_model *model, const char *list, int *tips) {
     if (!list) {
         soa_body_info info;
-        for (int b = soa_body_count(model); b > 0; --b)
-            if (soa_body(model, b, &info) == SOA_OK && info.nq > 0) {
+        for (int b = soa_model_body_count(model); b > 0; --b)
+            if (soa_model_body(model, b, &info) == SOA_OK && info.nq > 0) {
                 tips[0] = info.frame;
                 return 1;
             }
@@ -483,7 +483,7 @@ static int find_tips(const soa_model *model, const char *list, int *tips) {
     while (*list) {
         const size_t n = strcspn(list, ",");
         snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), list);
-        if (count == MOST_TIPS || (tips[count++] = soa_find_frame(model, name)) < 0) {
+        if (count == MOST_TIPS || (tips[count++] = soa_model_find_frame(model, name)) < 0) {
             char hint[APP_HINT];
             app_fail(&app_op, "--tip: no link '%s'%s", name, app_nearest_link(model, name, hint));
             return -1;
@@ -503,7 +503,7 @@ static int run(int argc, char **argv) {
     const soa_model *model = app_open(&app_op, &args);
     if (!model) return APP_FAILED;
     const char *expression = args.word[1], *text, *name;
-    for (int i = 0; (name = soa_form_name(i, &text, NULL)); ++i)
+    for (int i = 0; (name = soa_expr_form_name(i, &text, NULL)); ++i)
         if (!strcmp(name, expression)) expression = text; /* the name of an algorithm */
     say_gravity(model, args.word[1]);
     op o = {.text = expression,
@@ -516,8 +516,8 @@ static int run(int argc, char **argv) {
     app_out out;
     out_start(&out, 1);
     code = APP_FAILED;
-    o.q = room_for(soa_nq(model)), o.v = room_for(soa_nv(model)), o.a = room_for(soa_nv(model)),
-    o.tau = room_for(soa_nv(model)), o.f0 = room_for(6 * MOST_TIPS);
+    o.q = room_for(soa_model_nq(model)), o.v = room_for(soa_model_nv(model)), o.a = room_for(soa_model_nv(model)),
+    o.tau = room_for(soa_model_nv(model)), o.f0 = room_for(6 * MOST_TIPS);
     FILE *in = stdin;
     if (tip_count >= 0) {
         if (soa_machine_create(model, tips, tip_count, &o.machine, &report) != SOA_OK)

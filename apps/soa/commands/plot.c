@@ -50,7 +50,7 @@ static int plot(soa_log *log, const app_args *args, const char *path) {
     while (format < 3 && !ends_with(path, endings[format])) ++format;
     if (format == 3) return app_fail(&app_plot, "-o %s: the ending says what is wanted, .svg, .pdf or .png", path);
     if (app_same_file(path, args->word[0])) return app_fail(&app_plot, "-o %s is the journal itself", path);
-    soa_log_get(log, &info);
+    soa_log_get_info(log, &info);
     if (!info.samples) return app_fail(&app_plot, "%s has no samples", args->word[0]);
     double columns = 1;
     view_damage damage = {0};

@@ -62,7 +62,7 @@ int app_write_report(const app_command *command, const char *log, const char *pa
     soa_status s = view_replay_open(log, &replay, &report);
     if (s) return app_fail(command, "%s", report.text[0] ? report.text : soa_status_text(s));
     soa_log_info info;
-    soa_log_get(replay.log, &info);
+    soa_log_get_info(replay.log, &info);
     if (!info.complete)
         app_fail(command, "note: %s has no end record: its run goes on or was stopped; %lld samples are there", log,
                  (long long)info.samples);

@@ -27,7 +27,7 @@ static int run(int argc, char **argv) {
         code = app_fail_file(&app_save, path, report.text[0] ? report.text : soa_status_text(status));
     else
         out_print(&out, "%s: model '%s', nq %d, nv %d, %zu bytes; work space %zu, batch %zu bytes\n", path,
-                  soa_model_name(model), soa_nq(model), soa_nv(model), soa_model_bytes(model), soa_work_size(model),
+                  soa_model_name(model), soa_model_nq(model), soa_model_nv(model), soa_model_bytes(model), soa_work_size(model),
                   app_batch_size(model));
     soa_model_free(model);
     return app_finish(&app_save, &out, code);

@@ -84,7 +84,7 @@ static int run_world(const app_args *args, const soa_scenario *scenario, soa_wor
     if (journal) {
         soa_report closing = {.body = -1};
         soa_journal_state state;
-        soa_journal_get(journal, &state);
+        soa_journal_get_state(journal, &state);
         if (state.pending && s) {
             app_fail(&app_sim, "note: nothing was recorded; the older %s is unchanged", log);
             log = NULL;
@@ -153,7 +153,7 @@ static int run(int argc, char **argv) {
     else {
         s = soa_world_create(&scenario, &world, &report);
         if (!s && args.value[OUT] && !args.value[DIAGRAM])
-            s = soa_world_record(world, args.value[OUT], &journal, &report);
+            s = soa_world_create_journal(world, args.value[OUT], &journal, &report);
     }
     if (s) {
         code = app_fail(&app_sim, "%s", report.text[0] ? report.text : soa_status_text(s));

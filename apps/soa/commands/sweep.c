@@ -134,7 +134,7 @@ static int run(int argc, char **argv) {
     int code = app_parse(&app_sweep, argc, argv, &args);
     if (code != APP_GO_ON) return code;
     if (!app_mpi.exchange && started_by_mpirun()) return hand_over(argv);
-    soa_sweep_options how = soa_sweep_default();
+    soa_sweep_options how = soa_sweep_options_default();
     uint64_t n = 0;
     if (args.value[CASES]) {
         if ((code = app_read_whole(&app_sweep, "--cases", args.value[CASES], 1, 100000000, &n)) != APP_OK) return code;
@@ -176,7 +176,7 @@ static int run(int argc, char **argv) {
     how.rank = app_mpi.rank, how.ranks = app_mpi.size, how.exchange = app_mpi.exchange;
     how.stop = stop, how.progress = progress, how.user = &b;
     soa_sweep_result r;
-    const soa_status s = soa_sweep(&scenario, &how, &r, &report);
+    const soa_status s = soa_scenario_sweep(&scenario, &how, &r, &report);
     if (b.tty && !b.quiet) app_note("\r\033[K");
     if (s) {
         app_fail(&app_sweep, "%s", report.text);

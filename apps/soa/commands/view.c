@@ -83,7 +83,7 @@ static int unknown_name(const char *spec) {
     const char *name;
     app_nearest search = app_nearest_to(spec);
     for (int i = 0; (name = soa_stock_scenario_name(i)); ++i) app_nearest_try(&search, name);
-    for (int i = 0; (name = soa_stock_name(i)); ++i) app_nearest_try(&search, name);
+    for (int i = 0; (name = soa_stock_model_name(i)); ++i) app_nearest_try(&search, name);
     return app_fail(&app_view, "'%s' is neither a file, a shipped scenario nor a shipped model%s", spec,
                     search.best ? app_nearest_hint(&search, hint) : " (soa models lists them)");
 }

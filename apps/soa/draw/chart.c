@@ -180,7 +180,7 @@ static soa_status read_values(sketch *s, soa_report *report) {
 static soa_status read_phases(sketch *s, soa_report *report) {
     soa_log_event_info e;
     for (int64_t i = 0; i < s->info.events && s->phase_count < PHASES; ++i) {
-        const soa_status status = soa_log_event(s->what->log, i, &e, report);
+        const soa_status status = soa_log_read_event(s->what->log, i, &e, report);
         if (status == SOA_E_MEMORY) return status;
         if (status) break; /* the record is damaged from here on */
         if (strcmp(e.kind, "phase")) continue;
@@ -425,7 +425,7 @@ static cairo_status_t to_out(void *user, const unsigned char *data, unsigned len
 soa_status chart_draw(const chart *what, chart_format format, app_out *out, soa_report *report) {
     sketch s = {.what = what};
     const size_t before = out->size;
-    soa_log_get(what->log, &s.info);
+    soa_log_get_info(what->log, &s.info);
     soa_status status = sort_panels(&s);
     if (!status) status = read_values(&s, report);
     if (!status && what->bands) status = read_phases(&s, report);

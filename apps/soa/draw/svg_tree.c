@@ -118,7 +118,7 @@ static int arrange(svg_tree *t) {
     return good;
 }
 svg_tree *svg_tree_create(const soa_model *model, const int *tips, int tip_count) {
-    const int n = soa_body_count(model);
+    const int n = soa_model_body_count(model);
     svg_tree *t = calloc(1, sizeof *t);
     int *room = calloc(9 * ((size_t)n + 1), sizeof *room);
     if (t) t->nodes = calloc((size_t)n + 2 + 2 * MOST, sizeof *t->nodes);
@@ -130,14 +130,14 @@ svg_tree *svg_tree_create(const soa_model *model, const int *tips, int tip_count
         soa_body_info info;
         soa_frame_info frame;
         for (int i = n; i >= 1; --i) {
-            if (soa_body(model, i, &info) != SOA_OK) continue;
+            if (soa_model_body(model, i, &info) != SOA_OK) continue;
             b.parent[i] = info.parent;
             b.next[i] = b.first[info.parent], b.first[info.parent] = i;
             b.size[i] += 1, b.size[info.parent] += b.size[i];
             b.children[info.parent]++;
         }
         for (int i = 0; i < tip_count; ++i)
-            if (soa_frame_get(model, tips[i], &frame) == SOA_OK && frame.body >= 0 && frame.body <= n)
+            if (soa_model_frame(model, tips[i], &frame) == SOA_OK && frame.body >= 0 && frame.body <= n)
                 b.tips[frame.body]++;
         choose(t, &b, at[6], at[7]);
         good = arrange(t);

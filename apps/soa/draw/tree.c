@@ -13,15 +13,15 @@ static const char *const kinds[] = {"loop", "distance", "gear", "rolling", "velo
 
 static const char *frame_name(const soa_model *model, int frame) {
     soa_frame_info info;
-    return soa_frame_get(model, frame, &info) == SOA_OK ? info.name : "?";
+    return soa_model_frame(model, frame, &info) == SOA_OK ? info.name : "?";
 }
 static const char *joint_name(const soa_model *model, int body) {
     soa_body_info info;
-    return soa_body(model, body, &info) == SOA_OK ? info.joint : "?";
+    return soa_model_body(model, body, &info) == SOA_OK ? info.joint : "?";
 }
 static int body_of(const soa_model *model, int frame) {
     soa_frame_info info;
-    return soa_frame_get(model, frame, &info) == SOA_OK ? info.body : 0;
+    return soa_model_frame(model, frame, &info) == SOA_OK ? info.body : 0;
 }
 static int has_axis(soa_joint_type type) {
     return type != SOA_FIXED && type != SOA_SPHERICAL && type != SOA_FREE;
@@ -42,8 +42,8 @@ void app_print_constraints(app_out *out, const soa_model *model, const soa_const
     for (int i = 0; i < list->count; ++i) {
         const soa_constraint_def *d = &list->defs[i];
         const char *kind = d->kind == SOA_LOOP ? soa_joint_type_name(d->joint) : kinds[d->kind];
-        out_print(out, "%-*s  %-*s  %d row%s  ", width[0], d->name, width[1], kind, soa_constraint_def_rows(d),
-                  soa_constraint_def_rows(d) == 1 ? " " : "s");
+        out_print(out, "%-*s  %-*s  %d row%s  ", width[0], d->name, width[1], kind, soa_constraint_def_row_count(d),
+                  soa_constraint_def_row_count(d) == 1 ? " " : "s");
         if (d->kind == SOA_RATIO) {
             int terms = 0;
             for (int k = 0; k < SOA_RATIO_TERMS; ++k)
@@ -76,7 +76,7 @@ void app_put_constraints(app_out *out, const soa_model *model, const soa_constra
         const soa_constraint_def *d = &list->defs[i];
         out_text(out, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
         out_string(out, d->name);
-        out_print(out, ", \"kind\": \"%s\", \"rows\": %d", kinds[d->kind], soa_constraint_def_rows(d));
+        out_print(out, ", \"kind\": \"%s\", \"rows\": %d", kinds[d->kind], soa_constraint_def_row_count(d));
         if (d->kind == SOA_LOOP) {
             out_print(out, ", \"type\": \"%s\"", soa_joint_type_name(d->joint));
             if (has_axis(d->joint)) put_numbers(out, "axis", d->axis, 3);
@@ -180,7 +180,7 @@ static void tree_text(app_out *out, const void *user, int number) {
     if (number == 0) {
         out_text(out, "world");
     } else if (number <= p->bodies) {
-        if (soa_body(p->model, number, &info) == SOA_OK)
+        if (soa_model_body(p->model, number, &info) == SOA_OK)
             out_print(out, "%s  (%s, %s%s)", info.link, info.joint, soa_joint_type_name(info.type),
                       info.mimic >= 0 ? ", follows" : "");
     } else {
@@ -195,7 +195,7 @@ static void binary_text(app_out *out, const void *user, int number) {
     const soa_binary_item *t = &p->items[number];
     soa_body_info info;
     const char *body = "world";
-    if (t->body > 0 && soa_body(p->model, t->body, &info) == SOA_OK) body = info.link;
+    if (t->body > 0 && soa_model_body(p->model, t->body, &info) == SOA_OK) body = info.link;
     out_print(out, "%d  ", number);
     if (number == 0)
         out_text(out, "inertial link");
@@ -233,13 +233,13 @@ static int print_mobility(app_out *out, const soa_model *model, const soa_constr
     soa_work *work = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_closed_report closed = {.rank = 0};
-    size_t nq = (size_t)soa_nq(model), nv = (size_t)soa_nv(model);
+    size_t nq = (size_t)soa_model_nq(model), nv = (size_t)soa_model_nv(model);
     if (list->count == 0 || nv == 0 || nv + 6 * (size_t)list->count > MOST) return 0;
     double *q = calloc(nq + nv, sizeof *q);
-    soa_status status = q ? soa_constraint_list_create(list, model, 1, &all, &report) : SOA_E_MEMORY;
+    soa_status status = q ? soa_constraints_from_list(list, model, 1, &all, &report) : SOA_E_MEMORY;
     if (status == SOA_OK) status = soa_work_create(model, &work);
     if (status == SOA_OK) {
-        soa_neutral(model, q);
+        soa_q_neutral(model, q);
         status = soa_closed_assemble(all, work, 0, q, &report);
         if (status == SOA_OK) status = soa_closed_fd(all, work, NULL, q, NULL, NULL, NULL, 0, 0, q + nq, NULL, &closed);
         if (status == SOA_OK) {
@@ -257,7 +257,7 @@ static int print_mobility(app_out *out, const soa_model *model, const soa_constr
 }
 
 int app_print_tree(app_out *out, const soa_model *model, const soa_constraint_list *list) {
-    const int bodies = soa_body_count(model);
+    const int bodies = soa_model_body_count(model);
     int count = 0, loops = 0, failed = 0;
     picture p = {.model = model, .bodies = bodies};
     soa_loop_def *loop = calloc((size_t)list->count + 1, sizeof *loop);
@@ -272,15 +272,15 @@ int app_print_tree(app_out *out, const soa_model *model, const soa_constraint_li
         *l = (soa_loop_def){d->name, d->frame1, d->frame2, d->place1, d->place2, soa_joint_default(d->joint)};
     }
     p.loops = loop;
-    failed = soa_binary_tree(model, loop, loops, NULL, 0, &count) != SOA_OK;
+    failed = soa_model_binary_tree(model, loop, loops, NULL, 0, &count) != SOA_OK;
     if (!failed) items = malloc((size_t)count * sizeof *items);
     if (!failed) nodes = calloc((size_t)count, sizeof *nodes);
-    if (failed || !items || !nodes || soa_binary_tree(model, loop, loops, items, count, &count) != SOA_OK) failed = -1;
+    if (failed || !items || !nodes || soa_model_binary_tree(model, loop, loops, items, count, &count) != SOA_OK) failed = -1;
     if (!failed) {
         out_print(out, "%s: %d bod%s, %d cut joint%s (~)\n", soa_model_name(model), bodies, bodies == 1 ? "y" : "ies",
                   loops, loops == 1 ? "" : "s");
         for (int b = 1; b <= bodies; ++b)
-            if (soa_body(model, b, &info) == SOA_OK) hang(nodes, info.parent, b, '-');
+            if (soa_model_body(model, b, &info) == SOA_OK) hang(nodes, info.parent, b, '-');
         for (int k = 0; k < loops; ++k) hang(nodes, body_of(model, loop[k].link1), bodies + 1 + k, '~');
         failed = draw(out, nodes, count, tree_text, &p);
     }

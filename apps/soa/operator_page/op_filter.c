@@ -12,11 +12,11 @@ enum { INVERSE_OF_MASS = 1, INVERSE_OF_D = 2, FILTER = 4, SMOOTHER = 8 };
 static int seen(const soa_expr *e, int turned) {
     soa_expr_info info, inner;
     int found = 0;
-    if (soa_expr_look(e, &info) != SOA_OK) return 0;
+    if (soa_expr_get_info(e, &info) != SOA_OK) return 0;
     if (info.name && !strcmp(info.name, "inv(D)")) found |= INVERSE_OF_D;
     if (info.name && (!strcmp(info.name, "psi") || !strcmp(info.name, "Psi") || !strcmp(info.name, "psit")))
         found |= turned ? SMOOTHER : FILTER;
-    if (info.kind == SOA_EXPR_INVERSE && soa_expr_look(soa_expr_part(e, 0), &inner) == SOA_OK && inner.name &&
+    if (info.kind == SOA_EXPR_INVERSE && soa_expr_get_info(soa_expr_part(e, 0), &inner) == SOA_OK && inner.name &&
         !strcmp(inner.name, "Mass"))
         found |= INVERSE_OF_MASS;
     if (info.kind == SOA_EXPR_ADJOINT) turned = !turned;

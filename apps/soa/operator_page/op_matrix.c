@@ -22,15 +22,15 @@ typedef struct side {            /* groups of rows or columns */
 } side;
 
 static int side_of(side *s, const op_page *p, soa_space space) {
-    const int n = soa_body_count(p->model), most = n > p->tip_count ? n : p->tip_count;
-    *s = (side){.total = soa_machine_size(p->machine, space)};
+    const int n = soa_model_body_count(p->model), most = n > p->tip_count ? n : p->tip_count;
+    *s = (side){.total = soa_machine_space_size(p->machine, space)};
     s->start = calloc((size_t)most + 2, sizeof *s->start);
     s->number = calloc((size_t)most + 2, sizeof *s->number);
     if (!s->start || !s->number) return -1;
     soa_body_info info;
     if (space == SOA_SPACE_JOINT) {
         for (int b = 1; b <= n; ++b) {
-            if (soa_body(p->model, b, &info) != SOA_OK || info.nv == 0) continue;
+            if (soa_model_body(p->model, b, &info) != SOA_OK || info.nv == 0) continue;
             s->number[s->groups] = b;
             s->start[s->groups++] = info.v_index;
         }
@@ -57,11 +57,11 @@ static void release(pattern *m) {
 }
 static soa_status look(pattern *m, const op_page *p, const soa_expr *e) {
     *m = (pattern){.x = NULL};
-    if (side_of(&m->rows, p, soa_expr_to(e)) || side_of(&m->columns, p, soa_expr_from(e))) return SOA_E_MEMORY;
+    if (side_of(&m->rows, p, soa_expr_codomain(e)) || side_of(&m->columns, p, soa_expr_domain(e))) return SOA_E_MEMORY;
     m->x = calloc((size_t)m->rows.total * (size_t)m->columns.total + 1, sizeof *m->x);
     m->block = calloc((size_t)m->rows.groups * (size_t)m->columns.groups + 1, sizeof *m->block);
     if (!m->x || !m->block) return SOA_E_MEMORY;
-    const soa_status s = soa_dense(p->machine, e, m->x);
+    const soa_status s = soa_machine_dense_matrix(p->machine, e, m->x);
     for (int r = 0; s == SOA_OK && r < m->rows.groups; ++r)
         for (int c = 0; c < m->columns.groups; ++c) {
             double *most = m->block + r * m->columns.groups + c;
@@ -166,7 +166,7 @@ void op_matrix_put(app_out *out, const op_page *p, const soa_expr *e, const char
     static const char *const ways_text[] = {"memoryless", "causal: tips to base", "anticausal: base to tips",
                                             "both ways"};
     const soa_causality way = soa_expr_causality(e);
-    const soa_space to = soa_expr_to(e), from = soa_expr_from(e);
+    const soa_space to = soa_expr_codomain(e), from = soa_expr_domain(e);
     out_format(out, "<figure class=\"card %s\" data-way=\"%s\" data-factor=\"", ways[way], ways[way]);
     out_html(out, text);
     out_text(out, "\"><figcaption><b class=\"math\">");
@@ -174,8 +174,8 @@ void op_matrix_put(app_out *out, const op_page *p, const soa_expr *e, const char
     out_format(out, "</b> <span class=\"type\">%s ← %s</span><br><span class=\"way\">%s</span>", soa_space_name(to),
                soa_space_name(from), ways_text[way]);
     soa_expr_info info, part;
-    if (soa_expr_look(e, &info) == SOA_OK && info.kind == SOA_EXPR_ADJOINT &&
-        soa_expr_look(soa_expr_part(e, 0), &part) == SOA_OK && part.kind == SOA_EXPR_LEAF) {
+    if (soa_expr_get_info(e, &info) == SOA_OK && info.kind == SOA_EXPR_ADJOINT &&
+        soa_expr_get_info(soa_expr_part(e, 0), &part) == SOA_OK && part.kind == SOA_EXPR_LEAF) {
         info = part;
         out_text(out, "<br><span class=\"what\">adjoint of: ");
     } else {
@@ -198,7 +198,7 @@ void op_matrix_put(app_out *out, const op_page *p, const soa_expr *e, const char
         out_format(out, "<p class=\"form\">%s%s%d of %d blocks; largest entry %.3g</p>\n", name, *name ? "; " : "",
                    filled, m.rows.groups * m.columns.groups, m.most);
     } else {
-        const char *reason = soa_machine_why(p->machine);
+        const char *reason = soa_machine_failure(p->machine);
         out_text(out, "<p class=\"form\">no matrix here: ");
         out_html(out, reason[0] ? reason : soa_status_text(s));
         out_text(out, "</p>\n");

@@ -52,7 +52,7 @@ typedef struct writing {
 static void put_typed(writing *w, const soa_expr *e, int boxed);
 /* Spaces from and to of e, or of its adjoint. */
 static void put_type(app_out *out, const soa_expr *e, int turned) {
-    const soa_space to = turned ? soa_expr_from(e) : soa_expr_to(e), from = turned ? soa_expr_to(e) : soa_expr_from(e);
+    const soa_space to = turned ? soa_expr_domain(e) : soa_expr_codomain(e), from = turned ? soa_expr_codomain(e) : soa_expr_domain(e);
     if (from == SOA_SPACE_ONE)
         out_format(out, "<small>%s</small>", soa_space_name(to));
     else
@@ -63,7 +63,7 @@ static soa_causality turned_way(soa_causality way, int turned) {
 }
 static void put_leaf(writing *w, const soa_expr *e, const char *name, int turned) {
     out_format(w->out, "<span class=\"leaf %s\"><span class=\"math\">",
-               soa_expr_from(e) == SOA_SPACE_ONE ? "vector" : ways[turned_way(soa_expr_causality(e), turned)]);
+               soa_expr_domain(e) == SOA_SPACE_ONE ? "vector" : ways[turned_way(soa_expr_causality(e), turned)]);
     html_math(w->out, name, 0);
     out_text(w->out, turned ? "<sup>*</sup></span>" : "</span>");
     put_type(w->out, e, turned);
@@ -78,7 +78,7 @@ static void put_box(writing *w, const soa_expr *e, const char *power, const soa_
 }
 static void put_typed(writing *w, const soa_expr *e, int boxed) {
     soa_expr_info info, inner;
-    if (++w->nodes > MOST_NODES || soa_expr_look(e, &info) != SOA_OK) {
+    if (++w->nodes > MOST_NODES || soa_expr_get_info(e, &info) != SOA_OK) {
         if (w->nodes == MOST_NODES + 1) out_text(w->out, "<span class=\"sign\">…</span>");
         return;
     }
@@ -86,7 +86,7 @@ static void put_typed(writing *w, const soa_expr *e, int boxed) {
     switch (info.kind) {
     case SOA_EXPR_LEAF: put_leaf(w, e, info.name, 0); return;
     case SOA_EXPR_ADJOINT:
-        if (soa_expr_look(part, &inner) == SOA_OK && inner.kind == SOA_EXPR_LEAF)
+        if (soa_expr_get_info(part, &inner) == SOA_OK && inner.kind == SOA_EXPR_LEAF)
             put_leaf(w, part, inner.name, 1);
         else
             put_box(w, e, "*", part);
@@ -105,7 +105,7 @@ static void put_typed(writing *w, const soa_expr *e, int boxed) {
     }
     for (int i = 0; i < info.count; ++i) {
         part = soa_expr_part(e, i);
-        const int minus = soa_expr_look(part, &inner) == SOA_OK && inner.kind == SOA_EXPR_SCALE && inner.factor < 0;
+        const int minus = soa_expr_get_info(part, &inner) == SOA_OK && inner.kind == SOA_EXPR_SCALE && inner.factor < 0;
         if (info.kind == SOA_EXPR_SUM && i > 0 && !minus) out_text(w->out, "<span class=\"sign\">+</span>");
         put_typed(w, part, info.kind == SOA_EXPR_PRODUCT);
     }
@@ -250,19 +250,19 @@ static void put_sweep(writing *w, const soa_plan_step *s, size_t count) {
 static int put_sweeps(writing *w) {
     app_out *out = w->out;
     sweep_list l = {NULL, 0, 0, 0};
-    soa_plan_steps(w->plan, keep_step, &l);
+    soa_plan_visit_steps(w->plan, keep_step, &l);
     out_text(out, "<h2 id=\"sweeps\">Its sweeps along the bodies</h2>\n");
     svg_tree_define(out, w->tree);
     svg_tree_put(out, w->tree, &(svg_sweep){.way = SOA_MEMORYLESS},
                  "the bodies, from the base at the left to the tips");
     if (svg_tree_hidden(w->tree))
         out_format(out, "<p class=\"note\">%d bodies, of which %d are not drawn one by one (⋯).</p>\n",
-                   soa_body_count(w->page->model), svg_tree_hidden(w->tree));
+                   soa_model_body_count(w->page->model), svg_tree_hidden(w->tree));
     out_text(out, "<ul class=\"key\">");
     soa_body_info info;
-    const int bodies = soa_body_count(w->page->model), named = bodies > MOST_BODIES ? FEW_BODIES : bodies;
+    const int bodies = soa_model_body_count(w->page->model), named = bodies > MOST_BODIES ? FEW_BODIES : bodies;
     for (int b = 1; b <= named; ++b)
-        if (soa_body(w->page->model, b, &info) == SOA_OK) {
+        if (soa_model_body(w->page->model, b, &info) == SOA_OK) {
             out_format(out, "<li><b>%d</b>", b);
             out_html(out, info.link);
             out_format(out, " <span class=\"note\">%s</span></li>", soa_joint_type_name(info.type));
@@ -301,19 +301,19 @@ static void put_fact(app_out *out, long number, const char *what) {
 }
 static void put_count(writing *w) {
     app_out *out = w->out;
-    soa_graph *graph = NULL;
+    soa_scalar_graph *graph = NULL;
     char why[300] = "";
     soa_count c;
     out_format(out, "<h2>What it costs</h2>\n<div class=\"facts\" data-sweeps=\"%d\" data-recursions=\"%d\">\n",
-               soa_plan_sweeps(w->plan), soa_plan_recursions(w->plan));
-    put_fact(out, soa_plan_sweeps(w->plan), soa_plan_sweeps(w->plan) == 1 ? "sweep" : "sweeps");
-    put_fact(out, soa_plan_recursions(w->plan), soa_plan_recursions(w->plan) == 1 ? "recursion" : "recursions");
-    const int many = soa_body_count(w->page->model) > MOST_COUNTED;
+               soa_plan_sweep_count(w->plan), soa_plan_recursion_count(w->plan));
+    put_fact(out, soa_plan_sweep_count(w->plan), soa_plan_sweep_count(w->plan) == 1 ? "sweep" : "sweeps");
+    put_fact(out, soa_plan_recursion_count(w->plan), soa_plan_recursion_count(w->plan) == 1 ? "recursion" : "recursions");
+    const int many = soa_model_body_count(w->page->model) > MOST_COUNTED;
     if (many) snprintf(why, sizeof why, "the model has more than %d bodies (soa op --count does it)", MOST_COUNTED);
     const soa_status s =
-        many ? SOA_E_ARGUMENT : soa_graph_create(w->page->machine, w->better, NULL, &graph, why, sizeof why);
+        many ? SOA_E_ARGUMENT : soa_scalar_graph_create(w->page->machine, w->better, NULL, &graph, why, sizeof why);
     need_memory(w, s);
-    if (s == SOA_OK && soa_graph_count(graph, 0, -1, &c) == SOA_OK) {
+    if (s == SOA_OK && soa_scalar_graph_operations(graph, 0, -1, &c) == SOA_OK) {
         put_fact(out, c.additions, "additions"), put_fact(out, c.multiplications, "multiplications");
         put_fact(out, c.divisions, "divisions"), put_fact(out, c.sines, "sines, cosines");
     }
@@ -327,19 +327,19 @@ static void put_count(writing *w) {
         out_html(out, why[0] ? why : soa_status_text(s));
         out_text(out, "</p>\n");
     }
-    soa_graph_free(graph);
+    soa_scalar_graph_free(graph);
 }
 /* Name of a row: a joint, a body's link, or a tip's frame. */
 static const char *row_name(const op_page *p, soa_space space, int row) {
     soa_body_info info;
     soa_frame_info frame;
     if (space == SOA_SPACE_JOINT) {
-        for (int b = 1; b <= soa_body_count(p->model); ++b)
-            if (soa_body(p->model, b, &info) == SOA_OK && row >= info.v_index && row < info.v_index + info.nv)
+        for (int b = 1; b <= soa_model_body_count(p->model); ++b)
+            if (soa_model_body(p->model, b, &info) == SOA_OK && row >= info.v_index && row < info.v_index + info.nv)
                 return info.joint;
     } else if (space == SOA_SPACE_TIP) {
-        if (row < p->tip_count && soa_frame_get(p->model, p->tips[row], &frame) == SOA_OK) return frame.name;
-    } else if (space != SOA_SPACE_BASE && soa_body(p->model, row + 1, &info) == SOA_OK) {
+        if (row < p->tip_count && soa_model_frame(p->model, p->tips[row], &frame) == SOA_OK) return frame.name;
+    } else if (space != SOA_SPACE_BASE && soa_model_body(p->model, row + 1, &info) == SOA_OK) {
         return info.link;
     }
     return space == SOA_SPACE_BASE ? "world" : "";
@@ -349,10 +349,10 @@ static int put_result(writing *w) {
     const op_page *p = w->page;
     /* For an operator: its matrix. */
     const soa_expr *e = w->applied ? w->given : w->better;
-    const soa_space to = soa_expr_to(e);
-    const size_t rows = (size_t)soa_machine_size(p->machine, to),
-                 columns = (size_t)soa_machine_size(p->machine, soa_expr_from(e));
-    const int small = soa_body_count(p->model) <= OP_MATRIX_BODIES;
+    const soa_space to = soa_expr_codomain(e);
+    const size_t rows = (size_t)soa_machine_space_size(p->machine, to),
+                 columns = (size_t)soa_machine_space_size(p->machine, soa_expr_domain(e));
+    const int small = soa_model_body_count(p->model) <= OP_MATRIX_BODIES;
     out_text(out, "<h2>What it gives</h2>\n");
     if (!p->state) {
         out_text(out, "<p>No state was given (--in FILE), so there is no result.</p>\n");
@@ -363,10 +363,10 @@ static int put_result(writing *w) {
         return 0;
     }
     double *x = calloc(rows * columns + 1, sizeof *x), *y = calloc(rows * columns + 1, sizeof *y);
-    const soa_status s = !x || !y ? SOA_E_MEMORY : w->applied ? soa_dense(p->machine, e, x) : soa_plan_run(w->plan, x);
+    const soa_status s = !x || !y ? SOA_E_MEMORY : w->applied ? soa_machine_dense_matrix(p->machine, e, x) : soa_plan_run(w->plan, x);
     double apart = 0, most = 0;
     const int comparing = s == SOA_OK && !w->applied && small;
-    const soa_status dense = comparing ? soa_dense(p->machine, w->vector, y) : SOA_E_ARGUMENT;
+    const soa_status dense = comparing ? soa_machine_dense_matrix(p->machine, w->vector, y) : SOA_E_ARGUMENT;
     const int checked = dense == SOA_OK;
     need_memory(w, s);
     need_memory(w, dense);
@@ -395,7 +395,7 @@ static int put_result(writing *w) {
                        "written, give the same within %.1e (largest entry %.3g).</p>\n",
                        apart, most);
     } else {
-        const char *reason = soa_machine_why(p->machine);
+        const char *reason = soa_machine_failure(p->machine);
         out_text(out, "<p>It cannot be computed at this state: ");
         out_html(out, reason[0] ? reason : soa_status_text(s));
         out_text(out, "</p>\n");
@@ -422,14 +422,14 @@ static void keep_factor(writing *w, const soa_expr *e) {
  * sums inside products. */
 static void collect(writing *w, const soa_expr *e, int in_product) {
     soa_expr_info info, inner;
-    if (soa_expr_look(e, &info) != SOA_OK) return;
-    const int operator_ = soa_expr_from(e) != SOA_SPACE_ONE;
+    if (soa_expr_get_info(e, &info) != SOA_OK) return;
+    const int operator_ = soa_expr_domain(e) != SOA_SPACE_ONE;
     const soa_expr *part = soa_expr_part(e, 0);
     if (info.kind == SOA_EXPR_LEAF) {
         if (operator_ && strcmp(info.name, "I") != 0) keep_factor(w, e);
         return;
     }
-    if (info.kind == SOA_EXPR_ADJOINT && soa_expr_look(part, &inner) == SOA_OK) {
+    if (info.kind == SOA_EXPR_ADJOINT && soa_expr_get_info(part, &inner) == SOA_OK) {
         keep_factor(w, e);
         if (inner.kind == SOA_EXPR_LEAF) return;
         in_product = 0;
@@ -441,12 +441,12 @@ static void collect(writing *w, const soa_expr *e, int in_product) {
 static void put_factors(writing *w) {
     app_out *out = w->out;
     out_text(out, "<h2 id=\"factors\">Its factors as matrices</h2>\n");
-    if (soa_body_count(w->page->model) > OP_MATRIX_BODIES) {
+    if (soa_model_body_count(w->page->model) > OP_MATRIX_BODIES) {
         out_format(
             out,
             "<p id=\"no-patterns\">With %d bodies the matrices would be %d wide and illegible here; take the same "
             "expression for a model of at most %d bodies to see their patterns.</p>\n",
-            soa_body_count(w->page->model), soa_machine_size(w->page->machine, SOA_SPACE_LINK), OP_MATRIX_BODIES);
+            soa_model_body_count(w->page->model), soa_machine_space_size(w->page->machine, SOA_SPACE_LINK), OP_MATRIX_BODIES);
         return;
     }
     out_format(
@@ -486,7 +486,7 @@ static const char *forward_dynamics(writing *w) {
             soa_status s = soa_expr_parse(forms[i], NULL, 0, &form, NULL, 0);
             need_memory(w, s);
             if (s != SOA_OK) continue;
-            s = soa_expr_to(form) == soa_expr_to(w->vector) ? soa_expr_prove(w->vector, form, NULL, NULL)
+            s = soa_expr_codomain(form) == soa_expr_codomain(w->vector) ? soa_expr_prove(w->vector, form, NULL, NULL)
                                                             : SOA_E_ARGUMENT;
             need_memory(w, s);
             const int same = s == SOA_OK;
@@ -517,10 +517,10 @@ static void put_head(writing *w) {
     }
     out_text(out, "</h1>\n<p class=\"sub\">on ");
     out_html(out, soa_model_name(p->model));
-    out_format(out, ": %d bodies, %d degrees of freedom; tips: ", soa_body_count(p->model), soa_nv(p->model));
+    out_format(out, ": %d bodies, %d degrees of freedom; tips: ", soa_model_body_count(p->model), soa_model_nv(p->model));
     for (int i = 0; i < p->tip_count; ++i) {
         soa_frame_info frame;
-        if (soa_frame_get(p->model, p->tips[i], &frame) != SOA_OK) continue;
+        if (soa_model_frame(p->model, p->tips[i], &frame) != SOA_OK) continue;
         out_text(out, i ? ", " : "");
         out_html(out, frame.name);
     }
@@ -559,11 +559,11 @@ static void put_expression(writing *w) {
     out_format(out,
                "</p>\n<p class=\"note\">Below each factor: the space it gives ← the space it takes. Joint space has %d "
                "numbers here, link and edge space %d, tip space %d.</p>\n",
-               soa_machine_size(w->page->machine, SOA_SPACE_JOINT), soa_machine_size(w->page->machine, SOA_SPACE_LINK),
-               soa_machine_size(w->page->machine, SOA_SPACE_TIP));
+               soa_machine_space_size(w->page->machine, SOA_SPACE_JOINT), soa_machine_space_size(w->page->machine, SOA_SPACE_LINK),
+               soa_machine_space_size(w->page->machine, SOA_SPACE_TIP));
     if (w->applied) {
         out_format(out, "<p>An operator, %s ← %s. From here on it is shown applied to ",
-                   soa_space_name(soa_expr_to(w->given)), soa_space_name(soa_expr_from(w->given)));
+                   soa_space_name(soa_expr_codomain(w->given)), soa_space_name(soa_expr_domain(w->given)));
         html_math(out, w->applied, 0);
         out_text(out, ", a vector of its space.</p>\n");
     }
@@ -573,15 +573,15 @@ static void put_expression(writing *w) {
 static int prepare(writing *w, char *message, size_t room) {
     const op_page *p = w->page;
     if (soa_expr_parse(p->text, p->vars, p->var_count, &w->given, message, room) != SOA_OK) return -1;
-    const soa_space from = soa_expr_from(w->given);
+    const soa_space from = soa_expr_domain(w->given);
     if (from == SOA_SPACE_ONE) {
         w->vector = soa_expr_scale(1, w->given);
     } else {
         const soa_expr *x = NULL;
         w->applied = from == SOA_SPACE_JOINT ? "T" : from == SOA_SPACE_TIP ? "f0" : "x";
         if (w->applied[0] == 'x') {
-            double *zero = calloc((size_t)soa_machine_size(p->machine, from) + 1, sizeof *zero);
-            if (zero && soa_machine_set(p->machine, "x", from, zero) == SOA_OK) x = soa_expr_variable("x", from);
+            double *zero = calloc((size_t)soa_machine_space_size(p->machine, from) + 1, sizeof *zero);
+            if (zero && soa_machine_set_vector(p->machine, "x", from, zero) == SOA_OK) x = soa_expr_variable("x", from);
             free(zero);
         } else {
             x = soa_expr_leaf(w->applied);
