@@ -102,7 +102,7 @@ typedef struct errors {
 static void measure(mechanism *m, const double *q, const double *v, int first, errors *e) {
     double g[4096], kinetic = 0, potential = 0, most = 0;
     const int rows = soa_constraints_row_count(m->k.constraints);
-    if (rows > 4096 || soa_constraints_evaluate(m->k.constraints, m->work, q, v, 0, g, NULL, NULL, NULL) ||
+    if (rows > 4096 || soa_constraints_evaluate(m->k.constraints, m->work, &(soa_input){.q = q, .v = v}, g, NULL, NULL, NULL) ||
         soa_energy(m->k.model, m->work, q, v, &kinetic, &potential)) {
         e->lost = 1;
         return;
@@ -194,7 +194,7 @@ static double our_evaluation(mechanism *m) {
         const double begin = seconds();
         for (int i = 0; i < calls * STATES; ++i) {
             const double *q = state_of(m, i % STATES);
-            bad |= soa_closed_fd(m->k.constraints, m->work, NULL, q, q + m->nq, NULL, NULL, 0, 0, qdd, NULL, NULL) !=
+            bad |= soa_closed_fd(m->k.constraints, m->work, NULL, &(soa_input){.q = q, .v = q + m->nq}, qdd, NULL, NULL) !=
                    SOA_OK;
         }
         times[round] = (seconds() - begin) / (calls * STATES);
@@ -218,7 +218,7 @@ static double their_evaluation(mechanism *m, const closed_peer *p, void *peer, d
         begin = seconds();
         for (int i = 0; i < calls; ++i) {
             const double *q = state_of(m, i % STATES);
-            soa_closed_fd(m->k.constraints, m->work, NULL, q, q + m->nq, NULL, NULL, 0, 0, qdd, NULL, NULL);
+            soa_closed_fd(m->k.constraints, m->work, NULL, &(soa_input){.q = q, .v = q + m->nq}, qdd, NULL, NULL);
         }
         mine[round] = (seconds() - begin) / calls;
     }
@@ -237,7 +237,7 @@ static double their_evaluation(mechanism *m, const closed_peer *p, void *peer, d
 static double difference(mechanism *m, const closed_peer *p, void *peer, double *room) {
     double *v = room, *own = room + m->nq, *other = room + 2 * m->nq, size = 9.81, off = 0;
     memset(v, 0, (size_t)m->nq * sizeof *v);
-    if (soa_closed_fd(m->k.constraints, m->work, NULL, m->k.q, v, NULL, NULL, 0, 0, own, NULL, NULL)) return NAN;
+    if (soa_closed_fd(m->k.constraints, m->work, NULL, &(soa_input){.q = m->k.q, .v = v}, own, NULL, NULL)) return NAN;
     p->load(peer, m->k.q, v);
     if (p->begin(peer, 1)) return NAN;
     p->load(peer, m->k.q, v);

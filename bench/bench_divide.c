@@ -39,11 +39,11 @@ static void call(void *p) {
     if (j->way == ABA)
         s = soa_aba(j->m, j->w, j->q, j->v, j->tau, NULL, 0, j->out);
     else if (j->way == TREE)
-        s = soa_fd_constraint_forces(j->m, j->w, j->room, j->size, j->q, j->v, j->tau, NULL, 0, j->out, NULL, NULL);
+        s = soa_fd_constraint_forces(j->m, j->w, j->room, j->size, &(soa_input){.q = j->q, .v = j->v, .tau = j->tau}, j->out, NULL, NULL);
     else if (j->way == TRIDIAGONAL)
-        s = soa_fd_tridiagonal(j->m, j->w, j->room, j->size, j->q, j->v, j->tau, NULL, 0, j->out, NULL, NULL);
+        s = soa_fd_tridiagonal(j->m, j->w, j->room, j->size, &(soa_input){.q = j->q, .v = j->v, .tau = j->tau}, j->out, NULL, NULL);
     else
-        s = soa_divide_fd(d, j->q, j->v, j->tau, NULL, 0, run, &j->threads, j->out);
+        s = soa_divide_fd(d, &(soa_input){.q = j->q, .v = j->v, .tau = j->tau}, run, &j->threads, j->out);
     if (s) fprintf(stderr, "%s\n", soa_status_text(s)), exit(1);
 }
 static void measure(job *j, int links, double us[WAYS]) {

@@ -46,7 +46,7 @@ static void look(const char *path, const char *how) {
             if (!min || !max) exit(2);
             if (!warm) forget(path);
             start = now();
-            need(soa_log_overview(log, signals, 3, info.first, info.last, columns, min, max, &report), &report);
+            need(soa_log_overview(log, &(soa_log_window){.signals = signals, .signal_count = 3, .t0 = info.first, .t1 = info.last, .columns = columns}, min, max, &report), &report);
             printf("    overview of 3 signals, all of it, %d columns: %.1f ms\n", columns, 1e3 * (now() - start));
             free(min), free(max);
         }
@@ -55,7 +55,7 @@ static void look(const char *path, const char *how) {
         int64_t sample, got;
         start = now();
         need(soa_log_find_sample(log, 0.37 * info.last, &sample, &report), &report);
-        need(soa_log_read_samples(log, sample, 1000, NULL, 0, t, values, &got, &report), &report);
+        need(soa_log_read_samples(log, &(soa_log_range){.first = sample, .count = 1000}, t, values, &got, &report), &report);
         printf("    find a time, read %lld samples of all signals: %.2f ms\n", (long long)got, 1e3 * (now() - start));
         free(values);
         soa_log_close(log);

@@ -33,7 +33,7 @@ int main(void) {
         const double t = tick * h, wanted[2] = {sin(t), cos(2 * t)}, rate[2] = {cos(t), -2 * sin(2 * t)};
         const double bend[2] = {-sin(t), -4 * cos(2 * t)};
         const soa_joint_reference path = {wanted, rate, bend};
-        if (soa_control_inverse_dynamics(control, q, v, &path, &gains, NULL, 0, tau, NULL) != SOA_OK) return 1;
+        if (soa_control_inverse_dynamics(control, q, v, &path, &gains, NULL, tau, NULL) != SOA_OK) return 1;
         if (tick > 1000) off = fmax(off, fmax(fabs(q[0] - wanted[0]), fabs(q[1] - wanted[1])));
         soa_aba(model, work, q, v, tau, NULL, 0, qdd); /* the arm */
         for (int i = 0; i < 2; ++i) q[i] += h * (v[i] + h / 2 * qdd[i]), v[i] += h * qdd[i];

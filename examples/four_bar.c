@@ -27,16 +27,16 @@ int main(void) {
     double q[3] = {-1.2, 1.2, 1.5}, v[3] = {0}, start, kinetic, potential, left[2], h = 0.001;
     if (soa_constraints_create(model, &room, &loop) != SOA_OK ||
         soa_constraints_add(loop, &pin, NULL, &report) != SOA_OK ||
-        soa_closed_assemble(loop, work, 0, q, &report) != SOA_OK) {
+        soa_closed_assemble(loop, work, 0, NULL, q, &report) != SOA_OK) {
         printf("%s\n", report.text);
         return 1;
     }
     soa_closed_energy(loop, work, q, v, &kinetic, &start);
     for (int step = 0; step < 2000; ++step) {
         double a[3], middle[3], half[3];
-        soa_closed_fd(loop, work, NULL, q, v, NULL, NULL, 0, 0, a, NULL, NULL);
+        soa_closed_fd(loop, work, NULL, &(soa_input){.q = q, .v = v}, a, NULL, NULL);
         for (int i = 0; i < 3; ++i) middle[i] = q[i] + h / 2 * v[i], half[i] = v[i] + h / 2 * a[i];
-        if (soa_closed_fd(loop, work, NULL, middle, half, NULL, NULL, 0, 0, a, NULL, NULL) != SOA_OK) return 1;
+        if (soa_closed_fd(loop, work, NULL, &(soa_input){.q = middle, .v = half}, a, NULL, NULL) != SOA_OK) return 1;
         for (int i = 0; i < 3; ++i) q[i] += h * half[i], v[i] += h * a[i];
         if (soa_closed_project(loop, work, 0, q, v, left) != SOA_OK) return 1; /* no drift */
     }

@@ -10,7 +10,7 @@ int main(int argc, char **argv) {
     soa_work *work;
     soa_tip_work *tips;
     soa_report report;
-    if (soa_model_open(robot, NULL, &model, &report) != SOA_OK) {
+    if (soa_model_open(robot, NULL, &model, NULL, &report) != SOA_OK) {
         printf("%s\n", report.text);
         return 1;
     }

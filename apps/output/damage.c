@@ -34,7 +34,7 @@ soa_status view_damage_find(soa_log *log, double t0, double t1, int64_t *first, 
 soa_status view_damage_read(soa_log *log, int64_t first, int64_t count, const int *signals, int signal_count, double *t,
                             double *values, int64_t *got, view_damage *damage, soa_report *report) {
     soa_report inner = {.body = -1};
-    const soa_status status = soa_log_read_samples(log, first, count, signals, signal_count, t, values, got, &inner);
+    const soa_status status = soa_log_read_samples(log, &(soa_log_range){.first = first, .count = count, .signals = signals, .signal_count = signal_count}, t, values, got, &inner);
     if (status != SOA_E_CHECKSUM || !*got) return tell(report, &inner, status);
     take(damage, &inner, first + *got, t[*got - 1]);
     return SOA_OK;
@@ -54,7 +54,7 @@ static soa_status by_samples(soa_log *log, const int *signals, int n, double t0,
     for (int64_t at = begin; !status && at < after;) {
         int64_t got = 0;
         const int64_t left = after - at, count = left < (int64_t)rows ? left : (int64_t)rows;
-        status = soa_log_read_samples(log, at, count, signals, n, t, values, &got, &inner);
+        status = soa_log_read_samples(log, &(soa_log_range){.first = at, .count = count, .signals = signals, .signal_count = n}, t, values, &got, &inner);
         for (int64_t i = 0; i < got && t[i] <= t1; ++i) {
             const double x = t1 > t0 ? (t[i] - t0) * (columns / (t1 - t0)) : 0;
             const size_t column = !(x >= 0) ? 0 : x >= columns ? (size_t)columns - 1 : (size_t)x;
@@ -80,7 +80,7 @@ static soa_status by_samples(soa_log *log, const int *signals, int n, double t0,
 soa_status view_damage_overview(soa_log *log, const int *signals, int signal_count, double t0, double t1, int columns,
                                 double *low, double *high, view_damage *damage, soa_report *report) {
     soa_report inner = {.body = -1};
-    const soa_status status = soa_log_overview(log, signals, signal_count, t0, t1, columns, low, high, &inner);
+    const soa_status status = soa_log_overview(log, &(soa_log_window){.signals = signals, .signal_count = signal_count, .t0 = t0, .t1 = t1, .columns = columns}, low, high, &inner);
     if (status != SOA_E_CHECKSUM) return tell(report, &inner, status);
     return by_samples(log, signals, signal_count, t0, t1, columns, low, high, damage, report);
 }

@@ -339,10 +339,10 @@ int play_compute(play *p, const char *name, int frame) {
         case ENERGY: s = soa_energy(m, w, q, v, x, x + 1); break;
         case COM: s = soa_centre_of_mass(m, w, q, v, x, x + 3); break;
         case MOMENTUM: s = soa_momentum(m, w, q, v, x, x + 6); break;
-        case DRNEA_DQ: s = soa_rnea_derivatives(m, w, q, v, p->a, &p->push, p->pushes, x, NULL); break;
-        case DRNEA_DV: s = soa_rnea_derivatives(m, w, q, v, p->a, &p->push, p->pushes, NULL, x); break;
-        case DABA_DQ: s = soa_aba_derivatives(m, w, q, v, p->tau, &p->push, p->pushes, x, NULL); break;
-        case DABA_DV: s = soa_aba_derivatives(m, w, q, v, p->tau, &p->push, p->pushes, NULL, x); break;
+        case DRNEA_DQ: s = soa_rnea_derivatives(m, w, &(soa_input){.q = q, .v = v, .a = p->a, .wrenches = &p->push, .wrench_count = p->pushes}, x, NULL); break;
+        case DRNEA_DV: s = soa_rnea_derivatives(m, w, &(soa_input){.q = q, .v = v, .a = p->a, .wrenches = &p->push, .wrench_count = p->pushes}, NULL, x); break;
+        case DABA_DQ: s = soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = p->tau, .wrenches = &p->push, .wrench_count = p->pushes}, x, NULL); break;
+        case DABA_DV: s = soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = p->tau, .wrenches = &p->push, .wrench_count = p->pushes}, NULL, x); break;
         case QUANTITIES: break;
         }
     return s == SOA_OK ? (int)size[which] : play_status(s);

@@ -251,7 +251,7 @@ const soa_model *app_open_closed(const app_command *command, const app_args *arg
         return NULL;
     }
     if (app_refuse_others(command, spec, APP_MODEL) != APP_OK) return NULL;
-    soa_status status = soa_model_open_closed(spec, &options, &model, constraints, &report);
+    soa_status status = soa_model_open(spec, &options, &model, constraints, &report);
     if (status != SOA_OK) {
         app_fail_file(command, spec, report.text[0] ? report.text : soa_status_text(status));
         return NULL;

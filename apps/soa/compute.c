@@ -733,8 +733,7 @@ static int put_tasks(compute *c, app_out *out, const item *it) {
         if (status == SOA_OK && it->function == COMPLIANCE)
             status = soa_compliance(c->model, c->work, q, &task.frame, 1, task.axes, matrix);
         else if (status == SOA_OK)
-            status = soa_operational_space(c->model, c->work, q, v, &task, 1, 0, c->task,
-                                           soa_operational_space_size(c->model, 1), &wanted, &rcond);
+            status = soa_operational_space(c->model, c->work, &(soa_operational_input){.q = q, .v = v, .tasks = &task, .task_count = 1}, c->task, soa_operational_space_size(c->model, 1), &wanted, &rcond);
         if (status == SOA_E_SINGULAR)
             return say(c, "%s: link '%s' cannot move in all six directions here (reciprocal condition number %.2g)",
                        name, info.name, rcond);
@@ -763,8 +762,7 @@ static int put_tasks(compute *c, app_out *out, const item *it) {
 static int put_closure(compute *c, app_out *out, const char *function) {
     const int rows = soa_constraints_row_count(c->constraints);
     double most[2] = {0, 0};
-    soa_status status = soa_constraints_evaluate(c->constraints, c->work, c->in[IN_Q], c->in[IN_V], 0, c->residual,
-                                               c->residual + rows, NULL, NULL);
+    soa_status status = soa_constraints_evaluate(c->constraints, c->work, &(soa_input){.q = c->in[IN_Q], .v = c->in[IN_V]}, c->residual, c->residual + rows, NULL, NULL);
     if (status != SOA_OK) return say_status(c, function, status);
     for (int i = 0; i < 2 * rows; ++i) most[i >= rows] = fmax(most[i >= rows], fabs(c->residual[i]));
     return put(c, out, "closure", most, 0, 2);
@@ -795,8 +793,7 @@ static int put_closed(compute *c, app_out *out, const item *it) {
         soa_closed_options options = soa_closed_options_default();
         soa_closed_report report = {.condition = 0};
         options.method = (soa_closed_method)(c->method < 0 ? 0 : c->method);
-        status = soa_closed_fd(c->constraints, c->work, &options, q, v, c->in[IN_TAU], c->wrenches, c->wrench_count, 0,
-                               x, c->lambda, &report);
+        status = soa_closed_fd(c->constraints, c->work, &options, &(soa_input){.q = q, .v = v, .tau = c->in[IN_TAU], .wrenches = c->wrenches, .wrench_count = c->wrench_count}, x, c->lambda, &report);
         if (status == SOA_E_SINGULAR && report.condition > 0)
             return say(c, "closed: near a singular position, the condition number is %.2g", report.condition);
         if (status == SOA_E_INCONSISTENT) return say(c, "closed: %s: %s", soa_status_text(status), report.text);
@@ -815,7 +812,7 @@ static int put_closed(compute *c, app_out *out, const item *it) {
         failed |= put_closure(c, out, name);
     } else if (it->function == ASSEMBLE) {
         soa_report report = {SOA_OK, -1, 0, ""};
-        status = soa_closed_assemble(c->constraints, c->work, 0, q, &report);
+        status = soa_closed_assemble(c->constraints, c->work, 0, NULL, q, &report);
         if (status == SOA_E_NO_CONVERGENCE) return say(c, "assemble: %s", report.text);
         if (status == SOA_OK) status = soa_closed_project(c->constraints, c->work, 0, q, v, NULL);
         if (status != SOA_OK) return say_status(c, name, status);
@@ -826,8 +823,7 @@ static int put_closed(compute *c, app_out *out, const item *it) {
         failed |= put_closure(c, out, name);
         c->have_daba = c->have_drnea = 0; /* these belong to the previous state */
     } else {
-        status = soa_closed_id(c->constraints, c->work, q, v, c->in[IN_A], c->wrenches, c->wrench_count, 0, c->actuated,
-                               x, c->lambda);
+        status = soa_closed_id(c->constraints, c->work, &(soa_input){.q = q, .v = v, .a = c->in[IN_A], .wrenches = c->wrenches, .wrench_count = c->wrench_count}, c->actuated, x, c->lambda);
         if (status == SOA_E_INCONSISTENT)
             return say(c, "closed_id: a does not obey the constraints, or the actuated joints cannot give it");
         if (status == SOA_E_MEMORY) return say(c, "closed_id: too many coordinates and constraints");
@@ -892,7 +888,7 @@ static int put_item(compute *c, app_out *out, const item *it) {
     case DABA_DV:
         rows = c->nv;
         if (!c->have_daba)
-            status = soa_aba_derivatives(m, w, q, v, tau, c->wrenches, c->wrench_count, c->daba[0], c->daba[1]);
+            status = soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = tau, .wrenches = c->wrenches, .wrench_count = c->wrench_count}, c->daba[0], c->daba[1]);
         c->have_daba = 1;
         x = c->daba[it->function == DABA_DV];
         break;
@@ -900,7 +896,7 @@ static int put_item(compute *c, app_out *out, const item *it) {
     case DRNEA_DV:
         rows = c->nv;
         if (!c->have_drnea)
-            status = soa_rnea_derivatives(m, w, q, v, a, c->wrenches, c->wrench_count, c->drnea[0], c->drnea[1]);
+            status = soa_rnea_derivatives(m, w, &(soa_input){.q = q, .v = v, .a = a, .wrenches = c->wrenches, .wrench_count = c->wrench_count}, c->drnea[0], c->drnea[1]);
         c->have_drnea = 1;
         x = c->drnea[it->function == DRNEA_DV];
         break;

@@ -188,7 +188,7 @@ soa_status view_frame_of_sample(view_scene *s, uint32_t id, int64_t sample, app_
     view_contact contacts[VIEW_RECORDED];
     double t;
     int64_t got = 0;
-    soa_status status = soa_log_read_samples(s->from.log, sample, 1, s->column, s->column_count, &t, s->row, &got, report);
+    soa_status status = soa_log_read_samples(s->from.log, &(soa_log_range){.first = sample, .count = 1, .signals = s->column, .signal_count = s->column_count}, &t, s->row, &got, report);
     if (status) return status;
     if (got != 1) return fail(report, SOA_E_ARGUMENT, "no such sample");
     view_state state = {.t = t, .phase = -1, .q = s->row, .v = s->has_v ? s->row + s->nq : NULL, .contacts = contacts};

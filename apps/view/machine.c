@@ -40,7 +40,7 @@ soa_status view_machine_open(const char *spec, int floating, view_machine *m, so
     const soa_read_options options = {.floating = floating};
     const soa_model *model = NULL;
     memset(m, 0, sizeof *m);
-    soa_status s = soa_model_open(spec, &options, &model, report);
+    soa_status s = soa_model_open(spec, &options, &model, NULL, report);
     if (s) return s;
     char part[32];
     double g[3];

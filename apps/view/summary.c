@@ -57,8 +57,8 @@ static void from_signal(table *t, soa_log *log, const soa_log_info *info, const 
     double low, high, last;
     int64_t got = 0;
     if (i < 0 || !info->samples) return;
-    soa_status status = soa_log_overview(log, &i, 1, info->first, info->last, 1, &low, &high, NULL);
-    if (!status) status = soa_log_read_samples(log, info->samples - 1, 1, &i, 1, NULL, &last, &got, NULL);
+    soa_status status = soa_log_overview(log, &(soa_log_window){.signals = &i, .signal_count = 1, .t0 = info->first, .t1 = info->last, .columns = 1}, &low, &high, NULL);
+    if (!status) status = soa_log_read_samples(log, &(soa_log_range){.first = info->samples - 1, .count = 1, .signals = &i, .signal_count = 1}, NULL, &last, &got, NULL);
     if (status == SOA_E_MEMORY) t->status = status;
     if (status || got != 1 || !isfinite(high)) return;
     row(t, name, "%.3g %s at most, %.3g %s at the end", factor * high, unit, factor * last, unit);

@@ -138,10 +138,9 @@ SOA_API const soa_model *soa_constraints_model(const soa_constraints *constraint
 /* Its definition as it was given (name: as soa_constraints_name). */
 SOA_API soa_status soa_constraints_get_def(const soa_constraints *constraints, int number, soa_constraint_def *def);
 
-/* At (q, v, t): residuals g, rates G v + dg/dt, rows of G (rows x nv) and gamma; any may be NULL.  Velocity rows have
+/* At q, v, t of input: residuals g, rates G v + dg/dt, rows of G (rows x nv) and gamma; any may be NULL.  Velocity rows have
  * g = 0.  SOA_E_NOT_FINITE also of drives; SOA_E_SINGULAR: a DISTANCE between points that coincide.  O(rows * depth). */
-SOA_API soa_status soa_constraints_evaluate(soa_constraints *constraints, soa_work *work, const double *q,
-                                          const double *v, double t, double *g, double *rate, double *G, double *gamma);
+SOA_API soa_status soa_constraints_evaluate(soa_constraints *constraints, soa_work *work, const soa_input *input, double *g, double *rate, double *G, double *gamma);
 
 typedef enum soa_closed_method {
     SOA_CLOSED_AUTO,      /* by sizes; KKT where a massless link is held by its loop alone                            */
@@ -177,16 +176,14 @@ typedef struct soa_closed_report {
     char text[256]; /* "loop3 repeats rows of loop1", or empty                                                     */
 } soa_closed_report;
 
-/* vdot and lambda (rows; may be NULL) of the closed machine.  options, report may be NULL; the report is written unless
+/* vdot and lambda (rows; may be NULL) of the closed machine at q, v, tau, wrenches, t of input.  options, report may be NULL; the report is written unless
  * the inputs are refused.
  *   SOA_E_HINGE_SINGULAR   M has no inverse, and the method needs one (KKT: neither has the whole system)
  *   SOA_E_SINGULAR         nearly redundant rows: condition beyond most_condition; or as of soa_constraints_evaluate
  *   SOA_E_INCONSISTENT     redundant rows contradict each other
  *   SOA_E_MEMORY           KKT or NULL_SPACE asked for, and no dense room
  *   SOA_E_ARGUMENT         also: options out of range; damping with another method than FORCES                      */
-SOA_API soa_status soa_closed_fd(soa_constraints *constraints, soa_work *work, const soa_closed_options *options,
-                                 const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
-                                 int wrench_count, double t, double *qdd, double *lambda, soa_closed_report *report);
+SOA_API soa_status soa_closed_fd(soa_constraints *constraints, soa_work *work, const soa_closed_options *options, const soa_input *input, double *qdd, double *lambda, soa_closed_report *report);
 /* What a further force (nv numbers) would add to the qdd of the last soa_closed_fd; nothing else may have been done
  * with these constraints and the work space in between (SOA_E_ARGUMENT where there was none).  qdd may be force. */
 SOA_API soa_status soa_closed_response(soa_constraints *constraints, soa_work *work, const double *force, double *qdd);
@@ -204,13 +201,11 @@ SOA_API soa_status soa_constraints_wrench(const soa_constraints *constraints, in
 /* How strong each row is, as of the last call that formed G: its size over what it would be if nothing cancelled, 0 to
  * 1.  It falls to 0 where the row is lost.  soa_constraints_row_count numbers. */
 SOA_API soa_status soa_constraints_row_strengths(const soa_constraints *constraints, double *strengths);
-/* Joint torques that give vdot = a (which must obey the constraints), by the actuated coordinates alone (mask of nv
+/* Joint torques that give vdot = input->a (reads q, v, a, wrenches, t; a must obey the constraints), by the actuated coordinates alone (mask of nv
  * numbers, nonzero: actuated; NULL: all): of least norm where they are more than needed.  lambda may be NULL.  Dense,
  * O(nv rows^2); SOA_E_MEMORY without dense room.  SOA_E_INCONSISTENT where a does not obey the constraints, or the
  * actuated coordinates cannot do it. */
-SOA_API soa_status soa_closed_id(soa_constraints *constraints, soa_work *work, const double *q, const double *v,
-                                 const double *a, const soa_wrench *wrenches, int wrench_count, double t,
-                                 const unsigned char *actuated, double *tau, double *lambda);
+SOA_API soa_status soa_closed_id(soa_constraints *constraints, soa_work *work, const soa_input *input, const unsigned char *actuated, double *tau, double *lambda);
 
 /* q moved to g(q, t) = 0 by the least mass-weighted step, v to G v + dg/dt = 0 likewise (v may be NULL).  In place; on
  * failure nothing is changed.  error (may be NULL): what is left, largest |g| and |rate|; also of the two failures
@@ -224,12 +219,10 @@ SOA_API soa_status soa_closed_impulse(soa_constraints *constraints, soa_work *wo
                                       const double *v, double *v_after, double *P);
 /* Largest |g| that the last projection found, before it moved anything. */
 SOA_API double soa_closed_drift(const soa_constraints *constraints);
-/* Closes the loops from a guess, by damped Gauss-Newton steps; SOA_E_NO_CONVERGENCE leaves q and the report says how far it
- * came and which constraint is worst. */
-SOA_API soa_status soa_closed_assemble(soa_constraints *constraints, soa_work *work, double t, double *q,
-                                       soa_report *report);
-/* The same while some coordinates stay where they are: held, nv numbers, nonzero: this one is not moved; NULL: none. */
-SOA_API soa_status soa_closed_assemble_held(soa_constraints *constraints, soa_work *work, double t,
+/* Closes the loops from a guess, by damped Gauss-Newton steps.  held (nv numbers, nonzero: this coordinate is not moved)
+ * may be NULL: none.  SOA_E_NO_CONVERGENCE: q is not changed, and the report says how far it came and which constraint is
+ * worst. */
+SOA_API soa_status soa_closed_assemble(soa_constraints *constraints, soa_work *work, double t,
                                             const unsigned char *held, double *q, soa_report *report);
 /* v moved by the least change (all coordinates weigh alike) to G v + dg/dt = 0, while those that are held keep theirs.
  * left (may be NULL): the largest |rate| that remains.  SOA_E_INCONSISTENT: the held ones contradict the constraints;

@@ -79,8 +79,14 @@ SOA_API const soa_model *soa_control_model(const soa_control *control);
  *   E    rows x columns, v = E(Q) Qdot of a closed machine (soa_embedding_state); NULL: a tree, tau = rho
  *   rho  rows numbers, may be NULL;  tau  columns numbers (tree: nv)
  * rows >= nv; without E it is nv and columns is not read.  O(n).                                                     */
-SOA_API soa_status soa_control_recursion(soa_control *control, const double *q, const double *F, const double *eta,
-                                         int rows, const double *E, int columns, double *rho, double *tau);
+typedef struct soa_feedback {
+    const double *F;
+    const double *eta;
+    int rows;
+    const double *E;
+    int columns;
+} soa_feedback;
+SOA_API soa_status soa_control_recursion(soa_control *control, const double *q, const soa_feedback *feedback, double *rho, double *tau);
 /* F and eta of the inverse dynamics controller for the commanded accelerations a: F = I v' + v x* I v, eta = what
  * friction, springs and rotors take (those of def.compensate).  Gravity, as a base acceleration, if compensated (WD89
  * has none).  6 n and nv numbers, both needed; a NULL: zero.  O(n). */
@@ -116,10 +122,11 @@ SOA_API soa_status soa_control_joint_pd(soa_control *control, const double *q, c
 /* WD89 section 3: accelerations a = a_d + D e' + K e (gains in 1/s^2, 1/s) through the estimated dynamics; what nobody
  * drives is solved (soa_control_passive_acceleration), so that on a floating base e'' + D e' + K e = 0 too.  a_out (nv, may be
  * NULL): the accelerations that follow.                                                                              */
-SOA_API soa_status soa_control_inverse_dynamics(soa_control *control, const double *q, const double *v,
-                                                const soa_joint_reference *reference, const soa_joint_gains *gains,
-                                                const soa_wrench *wrenches, int wrench_count, double *tau,
-                                                double *a_out);
+typedef struct soa_inverse_dynamics_options { /* NULL: none */
+    const soa_wrench *wrenches;               /* known external wrenches, taken into account */
+    int wrench_count;
+} soa_inverse_dynamics_options;
+SOA_API soa_status soa_control_inverse_dynamics(soa_control *control, const double *q, const double *v, const soa_joint_reference *reference, const soa_joint_gains *gains, const soa_inverse_dynamics_options *options, double *tau, double *a_out);
 /* Laws that use no cancellation but the structure of M and C (dM/dt - 2C skew), O(n) by soa_coriolis_mul:
  *   SLOTINE_LI     tau = M a_r + C(q,v) v_r + g + D s     v_r = v_d + L e, a_r = a_d + L e', s = v_r - v
  *   WEN_BAYARD_1   tau = M a_d + C(q,v) v_d + g + K e + D e'
@@ -187,9 +194,11 @@ SOA_API soa_frame_law soa_frame_law_default(int frame, int relative_to); /* all 
  * feedforward that the hand is to exert, goal's axes, may be NULL.  wrench (may be NULL): what was asked, world axes,
  * at the hand's origin; error may be NULL.  On a floating base with the goal relative to it, own J' is the motion
  * relative to the base: passive. */
-SOA_API soa_status soa_control_impedance(soa_control *control, const double *q, const double *v,
-                                         const soa_frame_law *law, const soa_motion *goal, const double force[6],
-                                         double *tau, double wrench[6], soa_frame_error *error);
+typedef struct soa_impedance_result { /* where results are written; NULL, also of each: not wanted */
+    double *wrench;                   /* 6 numbers */
+    soa_frame_error *error;
+} soa_impedance_result;
+SOA_API soa_status soa_control_impedance(soa_control *control, const double *q, const double *v, const soa_frame_law *law, const soa_motion *goal, const double force[6], double *tau, const soa_impedance_result *result);
 
 /* Operational space: the hands get the accelerations a = a_goal + D e' + K e (1/s^2, 1/s) along the rows asked for,
  * through Lambda = (J_g M^-1 J_g')^-1 with the generalized Jacobian (Umetani & Yoshida) of f, what nobody or somebody
@@ -210,12 +219,14 @@ typedef struct soa_operational_options {
     const soa_wrench *wrenches; /* known external wrenches, taken into account */
     int wrench_count;
 } soa_operational_options;
-/* 1 to SOA_FRAME_TASKS tasks.  options NULL: zeros.  error: one per task, may be NULL.  a_out (nv), rcond may be NULL.
+typedef struct soa_operational_result { /* where results are written; NULL, also of each: not wanted */
+    double *a;                          /* nv accelerations that follow */
+    soa_frame_error *error;             /* one per task */
+    double *rcond;                      /* as of soa_operational_space */
+} soa_operational_result;
+/* 1 to SOA_FRAME_TASKS tasks.  options NULL: zeros.
  * SOA_E_SINGULAR: rcond < 1e-12 without damping, or nothing that is driven moves a frame; rcond is written then too. */
-SOA_API soa_status soa_control_operational_space(soa_control *control, const double *q, const double *v,
-                                           const soa_frame_task *tasks, int count,
-                                           const soa_operational_options *options, double *tau, double *a_out,
-                                           soa_frame_error *error, double *rcond);
+SOA_API soa_status soa_control_operational_space(soa_control *control, const double *q, const double *v, const soa_frame_task *tasks, int count, const soa_operational_options *options, double *tau, const soa_operational_result *result);
 /* Generalized Jacobian: motion of a frame for own velocities while the momenta of passive coordinates are zero; 6 x nv,
  * columns that are not own are zero.  O(n) per row. */
 SOA_API soa_status soa_control_generalised_jacobian(soa_control *control, const double *q, int frame, soa_axes axes,
@@ -234,18 +245,25 @@ typedef struct soa_hybrid_law {
 typedef struct soa_hybrid_state { /* plain: copy it to keep it */
     double integral[6];
 } soa_hybrid_state;
-/* force, measured: [n; f] of the hand on its surroundings at the hand's origin, goal's axes.  dt: time since the last
- * call.  state: zeros to begin with.  error may be NULL. */
-SOA_API soa_status soa_control_hybrid(soa_control *control, const double *q, const double *v, const soa_hybrid_law *law,
-                                      const soa_motion *goal, const double force[6], const double measured[6],
-                                      double dt, soa_hybrid_state *state, double *tau, soa_frame_error *error);
+/* Goal, and forces [n; f] of the hand on its surroundings at the hand's origin, goal's axes; all are needed. */
+typedef struct soa_hybrid_input {
+    const soa_motion *goal;
+    const double *force;    /* 6: wanted */
+    const double *measured; /* 6: measured */
+    double dt;              /* s since the last call */
+} soa_hybrid_input;
+/* state: zeros to begin with.  error may be NULL. */
+SOA_API soa_status soa_control_hybrid(soa_control *control, const double *q, const double *v, const soa_hybrid_law *law, const soa_hybrid_input *input, soa_hybrid_state *state, double *tau, soa_frame_error *error);
 
+/* Angular gains, 1/s^2 and 1/s, for the attitude of a floating base. */
+typedef struct soa_attitude_law {
+    int frame; /* of the base */
+    double stiffness, damping;
+} soa_attitude_law;
 /* A floating base's attitude held by the joints' momentum: operational space with the base's angular rows; posture
- * (may be NULL) as above.  stiffness, damping: angular, 1/s^2 and 1/s.  The goal is in the world; options, error may be
+ * (may be NULL) as above.  The goal is in the world; options, error may be
  * NULL. */
-SOA_API soa_status soa_control_base_attitude(soa_control *control, const double *q, const double *v, int base_frame,
-                                         const soa_motion *goal, double stiffness, double damping,
-                                         const soa_operational_options *options, double *tau, soa_frame_error *error);
+SOA_API soa_status soa_control_base_attitude(soa_control *control, const double *q, const double *v, const soa_attitude_law *law, const soa_motion *goal, const soa_operational_options *options, double *tau, soa_frame_error *error);
 
 /* --- several hands, one object ------------------------------------------------------------------------------------ */
 enum { SOA_HANDS = 8 };
@@ -283,13 +301,14 @@ typedef struct soa_coordination_result {
     double hand_wrench[SOA_HANDS][6]; /* of each hand on the object, at the hand's origin, world axes */
     double squeeze;                   /* internal force asked for, N */
 } soa_coordination_result;
-/* measured: internal force (soa_control_internal_force, or of a sensor), NULL: not regulated.  dt: since the last call.
- * The object's inertia is that of its body in the estimated model, its pose and twist are in (q, v).  state: zeros to
+typedef struct soa_coordination_input {
+    const soa_motion *goal; /* of the object, needed */
+    const double *measured; /* N: the internal force, of soa_control_internal_force or a sensor; NULL: not regulated */
+    double dt;              /* s since the last call */
+} soa_coordination_input;
+/* The object's inertia is that of its body in the estimated model, its pose and twist are in (q, v).  state: zeros to
  * begin with.  result may be NULL.  O(n) + O(hands^3). */
-SOA_API soa_status soa_control_coordination(soa_control *control, const double *q, const double *v,
-                                            const soa_coordination *law, const soa_motion *goal, const double *measured,
-                                            double dt, soa_coordination_state *state, double *tau,
-                                            soa_coordination_result *result);
+SOA_API soa_status soa_control_coordination(soa_control *control, const double *q, const double *v, const soa_coordination *law, const soa_coordination_input *input, soa_coordination_state *state, double *tau, soa_coordination_result *result);
 /* The internal force in given hand wrenches (6 each, on the object, world axes, at the hands' origins): what is left
  * of them without the part that moves the object, along the squeeze.  > 0: pressed. */
 SOA_API soa_status soa_control_internal_force(soa_control *control, const double *q, const soa_coordination *law,

@@ -43,6 +43,20 @@ typedef struct soa_wrench {
     double value[6];
 } soa_wrench;
 
+/* The state of a machine and what acts on it, for calls that need more than a few of these.  Each call says which fields
+ * it reads; the others are ignored.  A struct of zeros is the default: the neutral q, everything else zero, no wrenches.
+ *     soa_aba_derivatives(model, work, &(soa_input){.q = q, .v = v, .tau = tau}, dqdd_dq, dqdd_dv);
+ * The arrays belong to the caller.  A missing struct (NULL) is SOA_E_ARGUMENT.                                        */
+typedef struct soa_input {
+    const double *q;            /* nq positions; NULL: neutral                              */
+    const double *v;            /* nv velocities; NULL: zero                                */
+    const double *a;            /* nv accelerations, for inverse dynamics; NULL: zero       */
+    const double *tau;          /* nv torques and forces, for forward dynamics; NULL: zero  */
+    const soa_wrench *wrenches; /* external wrenches; NULL with a count of 0: none          */
+    int wrench_count;
+    double t; /* s, the time that drives of constraints see; default 0 */
+} soa_input;
+
 /* --- kinematics ------------------------------------------------------------------------------------------------ */
 /* Poses, velocities and accelerations of all bodies, kept in the work space for the readers below until the next
  * call that takes q in double precision and finds it good, whichever it is; then they return SOA_E_ORDER.  v, a may be
@@ -132,6 +146,13 @@ typedef struct soa_operational {
     double *null;     /* N' = 1 - J' jbar', on torques                    nv x nv its transpose acts on motions   */
 } soa_operational;
 
+/* What soa_operational_space reads.  Zeros are the defaults of q, v and damping. */
+typedef struct soa_operational_input {
+    const double *q, *v;   /* NULL: neutral, zero */
+    const soa_task *tasks; /* needed */
+    int task_count;        /* 1 or more */
+    double damping;        /* > 0: an answer near singular tasks too; 0: such tasks are refused */
+} soa_operational_input;
 /* Memory (aligned as for double) that soa_operational_space needs for `count` tasks, 1 or more; 0 if there is no such
  * size.  It holds nothing between calls. */
 SOA_API size_t soa_operational_space_size(const soa_model *model, int count);
@@ -142,9 +163,7 @@ SOA_API size_t soa_operational_space_size(const soa_model *model, int count);
  * the frames hardly move give a small one too.  Below 1e-12 the task counts as singular: SOA_E_SINGULAR, and
  * only rcond is written.  damping > 0 asks for an answer nevertheless: Lambda is the inverse of Omega with damping, in
  * those units, added to its diagonal, and all results follow from that Lambda.                                       */
-SOA_API soa_status soa_operational_space(const soa_model *model, soa_work *work, const double *q, const double *v,
-                                         const soa_task *tasks, int count, double damping, void *memory, size_t size,
-                                         const soa_operational *out, double *rcond);
+SOA_API soa_status soa_operational_space(const soa_model *model, soa_work *work, const soa_operational_input *input, void *memory, size_t size, const soa_operational *out, double *rcond);
 
 /* --- energy, momentum, identification -------------------------------------------------------------------------- */
 /* Moving bodies only.  Potential: gravity with zero at the world's origin, plus springs.  Either result may be NULL.
@@ -167,15 +186,11 @@ SOA_API soa_status soa_regressor(const soa_model *model, soa_work *work, const d
 SOA_API soa_status soa_model_inertial_parameters(const soa_model *model, double *pi);
 
 /* --- derivatives (nv x nv each, row i: output, column j: input; q in the tangent space) ------------------------- */
-/* Any output may be NULL.  Coulomb friction's jump is left out.  At most 64 wrenches in world axes (SOA_E_ARGUMENT).
+/* Read q, v, wrenches and a (rnea) or tau (aba).  Any output may be NULL.  Coulomb friction's jump is left out.  At most 64 wrenches in world axes (SOA_E_ARGUMENT).
  * O(n d) and the size of the answer. */
-SOA_API soa_status soa_rnea_derivatives(const soa_model *model, soa_work *work, const double *q, const double *v,
-                                        const double *a, const soa_wrench *wrenches, int wrench_count, double *dtau_dq,
-                                        double *dtau_dv);
+SOA_API soa_status soa_rnea_derivatives(const soa_model *model, soa_work *work, const soa_input *input, double *dtau_dq, double *dtau_dv);
 /* d qdd / d tau is M^-1 (soa_minv).  O(n^2). */
-SOA_API soa_status soa_aba_derivatives(const soa_model *model, soa_work *work, const double *q, const double *v,
-                                       const double *tau, const soa_wrench *wrenches, int wrench_count, double *dqdd_dq,
-                                       double *dqdd_dv);
+SOA_API soa_status soa_aba_derivatives(const soa_model *model, soa_work *work, const soa_input *input, double *dqdd_dq, double *dqdd_dv);
 
 /* --- batches: many states of one model ------------------------------------------------------------------------- */
 /* Work space of a batch (one per thread); states run 4 (double) or 8 (float) at a time in SIMD lanes.  The bits of a

@@ -49,7 +49,8 @@ SOA_API int soa_embedding_nq(const soa_embedding *embedding);
 SOA_API int soa_embedding_nv(const soa_embedding *embedding);
 
 /* All calls, n being soa_embedding_nv: q (nq numbers, needed) is in and out.  Without a function its secondary numbers are
- * the guess that chooses the branch; it leaves closed.  With one it is only written.  Q is needed; V, A, tau NULL: zero.
+ * the guess that chooses the branch; it leaves closed.  With one it is only written.  primary->q, v, a and tau are Q, Qdot, Qddot and the
+ * torques of the primary coordinates, primary->t is the time; q is needed, the others NULL: zero.
  * On any status but SOA_OK nothing is written.  Besides those of soa/dynamics.h:
  *   SOA_E_SINGULAR         E is not defined here: a dead point, a branch point, or the wrong choice of primary joints; or
  *                          the function says so
@@ -60,26 +61,19 @@ SOA_API int soa_embedding_nv(const soa_embedding *embedding);
 
 /* q, v, vdot of the tree; v, a NULL: not wanted.  E (nv x n) may be NULL.  A function is called once
  * with order 2, and n times with order 1 if E is wanted. */
-SOA_API soa_status soa_embedding_state(soa_embedding *embedding, soa_work *work, const double *Q, const double *V,
-                                       const double *A, double t, double *q, double *v, double *a, double *E);
+SOA_API soa_status soa_embedding_state(soa_embedding *embedding, soa_work *work, const soa_input *primary, double *q, double *v, double *a, double *E);
 /* H (n x n) by WD89's way: one inverse dynamics of the tree for each column (Walker & Orin's first method); C (n):
  * friction, centrifugal and Coriolis terms, already times Qdot; G (n): gravity, springs and external forces.  Any may
  * be NULL. */
-SOA_API soa_status soa_embedding_terms(soa_embedding *embedding, soa_work *work, const double *Q, const double *V,
-                                       const soa_wrench *wrenches, int wrench_count, double t, double *q, double *H,
-                                       double *C, double *G);
+SOA_API soa_status soa_embedding_terms(soa_embedding *embedding, soa_work *work, const soa_input *primary, double *q, double *H, double *C, double *G);
 /* tau = E' rho: what the primary joints must do for Qddot = A. */
-SOA_API soa_status soa_embedding_id(soa_embedding *embedding, soa_work *work, const double *Q, const double *V,
-                                    const double *A, const soa_wrench *wrenches, int wrench_count, double t, double *q,
-                                    double *tau);
+SOA_API soa_status soa_embedding_id(soa_embedding *embedding, soa_work *work, const soa_input *primary, double *q, double *tau);
 typedef enum soa_embedding_method {
     SOA_EMBEDDING_COLUMNS, /* H by columns, then its Cholesky factor: O(nv n + n^3)                                 */
     SOA_EMBEDDING_SWEEPS   /* articulated bodies, and one O(nv) solve for each secondary coordinate                 */
 } soa_embedding_method;
 /* Qddot from tau on the primary coordinates. */
-SOA_API soa_status soa_embedding_fd(soa_embedding *embedding, soa_work *work, soa_embedding_method method,
-                                    const double *Q, const double *V, const double *tau, const soa_wrench *wrenches,
-                                    int wrench_count, double t, double *q, double *Qdd);
+SOA_API soa_status soa_embedding_fd(soa_embedding *embedding, soa_work *work, soa_embedding_method method, const soa_input *primary, double *q, double *Qdd);
 
 #ifdef __cplusplus
 }

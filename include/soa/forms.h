@@ -61,24 +61,20 @@ SOA_API soa_status soa_smoother_covariance(const soa_model *model, soa_work *wor
                                            double *delta_minus, double *S);
 
 /* R87 (69), (70): joint accelerations due to joint moments, bias forces and bias accelerations, in O(n).  Their sum is
- * soa_aba's qdd.  All three are needed.
+ * soa_aba's qdd.  Reads q, v, tau, wrenches.  All three results are needed.
  *   a1  applied torques less friction and springs
  *   a2  forces V x* M V, wrenches, weight (R87 counts gravity among the forces (7)), rotors' gyroscopic couples
  *   a3  accelerations V x H'v and the apparent rate of H'                                                           */
-SOA_API soa_status soa_acceleration_parts(const soa_model *model, soa_work *work, const double *q, const double *v,
-                                          const double *tau, const soa_wrench *wrenches, int wrench_count, double *a1,
-                                          double *a2, double *a3);
+SOA_API soa_status soa_acceleration_parts(const soa_model *model, soa_work *work, const soa_input *input, double *a1, double *a2, double *a3);
 
 /* R87 (23) to (31): the closed sums over transition matrices phi(k, j), each taken from (2) and the bodies' poses, not
- * by recursion: a judge of soa_rnea and soa_crba.  Any output may be NULL.  O(n d).
+ * by recursion: a check of soa_rnea and soa_crba.  Reads q, v, a, wrenches.  Any output may be NULL.  O(n d).
  *   lambda  6 per body  (23), with gravity as a base acceleration
  *   x       6 per body  (24)
  *   mass    nv x nv     m(k, i) = H r(k, i) H'  (28), (30)
  *   bias    nv          V^k  (31), gravity and wrenches included
  *   tau     nv          (20) of x, plus friction and springs; = mass a + bias + friction and springs  (30)         */
-SOA_API soa_status soa_inverse_sums(const soa_model *model, soa_work *work, const double *q, const double *v,
-                                    const double *a, const soa_wrench *wrenches, int wrench_count, double *x,
-                                    double *lambda, double *mass, double *bias, double *tau);
+SOA_API soa_status soa_inverse_sums(const soa_model *model, soa_work *work, const soa_input *input, double *x, double *lambda, double *mass, double *bias, double *tau);
 
 /* R87 (16) to (21): the two-point boundary problem.  Of the four six-vectors at its ends two are given, by or-ing: */
 enum {
@@ -97,15 +93,13 @@ typedef struct soa_boundary {
     double base_inertia[10]; /* of the base link, about its origin: m, m c, I xx yy zz xy xz yz; zero: none          */
     double base_acceleration[6], base_force[6], tip_force[6], tip_acceleration[6]; /* two given, two found           */
 } soa_boundary;
-/* given: nv joint accelerations or torques (NULL: zero); found: the other.  x (forces through the joints) and lambda
+/* Reads q, v, wrenches.  given: nv joint accelerations or torques (NULL: zero); found: the other.  x (forces through the joints) and lambda
  * (true spatial accelerations): 6 per body, may be NULL.  Wrenches on frames of the world are left out: use base_force.
  *   accelerations given  every pair but base and tip acceleration, which exclude each other (SOA_E_ARGUMENT)
  *   torques given        SOA_BASE_... with SOA_TIP_...; a tip acceleration needs a tip that can move in all six
  *                        directions (SOA_E_SINGULAR).  Models with mimic joints are refused (SOA_E_MIMIC).
  * A floating base without inertia of its own or of what it carries is SOA_E_SINGULAR.  O(n).                        */
-SOA_API soa_status soa_boundary_problem(const soa_model *model, soa_work *work, const double *q, const double *v,
-                                        const double *given, const soa_wrench *wrenches, int wrench_count,
-                                        soa_boundary *ends, double *found, double *x, double *lambda);
+SOA_API soa_status soa_boundary_problem(const soa_model *model, soa_work *work, const soa_input *input, const double *given, soa_boundary *ends, double *found, double *x, double *lambda);
 
 /* --- inertia updates: R87 (43), (50), (51) ------------------------------------------------------------------------ */
 /* Ways to carry an inertia over a joint (update) and to the parent (propagation); equal but for rounding. */
@@ -156,12 +150,9 @@ SOA_API soa_status soa_nu_from_v(const soa_model *model, soa_work *work, const d
 SOA_API soa_status soa_nu_to_v(const soa_model *model, soa_work *work, const double *q, const double *nu,
                                      double *v);
 SOA_API soa_status soa_nu_bias(const soa_model *model, soa_work *work, const double *q, const double *nu, double *mu);
-SOA_API soa_status soa_nu_force(const soa_model *model, soa_work *work, const double *q, const double *v,
-                                const double *tau, const soa_wrench *wrenches, int wrench_count, double *eps);
-/* nu' = eps - mu, and the v of this nu (q' follows from it, soa_q_rate): all an integrator of (q, nu) needs. */
-SOA_API soa_status soa_nu_rate(const soa_model *model, soa_work *work, const double *q, const double *nu,
-                               const double *tau, const soa_wrench *wrenches, int wrench_count, double *v,
-                               double *nu_rate);
+SOA_API soa_status soa_nu_force(const soa_model *model, soa_work *work, const soa_input *input, double *eps);
+/* Reads q, tau, wrenches (v follows from nu): nu' = eps - mu, and the v of this nu (q' follows from it, soa_q_rate): all an integrator of (q, nu) needs. */
+SOA_API soa_status soa_nu_rate(const soa_model *model, soa_work *work, const soa_input *input, const double *nu, double *v, double *nu_rate);
 
 /* --- Jacobian products and inverse kinematics: RJK91 section 2 ---------------------------------------------------- */
 /* J J* of `count` frames, 6 count x 6 count, each frame's rows in world axes or its own: the recursion (20) for Omega
@@ -223,7 +214,7 @@ SOA_API soa_status soa_inverse_kinematics(const soa_model *model, soa_tip_work *
 /* Forward dynamics with the joints' constraint forces as unknowns, beside the accelerations of the links or instead of
  * them.  Forms for reading forces and for judging soa_aba; docs/theory/constraint-forces.md.  Both write
  *
- *   qdd     nv numbers, as soa_aba
+ *   qdd     nv numbers, as soa_aba, from q, v, tau, wrenches
  *   forces  6 per body (may be NULL): the whole force through the joint, as soa_joint_force after soa_rnea
  *   beta    6 - nv(joint) per body, one after the other in the order of the bodies (may be NULL): the components of that
  *           force that the joint takes up itself.  force = T beta + (what the joint's torque makes), T' H* = 0
@@ -233,15 +224,10 @@ SOA_API soa_status soa_inverse_kinematics(const soa_model *model, soa_tip_work *
 SOA_API size_t soa_fd_constraint_forces_size(const soa_model *model);
 /* (27): accelerations and constraint forces together, eliminated along the tree.  Any tree or forest, any link inertias
  * that soa_aba takes (massless inner links too).  O(n).                                                              */
-SOA_API soa_status soa_fd_constraint_forces(const soa_model *model, soa_work *work, void *memory, size_t size,
-                                            const double *q, const double *v, const double *tau,
-                                            const soa_wrench *wrenches, int wrench_count, double *qdd, double *forces,
-                                            double *beta);
+SOA_API soa_status soa_fd_constraint_forces(const soa_model *model, soa_work *work, void *memory, size_t size, const soa_input *input, double *qdd, double *forces, double *beta);
 /* (28): constraint forces alone, block tridiagonal on unbranched chains (and forests of them).  O(n).  SOA_E_BRANCHED for a
  * body with two children, SOA_E_INERTIA for a link whose inertia has no inverse; soa_work_failed_body names the body.        */
-SOA_API soa_status soa_fd_tridiagonal(const soa_model *model, soa_work *work, void *memory, size_t size,
-                                      const double *q, const double *v, const double *tau, const soa_wrench *wrenches,
-                                      int wrench_count, double *qdd, double *forces, double *beta);
+SOA_API soa_status soa_fd_tridiagonal(const soa_model *model, soa_work *work, void *memory, size_t size, const soa_input *input, double *qdd, double *forces, double *beta);
 /* T of `body`, 6 rows by 6 - nv(joint) columns, row by row in body axes, as the last of these two calls on that memory
  * used it (memory that none has used is not noticed): orthonormal columns, T' H* = 0.                                */
 SOA_API soa_status soa_fd_constraint_forces_basis(const soa_model *model, const void *memory, int body, double *T);
@@ -264,10 +250,8 @@ typedef struct soa_divide soa_divide;
  * (SOA_E_MIMIC) are refused.                                                                                         */
 SOA_API soa_status soa_divide_create(const soa_model *model, int grain, soa_divide **divide);
 SOA_API void soa_divide_free(soa_divide *divide);
-/* qdd of soa_aba.  One call at a time per soa_divide.  user is handed to run. */
-SOA_API soa_status soa_divide_fd(soa_divide *divide, const double *q, const double *v, const double *tau,
-                                 const soa_wrench *wrenches, int wrench_count, soa_parallel_for *run, void *user,
-                                 double *qdd);
+/* qdd of soa_aba, from q, v, tau, wrenches.  One call at a time per soa_divide.  user is handed to run. */
+SOA_API soa_status soa_divide_fd(soa_divide *divide, const soa_input *input, soa_parallel_for *run, void *user, double *qdd);
 /* Body named by the last failed call, or -1. */
 SOA_API int soa_divide_failed_body(const soa_divide *divide);
 

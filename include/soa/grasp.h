@@ -104,8 +104,8 @@ typedef enum soa_grasp_method {
 } soa_grasp_method;
 
 /* An open-chain forward dynamics: accelerations of the machine without its grasp. */
-typedef soa_status soa_forward_fn(void *user, const soa_model *model, soa_work *work, const double *q, const double *v,
-                                  const double *tau, const soa_wrench *wrenches, int wrench_count, double *qdd);
+typedef soa_status soa_forward_fn(void *user, const soa_model *model, soa_work *work, const soa_input *input,
+                                  double *qdd);
 
 typedef struct soa_grasp_options {
     soa_grasp_method method;
@@ -125,12 +125,10 @@ typedef struct soa_grasp_report {
     double residual;  /* part of the right side of (4.9d) outside the image of Omega, relative                 */
 } soa_grasp_report;
 
-/* qdd; force: f(0), 6 per contact; W_rate: W'(0), `free` numbers.  The last two, options and report may be NULL; the
+/* Reads q, v, tau, wrenches.  qdd; force: f(0), 6 per contact; W_rate: W'(0), `free` numbers.  The last two, options and report may be NULL; the
  * report is written unless the inputs are refused.  Mimic joints: GENERAL and LOOSE only, else SOA_E_MIMIC.
  * SOA_E_HINGE_SINGULAR; SOA_E_SINGULAR and SOA_E_INCONSISTENT: the bounds in options. */
-SOA_API soa_status soa_grasp_fd(soa_grasp *grasp, soa_work *work, const soa_grasp_options *options, const double *q,
-                                const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count,
-                                double *qdd, double *force, double *W_rate, soa_grasp_report *report);
+SOA_API soa_status soa_grasp_fd(soa_grasp *grasp, soa_work *work, const soa_grasp_options *options, const soa_input *input, double *qdd, double *force, double *W_rate, soa_grasp_report *report);
 
 /* Omega of (3.1), 6 contacts x 6 contacts in world axes, and its rank; reduced: that of T'Omega T, which decides.  Any
  * may be NULL. */
@@ -142,14 +140,12 @@ SOA_API soa_status soa_grasp_compliance(soa_grasp *grasp, soa_work *work, const 
                                    soa_grasp_rank *full, soa_grasp_rank *reduced);
 
 /* What the arms' ends say of the object at frame C, (2.8), (2.9), world axes: V(C), alpha(C) (classical), f(C), and
- * alpha(0) of the arms' ends, 6 per contact (may be NULL).  force: f(0), 6 per contact; NULL: zero.  Object frames must
+ * alpha(0) of the arms' ends, 6 per contact (may be NULL), from q, v and a (the accelerations).  force: f(0), 6 per contact; NULL: zero.  Object frames must
  * be on the body of C (SOA_E_ARGUMENT).  SOA_E_SINGULAR: the ends do not tell (no contact is SOA_E_ARGUMENT). */
 typedef struct soa_grasp_object {
     double V[6], alpha[6], f[6];
 } soa_grasp_object;
-SOA_API soa_status soa_grasp_object_state(soa_grasp *grasp, soa_work *work, const double *q, const double *v,
-                                          const double *qdd, const double *force, int frame_C, soa_grasp_object *object,
-                                          double *alpha0);
+SOA_API soa_status soa_grasp_object_state(soa_grasp *grasp, soa_work *work, const soa_input *input, const double *force, int frame_C, soa_grasp_object *object, double *alpha0);
 
 /* Velocities after the contacts that are on have closed, and their impulses on the object (6 each, world axes; may be
  * NULL): v_after = v + M^-1 J' impulse with T'(V - V) = 0.  v_after may be v.  SOA_E_SINGULAR: condition beyond 1e11. */

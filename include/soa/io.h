@@ -23,12 +23,20 @@ typedef struct soa_lint {
 } soa_lint;
 typedef void soa_lint_fn(void *user, const soa_lint *remark);
 
-/* URDF from a file or from memory (name is used in messages, NULL: "(memory)"). NULL options: all zero. At most 64 MiB.
- * Release with soa_model_free. */
+/* A URDF in memory. */
+typedef struct soa_urdf_source {
+    const char *text;
+    size_t length;
+    const char *name;      /* for messages; NULL: "(memory)" */
+    const char *directory; /* where relative and package:// names start from; NULL: meshes are not looked for */
+} soa_urdf_source;
+/* URDF from a file or from memory, at most 64 MiB: the tree, and the constraints of <loop_joint> and <constraint>
+ * (constraints NULL: the tree alone).  options NULL: all zero.  Release with soa_model_free and
+ * soa_constraint_list_free. */
 SOA_API soa_status soa_urdf_read(const char *path, const soa_read_options *options, const soa_model **model,
-                                 soa_report *report);
-SOA_API soa_status soa_urdf_parse(const char *text, size_t length, const char *name, const soa_read_options *options,
-                                  const soa_model **model, soa_report *report);
+                                 soa_constraint_list *constraints, soa_report *report);
+SOA_API soa_status soa_urdf_parse(const soa_urdf_source *source, const soa_read_options *options,
+                                  const soa_model **model, soa_constraint_list *constraints, soa_report *report);
 /* Every doubtful thing in a URDF file, in the order of its lines, to fn (NULL: only counted).  SOA_OK if the file could be
  * opened and looked at: also one that is no XML or no URDF, which is an error among the remarks like any other (rules
  * "xml", "doctype", "too-large", "robot-element"; line 0: the file as a whole).  Another status (no such file, no memory)
@@ -36,19 +44,11 @@ SOA_API soa_status soa_urdf_parse(const char *text, size_t length, const char *n
  * to 0. */
 SOA_API soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *errors, int *warnings,
                                  soa_report *report);
-/* From memory; directory is where relative and package:// names start from (NULL: meshes are not looked for). */
-SOA_API soa_status soa_urdf_lint_text(const char *text, size_t length, const char *name, const char *directory,
-                                       soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report);
+/* The same from memory. */
+SOA_API soa_status soa_urdf_lint_text(const soa_urdf_source *source, soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report);
 /* 1 if the text begins as XML does: a byte order mark or none, white space, '<'. */
 SOA_API int soa_urdf_begins_as_xml(const char *text, size_t length);
 
-/* The trees with the constraints of <loop_joint> and <constraint>.  */
-/* constraints NULL: the tree alone. */
-SOA_API soa_status soa_urdf_read_closed(const char *path, const soa_read_options *options, const soa_model **model,
-                                        soa_constraint_list *constraints, soa_report *report);
-SOA_API soa_status soa_urdf_parse_closed(const char *text, size_t length, const char *name,
-                                         const soa_read_options *options, const soa_model **model,
-                                         soa_constraint_list *constraints, soa_report *report);
 /* How the links of a URDF look, for drawing: its <visual> elements; those of <collision> where the file has no <visual>.
  * A mesh is STL, OBJ, DAE, PLY or GLB, one shape for each of its materials: type POLYTOPE with its triangles as faces, not
  * convex, so for drawing alone.  What cannot be shown (a mesh that is missing, damaged or too large) is left out and told
@@ -68,9 +68,8 @@ typedef struct soa_urdf_shape_list {
 } soa_urdf_shape_list;
 /* Allocates.  Status: that of reading the file; the shapes themselves only give notes. */
 SOA_API soa_status soa_urdf_read_shapes(const char *path, soa_urdf_shape_list *list, soa_report *report);
-/* From memory; directory is where relative and package:// names start from (NULL: meshes are left out). */
-SOA_API soa_status soa_urdf_parse_shapes(const char *text, size_t length, const char *name, const char *directory,
-                                         soa_urdf_shape_list *list, soa_report *report);
+/* The same from memory. */
+SOA_API soa_status soa_urdf_parse_shapes(const soa_urdf_source *source, soa_urdf_shape_list *list, soa_report *report);
 SOA_API void soa_urdf_shape_list_free(soa_urdf_shape_list *list); /* what it holds, not the struct */
 
 /* What the links of a URDF touch with: its <collision> elements, in the order of the file.  A mesh is found but not read
@@ -95,12 +94,9 @@ SOA_API void soa_urdf_collision_list_free(soa_urdf_collision_list *list); /* wha
 
 /* Whatever `spec` names: a shipped model, a saved model (.soam) or a URDF file, told by what they begin with.  URDF may
  * come through a pipe (/dev/stdin).  A saved model takes no options that are not 0 (SOA_E_ARGUMENT); SOA_E_VERSION,
- * SOA_E_CHECKSUM of one.  SOA_E_NAME: neither a file nor a shipped model.  Release with soa_model_free. */
+ * SOA_E_CHECKSUM of one.  SOA_E_NAME: neither a file nor a shipped model.  constraints: those that the model has, none for
+ * a saved model; NULL: not wanted.  Release with soa_model_free and soa_constraint_list_free. */
 SOA_API soa_status soa_model_open(const char *spec, const soa_read_options *options, const soa_model **model,
-                                  soa_report *report);
-
-/* The same with the constraints it brings (NULL: not wanted); none for a saved model. */
-SOA_API soa_status soa_model_open_closed(const char *spec, const soa_read_options *options, const soa_model **model,
                                          soa_constraint_list *constraints, soa_report *report);
 
 /* Self-contained C for one model, into the file `path`: tables as constants plus the library's own kernels; what it holds

@@ -120,18 +120,28 @@ SOA_API int soa_log_find_signal(const soa_log *log, const char *name);
 
 /* *sample = the first sample with time >= t; info.samples if there is none. */
 SOA_API soa_status soa_log_find_sample(soa_log *log, double t, int64_t *sample, soa_report *report);
-/* Samples first, first + 1, ..., at most count: times into t (NULL: not wanted), and values row by row,
- * values[sample][signal_count], of the signals whose numbers are given (signals NULL: all, signal_count ignored).
+/* Samples first, first + 1, ..., at most count, of some signals. */
+typedef struct soa_log_range {
+    int64_t first, count;
+    const int *signals; /* their numbers; NULL: all, signal_count ignored */
+    int signal_count;
+} soa_log_range;
+/* Times into t (NULL: not wanted), and values row by row, values[sample][signal_count].
  * values NULL: not wanted.  *got tells how many there were.  Successive reads are sequential, others cost one search.
  * SOA_E_CHECKSUM: a record is damaged; *got samples before it are good. */
-SOA_API soa_status soa_log_read_samples(soa_log *log, int64_t first, int64_t count, const int *signals, int signal_count,
-                                double *t, double *values, int64_t *got, soa_report *report);
+SOA_API soa_status soa_log_read_samples(soa_log *log, const soa_log_range *range, double *t, double *values, int64_t *got, soa_report *report);
+/* The times from t0 to t1 in `columns` equal parts, for some signals. */
+typedef struct soa_log_window {
+    double t0, t1; /* s */
+    int columns;
+    const int *signals; /* their numbers; NULL: all, signal_count ignored */
+    int signal_count;
+} soa_log_window;
 /* Smallest and largest values in `columns` equal parts of [t0, t1] (the last one closed, the others open at their end),
- * min[signal][columns] and max[signal][columns], of the signals given as for soa_log_read_samples.  Exact: what a search of all
+ * min[signal][columns] and max[signal][columns].  Exact: what a search of all
  * samples would give, NaN values skipped; NaN where a column has none.  Cost: columns x log(samples).  SOA_E_CHECKSUM: a
  * record is damaged, and min, max are not whole. */
-SOA_API soa_status soa_log_overview(soa_log *log, const int *signals, int signal_count, double t0, double t1,
-                                    int columns, double *min, double *max, soa_report *report);
+SOA_API soa_status soa_log_overview(soa_log *log, const soa_log_window *window, double *min, double *max, soa_report *report);
 
 typedef struct soa_log_event_info {
     double t;

@@ -116,9 +116,15 @@ SOA_API soa_dh_row soa_dh_row_default(double d, double a, double alpha);
  * count * SOA_DH_NAME bytes.  base NULL: identity.  A WD89 connector link is a row whose joint is fixed (joint.type =
  * SOA_FIXED).  SOA_E_NAME: the prefix is longer than 12 letters; SOA_E_ARGUMENT: something is missing or negative.   */
 #define SOA_DH_NAME 64
-SOA_API soa_status soa_dh_chain_append(soa_dh_form form, const soa_dh_row *rows, int count, const char *prefix, int parent,
-                                const soa_frame *base, soa_body_def *bodies, int at, soa_frame_def *frames,
-                                int at_frame, char *names);
+typedef struct soa_dh_chain_def {
+    soa_dh_form form;       /* default SOA_DH_STANDARD */
+    const soa_dh_row *rows; /* needed */
+    int count;
+    const char *prefix;     /* of the links' names, needed */
+    int parent;             /* link number; default 0, the world */
+    const soa_frame *base;  /* NULL: identity */
+} soa_dh_chain_def;
+SOA_API soa_status soa_dh_chain_append(const soa_dh_chain_def *def, soa_body_def *bodies, int at, soa_frame_def *frames, int at_frame, char *names);
 
 typedef struct soa_model soa_model;
 

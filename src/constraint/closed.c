@@ -296,7 +296,7 @@ static double disagreement(const soa_constraints *c, const gram *s) {
 }
 
 /* --- the methods: from G, gamma (c->gamma), tau to vdot and lambda; and a factor of the rows ---------------------- */
-typedef struct input {
+typedef struct evaluation {
     soa_constraints *c;
     soa_work *w;
     const soa_closed_options *options;
@@ -304,10 +304,10 @@ typedef struct input {
     const soa_wrench *wrenches;
     int wrench_count, rows;
     int least; /* multipliers of least norm are wanted */
-} input;
+} evaluation;
 
 /* method 2 */
-static soa_status by_forces(const input *in, gram *s) {
+static soa_status by_forces(const evaluation *in, gram *s) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv, rows = in->rows;
     soa_status bad = soa_aba(c->model, in->w, in->q, in->v, c->torque, in->wrenches, in->wrench_count, c->vdot);
@@ -344,7 +344,7 @@ static soa_status by_forces(const input *in, gram *s) {
 }
 
 /* torque = tau - bias, M */
-static soa_status dense_start(const input *in) {
+static soa_status dense_start(const evaluation *in) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv;
     soa_status bad = soa_rnea(c->model, in->w, in->q, in->v, NULL, in->wrenches, in->wrench_count, c->vdot);
@@ -366,7 +366,7 @@ static void kkt_system(soa_constraints *c, const gram *s) {
     }
 }
 /* method 1 */
-static soa_status by_kkt(const input *in, gram *s) {
+static soa_status by_kkt(const evaluation *in, gram *s) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv;
     soa_status bad = dense_start(in);
@@ -418,7 +418,7 @@ static void solve_upper(int n, const double *C, double *x) {
     }
 }
 /* method 3 */
-static soa_status by_null_space(const input *in, gram *s) {
+static soa_status by_null_space(const evaluation *in, gram *s) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv, rows = in->rows;
     soa_status bad = dense_start(in);
@@ -479,7 +479,7 @@ static soa_status closed_fd(soa_constraints *c, soa_work *w, const soa_closed_op
         const double rate = (v ? dot_at(nv, all, c->order, c->G + (size_t)r * (size_t)nv, v) : 0) + c->row[r].drift;
         c->gamma[r] = c->row[r].gamma + options->baumgarte[0] * rate + options->baumgarte[1] * c->row[r].g;
     }
-    const input in = {c, w, options, q, v, wrenches, wrench_count, rows, lambda != NULL};
+    const evaluation in = {c, w, options, q, v, wrenches, wrench_count, rows, lambda != NULL};
     gram g = {0};
     for (int again = 1; again >= 0; --again) {
         for (int j = 0; j < nv; ++j) c->torque[j] = c->cut[j] + (tau ? tau[j] : 0);
@@ -514,9 +514,14 @@ static soa_status closed_fd(soa_constraints *c, soa_work *w, const soa_closed_op
     c->last = g, c->last_method = method;
     return SOA_OK;
 }
-soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_options *options, const double *q,
-                         const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count, double t,
-                         double *qdd, double *lambda, soa_closed_report *report) {
+soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_options *options, const soa_input *input, double *qdd, double *lambda, soa_closed_report *report) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    const double *tau = input->tau;
+    const soa_wrench *wrenches = input->wrenches;
+    int wrench_count = input->wrench_count;
+    double t = input->t;
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before,
                           closed_fd(c, w, options, q, v, tau, wrenches, wrench_count, t, qdd, lambda, report));
@@ -593,8 +598,11 @@ static soa_status constraint_rows_at(soa_constraints *c, soa_work *w, const doub
     }
     return SOA_OK;
 }
-soa_status soa_constraints_evaluate(soa_constraints *c, soa_work *w, const double *q, const double *v, double t,
-                                  double *g, double *rate, double *G, double *gamma) {
+soa_status soa_constraints_evaluate(soa_constraints *c, soa_work *w, const soa_input *input, double *g, double *rate, double *G, double *gamma) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    double t = input->t;
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, constraint_rows_at(c, w, q, v, t, g, rate, G, gamma));
 }

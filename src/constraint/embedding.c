@@ -432,8 +432,12 @@ static soa_status embedding_state(soa_embedding *e, soa_work *w, const double *Q
     if (E) memcpy(E, e->E, bytes * (size_t)e->n);
     return SOA_OK;
 }
-soa_status soa_embedding_state(soa_embedding *e, soa_work *w, const double *Q, const double *V, const double *A,
-                               double t, double *q, double *v, double *a, double *E) {
+soa_status soa_embedding_state(soa_embedding *e, soa_work *w, const soa_input *primary, double *q, double *v, double *a, double *E) {
+    if (!primary) return SOA_E_ARGUMENT;
+    const double *Q = primary->q;
+    const double *V = primary->v;
+    const double *A = primary->a;
+    double t = primary->t;
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, embedding_state(e, w, Q, V, A, t, q, v, a, E));
 }
@@ -449,8 +453,14 @@ static soa_status embedding_id(soa_embedding *e, soa_work *w, const double *Q, c
     give_q(e, q);
     return SOA_OK;
 }
-soa_status soa_embedding_id(soa_embedding *e, soa_work *w, const double *Q, const double *V, const double *A,
-                            const soa_wrench *wrenches, int wrench_count, double t, double *q, double *tau) {
+soa_status soa_embedding_id(soa_embedding *e, soa_work *w, const soa_input *primary, double *q, double *tau) {
+    if (!primary) return SOA_E_ARGUMENT;
+    const double *Q = primary->q;
+    const double *V = primary->v;
+    const double *A = primary->a;
+    const soa_wrench *wrenches = primary->wrenches;
+    int wrench_count = primary->wrench_count;
+    double t = primary->t;
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, embedding_id(e, w, Q, V, A, wrenches, wrench_count, t, q, tau));
 }
@@ -494,9 +504,13 @@ static soa_status embedding_terms(soa_embedding *e, soa_work *w, const double *Q
     give_q(e, q);
     return SOA_OK;
 }
-soa_status soa_embedding_terms(soa_embedding *e, soa_work *w, const double *Q, const double *V,
-                               const soa_wrench *wrenches, int wrench_count, double t, double *q, double *H, double *C,
-                               double *G) {
+soa_status soa_embedding_terms(soa_embedding *e, soa_work *w, const soa_input *primary, double *q, double *H, double *C, double *G) {
+    if (!primary) return SOA_E_ARGUMENT;
+    const double *Q = primary->q;
+    const double *V = primary->v;
+    const soa_wrench *wrenches = primary->wrenches;
+    int wrench_count = primary->wrench_count;
+    double t = primary->t;
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, embedding_terms(e, w, Q, V, wrenches, wrench_count, t, q, H, C, G));
 }
@@ -584,9 +598,14 @@ static soa_status embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_meth
     if (s == SOA_OK) give_q(e, q);
     return s;
 }
-soa_status soa_embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method method, const double *Q,
-                            const double *V, const double *tau, const soa_wrench *wrenches, int wrench_count, double t,
-                            double *q, double *Qdd) {
+soa_status soa_embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method method, const soa_input *primary, double *q, double *Qdd) {
+    if (!primary) return SOA_E_ARGUMENT;
+    const double *Q = primary->q;
+    const double *V = primary->v;
+    const double *tau = primary->tau;
+    const soa_wrench *wrenches = primary->wrenches;
+    int wrench_count = primary->wrench_count;
+    double t = primary->t;
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, embedding_fd(e, w, method, Q, V, tau, wrenches, wrench_count, t, q, Qdd));
 }

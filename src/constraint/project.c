@@ -185,13 +185,10 @@ static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, con
     memcpy(q, c->q, q_bytes);
     return SOA_OK;
 }
-soa_status soa_closed_assemble_held(soa_constraints *c, soa_work *w, double t, const unsigned char *held, double *q,
+soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, const unsigned char *held, double *q,
                                     soa_report *report) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, closed_assemble(c, w, t, held, q, report));
-}
-soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, double *q, soa_report *report) {
-    return soa_closed_assemble_held(c, w, t, NULL, q, report);
 }
 
 /* v -= G'(G G')^+ (G v + dg/dt) over the coordinates that are not held, twice: the second pass takes back rounding. */
@@ -324,9 +321,14 @@ static soa_status closed_id(soa_constraints *c, soa_work *w, const double *q, co
     if (lambda) memcpy(lambda, y, (size_t)rows * sizeof *lambda);
     return SOA_OK;
 }
-soa_status soa_closed_id(soa_constraints *c, soa_work *w, const double *q, const double *v, const double *a,
-                         const soa_wrench *wrenches, int wrench_count, double t, const unsigned char *actuated,
-                         double *tau, double *lambda) {
+soa_status soa_closed_id(soa_constraints *c, soa_work *w, const soa_input *input, const unsigned char *actuated, double *tau, double *lambda) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    const double *a = input->a;
+    const soa_wrench *wrenches = input->wrenches;
+    int wrench_count = input->wrench_count;
+    double t = input->t;
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, closed_id(c, w, q, v, a, wrenches, wrench_count, t, actuated, tau, lambda));
 }

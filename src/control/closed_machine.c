@@ -77,7 +77,7 @@ soa_status soai_closed_split(soa_control *c, const double *q) {
     soai_closed *m = &c->closed;
     const int nv = c->nv;
     const int rows = soa_constraints_row_count(m->constraints);
-    const soa_status s = soa_constraints_evaluate(m->constraints, c->work, q, NULL, 0, NULL, NULL, m->G, NULL);
+    const soa_status s = soa_constraints_evaluate(m->constraints, c->work, &(soa_input){.q = q}, NULL, NULL, m->G, NULL);
     if (s) return s;
     memset(m->dependent, 0, (size_t)nv);
     double *size = m->row_size;
@@ -153,7 +153,7 @@ static soa_status free_motion(soa_control *c, const double *q, const double *v, 
         if ((s = soai_control_torques(c, q, v, NULL, NULL, 0, SOA_COMPENSATE_COULOMB, m->spare))) return s;
         for (int j = 0; j < c->nv; ++j) m->force[j] -= m->spare[j];
     }
-    return soa_closed_fd(m->constraints, c->work, &o, q, v, m->force, wrenches, count, 0, m->b, NULL, NULL);
+    return soa_closed_fd(m->constraints, c->work, &o, &(soa_input){.q = q, .v = v, .tau = m->force, .wrenches = wrenches, .wrench_count = count}, m->b, NULL, NULL);
 }
 static double *entry(soai_closed *m, int i, int j) {
     return &m->A[(size_t)i * (size_t)m->most + (size_t)j];

@@ -261,8 +261,13 @@ soa_status soa_control_passive_acceleration(soa_control *c, const double *q, con
 }
 
 /* --- WD89 section 3 ----------------------------------------------------------------------------------------------- */
-soa_status soa_control_recursion(soa_control *c, const double *q, const double *F, const double *eta, int rows,
-                                 const double *E, int columns, double *rho, double *tau) {
+soa_status soa_control_recursion(soa_control *c, const double *q, const soa_feedback *feedback, double *rho, double *tau) {
+    if (!feedback) return SOA_E_ARGUMENT;
+    const double *F = feedback->F;
+    const double *eta = feedback->eta;
+    int rows = feedback->rows;
+    const double *E = feedback->E;
+    int columns = feedback->columns;
     if (!c || !q || !tau || (E ? rows < c->nv || columns < 1 : rows != c->nv)) return SOA_E_ARGUMENT;
     const soa_model *m = c->model;
     if ((F && !soai_all_finite(F, 6 * (size_t)m->nb)) || (eta && !soai_all_finite(eta, (size_t)rows)) ||

@@ -333,9 +333,11 @@ static soa_status linearise(soa_control *c, const double *q, const double *v, co
     return soai_task_solve(c, q, v, &t.space, t.wanted, f, k->hands + 1, NULL, torque, NULL);
 }
 
-soa_status soa_control_coordination(soa_control *c, const double *q, const double *v, const soa_coordination *k,
-                                    const soa_motion *goal, const double *measured, double dt,
-                                    soa_coordination_state *state, double *tau, soa_coordination_result *result) {
+soa_status soa_control_coordination(soa_control *c, const double *q, const double *v, const soa_coordination *k, const soa_coordination_input *input, soa_coordination_state *state, double *tau, soa_coordination_result *result) {
+    if (!input) return SOA_E_ARGUMENT;
+    const soa_motion *goal = input->goal;
+    const double *measured = input->measured;
+    double dt = input->dt;
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && (!goal || !state || !tau || !(dt >= 0))) s = SOA_E_ARGUMENT;
     if (s || (s = check(c, k))) return s;

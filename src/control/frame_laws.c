@@ -130,9 +130,9 @@ void soai_clamp_wrench(double max_force, double max_torque, double F[6]) {
     if (max_force > 0 && f > max_force && max_force / f < scale) scale = max_force / f;
     for (int j = 0; j < 6; ++j) F[j] *= scale;
 }
-soa_status soa_control_impedance(soa_control *c, const double *q, const double *v, const soa_frame_law *law,
-                                 const soa_motion *goal, const double force[6], double *tau, double wrench[6],
-                                 soa_frame_error *error) {
+soa_status soa_control_impedance(soa_control *c, const double *q, const double *v, const soa_frame_law *law, const soa_motion *goal, const double force[6], double *tau, const soa_impedance_result *result) {
+    double *wrench = result ? result->wrench : NULL;
+    soa_frame_error *error = result ? result->error : NULL;
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && !tau) s = SOA_E_ARGUMENT;
     if (s || (s = check_law(c, law))) return s;
@@ -374,9 +374,10 @@ static soa_status task_of(const soa_control *c, const soa_frame_law *law, unsign
     return SOA_OK;
 }
 
-soa_status soa_control_operational_space(soa_control *c, const double *q, const double *v, const soa_frame_task *tasks,
-                                   int count, const soa_operational_options *options, double *tau, double *a_out,
-                                   soa_frame_error *error, double *rcond) {
+soa_status soa_control_operational_space(soa_control *c, const double *q, const double *v, const soa_frame_task *tasks, int count, const soa_operational_options *options, double *tau, const soa_operational_result *result) {
+    double *a_out = result ? result->a : NULL;
+    soa_frame_error *error = result ? result->error : NULL;
+    double *rcond = result ? result->rcond : NULL;
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && (!tau || !tasks || count < 1 || count > SOA_FRAME_TASKS)) s = SOA_E_ARGUMENT;
     if (s) return s;
@@ -439,9 +440,12 @@ soa_status soa_control_generalised_jacobian(soa_control *c, const double *q, int
 /* --- hybrid, base ------------------------------------------------------------------------------------------------- */
 /* The surroundings push back with F_d (and its correction) along force rows, with what is measured along the others;
  * under these wrenches the hand is to accelerate as the motion rows say and only be damped along force rows. */
-soa_status soa_control_hybrid(soa_control *c, const double *q, const double *v, const soa_hybrid_law *h,
-                              const soa_motion *goal, const double force[6], const double measured[6], double dt,
-                              soa_hybrid_state *state, double *tau, soa_frame_error *error) {
+soa_status soa_control_hybrid(soa_control *c, const double *q, const double *v, const soa_hybrid_law *h, const soa_hybrid_input *input, soa_hybrid_state *state, double *tau, soa_frame_error *error) {
+    if (!input) return SOA_E_ARGUMENT;
+    const soa_motion *goal = input->goal;
+    const double *force = input->force;
+    const double *measured = input->measured;
+    double dt = input->dt;
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && (!h || !force || !measured || !state || !tau || !goal)) s = SOA_E_ARGUMENT;
     if (s || (s = check_law(c, &h->law))) return s;
@@ -495,11 +499,13 @@ soa_status soa_control_hybrid(soa_control *c, const double *q, const double *v, 
     return SOA_OK;
 }
 
-soa_status soa_control_base_attitude(soa_control *c, const double *q, const double *v, int base_frame,
-                                 const soa_motion *goal, double stiffness, double damping,
-                                 const soa_operational_options *options, double *tau, soa_frame_error *error) {
+soa_status soa_control_base_attitude(soa_control *c, const double *q, const double *v, const soa_attitude_law *law, const soa_motion *goal, const soa_operational_options *options, double *tau, soa_frame_error *error) {
+    if (!law) return SOA_E_ARGUMENT;
+    int base_frame = law->frame;
+    double stiffness = law->stiffness;
+    double damping = law->damping;
     if (!goal) return SOA_E_ARGUMENT;
     soa_frame_task task = {.law = soa_frame_law_default(base_frame, 0), .rows = SOA_ROWS_ANGULAR, .goal = *goal};
     for (int j = 0; j < 3; ++j) task.law.stiffness[j] = stiffness, task.law.damping[j] = damping;
-    return soa_control_operational_space(c, q, v, &task, 1, options, tau, NULL, error, NULL);
+    return soa_control_operational_space(c, q, v, &task, 1, options, tau, &(soa_operational_result){.error = error});
 }

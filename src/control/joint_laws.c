@@ -82,9 +82,9 @@ soa_status soa_control_joint_pd(soa_control *c, const double *q, const double *v
     return SOA_OK;
 }
 
-soa_status soa_control_inverse_dynamics(soa_control *c, const double *q, const double *v, const soa_joint_reference *r,
-                                        const soa_joint_gains *gains, const soa_wrench *wrenches, int wrench_count,
-                                        double *tau, double *a_out) {
+soa_status soa_control_inverse_dynamics(soa_control *c, const double *q, const double *v, const soa_joint_reference *r, const soa_joint_gains *gains, const soa_inverse_dynamics_options *options, double *tau, double *a_out) {
+    const soa_wrench *wrenches = options ? options->wrenches : NULL;
+    int wrench_count = options ? options->wrench_count : 0;
     if (!c || !gains) return SOA_E_ARGUMENT;
     double *e = c->x[0], *rate = c->x[1], *a = c->x[2], *torque = c->x[3];
     soa_status s = begin(c, q, v, r, gains->stiffness, gains->damping, tau, e, rate);

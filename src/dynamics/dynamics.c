@@ -491,15 +491,25 @@ static soa_status check_world_wrenches(const soa_model *m, soa_work *w, const so
     for (int i = 0; s == SOA_OK && i < count; ++i) n += f[i].axes == SOA_AXES_WORLD;
     return s ? s : n > MAX_WORLD_WRENCHES ? SOA_E_ARGUMENT : SOA_OK;
 }
-soa_status soa_rnea_derivatives(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a,
-                                const soa_wrench *wrenches, int wrench_count, double *dtau_dq, double *dtau_dv) {
+soa_status soa_rnea_derivatives(const soa_model *m, soa_work *w, const soa_input *input, double *dtau_dq, double *dtau_dv) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    const double *a = input->a;
+    const soa_wrench *wrenches = input->wrenches;
+    int wrench_count = input->wrench_count;
     soa_status s = begin(m, w, q, v, a, NULL);
     if (s || (s = check_world_wrenches(m, w, wrenches, wrench_count))) return s;
     inverse_derivatives(w, q, v, a, wrenches, wrench_count, dtau_dq, dtau_dv);
     return SOA_OK;
 }
-soa_status soa_aba_derivatives(const soa_model *m, soa_work *w, const double *q, const double *v, const double *tau,
-                               const soa_wrench *wrenches, int wrench_count, double *dqdd_dq, double *dqdd_dv) {
+soa_status soa_aba_derivatives(const soa_model *m, soa_work *w, const soa_input *input, double *dqdd_dq, double *dqdd_dv) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    const double *tau = input->tau;
+    const soa_wrench *wrenches = input->wrenches;
+    int wrench_count = input->wrench_count;
     soa_status s = begin(m, w, q, v, NULL, tau);
     if (s || (s = check_world_wrenches(m, w, wrenches, wrench_count))) return s;
     /* d vdot = -M^-1 d(inverse dynamics at vdot); outputs are touched only when nothing can fail any more */

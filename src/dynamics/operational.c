@@ -238,9 +238,13 @@ static soa_status operational(soa_work *w, const double *q, const double *v, con
     return SOA_OK;
 }
 
-soa_status soa_operational_space(const soa_model *m, soa_work *w, const double *q, const double *v,
-                                 const soa_task *tasks, int count, double damping, void *memory, size_t size,
-                                 const soa_operational *out, double *rcond) {
+soa_status soa_operational_space(const soa_model *m, soa_work *w, const soa_operational_input *input, void *memory, size_t size, const soa_operational *out, double *rcond) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    const soa_task *tasks = input->tasks;
+    int count = input->task_count;
+    double damping = input->damping;
     if (!m || !w || w->model != m || !out || !(damping >= 0 && damping <= 1e300)) return SOA_E_ARGUMENT;
     soa_status st = check_tasks(m, tasks, count);
     if (st) return st;

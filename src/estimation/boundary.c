@@ -260,9 +260,12 @@ static soa_status check(const soa_model *m, const soa_boundary *e) {
     return soai_all_finite(e->base_inertia, 10) ? SOA_OK : SOA_E_NOT_FINITE;
 }
 
-soa_status soa_boundary_problem(const soa_model *m, soa_work *w, const double *q, const double *v, const double *given,
-                                const soa_wrench *wrenches, int wrench_count, soa_boundary *ends, double *found,
-                                double *x, double *lambda) {
+soa_status soa_boundary_problem(const soa_model *m, soa_work *w, const soa_input *input, const double *given, soa_boundary *ends, double *found, double *x, double *lambda) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    const soa_wrench *wrenches = input->wrenches;
+    int wrench_count = input->wrench_count;
     if (!m || !ends || !found) return SOA_E_ARGUMENT;
     soa_boundary e = *ends, out;
     if (!e.given) e.given = SOA_BASE_ACCELERATION | SOA_TIP_FORCE;

@@ -71,8 +71,13 @@ static void all_torques(const soa_work *w, const double *v, const double *tau, d
         at_rest[j] = (tau ? tau[j] : 0) - (d->damping * x + coulomb) - at_rest[j];
     }
 }
-soa_status soa_nu_force(const soa_model *m, soa_work *w, const double *q, const double *v, const double *tau,
-                        const soa_wrench *wrenches, int wrench_count, double *eps) {
+soa_status soa_nu_force(const soa_model *m, soa_work *w, const soa_input *input, double *eps) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    const double *tau = input->tau;
+    const soa_wrench *wrenches = input->wrenches;
+    int wrench_count = input->wrench_count;
     soa_status s = begin(m, w, &q, v, tau);
     if (s == SOA_OK && !eps) s = SOA_E_ARGUMENT;
     if (s || (s = soa_rnea(m, w, q, NULL, NULL, wrenches, wrench_count, w->tt)) || (s = articulate(w, q))) return s;
@@ -82,8 +87,12 @@ soa_status soa_nu_force(const soa_model *m, soa_work *w, const double *q, const 
     apply(w, SOA_FACTOR_ROOT_INVERSE, eps, eps);
     return SOA_OK;
 }
-soa_status soa_nu_rate(const soa_model *m, soa_work *w, const double *q, const double *nu, const double *tau,
-                       const soa_wrench *wrenches, int wrench_count, double *v, double *nu_rate) {
+soa_status soa_nu_rate(const soa_model *m, soa_work *w, const soa_input *input, const double *nu, double *v, double *nu_rate) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *tau = input->tau;
+    const soa_wrench *wrenches = input->wrenches;
+    int wrench_count = input->wrench_count;
     soa_status s = begin(m, w, &q, nu, tau);
     if (s == SOA_OK && (!nu || !v || !nu_rate)) s = SOA_E_ARGUMENT;
     if (s || (s = soa_rnea(m, w, q, NULL, NULL, wrenches, wrench_count, w->tt)) || (s = articulate(w, q))) return s;

@@ -21,7 +21,7 @@ soa_grasp_options soa_grasp_options_default(void) {
     return o;
 }
 
-typedef struct input {
+typedef struct evaluation {
     soa_grasp *g;
     soa_work *w;
     const soa_grasp_options *options;
@@ -31,16 +31,16 @@ typedef struct input {
     int wrench_count;
     double *qdd;              /* out */
     soa_grasp_report *report; /* out */
-} input;
+} evaluation;
 
 /* --- forces ------------------------------------------------------------------------------------------------------- */
-static void factor(const input *in, const double *floor) {
+static void factor(const evaluation *in, const double *floor) {
     soa_grasp *g = in->g;
     soai_least_factor(&g->least, g->rows, g->S, floor, in->options->rank_tolerance);
     in->report->rank = g->least.rank, in->report->condition = g->least.condition;
 }
 /* T'Omega T, factored. */
-static void factor_omega(const input *in) {
+static void factor_omega(const evaluation *in) {
     soa_grasp *g = in->g;
     const size_t n = 6 * (size_t)g->count, rows = (size_t)g->rows;
     size_t at = 0;
@@ -58,7 +58,7 @@ static void factor_omega(const input *in) {
     factor(in, g->floor);
 }
 /* f = -Pi x; size: the magnitudes in x, or NULL. */
-static void solve(const input *in, const double *x, const double *size, double *f) {
+static void solve(const evaluation *in, const double *x, const double *size, double *f) {
     soa_grasp *g = in->g;
     if (in->method == SOA_GRASP_WOODBURY) {
         if (!soai_woodbury_solve(g, x, f)) in->report->condition = INFINITY;
@@ -88,13 +88,14 @@ static void add(int n, const double *x, double *y) {
 
 /* --- the methods: qdd, and forces (g->force, contact axes) ------------------------------------------------------- */
 /* (4.9), every M^-1 a difference of two calls of the solver. */
-static soa_status run_solver(const input *in, const double *torque, double *qdd) {
+static soa_status run_solver(const evaluation *in, const double *torque, double *qdd) {
     soa_forward_fn *const own = in->options->solver;
     const soa_model *m = in->g->model;
-    return own ? own(in->options->user, m, in->w, in->q, in->v, torque, in->wrenches, in->wrench_count, qdd)
+    const soa_input state = {in->q, in->v, NULL, torque, in->wrenches, in->wrench_count, 0};
+    return own ? own(in->options->user, m, in->w, &state, qdd)
                : soa_aba(m, in->w, in->q, in->v, torque, in->wrenches, in->wrench_count, qdd);
 }
-static soa_status correction(const input *in, const double *f, double *dqdd) { /* (4.9e): M dqdd = J'f */
+static soa_status correction(const evaluation *in, const double *f, double *dqdd) { /* (4.9e): M dqdd = J'f */
     soa_grasp *g = in->g;
     const int nv = g->model->nv;
     soa_status s = soa_kinematics(g->model, in->w, in->q, in->v, NULL);
@@ -105,7 +106,7 @@ static soa_status correction(const input *in, const double *f, double *dqdd) { /
     for (int j = 0; j < nv; ++j) dqdd[j] -= g->a[j];
     return SOA_OK;
 }
-static soa_status general(const input *in) {
+static soa_status general(const evaluation *in) {
     soa_grasp *g = in->g;
     const int nv = g->model->nv, rows = g->rows;
     soa_status s = run_solver(in, in->tau, g->a);                                                 /* (4.9a) */
@@ -126,7 +127,7 @@ static soa_status general(const input *in) {
 }
 
 /* How RCCFD1 to 3 begin: torques less biases (6.11a), biases at the contacts (a'(C) of (5.5b)), Omega (6.11d, e). */
-static soa_status begin_recursive(const input *in) {
+static soa_status begin_recursive(const evaluation *in) {
     soa_grasp *g = in->g;
     const int nv = g->model->nv;
     soa_status s = soai_grasp_evaluate(g, in->w, in->q, in->v, NULL, g->drift, g->size);
@@ -143,15 +144,15 @@ static soa_status begin_recursive(const input *in) {
     return SOA_OK;
 }
 /* e = x - H psi (K x + B f), left in the work space. */
-static void filter(const input *in, const double *x, const double *f) {
+static void filter(const evaluation *in, const double *x, const double *f) {
     soai_grasp_load(in->g, in->w, f);
     in->w->k->minv_filter(&in->w->view, &in->w->w, x ? x : in->w->zero);
 }
-static void smooth(const input *in, double *qdd) {
+static void smooth(const evaluation *in, double *qdd) {
     in->w->k->minv_smooth(&in->w->view, &in->w->w, qdd);
 }
 
-static soa_status rccfd1(const input *in) {
+static soa_status rccfd1(const evaluation *in) {
     soa_grasp *g = in->g;
     soa_status s = begin_recursive(in);
     if (s) return s;
@@ -164,7 +165,7 @@ static soa_status rccfd1(const input *in) {
     add(g->model->nv, g->b, in->qdd); /* (6.11i) */
     return SOA_OK;
 }
-static soa_status rccfd2(const input *in) {
+static soa_status rccfd2(const evaluation *in) {
     soa_grasp *g = in->g;
     const soa_status s = begin_recursive(in);
     if (s) return s;
@@ -178,7 +179,7 @@ static soa_status rccfd2(const input *in) {
     smooth(in, in->qdd); /* (6.18e) */
     return SOA_OK;
 }
-static soa_status rccfd3(const input *in) {
+static soa_status rccfd3(const evaluation *in) {
     soa_grasp *g = in->g;
     const int nv = g->model->nv, n = 6 * g->count;
     const soa_status s = begin_recursive(in);
@@ -201,7 +202,7 @@ static soa_status rccfd3(const input *in) {
 }
 
 /* (b.9) in the caller's coordinates; mimic joints are no matter. */
-static soa_status loose(const input *in) {
+static soa_status loose(const evaluation *in) {
     soa_grasp *g = in->g;
     const int nv = g->model->nv, n = 6 * g->count;
     soa_status s = soai_grasp_evaluate(g, in->w, in->q, in->v, NULL, g->drift, g->size);
@@ -227,7 +228,7 @@ static soa_status loose(const input *in) {
 
 /* Takes back most of the rounding: what is left of T'(J vdot + bias) asks for a little more force.  Leaves J vdot +
  * bias in g->rate. */
-static soa_status refine(const input *in) {
+static soa_status refine(const evaluation *in) {
     soa_grasp *g = in->g;
     const int nv = g->model->nv;
     const double residual = in->report->residual;
@@ -251,7 +252,7 @@ static soa_status refine(const input *in) {
 }
 
 /* W' of H* W' = J vdot + bias. */
-static soa_status free_rates(const input *in, double *W_rate) {
+static soa_status free_rates(const evaluation *in, double *W_rate) {
     soa_grasp *g = in->g;
     add(6 * g->count, g->more, g->rate);
     for (int i = 0; i < g->count; ++i) {
@@ -286,9 +287,9 @@ static soa_status grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *o
     if (m->nm && method != SOA_GRASP_LOOSE && method != SOA_GRASP_GENERAL) return SOA_E_MIMIC;
     soa_status s = soai_check_state(m, q, v, NULL, tau, &w->body);
     if (s) return s;
-    static soa_status (*const by_method[])(const input *) = {NULL, general, rccfd1, rccfd2, rccfd3, loose, rccfd2};
+    static soa_status (*const by_method[])(const evaluation *) = {NULL, general, rccfd1, rccfd2, rccfd3, loose, rccfd2};
     soa_grasp_report found = {.method = method, .rows = g->rows, .rank = g->rows, .condition = 1};
-    input in = {g, w, options, method, q, v, tau, wrenches, wrench_count, g->qdd, &found};
+    evaluation in = {g, w, options, method, q, v, tau, wrenches, wrench_count, g->qdd, &found};
     s = by_method[method](&in);
     if (is_auto && method == SOA_GRASP_WOODBURY && (s || !(found.condition <= 1e6))) { /* not a case for it */
         in.method = SOA_GRASP_RCCFD2;
@@ -300,7 +301,7 @@ static soa_status grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *o
         soa_grasp_options coarse = *options;
         soa_grasp_report again = {.method = found.method, .rows = g->rows, .rank = g->rows, .condition = 1};
         coarse.rank_tolerance = fmax(coarse.rank_tolerance, 10 / options->most_condition);
-        input second = in;
+        evaluation second = in;
         second.options = &coarse, second.report = &again;
         if (!by_method[in.method](&second) && again.residual <= options->consistency) found = again;
     }
@@ -314,9 +315,13 @@ static soa_status grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *o
     memcpy(qdd, g->qdd, (size_t)m->nv * sizeof *qdd);
     return SOA_OK;
 }
-soa_status soa_grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *options, const double *q, const double *v,
-                        const double *tau, const soa_wrench *wrenches, int wrench_count, double *qdd, double *force,
-                        double *W_rate, soa_grasp_report *report) {
+soa_status soa_grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *options, const soa_input *input, double *qdd, double *force, double *W_rate, soa_grasp_report *report) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    const double *tau = input->tau;
+    const soa_wrench *wrenches = input->wrenches;
+    int wrench_count = input->wrench_count;
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before,
                           grasp_fd(g, w, options, q, v, tau, wrenches, wrench_count, qdd, force, W_rate, report));
@@ -327,7 +332,7 @@ static soa_status grasp_omega(soa_grasp *g, soa_work *w, const double *q, double
     if (!g || !w || w->model != g->model) return SOA_E_ARGUMENT;
     const soa_grasp_options plain = soa_grasp_options_default();
     soa_grasp_report report = {0};
-    const input in = {.g = g, .w = w, .options = &plain, .report = &report};
+    const evaluation in = {.g = g, .w = w, .options = &plain, .report = &report};
     const size_t n = 6 * (size_t)g->count;
     soa_status s = soai_grasp_evaluate(g, w, q, NULL, NULL, g->rate, NULL);
     if (s || (s = soai_grasp_compliance(g, w, q))) return s;
@@ -360,7 +365,7 @@ static soa_status grasp_close(soa_grasp *g, soa_work *w, const double *q, const 
     if (!g || !w || w->model != g->model || !v_after) return SOA_E_ARGUMENT;
     const soa_grasp_options plain = soa_grasp_options_default();
     soa_grasp_report report = {0};
-    const input in = {.g = g, .w = w, .options = &plain, .report = &report};
+    const evaluation in = {.g = g, .w = w, .options = &plain, .report = &report};
     const int nv = g->model->nv, n = 6 * g->count;
     soa_status s = soai_check_state(g->model, q, v, NULL, NULL, &w->body);
     if (s || (s = soai_grasp_evaluate(g, w, q, v, NULL, g->rate, NULL))) return s;
@@ -482,8 +487,11 @@ static soa_status grasp_object_state(soa_grasp *g, soa_work *w, const double *q,
     *object = out;
     return SOA_OK;
 }
-soa_status soa_grasp_object_state(soa_grasp *g, soa_work *w, const double *q, const double *v, const double *qdd,
-                                  const double *force, int frame_C, soa_grasp_object *object, double *alpha0) {
+soa_status soa_grasp_object_state(soa_grasp *g, soa_work *w, const soa_input *input, const double *force, int frame_C, soa_grasp_object *object, double *alpha0) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    const double *qdd = input->a;
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, grasp_object_state(g, w, q, v, qdd, force, frame_C, object, alpha0));
 }

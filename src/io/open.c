@@ -60,7 +60,7 @@ static soa_status open_text(const char *spec, const soa_read_options *options, c
     soa_status status = soai_urdf_slurp(spec, &text, &length, report);
     if (status != SOA_OK) return status;
     if (soa_urdf_begins_as_xml(text, length))
-        status = soa_urdf_parse_closed(text, length, spec, options, model, constraints, report);
+        status = soa_urdf_parse(&(soa_urdf_source){.text = text, .length = length, .name = spec}, options, model, constraints, report);
     else if (length == 0)
         status = fail(report, SOA_E_FORMAT, "%.150s is empty", spec);
     else if (is_saved_model(text, length))
@@ -72,11 +72,6 @@ static soa_status open_text(const char *spec, const soa_read_options *options, c
 }
 
 soa_status soa_model_open(const char *spec, const soa_read_options *options, const soa_model **model,
-                          soa_report *report) {
-    return soa_model_open_closed(spec, options, model, NULL, report);
-}
-
-soa_status soa_model_open_closed(const char *spec, const soa_read_options *options, const soa_model **model,
                                  soa_constraint_list *constraints, soa_report *report) {
     if (constraints != NULL) *constraints = (soa_constraint_list){0, NULL};
     if (spec == NULL || model == NULL || *spec == '\0')

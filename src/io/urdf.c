@@ -1203,14 +1203,9 @@ soa_status soai_urdf_parse(const char *text, size_t length, const char *name, co
     return status;
 }
 
-soa_status soa_urdf_parse(const char *text, size_t length, const char *name, const soa_read_options *options,
-                          const soa_model **model, soa_report *report) {
-    return soai_urdf_parse(text, length, name, options, model, NULL, report);
-}
-
-soa_status soa_urdf_parse_closed(const char *text, size_t length, const char *name, const soa_read_options *options,
-                                 const soa_model **model, soa_constraint_list *constraints, soa_report *report) {
-    return soai_urdf_parse(text, length, name, options, model, constraints, report);
+soa_status soa_urdf_parse(const soa_urdf_source *source, const soa_read_options *options, const soa_model **model, soa_constraint_list *constraints, soa_report *report) {
+    if (!source) return soai_urdf_parse(NULL, 0, NULL, options, model, constraints, report);
+    return soai_urdf_parse(source->text, source->length, source->name, options, model, constraints, report);
 }
 
 soa_status soai_urdf_slurp(const char *path, char **text, size_t *length, soa_report *report) {
@@ -1257,11 +1252,6 @@ soa_status soai_urdf_slurp(const char *path, char **text, size_t *length, soa_re
 }
 
 soa_status soa_urdf_read(const char *path, const soa_read_options *options, const soa_model **model,
-                         soa_report *report) {
-    return soa_urdf_read_closed(path, options, model, NULL, report);
-}
-
-soa_status soa_urdf_read_closed(const char *path, const soa_read_options *options, const soa_model **model,
                                 soa_constraint_list *constraints, soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;

@@ -670,14 +670,14 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
     double *qdd = g + soa_constraints_row_count(all);
     int count = u->constraint_count, worst = 0;
     soa_q_neutral(model, q);
-    if (soa_constraints_evaluate(all, work, q, NULL, 0, g, NULL, NULL, NULL) != SOA_OK) {
+    if (soa_constraints_evaluate(all, work, &(soa_input){.q = q}, g, NULL, NULL, NULL) != SOA_OK) {
         NOTE(soai_urdf_line(u->robot), "loop-unchecked", "at q = 0 the constraints have no directions; not looked at");
         return;
     }
     if (open_by(all, g, -1, count, &worst) > 1e-9) {
         double before = open_by(all, g, -1, count, &worst);
         const soai_urdf_constraint *c = &u->constraints[worst];
-        if (soa_closed_assemble(all, work, 0, q, &report) != SOA_OK) {
+        if (soa_closed_assemble(all, work, 0, NULL, q, &report) != SOA_OK) {
             WARN(c->line, "loop-not-closable",
                  "%s '%.*s' is open by %.3g (m or rad) at q = 0, and the loops do not close from there (%s); correct "
                  "the "
@@ -695,7 +695,7 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
                      u->constraints[i].kind, SHOWN, u->constraints[i].name, by);
         }
     }
-    soa_status status = soa_closed_fd(all, work, NULL, q, NULL, NULL, NULL, 0, 0, qdd, NULL, &closed);
+    soa_status status = soa_closed_fd(all, work, NULL, &(soa_input){.q = q}, qdd, NULL, &closed);
     if (status == SOA_E_SINGULAR)
         NOTE(u->constraints[0].line, "loop-singular",
              "closed as at q = 0, the machine is near a singular position (condition %.2g)", closed.condition);
@@ -920,8 +920,12 @@ static bool ask_builder(lint *l, bool floating) {
     return status == SOA_OK;
 }
 
-soa_status soa_urdf_lint_text(const char *text, size_t length, const char *name, const char *directory,
-                               soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report) {
+soa_status soa_urdf_lint_text(const soa_urdf_source *source, soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report) {
+    if (!source) return SOA_E_ARGUMENT;
+    const char *text = source->text;
+    size_t length = source->length;
+    const char *name = source->name;
+    const char *directory = source->directory;
     lint l = {.files.directory = directory};
     soai_urdf_locale saved;
     soa_report ignored;
@@ -994,7 +998,7 @@ soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *err
     char *slash = directory != NULL ? strrchr(directory, '/') : NULL;
     if (slash != NULL) *slash = 0;
     status =
-        soa_urdf_lint_text(text, length, path, slash != NULL ? directory : NULL, fn, user, errors, warnings, report);
+        soa_urdf_lint_text(&(soa_urdf_source){.text = text, .length = length, .name = path, .directory = slash != NULL ? directory : NULL}, fn, user, errors, warnings, report);
     free(directory);
     xmlFree(text);
     return status;

@@ -334,8 +334,12 @@ static void read_shapes(reader *r) {
     if (!r->no_memory) tell_missing(r);
 }
 
-soa_status soa_urdf_parse_shapes(const char *text, size_t length, const char *name, const char *directory,
-                                 soa_urdf_shape_list *list, soa_report *report) {
+soa_status soa_urdf_parse_shapes(const soa_urdf_source *source, soa_urdf_shape_list *list, soa_report *report) {
+    if (!source) return SOA_E_ARGUMENT;
+    const char *text = source->text;
+    size_t length = source->length;
+    const char *name = source->name;
+    const char *directory = source->directory;
     soa_report ignored;
     if (report == NULL) report = &ignored;
     *report = (soa_report){.status = SOA_OK, .body = -1};
@@ -384,7 +388,7 @@ soa_status soa_urdf_read_shapes(const char *path, soa_urdf_shape_list *list, soa
     if (status != SOA_OK) return status;
     char *directory = realpath(path, NULL), *slash = directory != NULL ? strrchr(directory, '/') : NULL;
     if (slash != NULL) *slash = 0;
-    status = soa_urdf_parse_shapes(text, length, path, slash != NULL ? directory : NULL, list, report);
+    status = soa_urdf_parse_shapes(&(soa_urdf_source){.text = text, .length = length, .name = path, .directory = slash != NULL ? directory : NULL}, list, report);
     free(directory);
     xmlFree(text);
     return status;

@@ -46,9 +46,14 @@ static void move_inertia(const soa_frame *dh, const soa_dh_row *row, soa_body_de
     memcpy(b->inertia, out, sizeof out);
 }
 
-soa_status soa_dh_chain_append(soa_dh_form form, const soa_dh_row *rows, int count, const char *prefix, int parent,
-                        const soa_frame *base, soa_body_def *bodies, int at, soa_frame_def *frames, int at_frame,
-                        char *names) {
+soa_status soa_dh_chain_append(const soa_dh_chain_def *def, soa_body_def *bodies, int at, soa_frame_def *frames, int at_frame, char *names) {
+    if (!def) return SOA_E_ARGUMENT;
+    soa_dh_form form = def->form;
+    const soa_dh_row *rows = def->rows;
+    int count = def->count;
+    const char *prefix = def->prefix;
+    int parent = def->parent;
+    const soa_frame *base = def->base;
     if (!rows || count < 0 || !prefix || parent < 0 || parent > at || !bodies || !frames || !names || at < 0 ||
         at_frame < 0)
         return SOA_E_ARGUMENT;

@@ -225,9 +225,13 @@ static void pass_on(const kernel_work *w, int i, const joint_block *j, joint_blo
     force_in_add(w->b[i].R, w->b[i].p, z, parent->z);
 }
 
-soa_status soa_fd_constraint_forces(const soa_model *m, soa_work *w, void *memory, size_t size, const double *q,
-                                    const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count,
-                                    double *qdd, double *forces, double *beta) {
+soa_status soa_fd_constraint_forces(const soa_model *m, soa_work *w, void *memory, size_t size, const soa_input *input, double *qdd, double *forces, double *beta) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    const double *tau = input->tau;
+    const soa_wrench *wrenches = input->wrenches;
+    int wrench_count = input->wrench_count;
     soai_inputs in;
     const soa_status s = begin(m, w, memory, size, q, v, tau, wrenches, wrench_count, qdd, &in);
     if (s) return s;
@@ -318,9 +322,13 @@ static int thomas(joint_block *j, joint_block *in) {
     return 1;
 }
 
-soa_status soa_fd_tridiagonal(const soa_model *m, soa_work *w, void *memory, size_t size, const double *q,
-                              const double *v, const double *tau, const soa_wrench *wrenches, int wrench_count,
-                              double *qdd, double *forces, double *beta) {
+soa_status soa_fd_tridiagonal(const soa_model *m, soa_work *w, void *memory, size_t size, const soa_input *input, double *qdd, double *forces, double *beta) {
+    if (!input) return SOA_E_ARGUMENT;
+    const double *q = input->q;
+    const double *v = input->v;
+    const double *tau = input->tau;
+    const soa_wrench *wrenches = input->wrenches;
+    int wrench_count = input->wrench_count;
     soai_inputs in;
     const soa_status s = begin(m, w, memory, size, q, v, tau, wrenches, wrench_count, qdd, &in);
     if (s) return s;

@@ -47,8 +47,7 @@ soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path, con
 soa_status soai_export_read(soai_export *e, int64_t done, int64_t *got, soa_report *report) {
     const int64_t left = e->count - done;
     *got = 0;
-    return left > 0 ? soa_log_read_samples(e->log, e->first + done, left < e->rows ? left : e->rows, e->signals,
-                                   e->signal_count, e->t, e->values, got, report)
+    return left > 0 ? soa_log_read_samples(e->log, &(soa_log_range){.first = e->first + done, .count = left < e->rows ? left : e->rows, .signals = e->signals, .signal_count = e->signal_count}, e->t, e->values, got, report)
                     : SOA_OK;
 }
 void soai_export_end(soai_export *e) {

@@ -414,7 +414,7 @@ static soa_status recall(soa_journal *j, soa_log *log, soa_report *report) {
         s = soai_log_bounds(log, p->peak[k].offset, kept(j, p->peak[k].level, first), room, report);
     for (int k = 0; s == SOA_OK && k < p->tail; ++k) {
         int64_t got;
-        s = soa_log_read_samples(log, (int64_t)p->samples - p->tail + k, 1, NULL, 0, NULL, room, &got, report);
+        s = soa_log_read_samples(log, &(soa_log_range){.first = (int64_t)p->samples - p->tail + k, .count = 1}, NULL, room, &got, report);
         for (int i = 0; s == SOA_OK && i < n; ++i) bound(j->bounds + 2 * i, room[i], room[i]);
     }
     free(room);

@@ -595,8 +595,12 @@ static int check_wanted(const soa_log *log, const int *signals, int count) {
         if (signals[i] < 0 || signals[i] >= log->signal_count) return 0;
     return 1;
 }
-soa_status soa_log_read_samples(soa_log *log, int64_t first, int64_t count, const int *signals, int signal_count, double *t,
-                        double *values, int64_t *got, soa_report *report) {
+soa_status soa_log_read_samples(soa_log *log, const soa_log_range *range, double *t, double *values, int64_t *got, soa_report *report) {
+    if (!range) return SOA_E_ARGUMENT;
+    int64_t first = range->first;
+    int64_t count = range->count;
+    const int *signals = range->signals;
+    int signal_count = range->signal_count;
     if (got) *got = 0;
     if (!log || !got || first < 0 || count < 0 || !check_wanted(log, signals, signal_count))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing or out of range");
@@ -706,8 +710,13 @@ static soa_status add_peak(soa_log *log, const overview *o, const soai_peak *pea
     if (s == SOA_OK) add_to_column(o, column, log->node + node_head(0), 16);
     return s;
 }
-soa_status soa_log_overview(soa_log *log, const int *signals, int signal_count, double t0, double t1, int columns,
-                            double *min, double *max, soa_report *report) {
+soa_status soa_log_overview(soa_log *log, const soa_log_window *window, double *min, double *max, soa_report *report) {
+    if (!window) return SOA_E_ARGUMENT;
+    const int *signals = window->signals;
+    int signal_count = window->signal_count;
+    double t0 = window->t0;
+    double t1 = window->t1;
+    int columns = window->columns;
     if (!log || !min || !max || columns < 1 || !check_wanted(log, signals, signal_count) || !isfinite(t0) ||
         !isfinite(t1) || !isfinite(t1 - t0) || t1 < t0)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing or out of range");

@@ -52,7 +52,7 @@ static soa_frame append(soai_stock *stock, soa_dh_form form, const soa_dh_row *r
     if (stock->status != SOA_OK || !soai_stock_room(stock, count, count)) return end;
     int at = stock->body_count, at_frame = stock->frame_count;
     soa_status status =
-        soa_dh_chain_append(form, rows, count, prefix, parent, base, stock->bodies, at, stock->frames, at_frame, names);
+        soa_dh_chain_append(&(soa_dh_chain_def){.form = form, .rows = rows, .count = count, .prefix = prefix, .parent = parent, .base = base}, stock->bodies, at, stock->frames, at_frame, names);
     if (status != SOA_OK) {
         stock->status = status;
         return end;

@@ -108,17 +108,17 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     }
     soa_closed_sim_result *r = s->result;
     const int rank = s->last.rank, first = !r->evaluations++;
-    status = soa_closed_fd(s->constraints, s->work, &o, s->q, v, s->tau, NULL, 0, t, s->qdd, NULL, &s->last);
+    status = soa_closed_fd(s->constraints, s->work, &o, &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL, &s->last);
     /* Repeat the call with an explanation in its report. */
     if (status == SOA_E_SINGULAR || status == SOA_E_INCONSISTENT ||
         (!status && s->last.redundant && !r->redundancy[0] && (first || s->last.rank != rank))) {
         o.brief = 0;
-        status = soa_closed_fd(s->constraints, s->work, &o, s->q, v, s->tau, NULL, 0, t, s->qdd, NULL, &s->last);
+        status = soa_closed_fd(s->constraints, s->work, &o, &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL, &s->last);
         if (!r->redundancy[0]) memcpy(r->redundancy, s->last.text, sizeof r->redundancy);
     }
     if (!status && s->rub.stuck_count && !s->loose && !(status = soai_rubbing_hold(&s->rub, s->qdd, s->tau))) {
         ++r->evaluations;
-        status = soa_closed_fd(s->constraints, s->work, &o, s->q, v, s->tau, NULL, 0, t, s->qdd, NULL, &s->last);
+        status = soa_closed_fd(s->constraints, s->work, &o, &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL, &s->last);
     }
     if (status) return status;
     if (accepted && (first || s->last.rank < r->rank_least)) r->rank_least = s->last.rank;
@@ -178,7 +178,7 @@ static const char *worst(sim *s, double t, const double *y, int with_rates, doub
     const int rows = soa_constraints_row_count(s->constraints);
     double *g = malloc(2 * (size_t)(rows + 1) * sizeof *g), *rate = g + rows;
     *off = 0;
-    if (g && !soa_constraints_evaluate(s->constraints, s->work, y, y + s->nq, t, g, rate, NULL, NULL))
+    if (g && !soa_constraints_evaluate(s->constraints, s->work, &(soa_input){.q = y, .v = y + s->nq, .t = t}, g, rate, NULL, NULL))
         for (int i = 0, seen = 0; seen < soa_constraints_count(s->constraints); ++i) {
             int first = 0, count = 0;
             if (soa_constraints_row_range(s->constraints, i, &first, &count)) continue;
@@ -359,7 +359,7 @@ static double ahead(void *user, double time) {
     for (int i = 0; i < s->nv; ++i) s->tau[i] = v[i] + 0.5 * time * s->guess[i];
     ++s->result->evaluations;
     if (soa_q_integrate(s->model, s->step.before, s->tau, time, s->q) ||
-        soa_closed_fd(s->constraints, s->work, &o, s->q, v, NULL, NULL, 0, s->step.t + time, s->qdd, NULL, &report) ||
+        soa_closed_fd(s->constraints, s->work, &o, &(soa_input){.q = s->q, .v = v, .t = s->step.t + time}, s->qdd, NULL, &report) ||
         report.rank < s->result->rank_most)
         return 0;
     return report.strength;

@@ -205,7 +205,7 @@ static soa_status add_model(composer *c, const soa_part *part) {
     if (!stat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
         return soai_scenario_fault(c->scenario, part->mark, SOA_E_FILE, c->report,
                                    "part '%s': model %.200s is a pipe or a device; name a file", part->name, path);
-    soa_status s = soa_model_open_closed(path, &options, &m, &loops, &inner);
+    soa_status s = soa_model_open(path, &options, &m, &loops, &inner);
     if (s) return soai_scenario_fault(c->scenario, part->mark, s, c->report, "part '%s': %s", part->name, inner.text);
     if ((s = soai_recut(c->scenario, part, &m, &loops, c->report))) {
         soa_constraint_list_free(&loops);

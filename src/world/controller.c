@@ -728,7 +728,7 @@ static soa_status joint_action(soa_world *w, int index, const law *l, double tim
     switch (a->kind) {
     case SOA_ACT_JOINT_PD: return soa_control_joint_pd(l->control, c->q, c->v, &reference, &gains, c->part);
     case SOA_ACT_INVERSE_DYNAMICS:
-        return soa_control_inverse_dynamics(l->control, c->q, c->v, &reference, &gains, NULL, 0, c->part, NULL);
+        return soa_control_inverse_dynamics(l->control, c->q, c->v, &reference, &gains, NULL, c->part, NULL);
     case SOA_ACT_PASSIVITY:
         return soa_control_passivity(l->control, SOA_SLOTINE_LI, c->q, c->v, &reference, &gains, c->part, NULL);
     default: return soa_control_decoupled(l->control, c->q, c->v, &reference, c->gain_k, c->gain_d, c->part, NULL);
@@ -796,8 +796,7 @@ static soa_status coordination_action(soa_world *w, int index, const law *l, soa
     if (s) return s;
     m->squeeze = measured;
     soa_coordination_result result;
-    s = soa_control_coordination(l->control, c->q, c->v, &ask, &m->goal, &measured, w->tick_length, &m->coordination,
-                                 c->part, &result);
+    s = soa_control_coordination(l->control, c->q, c->v, &ask, &(soa_coordination_input){.goal = &m->goal, .measured = &measured, .dt = w->tick_length}, &m->coordination, c->part, &result);
     if (!s) *error = result.error;
     return s;
 }
@@ -816,13 +815,13 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
     const soa_frame_law f = frame_law(l);
     switch (a->kind) {
     case SOA_ACT_IMPEDANCE:
-        s = soa_control_impedance(l->control, c->q, c->v, &f, &m->goal, a->force, c->part, NULL, &error);
+        s = soa_control_impedance(l->control, c->q, c->v, &f, &m->goal, a->force, c->part, &(soa_impedance_result){.error = &error});
         break;
     case SOA_ACT_OPERATIONAL: {
         const soa_frame_task task = {f, SOA_ROWS_ALL, m->goal};
         const soa_operational_options options = {.damping = 1e-6};
         double rcond = 1;
-        s = soa_control_operational_space(l->control, c->q, c->v, &task, 1, &options, c->part, NULL, &error, &rcond);
+        s = soa_control_operational_space(l->control, c->q, c->v, &task, 1, &options, c->part, &(soa_operational_result){.error = &error, .rcond = &rcond});
         if (!s && rcond < near_singular)
             soai_warn(w, "singular", a->frame, 1 / fmax(rcond, 1e-300),
                       "law '%.50s' of phase '%.50s': its joints hardly move the frame in some direction (reciprocal "
@@ -840,14 +839,12 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
                 measured[3 * half + k] = 0;
                 for (int r = 0; r < 3; ++r) measured[3 * half + k] += error.goal.R[3 * r + k] * world[3 * half + r];
             }
-        s = soa_control_hybrid(l->control, c->q, c->v, &h, &m->goal, a->force, measured, w->tick_length, &m->hybrid,
-                               c->part, &error);
+        s = soa_control_hybrid(l->control, c->q, c->v, &h, &(soa_hybrid_input){.goal = &m->goal, .force = a->force, .measured = measured, .dt = w->tick_length}, &m->hybrid, c->part, &error);
         break;
     }
     case SOA_ACT_BASE_HOLD: {
         const soa_operational_options options = {.damping = 1e-6};
-        s = soa_control_base_attitude(l->control, c->q, c->v, l->frame, &m->goal, a->stiffness[0], a->damping[0], &options,
-                                  c->part, &error);
+        s = soa_control_base_attitude(l->control, c->q, c->v, &(soa_attitude_law){.frame = l->frame, .stiffness = a->stiffness[0], .damping = a->damping[0]}, &m->goal, &options, c->part, &error);
         break;
     }
     default: s = coordination_action(w, index, l, &error); break;
@@ -873,7 +870,7 @@ static soa_status leave_out_rest(soa_world *w, const law *l) {
         s = soa_control_joint_pd(l->control, c->q, c->v, &here, &none, c->rest);
     } else if (is_dynamic(l->action)) {
         const soa_joint_reference here = {c->q, c->v, NULL};
-        s = soa_control_inverse_dynamics(l->control, c->q, c->v, &here, &none, NULL, 0, c->rest, NULL);
+        s = soa_control_inverse_dynamics(l->control, c->q, c->v, &here, &none, NULL, c->rest, NULL);
     } else
         s = soa_control_compensation(l->control, c->q, c->v, NULL, NULL, 0, c->rest);
     for (int i = 0; !s && i < w->nv; ++i)

@@ -63,7 +63,7 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     ++s->result->evaluations;
     if (!status)
         status =
-            soa_grasp_fd(s->grasp, s->work, &s->options->grasp, s->q, v, s->tau, NULL, 0, s->qdd, s->force, NULL, NULL);
+            soa_grasp_fd(s->grasp, s->work, &s->options->grasp, &(soa_input){.q = s->q, .v = v, .tau = s->tau}, s->qdd, s->force, NULL, NULL);
     if (status) s->step.body = soa_work_failed_body(s->work);
     return status;
 }

@@ -135,7 +135,7 @@ static soa_status place(soa_world *w, const double *q, const double *v, soa_repo
     if ((s = soa_q_normalise(w->model, w->y))) return s;
     if (w->constraints) {
         double error[2];
-        if ((s = soa_closed_assemble(w->constraints, w->work, state->t, w->y, report)) ||
+        if ((s = soa_closed_assemble(w->constraints, w->work, state->t, NULL, w->y, report)) ||
             (s = soa_closed_project(w->constraints, w->work, state->t, w->y, w->y + w->at_v, error)) ||
             (s = soai_loops_settle(w, state->t, w->y)))
             return s;

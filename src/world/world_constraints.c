@@ -158,8 +158,8 @@ int soai_loops_hold_world(const soa_world *w) {
 /* --- the start -------------------------------------------------------------------------------- */
 /* The constraint with the largest error at q; off: that error. */
 static soa_status worst_loop(soa_world *w, const double *q, int *worst, double *off) {
-    double *g = w->lambda; /* scratch */
-    const soa_status s = soa_constraints_evaluate(w->constraints, w->work, q, NULL, 0, g, NULL, NULL, NULL);
+    double *g = w->lambda; /* room for as many numbers */
+    const soa_status s = soa_constraints_evaluate(w->constraints, w->work, &(soa_input){.q = q}, g, NULL, NULL, NULL);
     *worst = 0;
     *off = 0;
     for (int i = 0; !s && i < w->loop_count; ++i) {
@@ -247,13 +247,13 @@ static soa_status lead_positions(soa_world *w, int *led) {
     }
     double *next = w->y_scratch[1];
     soa_status s = *led ? SOA_OK : SOA_E_NO_CONVERGENCE;
-    if (!s) s = soa_closed_assemble(w->constraints, w->work, 0, at, NULL);
+    if (!s) s = soa_closed_assemble(w->constraints, w->work, 0, NULL, at, NULL);
     if (!s) s = soa_q_difference(w->model, at, w->y, way); /* from the closed position */
     for (int i = 0; !s && i < w->nv; ++i)
         if (!w->given[i]) way[i] = 0;
     for (int k = 0; !s && k < LEADING_STEPS; ++k) {
         s = soa_q_integrate(w->model, at, way, 1.0 / LEADING_STEPS, next);
-        if (!s) s = soa_closed_assemble_held(w->constraints, w->work, 0, w->given, next, NULL);
+        if (!s) s = soa_closed_assemble(w->constraints, w->work, 0, w->given, next, NULL);
         if (!s) s = stays_near(w, at, next, way);
         if (!s) memcpy(at, next, size);
     }
@@ -302,12 +302,12 @@ static soa_status close_positions(soa_world *w, soa_report *report) {
     int led = 0;
     soa_status s = lead_positions(w, &led);
     if (s) {
-        s = soa_closed_assemble_held(w->constraints, w->work, 0, w->given, w->y, &inner);
+        s = soa_closed_assemble(w->constraints, w->work, 0, w->given, w->y, &inner);
         if (!s && led) warn_of_branch(w);
     }
     if (s == SOA_E_NO_CONVERGENCE) s = release_one(w, before);
     if (s == SOA_E_NO_CONVERGENCE) {
-        s = soa_closed_assemble(w->constraints, w->work, 0, w->y, &inner);
+        s = soa_closed_assemble(w->constraints, w->work, 0, NULL, w->y, &inner);
         double *move = w->qdd;
         if (!s) s = soa_q_difference(w->model, before, w->y, move);
         for (int i = 0; !s && i < w->nv; ++i)
@@ -376,7 +376,7 @@ soa_status soai_loops_start(soa_world *w, soa_report *report) {
     if (s) return s;
     soa_closed_report found;
     w->fresh = 1;
-    s = soa_closed_fd(w->constraints, w->work, NULL, w->y, w->y + w->at_v, NULL, NULL, 0, 0, w->qdd, NULL, &found);
+    s = soa_closed_fd(w->constraints, w->work, NULL, &(soa_input){.q = w->y, .v = w->y + w->at_v}, w->qdd, NULL, &found);
     if (s && s != SOA_E_SINGULAR) {
         w->body = soa_work_failed_body(w->work);
         return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "the closed machine cannot move: %s%s%s",
@@ -399,7 +399,7 @@ soa_status soai_loops_recount(soa_world *w) {
 /* --- motion ----------------------------------------------------------------------------------- */
 /* Applies friction of cut joints as efforts. Their springs are at the end of y. */
 static soa_status rub_cuts(soa_world *w, double t, const double *y, double *rate, double *rubbed) {
-    soa_status s = soa_constraints_evaluate(w->constraints, w->work, w->q, y + w->at_v, t, NULL, NULL, NULL, NULL);
+    soa_status s = soa_constraints_evaluate(w->constraints, w->work, &(soa_input){.q = w->q, .v = y + w->at_v, .t = t}, NULL, NULL, NULL, NULL);
     for (int i = 0; !s && i < w->cut_count;) {
         const int number = w->cuts[i].loop;
         double speed[6];
@@ -444,8 +444,7 @@ soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wr
         o.consistency = stage_disagree;
     }
     w->fresh = 0;
-    s = soa_closed_fd(w->constraints, w->work, &o, w->q, y + w->at_v, w->torque, w->wrenches, wrench_count, t, w->qdd,
-                      w->feeling ? w->lambda : NULL, &found);
+    s = soa_closed_fd(w->constraints, w->work, &o, &(soa_input){.q = w->q, .v = y + w->at_v, .tau = w->torque, .wrenches = w->wrenches, .wrench_count = wrench_count, .t = t}, w->qdd, w->feeling ? w->lambda : NULL, &found);
     if (s) return s;
     if (accepted && found.rank > w->state->rank_most) w->state->rank_most = found.rank;
     double supplied = 0;

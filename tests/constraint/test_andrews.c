@@ -76,7 +76,7 @@ static void start(void **unused) {
         soa_closed_options o = soa_closed_options_default();
         soa_closed_report report;
         o.method = (soa_closed_method)method;
-        assert_int_equal(SOA_OK, soa_closed_fd(k.constraints, w, &o, k.q, v, tau, NULL, 0, 0, qdd, lambda, &report));
+        assert_int_equal(SOA_OK, soa_closed_fd(k.constraints, w, &o, &(soa_input){.q = k.q, .v = v, .tau = tau}, qdd, lambda, &report));
         assert_int_equal(6, report.rank);
         assert_int_equal(9, report.redundant);
         if (method == SOA_CLOSED_AUTO) printf("  %s\n", report.text);

@@ -26,7 +26,7 @@ static void redundancy(void **unused) {
         double qdd[N], lambda[5];
         o.method = (soa_closed_method)method;
         assert_int_equal(SOA_OK,
-                         soa_closed_fd(k.constraints, w, &o, k.q, NULL, NULL, NULL, 0, 0, qdd, lambda, &report));
+                         soa_closed_fd(k.constraints, w, &o, &(soa_input){.q = k.q}, qdd, lambda, &report));
         printf("  %d rows, rank %d, condition %.3g: \"%s\"\n", report.rows, report.rank, report.condition, report.text);
         assert_int_equal(5, report.rows);
         assert_int_equal(4, report.rank);
@@ -35,7 +35,7 @@ static void redundancy(void **unused) {
         assert_non_null(strstr(report.text, "loop1 repeats rows of its own"));
         /* least norm: no part of lambda in the null space of G' */
         double G[5 * N];
-        assert_int_equal(SOA_OK, soa_constraints_evaluate(k.constraints, w, k.q, NULL, 0, NULL, NULL, G, NULL));
+        assert_int_equal(SOA_OK, soa_constraints_evaluate(k.constraints, w, &(soa_input){.q = k.q}, NULL, NULL, G, NULL));
         double change[5], along = 0, size = 0;
         for (int r = 0; r < 5; ++r) { /* a vector with G' change = 0, by minors */
             double A[4 * 4], det = 1;
@@ -91,8 +91,7 @@ static int record(void *user, const soa_closed_sample *s) {
     for (int method = SOA_CLOSED_KKT; method <= SOA_CLOSED_NULL_SPACE; ++method) {
         soa_closed_options o = soa_closed_options_default();
         o.method = (soa_closed_method)method;
-        assert_int_equal(SOA_OK, soa_closed_fd(h->k->constraints, h->w, &o, s->q, s->v, NULL, NULL, 0, s->t,
-                                               qdd[method], NULL, NULL));
+        assert_int_equal(SOA_OK, soa_closed_fd(h->k->constraints, h->w, &o, &(soa_input){.q = s->q, .v = s->v, .t = s->t}, qdd[method], NULL, NULL));
         note(&h->methods, relative(qdd[method], qdd[SOA_CLOSED_KKT], N), h->count);
     }
     return 0;

@@ -87,7 +87,7 @@ static void rows_by_differences(void **state) {
                 roll_many(&s->d, -0.3, 0.3, (size_t)nv, s->v1);
                 OK(soa_q_integrate(s->m, s->q, s->v1, 1, s->q));
                 roll_many(&s->d, -1, 1, (size_t)nv, s->v);
-                OK(soa_constraints_evaluate(s->c, s->w, s->q, v, s->t, s->g, s->rate, s->G, s->gamma));
+                OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q, .v = v, .t = s->t}, s->g, s->rate, s->G, s->gamma));
             }
             double fastest = 1; /* a drive near a dead point asks for high speeds */
             for (int j = 0; j < nv; ++j) fastest = fmax(fastest, fabs(v[j]));
@@ -96,7 +96,7 @@ static void rows_by_differences(void **state) {
             for (int k = 0; k < 4; ++k) {
                 const double x = (k < 2 ? k - 2 : k - 1) * h;
                 OK(soa_q_integrate(s->m, s->q, v, x, s->q1));
-                OK(soa_constraints_evaluate(s->c, s->w, s->q1, v, s->t + x, at[k], dt[k], NULL, NULL));
+                OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q1, .v = v, .t = s->t + x}, at[k], dt[k], NULL, NULL));
             }
             for (int k = 0, r = 0; k < s->count; ++k) {
                 int first, n;
@@ -125,7 +125,7 @@ static void rows_by_differences(void **state) {
             roll_many(&s->d, -1, 1, (size_t)nv, s->v1);
             for (int k = 0; k < 4; ++k) {
                 OK(soa_q_integrate(s->m, s->q, s->v1, (k < 2 ? k - 2 : k - 1) * h, s->q1));
-                OK(soa_constraints_evaluate(s->c, s->w, s->q1, NULL, s->t, at[k], NULL, NULL, NULL));
+                OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q1, .t = s->t}, at[k], NULL, NULL, NULL));
             }
             for (int k = 0, r = 0; k < s->count; ++k) {
                 int n;
@@ -180,7 +180,7 @@ static void dynamics(void **state) {
             soa_closed_report report;
             o.method = methods[k];
             const soa_status got =
-                soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, s->f, 2, s->t, s->qdd, s->lambda, &report);
+                soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau, .wrenches = s->f, .wrench_count = 2, .t = s->t}, s->qdd, s->lambda, &report);
             if (clear && got) fail_msg("seed %ld, method %d: %s", seed, (int)k, soa_status_text(got));
             assert_int_equal(report.rows, rows);
             if (clear) {
@@ -196,10 +196,10 @@ static void dynamics(void **state) {
                 /* what a further force adds */
                 double *x = s->A, *more = x + nv, size = 1;
                 roll_many(&s->d, -20, 20, (size_t)nv, x);
-                OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, s->f, 2, s->t, s->qdd, NULL, NULL));
+                OK(soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau, .wrenches = s->f, .wrench_count = 2, .t = s->t}, s->qdd, NULL, NULL));
                 OK(soa_closed_response(s->c, s->w, x, more));
                 for (int j = 0; j < nv; ++j) x[j] += s->tau[j], size = fmax(size, fmax(fabs(more[j]), fabs(s->qdd[j])));
-                OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, x, s->f, 2, s->t, s->v1, NULL, NULL));
+                OK(soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = x, .wrenches = s->f, .wrench_count = 2, .t = s->t}, s->v1, NULL, NULL));
                 for (int j = 0; j < nv; ++j) note(&respond, fabs(s->v1[j] - s->qdd[j] - more[j]) / size, seed);
             } else { /* the status is the answer: fine within what the condition allows, or singular */
                 refused += got != SOA_OK;
@@ -283,23 +283,23 @@ static void projection(void **state) {
         roll_many(&s->d, -3, 3, (size_t)nv, v0);
         memcpy(s->v1, v0, (size_t)nv * sizeof *v0), memcpy(s->q1, s->q, (size_t)s->nq * sizeof *q0);
         OK(soa_closed_project(s->c, s->w, s->t, s->q1, s->v1, error));
-        OK(soa_constraints_evaluate(s->c, s->w, s->q1, v0, s->t, NULL, s->rate, s->G, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q1, .v = v0, .t = s->t}, NULL, s->rate, s->G, NULL));
         mass_step(s, s->q1, s->G, rows, s->rate, step);
         for (int j = 0; j < nv; ++j) step[j] += v0[j];
         note(&velocity, relative(s->v1, step, (size_t)nv), seed);
-        OK(soa_constraints_evaluate(s->c, s->w, s->q1, s->v1, s->t, NULL, s->rate, NULL, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q1, .v = s->v1, .t = s->t}, NULL, s->rate, NULL, NULL));
         for (int r = 0; r < rows; ++r) note(&rates, fabs(s->rate[r]), seed);
         /* position: a small way off, back to it; the step is the dense one up to its square */
         roll_many(&s->d, -1e-5, 1e-5, (size_t)nv, step);
         OK(soa_q_integrate(s->m, s->q, step, 1, q0));
         memcpy(s->q1, q0, (size_t)s->nq * sizeof *q0);
         OK(soa_closed_project(s->c, s->w, s->t, s->q1, NULL, error));
-        OK(soa_constraints_evaluate(s->c, s->w, s->q1, NULL, s->t, s->g, NULL, NULL, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q1, .t = s->t}, s->g, NULL, NULL, NULL));
         for (int r = 0; r < rows; ++r) note(&back, fabs(s->g[r]), seed);
-        OK(soa_constraints_evaluate(s->c, s->w, q0, NULL, s->t, s->g, NULL, s->G, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = q0, .t = s->t}, s->g, NULL, s->G, NULL));
         int n =
             0; /* rows on positions only, as they stand on the constraints: off them redundant rows seem independent */
-        OK(soa_constraints_evaluate(s->c, s->w, s->q1, NULL, s->t, NULL, NULL, s->G, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q1, .t = s->t}, NULL, NULL, s->G, NULL));
         for (int k = 0, r = 0; k < s->count; ++k) {
             int count;
             OK(soa_constraints_row_range(s->c, k, NULL, &count));
@@ -342,11 +342,11 @@ static void assembly(void **state) {
         roll_many(&s->d, -0.3, 0.3, (size_t)s->nv, s->v1);
         OK(soa_q_integrate(s->m, s->q, s->v1, 1, s->q1));
         memcpy(s->q, s->q1, (size_t)s->nq * sizeof *s->q);
-        const soa_status got = soa_closed_assemble(s->c, s->w, s->t, s->q1, &report);
+        const soa_status got = soa_closed_assemble(s->c, s->w, s->t, NULL, s->q1, &report);
         ++tried;
         if (got == SOA_OK) {
             ++found;
-            OK(soa_constraints_evaluate(s->c, s->w, s->q1, NULL, s->t, s->g, NULL, NULL, NULL));
+            OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q1, .t = s->t}, s->g, NULL, NULL, NULL));
             for (int r = 0; r < s->rows; ++r) note(&shut, fabs(s->g[r]), seed);
         } else {
             assert_int_equal(got, SOA_E_NO_CONVERGENCE);
@@ -380,7 +380,7 @@ static void inverse(void **state) {
             int driven = 0;
             for (int j = 0; j < nv; ++j) driven += mask[j] = full || roll(&s->d, 0, 1) < (round == 1 ? 0.8 : 0.5);
             const soa_status got =
-                soa_closed_id(s->c, s->w, s->q, s->v, acc, s->f, 2, s->t, full ? NULL : mask, tau, lambda);
+                soa_closed_id(s->c, s->w, &(soa_input){.q = s->q, .v = s->v, .a = acc, .wrenches = s->f, .wrench_count = 2, .t = s->t}, full ? NULL : mask, tau, lambda);
             /* can the others be held by the constraints alone?  G_u' lambda = f_u */
             double *f = s->v1, *rest = s->qdd;
             cut_torques(s, rest);
@@ -444,7 +444,7 @@ static void inverse(void **state) {
                 }
             }
             const soa_status forward =
-                soa_closed_fd(s->c, s->w, NULL, s->q, s->v, tau, s->f, 2, s->t, s->qdd, NULL, NULL);
+                soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = tau, .wrenches = s->f, .wrench_count = 2, .t = s->t}, s->qdd, NULL, NULL);
             OK(forward);
             note(full ? &back : &part, vdot_error(s->qdd, &a, nv), seed);
         }

@@ -48,7 +48,7 @@ static void against_dense(closed *s, int rank, const char *said, worst_case *vdo
         soa_closed_options o = soa_closed_options_default();
         soa_closed_report report;
         o.method = methods[k];
-        OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, s->f, 2, s->t, s->qdd, s->lambda, &report));
+        OK(soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau, .wrenches = s->f, .wrench_count = 2, .t = s->t}, s->qdd, s->lambda, &report));
         assert_int_equal(report.rank, rank);
         assert_int_equal(report.redundant, s->rows - rank);
         if (!strstr(report.text, said)) fail_msg("\"%s\" does not say \"%s\"", report.text, said);
@@ -77,13 +77,13 @@ static void redundancy(void **state) {
         OK(soa_closed_project(s->c, s->w, 0, s->q, s->v, NULL));
         against_dense(s, 3, "right repeats rows of left", &vdot, &lambda);
         soa_closed_report report;
-        OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, s->f, 2, 0, s->qdd, s->lambda, &report));
+        OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau, .wrenches = s->f, .wrench_count = 2}, s->qdd, s->lambda, &report));
         for (int i = 0; i < 3; ++i) {
             assert_int_equal(report.redundant_constraint[i], 1);
             assert_true(fabs(s->lambda[i] - s->lambda[3 + i]) < 1e-12 * (1 + fabs(s->lambda[i]))); /* shared evenly */
         }
         OK(soa_constraints_switch(s->c, 1, 0)); /* alone it is not redundant */
-        OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, s->f, 2, 0, s->qdd, s->lambda, &report));
+        OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau, .wrenches = s->f, .wrench_count = 2}, s->qdd, s->lambda, &report));
         assert_int_equal(report.redundant, 0);
         assert_int_equal(report.text[0], 0);
         close_closed(s);
@@ -105,12 +105,12 @@ static void redundancy(void **state) {
         if (turn == 0) against_dense(s, 2, "hinge", &vdot, &lambda);
         /* at rest and in balance all numbers are rounding: that is no contradiction */
         const double zero[3] = {0};
-        OK(soa_closed_id(s->c, s->w, s->q, NULL, NULL, NULL, 0, 0, NULL, s->tau, NULL));
+        OK(soa_closed_id(s->c, s->w, &(soa_input){.q = s->q}, NULL, s->tau, NULL));
         for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
             soa_closed_options o = soa_closed_options_default();
             soa_closed_report report;
             o.method = methods[k];
-            OK(soa_closed_fd(s->c, s->w, &o, s->q, NULL, s->tau, NULL, 0, 0, s->qdd, s->lambda, &report));
+            OK(soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .tau = s->tau}, s->qdd, s->lambda, &report));
             assert_int_equal(report.rank, 2);
             note(&vdot, relative(s->qdd, zero, 3), turn);
         }
@@ -132,7 +132,7 @@ static void redundancy(void **state) {
         soa_closed_report report;
         soa_closed_options o = soa_closed_options_default();
         o.method = SOA_CLOSED_FORCES;
-        OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, NULL, &report));
+        OK(soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, s->qdd, NULL, &report));
         int own = 0; /* one of the two is said to repeat the other */
         for (int i = 0; i < report.redundant; ++i) own += report.redundant_constraint[i] == 1;
         assert_int_equal(report.redundant, 4);
@@ -161,7 +161,7 @@ static void contradiction(void **state) {
         if (kind) r.coordinate[0] = soa_model_find_joint(s->m, "rocker");
         two.middle = s->q[kind ? 2 : 0] - two.size * sin(two.phase);
         OK(soa_closed_project(s->c, s->w, 0, s->q, s->v, NULL)); /* with one drive all is well */
-        OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, NULL, NULL));
+        OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, s->qdd, NULL, NULL));
         two.middle = s->q[kind ? 2 : 0] - two.size * sin(two.phase);
         add(s, &r);
         for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
@@ -170,7 +170,7 @@ static void contradiction(void **state) {
             double qdd[3] = {11, 12, 13}, lambda[8] = {21};
             o.method = methods[k];
             REFUSED(SOA_E_INCONSISTENT,
-                    soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, qdd, lambda, &report));
+                    soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, qdd, lambda, &report));
             assert_true(qdd[0] == 11 && qdd[2] == 13 && lambda[0] == 21); /* nothing is written but the report */
             assert_true(report.residual > 1e-3);
             assert_true(strstr(report.text, "drive") || strstr(report.text, "hinge"));
@@ -209,7 +209,7 @@ static void near_singular(void **state) {
             soa_closed_report report;
             o.method = methods[k];
             const soa_status got =
-                soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, s->lambda, &report);
+                soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, s->qdd, s->lambda, &report);
             if (a.condition < 1e8 && a.gap < 1e-26) {
                 OK(got);
                 note(&vdot, vdot_error(s->qdd, &a, 3), e);
@@ -230,13 +230,13 @@ static void near_singular(void **state) {
         for (int k = 0; k < 2; ++k) {
             o.damping = k ? 1e-7 : 1e-2;
             if (k && !well) break;
-            OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, s->lambda, NULL));
+            OK(soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, s->qdd, s->lambda, NULL));
             for (int j = 0; j < 3; ++j) note(&bounded, fabs(s->qdd[j]), e);
             for (int r = 0; r < s->rows; ++r) note(&bounded, fabs(s->lambda[r]), e);
         }
         if (well) note(&damped, vdot_error(s->qdd, &a, 3), e);
         o.method = SOA_CLOSED_KKT;
-        REFUSED(SOA_E_ARGUMENT, soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, s->lambda, NULL));
+        REFUSED(SOA_E_ARGUMENT, soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, s->qdd, s->lambda, NULL));
         free_answer(&a), close_closed(s);
     }
     printf("  %d answers, %d times singular\n", fine, singular);
@@ -270,7 +270,7 @@ static void massless_base(void **state) {
         for (int j = 0; j < 7; ++j) s->v[j] = cos(t + 2 * j), s->tau[j] = sin(t + 3 * j);
         soa_q_normalise(m, s->q);
         refresh(s);
-        OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, &report));
+        OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, s->qdd, lambda, &report));
         assert_int_equal(report.method, SOA_CLOSED_KKT);
         OK(soa_rnea(m, s->w, s->q, s->v, s->qdd, NULL, 0, s->v1));
         pull_of(s, lambda, s->q1);
@@ -281,7 +281,7 @@ static void massless_base(void **state) {
         soa_closed_options o = soa_closed_options_default();
         o.method = SOA_CLOSED_NULL_SPACE;
         REFUSED(SOA_E_HINGE_SINGULAR,
-                soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, NULL));
+                soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, s->qdd, lambda, NULL));
     }
     conclude("massless base: the plane", &loop, 1e-9);
     conclude("massless base: torques", &torque, 1e-9);
@@ -312,9 +312,9 @@ static void massless(void **state) {
     soa_closed_options o = soa_closed_options_default();
     REFUSED(SOA_E_HINGE_SINGULAR, soa_aba(m, s->w, s->q, s->v, s->tau, NULL, 0, s->qdd));
     o.method = SOA_CLOSED_FORCES;
-    REFUSED(SOA_E_HINGE_SINGULAR, soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, NULL));
+    REFUSED(SOA_E_HINGE_SINGULAR, soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, s->qdd, lambda, NULL));
     o.method = SOA_CLOSED_NULL_SPACE;
-    REFUSED(SOA_E_HINGE_SINGULAR, soa_closed_fd(s->c, s->w, &o, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, NULL));
+    REFUSED(SOA_E_HINGE_SINGULAR, soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, s->qdd, lambda, NULL));
     double moved[6];
     memcpy(moved, s->q, 3 * sizeof *moved), memcpy(moved + 3, s->v, 3 * sizeof *moved);
     moved[0] += 1e-3, moved[4] += 1e-3;
@@ -322,7 +322,7 @@ static void massless(void **state) {
     OK(soa_closed_project(whole->c, whole->w, 0, moved, moved + 3, lambda));
     if (!(soa_closed_drift(whole->c) < 1e-13))
         fail_msg("projected, the loop is open by %g", soa_closed_drift(whole->c));
-    OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, lambda, &report));
+    OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, s->qdd, lambda, &report));
     assert_int_equal(report.method, SOA_CLOSED_KKT);
     assert_int_equal(report.rank, 2);
     /* it obeys the loop, and the torques are met: M vdot + bias = tau + G' lambda */
@@ -476,8 +476,8 @@ static void cut_elsewhere(void **state) {
         const int clear = dense.condition < 1e8 && dense.gap < 1e-26;
         free_answer(&dense);
         if (clear) {
-            OK(soa_closed_fd(a->c, a->w, NULL, a->q, a->v, a->tau, NULL, 0, 0, a->qdd, NULL, NULL));
-            OK(soa_closed_fd(b->c, b->w, NULL, b->q, b->v, b->tau, NULL, 0, 0, b->qdd, NULL, NULL));
+            OK(soa_closed_fd(a->c, a->w, NULL, &(soa_input){.q = a->q, .v = a->v, .tau = a->tau}, a->qdd, NULL, NULL));
+            OK(soa_closed_fd(b->c, b->w, NULL, &(soa_input){.q = b->q, .v = b->v, .tau = b->tau}, b->qdd, NULL, NULL));
             note(&motion, relative(b->qdd, a->qdd, same_v), seed);
             double A1[6], A2[6]; /* of the link that hangs on different sides, at the end where joint `links` sits */
             body_acceleration(b, own, b->qdd, A2);
@@ -531,9 +531,9 @@ static void switching(void **state) {
             OK(soa_constraints_row_range(s->c, k, &first, &n));
             assert_int_equal(n, 0);
             const soa_status one =
-                soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, s->f, 2, s->t, s->qdd, s->lambda, NULL);
+                soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau, .wrenches = s->f, .wrench_count = 2, .t = s->t}, s->qdd, s->lambda, NULL);
             const soa_status two =
-                soa_closed_fd(other, s->w, NULL, s->q, s->v, s->tau, s->f, 2, s->t, s->v1, s->rate, NULL);
+                soa_closed_fd(other, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau, .wrenches = s->f, .wrench_count = 2, .t = s->t}, s->v1, s->rate, NULL);
             assert_int_equal(one, two);
             if (one == SOA_OK) note(&same, relative(s->qdd, s->v1, (size_t)s->nv), seed);
             OK(soa_constraints_switch(s->c, k, 1));
@@ -552,7 +552,7 @@ static void switching(void **state) {
             OK(soa_constraints_add(s->c, s->def, &number, NULL));
             assert_int_equal(number, 0);
             if (s->def[0].kind == SOA_LOOP) OK(soa_constraints_set_effort(s->c, 0, s->effort[0]));
-            OK(soa_constraints_evaluate(s->c, s->w, s->q, s->v, s->t, s->g, NULL, NULL, s->lambda));
+            OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q, .v = s->v, .t = s->t}, s->g, NULL, NULL, s->lambda));
             assert_memory_equal(s->lambda, s->gamma, (size_t)s->rows * sizeof *s->gamma);
         }
         close_closed(s);
@@ -619,7 +619,7 @@ static void refusals(void **state) {
     double q[3], qdd[3] = {5, 5, 5}, lambda[5], tau[3] = {5, 5, 5};
     soa_closed_options o;
 #define FD(status, Q, V, TAU, T) \
-    REFUSED(status, soa_closed_fd(s->c, s->w, &o, Q, V, TAU, NULL, 0, T, qdd, lambda, NULL))
+    REFUSED(status, soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = Q, .v = V, .tau = TAU, .t = T}, qdd, lambda, NULL))
     o = soa_closed_options_default(), memcpy(q, s->q, sizeof q);
     q[1] = NAN, FD(SOA_E_NOT_FINITE, q, s->v, s->tau, 0);
     FD(SOA_E_NOT_FINITE, s->q, q, s->tau, 0);
@@ -632,20 +632,20 @@ static void refusals(void **state) {
     o = soa_closed_options_default(), o.consistency = NAN, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
     o = soa_closed_options_default(), o.most_condition = NAN, FD(SOA_E_ARGUMENT, s->q, s->v, s->tau, 0);
 #undef FD
-    REFUSED(SOA_E_ARGUMENT, soa_closed_fd(NULL, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, qdd, NULL, NULL));
-    REFUSED(SOA_E_ARGUMENT, soa_closed_fd(s->c, NULL, NULL, s->q, s->v, s->tau, NULL, 0, 0, qdd, NULL, NULL));
-    REFUSED(SOA_E_ARGUMENT, soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, NULL, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT, soa_closed_fd(NULL, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, qdd, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT, soa_closed_fd(s->c, NULL, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, qdd, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT, soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, NULL, NULL, NULL));
     const soa_wrench far = {77, SOA_AXES_WORLD, {0}};
-    REFUSED(SOA_E_ARGUMENT, soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, &far, 1, 0, qdd, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT, soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau, .wrenches = &far, .wrench_count = 1}, qdd, NULL, NULL));
     const double off[3] = {1, 0, 0}; /* an acceleration that the loop forbids */
-    REFUSED(SOA_E_INCONSISTENT, soa_closed_id(s->c, s->w, s->q, s->v, off, NULL, 0, 0, NULL, tau, NULL));
+    REFUSED(SOA_E_INCONSISTENT, soa_closed_id(s->c, s->w, &(soa_input){.q = s->q, .v = s->v, .a = off}, NULL, tau, NULL));
     const unsigned char none[3] = {0};
-    OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, s->qdd, NULL, NULL));
-    REFUSED(SOA_E_INCONSISTENT, soa_closed_id(s->c, s->w, s->q, s->v, s->qdd, NULL, 0, 0, none, tau, NULL));
-    REFUSED(SOA_E_NOT_FINITE, soa_closed_id(s->c, s->w, s->q, s->v, q, NULL, 0, 0, NULL, tau, NULL));
+    OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, s->qdd, NULL, NULL));
+    REFUSED(SOA_E_INCONSISTENT, soa_closed_id(s->c, s->w, &(soa_input){.q = s->q, .v = s->v, .a = s->qdd}, none, tau, NULL));
+    REFUSED(SOA_E_NOT_FINITE, soa_closed_id(s->c, s->w, &(soa_input){.q = s->q, .v = s->v, .a = q}, NULL, tau, NULL));
     REFUSED(SOA_E_NOT_FINITE, soa_closed_project(s->c, s->w, 0, q, s->v, NULL));
-    REFUSED(SOA_E_NOT_FINITE, soa_closed_assemble(s->c, s->w, 0, q, &report));
-    REFUSED(SOA_E_ARGUMENT, soa_closed_assemble(s->c, s->w, 0, NULL, NULL));
+    REFUSED(SOA_E_NOT_FINITE, soa_closed_assemble(s->c, s->w, 0, NULL, q, &report));
+    REFUSED(SOA_E_ARGUMENT, soa_closed_assemble(s->c, s->w, 0, NULL, NULL, NULL));
     assert_true(qdd[0] == 5 && tau[0] == 5); /* nothing was written */
     double effort[6] = {NAN};
     REFUSED(SOA_E_NOT_FINITE, soa_constraints_set_effort(s->c, 0, effort));
@@ -654,7 +654,7 @@ static void refusals(void **state) {
     soa_constraint_def r = soa_constraint_default(SOA_RATIO, 0, 0);
     r.coordinate[0] = 1, r.coefficient[0] = 1, r.drive = nothing_finite;
     add(s, &r);
-    REFUSED(SOA_E_NOT_FINITE, soa_closed_fd(s->c, s->w, NULL, s->q, s->v, s->tau, NULL, 0, 0, qdd, NULL, NULL));
+    REFUSED(SOA_E_NOT_FINITE, soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, qdd, NULL, NULL));
     OK(soa_constraints_remove(s->c, 1)), s->count = 1;
     r = soa_constraint_default(SOA_DISTANCE, s->def[0].frame1, s->def[0].frame2);
     r.place1 = s->def[0].place1, r.place2 = s->def[0].place2, r.value = 1;
@@ -662,7 +662,7 @@ static void refusals(void **state) {
         0; /* crank and coupler in line reach (1.3, 0), the rocker's end is at (1.7, 0): shift it there */
     r.place2.p[0] += 0.4, add(s, &r);
     OK(soa_constraints_switch(s->c, 0, 0));
-    REFUSED(SOA_E_SINGULAR, soa_closed_fd(s->c, s->w, NULL, q, s->v, s->tau, NULL, 0, 0, qdd, NULL, NULL));
+    REFUSED(SOA_E_SINGULAR, soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = q, .v = s->v, .tau = s->tau}, qdd, NULL, NULL));
     assert_true(qdd[0] == 5);
     close_closed(s);
 
@@ -681,10 +681,10 @@ static void refusals(void **state) {
     OK(soa_constraints_add(lean, &c, NULL, NULL));
     OK(soa_closed_project(lean, s->w, 0, s->q, s->v, NULL));
     o = soa_closed_options_default();
-    OK(soa_closed_fd(lean, s->w, &o, s->q, s->v, NULL, NULL, 0, 0, s->qdd, s->lambda, NULL));
+    OK(soa_closed_fd(lean, s->w, &o, &(soa_input){.q = s->q, .v = s->v}, s->qdd, s->lambda, NULL));
     o.method = SOA_CLOSED_KKT;
-    REFUSED(SOA_E_MEMORY, soa_closed_fd(lean, s->w, &o, s->q, s->v, NULL, NULL, 0, 0, s->qdd, NULL, NULL));
-    REFUSED(SOA_E_MEMORY, soa_closed_id(lean, s->w, s->q, s->v, s->qdd, NULL, 0, 0, NULL, s->tau, NULL));
+    REFUSED(SOA_E_MEMORY, soa_closed_fd(lean, s->w, &o, &(soa_input){.q = s->q, .v = s->v}, s->qdd, NULL, NULL));
+    REFUSED(SOA_E_MEMORY, soa_closed_id(lean, s->w, &(soa_input){.q = s->q, .v = s->v, .a = s->qdd}, NULL, s->tau, NULL));
     free(memory), close_closed(s);
 
     /* a mimic joint's follower cannot be part of a ratio */
@@ -712,9 +712,9 @@ static void odds(void **state) {
     closed *s = four_bar(L, &base, 0.7, 1, 0);
     soa_constraint_def c = shut(s, L, SOA_REVOLUTE);
     c.name = "hinge", add(s, &c);
-    OK(soa_closed_fd(s->c, s->w, NULL, s->q, NULL, NULL, NULL, 0, 0, s->qdd, NULL, NULL));
+    OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q}, s->qdd, NULL, NULL));
     OK(soa_constraints_set_effort(s->c, 0, effort));
-    OK(soa_closed_fd(s->c, s->w, NULL, s->q, NULL, NULL, NULL, 0, 0, s->v1, NULL, NULL));
+    OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q}, s->v1, NULL, NULL));
     assert_true(fabs(s->v1[0] - s->qdd[0]) > 0.1);
     /* Baumgarte's terms, off the loop and with any velocity */
     worst_case pulled = {0};
@@ -722,7 +722,7 @@ static void odds(void **state) {
         soa_closed_options o = soa_closed_options_default();
         o.method = methods[k], o.baumgarte[0] = 20, o.baumgarte[1] = 100;
         s->q[1] += 0.01, s->v[0] = 1, s->v[1] = -2, s->v[2] = 0.5;
-        OK(soa_closed_fd(s->c, s->w, &o, s->q, s->v, NULL, NULL, 0, 0, s->qdd, NULL, NULL));
+        OK(soa_closed_fd(s->c, s->w, &o, &(soa_input){.q = s->q, .v = s->v}, s->qdd, NULL, NULL));
         refresh(s);
         for (int r = 0; r < s->rows; ++r)
             note(&pulled, fabs(dot(3, s->G + 3 * r, s->qdd) + s->gamma[r] + 20 * s->rate[r] + 100 * s->g[r]), (long)k);
@@ -730,12 +730,12 @@ static void odds(void **state) {
     conclude("G vdot + gamma + b0 rate + b1 g = 0", &pulled, 1e-11);
     soa_report report;
     s->q[0] = 0.3, s->q[1] = 0.2, s->q[2] = 2; /* a guess far off closes */
-    OK(soa_closed_assemble(s->c, s->w, 0, s->q, &report));
+    OK(soa_closed_assemble(s->c, s->w, 0, NULL, s->q, &report));
     /* a rod too short to reach */
     soa_constraint_def r = soa_constraint_default(SOA_DISTANCE, 0, soa_model_find_frame(s->m, "coupler"));
     r.name = "leash", r.place1.p[0] = 9, r.value = 1, add(s, &r);
     memcpy(s->q1, s->q, 3 * sizeof *s->q);
-    REFUSED(SOA_E_NO_CONVERGENCE, soa_closed_assemble(s->c, s->w, 0, s->q, &report));
+    REFUSED(SOA_E_NO_CONVERGENCE, soa_closed_assemble(s->c, s->w, 0, NULL, s->q, &report));
     printf("  %s\n", report.text);
     assert_true(strstr(report.text, "leash") || strstr(report.text, "hinge"));
     assert_memory_equal(s->q, s->q1, 3 * sizeof *s->q);
@@ -760,7 +760,7 @@ static void odds(void **state) {
         const double angle = k < 40 ? 3.14159265358979323846 : roll(&d, -3.1, 3.1);
         for (int j = 0; j < 3; ++j) s->q[j] = roll(&d, -1, 1), s->q[4 + j] = sin(angle / 2) * a[j];
         s->q[3] = cos(angle / 2);
-        if (soa_closed_assemble(s->c, s->w, 0, s->q, &report)) fail_msg("case %d: %s", k, report.text);
+        if (soa_closed_assemble(s->c, s->w, 0, NULL, s->q, &report)) fail_msg("case %d: %s", k, report.text);
         refresh(s);
         for (int i = 0; i < s->rows; ++i) note(&turned, fabs(s->g[i]), k);
         close_closed(s);
@@ -799,7 +799,7 @@ static void cost(void **state) {
         OK(soa_constraints_add(c, &def, NULL, NULL));
         for (int k = 0; k < 12; ++k) {
             double t = seconds();
-            OK(soa_closed_fd(c, w, NULL, q, v, NULL, NULL, 0, 0, qdd, NULL, NULL));
+            OK(soa_closed_fd(c, w, NULL, &(soa_input){.q = q, .v = v}, qdd, NULL, NULL));
             best[0] = fmin(best[0], seconds() - t), t = seconds();
             OK(soa_aba(m, w, q, v, NULL, NULL, 0, qdd));
             best[1] = fmin(best[1], seconds() - t);

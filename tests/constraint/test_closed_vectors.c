@@ -90,7 +90,7 @@ static void one_file(const char *path) {
         size_t r;
         json_t *row;
         json_array_foreach(json_object_get(sample, "J"), r, row) numbers(row, J + nv * (int)r);
-        assert_int_equal(SOA_OK, soa_constraints_evaluate(c, w, q, v, 0, g, rate, G, NULL));
+        assert_int_equal(SOA_OK, soa_constraints_evaluate(c, w, &(soa_input){.q = q, .v = v}, g, rate, G, NULL));
         for (int n = 0; n < rows; ++n) note(&closed, fabs(g[n]), (long)i), note(&closed, fabs(rate[n]), (long)i);
         /* their rows per constraint: linear, angular; ours angular, linear */
         for (int n = 0; n < rows; ++n) {
@@ -102,7 +102,7 @@ static void one_file(const char *path) {
             soa_closed_options o = soa_closed_options_default();
             soa_closed_report report;
             o.method = (soa_closed_method)method;
-            assert_int_equal(SOA_OK, soa_closed_fd(c, w, &o, q, v, tau, NULL, 0, 0, qdd, lambda, &report));
+            assert_int_equal(SOA_OK, soa_closed_fd(c, w, &o, &(soa_input){.q = q, .v = v, .tau = tau}, qdd, lambda, &report));
             note(&vdot, relative(qdd, expected, (size_t)nv), (long)i);
             double ours[MOST], ref[MOST];
             for (int j = 0; j < nv; ++j) {

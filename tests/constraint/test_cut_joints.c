@@ -132,12 +132,12 @@ static void other_ways(void **unused) {
         carry(&k, &judge);
         double qdd[3], ref[3], a, b, q, v, energies[4];
         assert_int_equal(SOA_OK,
-                         soa_closed_fd(judge.c, judge.w, NULL, judge.q, judge.v, NULL, NULL, 0, 0, ref, NULL, NULL));
+                         soa_closed_fd(judge.c, judge.w, NULL, &(soa_input){.q = judge.q, .v = judge.v}, ref, NULL, NULL));
         joint_state(&judge, 0, &q, &v, &b, ref);
         for (int method = 1; method < 4; ++method) {
             soa_closed_options o = soa_closed_options_default();
             o.method = (soa_closed_method)method;
-            assert_int_equal(SOA_OK, soa_closed_fd(k.c, k.w, &o, k.q, k.v, NULL, NULL, 0, 0, qdd, NULL, NULL));
+            assert_int_equal(SOA_OK, soa_closed_fd(k.c, k.w, &o, &(soa_input){.q = k.q, .v = k.v}, qdd, NULL, NULL));
             joint_state(&k, 0, &q, &v, &a, qdd);
             note(&forward, fabs(a - b) / (1 + fabs(b)), cut);
         }
@@ -148,7 +148,7 @@ static void other_ways(void **unused) {
         soa_body_info info;
         soa_model_body(k.m, crank, &info);
         one[info.v_index] = 1;
-        assert_int_equal(SOA_OK, soa_closed_id(k.c, k.w, k.q, k.v, qdd, NULL, 0, 0, one, tau, NULL));
+        assert_int_equal(SOA_OK, soa_closed_id(k.c, k.w, &(soa_input){.q = k.q, .v = k.v, .a = qdd}, one, tau, NULL));
         note(&inverse, fabs(tau[info.v_index]), cut);
         /* primary coordinates */
         soa_embedding_def def = soa_embedding_default(one);
@@ -160,12 +160,12 @@ static void other_ways(void **unused) {
         for (int way = 0; way < 2; ++way) {
             memcpy(at, k.q, sizeof at);
             assert_int_equal(SOA_OK,
-                             soa_embedding_fd(e, k.w, (soa_embedding_method)way, &Q, &V, NULL, NULL, 0, 0, at, &Qdd));
+                             soa_embedding_fd(e, k.w, (soa_embedding_method)way, &(soa_input){.q = &Q, .v = &V}, at, &Qdd));
             note(&primary, fabs(Qdd - qdd[info.v_index]) / (1 + fabs(Qdd)), cut);
         }
-        assert_int_equal(SOA_OK, soa_embedding_terms(e, k.w, &Q, &V, NULL, 0, 0, at, &H, &C, &G));
+        assert_int_equal(SOA_OK, soa_embedding_terms(e, k.w, &(soa_input){.q = &Q, .v = &V}, at, &H, &C, &G));
         note(&primary, fabs(H * Qdd + C + G) / (1 + fabs(G)), cut);
-        assert_int_equal(SOA_OK, soa_embedding_id(e, k.w, &Q, &V, &Qdd, NULL, 0, 0, at, &T));
+        assert_int_equal(SOA_OK, soa_embedding_id(e, k.w, &(soa_input){.q = &Q, .v = &V, .a = &Qdd}, at, &T));
         note(&primary, fabs(T) / (1 + fabs(G)), cut);
         soa_embedding_free(e);
         assert_int_equal(SOA_OK, soa_closed_energy(k.c, k.w, k.q, k.v, energies, energies + 1));
@@ -175,15 +175,15 @@ static void other_ways(void **unused) {
         /* an impulse closes the loop; M (v_after - v) = G'P, with M from accelerations that torques cause */
         double open[3] = {1, 2, -1}, after[3], P[8], rate[8], rows[24], push[3] = {0, 0, 0}, free_a[3], with_a[3];
         assert_int_equal(SOA_OK, soa_closed_impulse(k.c, k.w, 0, k.q, open, after, P));
-        assert_int_equal(SOA_OK, soa_constraints_evaluate(k.c, k.w, k.q, after, 0, NULL, rate, rows, NULL));
+        assert_int_equal(SOA_OK, soa_constraints_evaluate(k.c, k.w, &(soa_input){.q = k.q, .v = after}, NULL, rate, rows, NULL));
         for (int r = 0; r < soa_constraints_row_count(k.c); ++r) {
             note(&blow, fabs(rate[r]), cut);
             for (int j = 0; j < 3; ++j) push[j] += rows[3 * r + j] * P[r];
         }
         soa_closed_options open_loop = soa_closed_options_default();
         open_loop.damping = 1e100; /* rows so soft that they bear nothing: the tree with the cut joint's rotor */
-        assert_int_equal(SOA_OK, soa_closed_fd(k.c, k.w, &open_loop, k.q, NULL, NULL, NULL, 0, 0, free_a, NULL, NULL));
-        assert_int_equal(SOA_OK, soa_closed_fd(k.c, k.w, &open_loop, k.q, NULL, push, NULL, 0, 0, with_a, NULL, NULL));
+        assert_int_equal(SOA_OK, soa_closed_fd(k.c, k.w, &open_loop, &(soa_input){.q = k.q}, free_a, NULL, NULL));
+        assert_int_equal(SOA_OK, soa_closed_fd(k.c, k.w, &open_loop, &(soa_input){.q = k.q, .tau = push}, with_a, NULL, NULL));
         for (int j = 0; j < 3; ++j) note(&blow, fabs(with_a[j] - free_a[j] - (after[j] - open[j])), cut);
         release(&k), release(&judge);
     }
@@ -260,12 +260,12 @@ static void ratios(void **unused) {
     r.coefficient[0] = 1.5, r.coordinate[1] = 1, r.coefficient[1] = -0.7;
     assert_int_equal(SOA_OK, soa_constraints_add(c, &r, NULL, &report));
     double q[3] = {0.3, -0.2, 0.5}, v[3] = {1, -2, 0.7}, G[18], gamma[6], g[2][6], rate[2][6], worst = 0;
-    assert_int_equal(SOA_OK, soa_constraints_evaluate(c, k.w, q, v, 0, g[0], rate[0], G, gamma));
+    assert_int_equal(SOA_OK, soa_constraints_evaluate(c, k.w, &(soa_input){.q = q, .v = v}, g[0], rate[0], G, gamma));
     const double step = 1e-6;
     for (int s = 0; s < 2; ++s) {
         double at[3];
         for (int j = 0; j < 3; ++j) at[j] = q[j] + (s ? step : -step) * v[j];
-        assert_int_equal(SOA_OK, soa_constraints_evaluate(c, k.w, at, v, 0, g[s], rate[s], NULL, NULL));
+        assert_int_equal(SOA_OK, soa_constraints_evaluate(c, k.w, &(soa_input){.q = at, .v = v}, g[s], rate[s], NULL, NULL));
     }
     double now = 0;
     for (int j = 0; j < 3; ++j) now += G[15 + j] * v[j];

@@ -229,13 +229,13 @@ static void one_state(machine *s, dice *d, const double *Q, const double *guess,
     roll_many(d, -3, 3, 6, f.value);
     for (int i = 0; i < 3; ++i) {
         memcpy(q[i], guess, sizeof q[i]);
-        OK(soa_embedding_state(s->by[i], s->w, Q, V, A, 0, q[i], v[i], a[i], E[i]));
+        OK(soa_embedding_state(s->by[i], s->w, &(soa_input){.q = Q, .v = V, .a = A}, q[i], v[i], a[i], E[i]));
         note(state, relative(q[i], q[0], (size_t)s->nq), seed), note(state, relative(v[i], v[0], (size_t)nv), seed);
         note(state, relative(a[i], a[0], (size_t)nv), seed);
         note(state, relative(E[i], E[0], (size_t)(nv * n)), seed);
     }
     double g[24], rate[24], Ev[MOST];
-    OK(soa_constraints_evaluate(s->c, s->w, q[0], v[0], 0, g, rate, NULL, NULL));
+    OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = q[0], .v = v[0]}, g, rate, NULL, NULL));
     for (int r = 0; r < soa_constraints_row_count(s->c); ++r) note(state, fabs(g[r]), seed), note(state, fabs(rate[r]), seed);
     for (int j = 0; j < nv; ++j) Ev[j] = dot(n, E[0] + n * j, V);
     note(state, relative(Ev, v[0], (size_t)nv), seed);
@@ -244,30 +244,30 @@ static void one_state(machine *s, dice *d, const double *Q, const double *guess,
     for (int k = 0; k < n; ++k) full[s->primary[k]] = tau[k];
     for (int i = 0; i < 3; ++i) {
         double Qdd[MOST], x[MOST], all[MOST], want[MOST];
-        OK(soa_closed_fd(i ? s->c : s->smooth, s->w, NULL, q[0], v[0], full, &f, 1, 0, qdd, NULL, NULL));
+        OK(soa_closed_fd(i ? s->c : s->smooth, s->w, NULL, &(soa_input){.q = q[0], .v = v[0], .tau = full, .wrenches = &f, .wrench_count = 1}, qdd, NULL, NULL));
         for (int k = 0; k < n; ++k) want[k] = qdd[s->primary[k]];
         for (int method = 0; method < 2; ++method) {
             memcpy(x, guess, sizeof x);
-            OK(soa_embedding_fd(s->by[i], s->w, (soa_embedding_method)method, Q, V, tau, &f, 1, 0, x, Qdd));
+            OK(soa_embedding_fd(s->by[i], s->w, (soa_embedding_method)method, &(soa_input){.q = Q, .v = V, .tau = tau, .wrenches = &f, .wrench_count = 1}, x, Qdd));
             note(forward, relative(Qdd, want, (size_t)n), seed);
             note(state, relative(x, q[0], (size_t)s->nq), seed);
-            OK(soa_embedding_state(s->by[i], s->w, Q, V, Qdd, 0, x, NULL, all, NULL)); /* all joints */
+            OK(soa_embedding_state(s->by[i], s->w, &(soa_input){.q = Q, .v = V, .a = Qdd}, x, NULL, all, NULL)); /* all joints */
             note(forward, relative(all, qdd, (size_t)nv), seed);
         }
     }
     for (int i = 0; i < 3; ++i) {
         double t1[MOST], H[MOST * MOST], C[MOST], G[MOST], sum[MOST], Qdd[MOST], x[MOST], T1, T2;
         memcpy(x, guess, sizeof x);
-        OK(soa_embedding_id(s->by[i], s->w, Q, V, A, &f, 1, 0, x, t1));
+        OK(soa_embedding_id(s->by[i], s->w, &(soa_input){.q = Q, .v = V, .a = A, .wrenches = &f, .wrench_count = 1}, x, t1));
         for (int method = 0; method < 2; ++method) { /* forward(inverse(A)) = A, by both ways */
-            OK(soa_embedding_fd(s->by[i], s->w, (soa_embedding_method)method, Q, V, t1, &f, 1, 0, x, Qdd));
+            OK(soa_embedding_fd(s->by[i], s->w, (soa_embedding_method)method, &(soa_input){.q = Q, .v = V, .tau = t1, .wrenches = &f, .wrench_count = 1}, x, Qdd));
             note(back, relative(Qdd, A, (size_t)n), seed);
         }
         /* the same as torques of the closed tree with motors at the primary joints */
-        OK(soa_closed_id(i ? s->c : s->smooth, s->w, q[0], v[0], a[0], &f, 1, 0, s->mask, full, NULL));
+        OK(soa_closed_id(i ? s->c : s->smooth, s->w, &(soa_input){.q = q[0], .v = v[0], .a = a[0], .wrenches = &f, .wrench_count = 1}, s->mask, full, NULL));
         for (int k = 0; k < n; ++k) sum[k] = full[s->primary[k]];
         note(back, relative(t1, sum, (size_t)n), seed);
-        OK(soa_embedding_terms(s->by[i], s->w, Q, V, &f, 1, 0, x, H, C, G));
+        OK(soa_embedding_terms(s->by[i], s->w, &(soa_input){.q = Q, .v = V, .wrenches = &f, .wrench_count = 1}, x, H, C, G));
         for (int k = 0; k < n; ++k) sum[k] = dot(n, H + n * k, A) + C[k] + G[k];
         note(terms, relative(sum, t1, (size_t)n), seed);
         for (int k = 0; k < n * n; ++k) note(terms, fabs(H[k] - H[n * (k % n) + k / n]), seed);
@@ -276,7 +276,7 @@ static void one_state(machine *s, dice *d, const double *Q, const double *guess,
         OK(soa_energy(s->m, s->w, q[0], v[0], &T1, NULL));
         note(terms, relative(&T2, &T1, 1), seed); /* kinetic energy */
         double still[MOST], zero[MOST] = {0};
-        OK(soa_embedding_id(s->by[i], s->w, Q, zero, NULL, &f, 1, 0, x, still));
+        OK(soa_embedding_id(s->by[i], s->w, &(soa_input){.q = Q, .v = zero, .wrenches = &f, .wrench_count = 1}, x, still));
         note(terms, relative(G, still, (size_t)n), seed);
     }
 }
@@ -291,11 +291,11 @@ static void four_bar_and_figure_1(void **unused) {
         dice d = {(uint64_t)seed};
         const double angle = roll(&d, -3.1, 3.1);
         double guess[MOST] = {0}, v[MOST];
-        OK(soa_embedding_state(bars.by[0], bars.w, &angle, NULL, NULL, 0, guess, v, NULL, NULL));
+        OK(soa_embedding_state(bars.by[0], bars.w, &(soa_input){.q = &angle}, guess, v, NULL, NULL));
         guess[1] += roll(&d, -0.2, 0.2), guess[2] += roll(&d, -0.2, 0.2); /* on the branch, but not closed */
         one_state(&bars, &d, &angle, guess, seed, state, forward, back, terms);
         const double Q[3] = {roll(&d, -1, 1), roll(&d, 0.6, 1), roll(&d, 1.2, 1.6)};
-        OK(soa_embedding_state(figure.by[0], figure.w, Q, NULL, NULL, 0, guess, v, NULL, NULL));
+        OK(soa_embedding_state(figure.by[0], figure.w, &(soa_input){.q = Q}, guess, v, NULL, NULL));
         for (int k = 0; k < 7; ++k) guess[k] += roll(&d, -0.05, 0.05);
         one_state(&figure, &d, Q, guess, seed, state + 1, forward + 1, back + 1, terms + 1);
     }
@@ -386,9 +386,9 @@ static void random_systems(void **unused) {
         assert_int_equal(soa_embedding_nq(e), nQ);
         assert_int_equal(soa_embedding_nv(e), n);
         memcpy(s->q1, s->q, (size_t)nq * sizeof *s->q);
-        OK(soa_embedding_state(e, s->w, Q, V, NULL, s->t, s->q1, v, NULL, NULL));
+        OK(soa_embedding_state(e, s->w, &(soa_input){.q = Q, .v = V, .t = s->t}, s->q1, v, NULL, NULL));
         note(&state, relative(s->q1, s->q, (size_t)nq), seed), note(&state, relative(v, s->v, (size_t)nv), seed);
-        OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, full, s->f, 2, s->t, s->qdd, NULL, NULL));
+        OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = full, .wrenches = s->f, .wrench_count = 2, .t = s->t}, s->qdd, NULL, NULL));
         double scale = 1e-3 * fmax(1, a.free), worst = 0, effort = 1;
         for (int k = 0; k < nv; ++k) scale = fmax(scale, fabs(s->qdd[k]));
         for (int j = 0; j < nv; ++j) { /* sizes of the torques that make up tau */
@@ -401,12 +401,12 @@ static void random_systems(void **unused) {
         assert_int_equal(LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'L', nv, copy, nv, values), 0);
         const int wide = values[nv - 1] > 1e5 * values[0];
         for (int method = 0; method < 2; ++method) {
-            OK(soa_embedding_fd(e, s->w, (soa_embedding_method)method, Q, V, tau, s->f, 2, s->t, s->q1, Qdd));
-            OK(soa_embedding_state(e, s->w, Q, V, Qdd, s->t, s->q1, NULL, acc, NULL));
+            OK(soa_embedding_fd(e, s->w, (soa_embedding_method)method, &(soa_input){.q = Q, .v = V, .tau = tau, .wrenches = s->f, .wrench_count = 2, .t = s->t}, s->q1, Qdd));
+            OK(soa_embedding_state(e, s->w, &(soa_input){.q = Q, .v = V, .a = Qdd, .t = s->t}, s->q1, NULL, acc, NULL));
             worst = 0;
             for (int k = 0; k < nv; ++k) worst = fmax(worst, fabs(acc[k] - s->qdd[k]));
             if (method == SOA_EMBEDDING_SWEEPS || !wide) note(&forward, worst / scale, seed), ++compared[method];
-            OK(soa_embedding_id(e, s->w, Q, V, Qdd, s->f, 2, s->t, s->q1, ref));
+            OK(soa_embedding_id(e, s->w, &(soa_input){.q = Q, .v = V, .a = Qdd, .wrenches = s->f, .wrench_count = 2, .t = s->t}, s->q1, ref));
             worst = 0;
             for (int k = 0; k < n; ++k) worst = fmax(worst, fabs(ref[k] - tau[k]));
             note(&back, worst / effort, seed);
@@ -462,7 +462,7 @@ static void with_quaternions(void **unused) {
             roll_many(&d, -1, 1, 7, tau);
         const double size = sqrt(dot(4, Q + 3, Q + 3));
         for (int j = 0; j < 4; ++j) Q[3 + j] /= size;
-        OK(soa_embedding_state(by, w, Q, V, A, 0, q, v, a, E));
+        OK(soa_embedding_state(by, w, &(soa_input){.q = Q, .v = V, .a = A}, q, v, a, E));
         const double ball[3] = {0, 0, V[6] / 2}, ball_a[3] = {0, 0, A[6] / 2}; /* about z of the ball */
         note(&rates, relative(v, V, 7), seed), note(&rates, relative(a, A, 7), seed);
         note(&rates, relative(v + 7, ball, 3), seed), note(&rates, relative(a + 7, ball_a, 3), seed);
@@ -478,16 +478,16 @@ static void with_quaternions(void **unused) {
         memcpy(base, q, sizeof base);
         OK(soa_q_integrate(m, base, VQ, h, q1));
         memcpy(Q1, q1, sizeof Q1);
-        OK(soa_embedding_state(by, w, Q1, NULL, NULL, 0, q1, NULL, NULL, NULL));
+        OK(soa_embedding_state(by, w, &(soa_input){.q = Q1}, q1, NULL, NULL, NULL));
         OK(soa_q_integrate(m, base, VQ, -h, q2));
         memcpy(Q1, q2, sizeof Q1);
-        OK(soa_embedding_state(by, w, Q1, NULL, NULL, 0, q2, NULL, NULL, NULL));
+        OK(soa_embedding_state(by, w, &(soa_input){.q = Q1}, q2, NULL, NULL, NULL));
         OK(soa_q_difference(m, q2, q1, dq));
         for (int j = 0; j < 10; ++j) dq[j] /= 2 * h;
         assert_true(relative(dq, v, 10) < 1e-6);
         for (int k = 0; k < 2; ++k) {
-            OK(soa_embedding_fd(by, w, (soa_embedding_method)k, Q, V, tau, NULL, 0, 0, q, Qdd[k]));
-            OK(soa_embedding_id(by, w, Q, V, Qdd[k], NULL, 0, 0, q, back));
+            OK(soa_embedding_fd(by, w, (soa_embedding_method)k, &(soa_input){.q = Q, .v = V, .tau = tau}, q, Qdd[k]));
+            OK(soa_embedding_id(by, w, &(soa_input){.q = Q, .v = V, .a = Qdd[k]}, q, back));
             note(&forward, relative(back, tau, 7), seed);
         }
         note(&forward, relative(Qdd[1], Qdd[0], 7), seed);
@@ -521,25 +521,25 @@ static void statuses(void **unused) {
     const int crank[1] = {0};
     machine s = make(four_bar_model(), four_bar_loop, four_bar_U, (void *)L4, 1, crank);
     double Q = 0.7, V = 1, q[3] = {0}, kept[3], Qdd = 5, bad = NAN, tau = 5;
-    OK(soa_embedding_state(s.by[0], s.w, &Q, NULL, NULL, 0, q, NULL, NULL, NULL));
+    OK(soa_embedding_state(s.by[0], s.w, &(soa_input){.q = &Q}, q, NULL, NULL, NULL));
     memcpy(kept, q, sizeof q);
     for (int i = 0; i < 3; ++i) {
         REFUSED(SOA_E_NOT_FINITE,
-                soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS, &bad, &V, NULL, NULL, 0, 0, q, &Qdd));
+                soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS, &(soa_input){.q = &bad, .v = &V}, q, &Qdd));
         REFUSED(SOA_E_NOT_FINITE,
-                soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS, &Q, &bad, NULL, NULL, 0, 0, q, &Qdd));
+                soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS, &(soa_input){.q = &Q, .v = &bad}, q, &Qdd));
         REFUSED(SOA_E_NOT_FINITE,
-                soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS, &Q, &V, &bad, NULL, 0, 0, q, &Qdd));
-        REFUSED(SOA_E_NOT_FINITE, soa_embedding_id(s.by[i], s.w, &Q, &V, &bad, NULL, 0, 0, q, &tau));
+                soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS, &(soa_input){.q = &Q, .v = &V, .tau = &bad}, q, &Qdd));
+        REFUSED(SOA_E_NOT_FINITE, soa_embedding_id(s.by[i], s.w, &(soa_input){.q = &Q, .v = &V, .a = &bad}, q, &tau));
         REFUSED(SOA_E_ARGUMENT,
-                soa_embedding_fd(s.by[i], s.w, (soa_embedding_method)5, &Q, &V, NULL, NULL, 0, 0, q, &Qdd));
+                soa_embedding_fd(s.by[i], s.w, (soa_embedding_method)5, &(soa_input){.q = &Q, .v = &V}, q, &Qdd));
         REFUSED(SOA_E_ARGUMENT,
-                soa_embedding_fd(s.by[i], NULL, SOA_EMBEDDING_SWEEPS, &Q, &V, NULL, NULL, 0, 0, q, &Qdd));
-        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(s.by[i], s.w, &Q, &V, NULL, NULL, 0, NAN, q, &tau));
-        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(s.by[i], s.w, NULL, &V, NULL, NULL, 0, 0, q, &tau));
-        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(s.by[i], s.w, &Q, &V, NULL, NULL, 0, 0, NULL, &tau));
+                soa_embedding_fd(s.by[i], NULL, SOA_EMBEDDING_SWEEPS, &(soa_input){.q = &Q, .v = &V}, q, &Qdd));
+        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(s.by[i], s.w, &(soa_input){.q = &Q, .v = &V, .t = NAN}, q, &tau));
+        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(s.by[i], s.w, &(soa_input){.v = &V}, q, &tau));
+        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(s.by[i], s.w, &(soa_input){.q = &Q, .v = &V}, NULL, &tau));
     }
-    REFUSED(SOA_E_ARGUMENT, soa_embedding_state(NULL, s.w, &Q, NULL, NULL, 0, q, NULL, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT, soa_embedding_state(NULL, s.w, &(soa_input){.q = &Q}, q, NULL, NULL, NULL));
     /* functions that fail */
     soa_embedding_fn *poor[3] = {no_such, wrong, forgetful};
     const soa_status said[3] = {SOA_E_SINGULAR, SOA_E_INCONSISTENT, SOA_E_SINGULAR};
@@ -548,7 +548,7 @@ static void statuses(void **unused) {
         soa_embedding *e;
         def.function = poor[i], def.user = (void *)L4, def.constraints = s.c;
         OK(soa_embedding_create(s.m, &def, &e, NULL));
-        REFUSED(said[i], soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS, &Q, &V, NULL, NULL, 0, 0, q, &Qdd));
+        REFUSED(said[i], soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS, &(soa_input){.q = &Q, .v = &V}, q, &Qdd));
         soa_embedding_free(e);
     }
     /* the rocker as primary joint: it cannot turn round, and at its ends E is not defined */
@@ -559,28 +559,28 @@ static void statuses(void **unused) {
     OK(soa_embedding_create(s.m, &def, &e, NULL));
     double reach = 0.1; /* of a rocker flat on the ground: the crank would have to be 0.7 long */
     REFUSED(SOA_E_NO_CONVERGENCE,
-            soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS, &reach, &V, NULL, NULL, 0, 0, q, &Qdd));
+            soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS, &(soa_input){.q = &reach, .v = &V}, q, &Qdd));
     assert_memory_equal(q, kept, sizeof q);
     /* crank and coupler in line: rocker angle from the triangle 1.0, 0.7, 1.3 */
     const double inner = acos((1 + 0.49 - 1.69) / (2 * 0.7)), end = 3.14159265358979323846 - inner;
     const double along = atan2(0.7 * sin(end), 1 + 0.7 * cos(end));
     double dead[3] = {along, 0, end};
-    const soa_status at_end = soa_embedding_fd(e, s.w, SOA_EMBEDDING_COLUMNS, &end, &V, NULL, NULL, 0, 0, dead, &Qdd);
+    const soa_status at_end = soa_embedding_fd(e, s.w, SOA_EMBEDDING_COLUMNS, &(soa_input){.q = &end, .v = &V}, dead, &Qdd);
     assert_true(at_end == SOA_E_SINGULAR || at_end == SOA_E_NO_CONVERGENCE);
     assert_true(Qdd == 5 && tau == 5);
     soa_embedding_free(e);
     /* branches: the guess chooses; a limit keeps to it */
     double up[3], down[3] = {Q, -1.5, -1.2};
     memcpy(up, kept, sizeof up);
-    OK(soa_embedding_state(s.by[2], s.w, &Q, NULL, NULL, 0, up, NULL, NULL, NULL));
-    OK(soa_embedding_state(s.by[2], s.w, &Q, NULL, NULL, 0, down, NULL, NULL, NULL));
+    OK(soa_embedding_state(s.by[2], s.w, &(soa_input){.q = &Q}, up, NULL, NULL, NULL));
+    OK(soa_embedding_state(s.by[2], s.w, &(soa_input){.q = &Q}, down, NULL, NULL, NULL));
     assert_true(relative(up, kept, 3) < 1e-10 && fabs(down[1] - up[1]) > 0.1);
     def = soa_embedding_default(s.mask), def.constraints = s.c, def.branch = 0.01;
     OK(soa_embedding_create(s.m, &def, &e, NULL));
     down[1] += 0.05;
-    REFUSED(SOA_E_NO_CONVERGENCE, soa_embedding_state(e, s.w, &Q, NULL, NULL, 0, down, NULL, NULL, NULL));
+    REFUSED(SOA_E_NO_CONVERGENCE, soa_embedding_state(e, s.w, &(soa_input){.q = &Q}, down, NULL, NULL, NULL));
     down[1] -= 0.045;
-    OK(soa_embedding_state(e, s.w, &Q, NULL, NULL, 0, down, NULL, NULL, NULL));
+    OK(soa_embedding_state(e, s.w, &(soa_input){.q = &Q}, down, NULL, NULL, NULL));
     soa_embedding_free(e);
     /* too many primary joints: the loops hold them; too few: E is not determined */
     const unsigned char two[3] = {1, 1, 0}, none[3] = {0, 0, 0};
@@ -589,18 +589,18 @@ static void statuses(void **unused) {
     const double Q2[2] = {kept[0], kept[1]}, V2[2] = {1, 1};
     double q2[3], x2[2];
     memcpy(q2, kept, sizeof q2);
-    REFUSED(SOA_E_INCONSISTENT, soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS, Q2, V2, NULL, NULL, 0, 0, q2, x2));
+    REFUSED(SOA_E_INCONSISTENT, soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS, &(soa_input){.q = Q2, .v = V2}, q2, x2));
     soa_embedding_free(e);
     def = soa_embedding_default(none), def.constraints = s.c;
     OK(soa_embedding_create(s.m, &def, &e, NULL));
-    REFUSED(SOA_E_SINGULAR, soa_embedding_state(e, s.w, &Q, NULL, NULL, 0, q2, NULL, NULL, NULL));
+    REFUSED(SOA_E_SINGULAR, soa_embedding_state(e, s.w, &(soa_input){.q = &Q}, q2, NULL, NULL, NULL));
     soa_embedding_free(e);
     /* rows on velocities have no U */
     soa_constraint_def v = soa_constraint_default(SOA_VELOCITY, 0, soa_model_find_frame(s.m, "coupler"));
     v.row_count = 1, v.rows[0][3] = 1;
     OK(soa_constraints_add(s.c, &v, NULL, NULL));
     for (int i = 1; i < 3; ++i)
-        REFUSED(SOA_E_ARGUMENT, soa_embedding_state(s.by[i], s.w, &Q, NULL, NULL, 0, q, NULL, NULL, NULL));
+        REFUSED(SOA_E_ARGUMENT, soa_embedding_state(s.by[i], s.w, &(soa_input){.q = &Q}, q, NULL, NULL, NULL));
     /* what is wanted to begin with */
     soa_report report;
     def = soa_embedding_default(s.mask);

@@ -170,13 +170,13 @@ static void windows_flat(void **unused) {
     assert_int_equal(SOA_OK, soa_work_create(k.model, &w));
     double qdd[4][5], G[50], gamma[10];
     for (int i = 0; i < 5; ++i) k.q[i] = 0, k.v[i] = i < 3 ? -4 : 4;
-    assert_int_equal(SOA_OK, soa_constraints_evaluate(k.constraints, w, k.q, k.v, 0, NULL, NULL, G, gamma));
+    assert_int_equal(SOA_OK, soa_constraints_evaluate(k.constraints, w, &(soa_input){.q = k.q, .v = k.v}, NULL, NULL, G, gamma));
     for (int method = SOA_CLOSED_AUTO; method <= SOA_CLOSED_NULL_SPACE; ++method) {
         soa_closed_options o = soa_closed_options_default();
         soa_closed_report report;
         o.method = (soa_closed_method)method;
         assert_int_equal(SOA_OK,
-                         soa_closed_fd(k.constraints, w, &o, k.q, k.v, NULL, NULL, 0, 0, qdd[method], NULL, &report));
+                         soa_closed_fd(k.constraints, w, &o, &(soa_input){.q = k.q, .v = k.v}, qdd[method], NULL, &report));
         assert_int_equal(2, report.rank);
         assert_int_equal(8, report.redundant);
         assert_non_null(strstr(report.text, "loop"));
@@ -315,9 +315,9 @@ static void many_windows(void **unused) {
             soa_closed_options o = soa_closed_options_default();
             o.method = i ? SOA_CLOSED_KKT : SOA_CLOSED_FORCES;
             assert_int_equal(SOA_OK,
-                             soa_closed_fd(k.constraints, w, &o, k.q, v, tau, NULL, 0, 0, a[i], lambda[i], NULL));
+                             soa_closed_fd(k.constraints, w, &o, &(soa_input){.q = k.q, .v = v, .tau = tau}, a[i], lambda[i], NULL));
         }
-        assert_int_equal(SOA_OK, soa_constraints_evaluate(k.constraints, w, k.q, v, 0, NULL, NULL, G, NULL));
+        assert_int_equal(SOA_OK, soa_constraints_evaluate(k.constraints, w, &(soa_input){.q = k.q, .v = v}, NULL, NULL, G, NULL));
         for (int i = 0; i < 2; ++i)
             for (int r = 0; r < soa_constraints_row_count(k.constraints); ++r)
                 for (int j = 0; j < NV; ++j) pull[i][j] += G[NV * r + j] * lambda[i][r];

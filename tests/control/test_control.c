@@ -48,7 +48,7 @@ static void recursion_is_inverse_dynamics(void **unused) {
         double *F = numbers(6 * n), *eta = numbers(t.nv + 3), *rho = numbers(t.nv + 3), *E = numbers((t.nv + 3) * cols),
                *tau = numbers(cols);
         OK(soa_control_inverse_feedback(t.c, t.s.q, t.s.v, t.s.tau, F, eta));
-        OK(soa_control_recursion(t.c, t.s.q, F, eta, t.nv, NULL, 0, rho, t.tau));
+        OK(soa_control_recursion(t.c, t.s.q, &(soa_feedback){.F = F, .eta = eta, .rows = t.nv}, rho, t.tau));
         OK(soa_rnea(t.m, t.w, t.s.q, t.s.v, t.s.tau, NULL, 0, t.h));
         note(&rnea, relative(t.tau, t.h, (size_t)t.nv), seed);
         note(&rnea, relative(rho, t.h, (size_t)t.nv), seed);
@@ -56,7 +56,7 @@ static void recursion_is_inverse_dynamics(void **unused) {
         dice d = {(uint64_t)seed};
         roll_many(&d, -3, 3, 6 * (size_t)n, F), roll_many(&d, -2, 2, (size_t)t.nv + 3, eta);
         roll_many(&d, -1, 1, (size_t)((t.nv + 3) * cols), E);
-        OK(soa_control_recursion(t.c, t.s.q, F, eta, t.nv + 3, E, cols, rho, tau));
+        OK(soa_control_recursion(t.c, t.s.q, &(soa_feedback){.F = F, .eta = eta, .rows = t.nv + 3, .E = E, .columns = cols}, rho, tau));
         OK(soa_kinematics(t.m, t.w, t.s.q, NULL, NULL));
         double *expect = numbers(t.nv + 3), *expect_tau = numbers(cols);
         memcpy(expect, eta, sizeof *eta * (size_t)(t.nv + 3));
@@ -90,7 +90,7 @@ static void recursion_is_inverse_dynamics(void **unused) {
         double *F = numbers(6 * soa_model_body_count(m)), *eta = numbers(soa_model_nv(m)), *tau = numbers(soa_model_nv(m)),
                *expect = numbers(soa_model_nv(m));
         OK(soa_control_inverse_feedback(c, s.q, s.v, s.tau, F, eta));
-        OK(soa_control_recursion(c, s.q, F, eta, soa_model_nv(m), NULL, 0, NULL, tau));
+        OK(soa_control_recursion(c, s.q, &(soa_feedback){.F = F, .eta = eta, .rows = soa_model_nv(m)}, NULL, tau));
         OK(soa_rnea(m, w, s.q, s.v, s.tau, NULL, 0, expect));
         note(&rnea, relative(tau, expect, (size_t)soa_model_nv(m)), (long)k);
         free(F), free(eta), free(tau), free(expect);
@@ -107,7 +107,7 @@ static void recursion_of_closed_machine(void **unused) {
     soa_constraint_list list;
     soa_constraints *loops;
     soa_report report;
-    if (soa_model_open_closed("four-bar", NULL, &m, &list, &report)) fail_msg("%s", report.text);
+    if (soa_model_open("four-bar", NULL, &m, &list, &report)) fail_msg("%s", report.text);
     OK(soa_constraints_from_list(&list, m, 1, &loops, &report));
     soa_work *w;
     OK(soa_work_create(m, &w));
@@ -117,7 +117,7 @@ static void recursion_of_closed_machine(void **unused) {
     double *q = numbers(nq), *v = numbers(nv), *a = numbers(nv), *E = numbers(nv), *F = numbers(6 * soa_model_body_count(m)),
            *eta = numbers(nv);
     soa_q_neutral(m, q);
-    OK(soa_closed_assemble(loops, w, 0, q, &report));
+    OK(soa_closed_assemble(loops, w, 0, NULL, q, &report));
     soa_embedding_def def = soa_embedding_default(primary);
     def.constraints = loops;
     soa_embedding *e;
@@ -130,10 +130,10 @@ static void recursion_of_closed_machine(void **unused) {
     for (int i = 0; i < 20; ++i) {
         const double Q = q[0] + 0.02, V = 1.3 - 0.1 * i, A = -2 + 0.3 * i;
         double tau, expect;
-        OK(soa_embedding_state(e, w, &Q, &V, &A, 0, q, v, a, E));
+        OK(soa_embedding_state(e, w, &(soa_input){.q = &Q, .v = &V, .a = &A}, q, v, a, E));
         OK(soa_control_inverse_feedback(c, q, v, a, F, eta));
-        OK(soa_control_recursion(c, q, F, eta, nv, E, 1, NULL, &tau));
-        OK(soa_embedding_id(e, w, &Q, &V, &A, NULL, 0, 0, q, &expect));
+        OK(soa_control_recursion(c, q, &(soa_feedback){.F = F, .eta = eta, .rows = nv, .E = E, .columns = 1}, NULL, &tau));
+        OK(soa_embedding_id(e, w, &(soa_input){.q = &Q, .v = &V, .a = &A}, q, &expect));
         note(&same, relative(&tau, &expect, 1), i);
     }
     conclude("four-bar: tau = E'rho = soa_embedding_id", &same, 1e-12);
@@ -179,7 +179,7 @@ static void pd_and_inverse_dynamics(void **unused) {
             t.h[j] = t.drive[j] ? t.h[j] - t.y[j] + x.K[j] * e[j] + x.D[j] * (x.v[j] - t.s.v[j]) : 0;
         note(&pd, relative(t.tau, t.h, (size_t)t.nv), seed);
         /* inverse dynamics: what the plant does with these torques and wrenches */
-        OK(soa_control_inverse_dynamics(t.c, t.s.q, t.s.v, &x.r, &x.g, t.s.wrench, 3, t.tau, a));
+        OK(soa_control_inverse_dynamics(t.c, t.s.q, t.s.v, &x.r, &x.g, &(soa_inverse_dynamics_options){.wrenches = t.s.wrench, .wrench_count = 3}, t.tau, a));
         OK(soa_aba(t.m, t.w, t.s.q, t.s.v, t.tau, t.s.wrench, 3, t.x));
         int k = 0;
         for (int j = 0; j < t.nv; ++j) {
@@ -356,7 +356,7 @@ static void impedance(void **unused) {
         roll_many(&d, -9, 9, 6, force);
         if (seed % 3 == 0) law.max_force = 5, law.max_torque = 3;
         soa_frame_error e;
-        OK(soa_control_impedance(t.c, t.s.q, t.s.v, &law, &goal, force, t.tau, F, &e));
+        OK(soa_control_impedance(t.c, t.s.q, t.s.v, &law, &goal, force, t.tau, &(soa_impedance_result){.wrench = F, .error = &e}));
         for (int j = 0; j < 6; ++j) f[j] = law.stiffness[j] * e.error[j] + law.damping[j] * e.rate[j] + force[j];
         if (law.max_force > 0) {
             const double n = sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]),
@@ -472,7 +472,7 @@ static void operational(void **unused) {
         roll_many(&d, -5, 5, (size_t)t.nv, t.h);
         soa_operational_options o = {.wrenches = t.s.wrench, .wrench_count = 3, .posture = seed % 3 ? t.h : NULL};
         double rcond, *a = numbers(t.nv);
-        const soa_status s = soa_control_operational_space(t.c, t.s.q, t.s.v, task, count, &o, t.tau, a, e, &rcond);
+        const soa_status s = soa_control_operational_space(t.c, t.s.q, t.s.v, task, count, &o, t.tau, &(soa_operational_result){.a = a, .error = e, .rcond = &rcond});
         if (s == SOA_E_SINGULAR || (s == SOA_OK && rcond < 1e-5)) {
             ++singular;
         } else {
@@ -549,7 +549,7 @@ static void coordination_passive(void **unused) {
         const soa_motion goal = random_motion(&d);
         soa_coordination_state state = {0};
         soa_coordination_result r;
-        OK(soa_control_coordination(t.c, t.s.q, t.s.v, &k, &goal, NULL, 0, &state, t.tau, &r));
+        OK(soa_control_coordination(t.c, t.s.q, t.s.v, &k, &(soa_coordination_input){.goal = &goal}, &state, t.tau, &r));
 
         /* sum of the hands at the object's frame */
         double sum[6] = {0}, *F = &r.hand_wrench[0][0], s;
@@ -574,7 +574,7 @@ static void coordination_passive(void **unused) {
         soa_coordination plain = k;
         plain.squeeze = 0;
         soa_coordination_result r0;
-        OK(soa_control_coordination(t.c, t.s.q, t.s.v, &plain, &goal, NULL, 0, &state, t.x, &r0));
+        OK(soa_control_coordination(t.c, t.s.q, t.s.v, &plain, &(soa_coordination_input){.goal = &goal}, &state, t.x, &r0));
         double G[6][6 * SOA_HANDS] = {{0}}, A[36] = {0}, y[6], expect[6 * SOA_HANDS];
         for (int i = 0; i < k.hands; ++i)
             for (int c = 0; c < 6; ++c) {
@@ -655,7 +655,7 @@ static void object_wrench_is_rnea(void **unused) {
         soa_coordination_state state = {0};
         soa_coordination_result r;
         double tau[PUMA_V], a[PUMA_V] = {0}, x[6], V[6], got[6];
-        OK(soa_control_coordination(c, s.q, s.v, &k, &goal, NULL, 0, &state, tau, &r));
+        OK(soa_control_coordination(c, s.q, s.v, &k, &(soa_coordination_input){.goal = &goal}, &state, tau, &r));
         /* classical acceleration in the world to the free joint's: body axes, less w x v */
         soa_frame O;
         OK(soa_kinematics(t.m, w, s.q, s.v, NULL));
@@ -700,11 +700,11 @@ static void two_laws(void **unused) {
         for (int j = 0; j < PUMA_V; ++j) K[j] = 4 + j, D[j] = 3;
         const soa_joint_gains gains = {K, D};
         const soa_joint_reference r = {g.q, g.v, g.tau};
-        OK(soa_control_inverse_dynamics(both, s.q, s.v, &r, &gains, NULL, 0, expect, NULL));
+        OK(soa_control_inverse_dynamics(both, s.q, s.v, &r, &gains, NULL, expect, NULL));
         OK(soa_q_difference(t.m, s.q, g.q, e));
         for (int j = 0; j < PUMA_V; ++j) a[j] = g.tau[j] + (j < 12 ? 0 : K[j] * e[j] + D[j] * (g.v[j] - s.v[j]));
         const soa_joint_reference other = {g.q, g.v, a};
-        OK(soa_control_inverse_dynamics(left, s.q, s.v, &other, &gains, NULL, 0, tau, NULL));
+        OK(soa_control_inverse_dynamics(left, s.q, s.v, &other, &gains, NULL, tau, NULL));
         note(&same, relative(tau + 6, expect + 6, 6), seed);
         for (int j = 0; j < PUMA_V; ++j)
             if (drive[j] != SOA_DRIVE_OWN) assert_true(tau[j] == 0);
@@ -724,7 +724,7 @@ static void two_laws(void **unused) {
         roll_many(&d, 0, 5, 6, task.law.stiffness), roll_many(&d, 0, 5, 6, task.law.damping);
         double a[PUMA_V] = {0}, tau[PUMA_V], other[PUMA_V], A[6], want[6], rcond;
         soa_frame_error e;
-        const soa_status status = soa_control_operational_space(left, s.q, s.v, &task, 1, NULL, tau, NULL, &e, &rcond);
+        const soa_status status = soa_control_operational_space(left, s.q, s.v, &task, 1, NULL, tau, &(soa_operational_result){.error = &e, .rcond = &rcond});
         if (status != SOA_E_SINGULAR && rcond > 1e-5) {
             OK(status);
             OK(soa_control_passive_acceleration(left, s.q, s.v, NULL, 0, a));
@@ -787,32 +787,32 @@ static void bad_input(void **unused) {
     BAD(SOA_E_ARGUMENT, soa_control_joint_pd(c, q, v, NULL, &g, tau));
     BAD(SOA_E_ARGUMENT, soa_control_joint_pd(c, q, v, &r, NULL, tau));
     BAD(SOA_E_ARGUMENT, soa_control_joint_pd(c, q, v, &r, &bad_g, tau));
-    BAD(SOA_E_ARGUMENT, soa_control_inverse_dynamics(c, NULL, v, &r, &g, NULL, 0, tau, NULL));
-    BAD(SOA_E_ARGUMENT, soa_control_inverse_dynamics(c, q, v, &r, &g, NULL, 2, tau, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_inverse_dynamics(c, NULL, v, &r, &g, NULL, tau, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_inverse_dynamics(c, q, v, &r, &g, &(soa_inverse_dynamics_options){.wrench_count = 2}, tau, NULL));
     BAD(SOA_E_ARGUMENT, soa_control_passivity(c, SOA_PASSIVITY_COUNT, q, v, &r, &g, tau, NULL));
     K[9] = 2; /* rates must be equal on a floating base */
     BAD(SOA_E_ARGUMENT, soa_control_decoupled(c, q, v, &r, K, K, tau, NULL));
     K[9] = 1;
-    BAD(SOA_E_FRAME, soa_control_impedance(c, q, v, &law, &skew, NULL, tau, NULL, NULL));
-    BAD(SOA_E_ARGUMENT, soa_control_impedance(c, q, v, &lost, &goal, NULL, tau, NULL, NULL));
+    BAD(SOA_E_FRAME, soa_control_impedance(c, q, v, &law, &skew, NULL, tau, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_impedance(c, q, v, &lost, &goal, NULL, tau, NULL));
     law.damping[2] = -1;
-    BAD(SOA_E_ARGUMENT, soa_control_impedance(c, q, v, &law, &goal, NULL, tau, NULL, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_impedance(c, q, v, &law, &goal, NULL, tau, NULL));
     law.damping[2] = 0;
     /* seven tasks of two arms, and a frame nobody moves: singular, and said so */
     soa_frame_task task[8];
     for (int i = 0; i < 8; ++i) task[i] = (soa_frame_task){.law = law, .goal = goal};
     double rcond = 1;
-    BAD(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 7, NULL, tau, NULL, NULL, &rcond));
+    BAD(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 7, NULL, tau, &(soa_operational_result){.rcond = &rcond}));
     assert_true(rcond < 1e-12);
     task[0].law.frame = 0;
-    BAD(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 1, NULL, tau, NULL, NULL, NULL));
+    BAD(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 1, NULL, tau, NULL));
     task[0].law.frame = t.satellite;
-    BAD(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 1, NULL, tau, NULL, NULL, NULL));
-    BAD(SOA_E_ARGUMENT, soa_control_operational_space(c, q, v, task, 9, NULL, tau, NULL, NULL, NULL));
-    BAD(SOA_E_ARGUMENT, soa_control_coordination(c, q, v, &none, &goal, NULL, 0, &state, tau, NULL));
-    BAD(SOA_E_ARGUMENT, soa_control_coordination(c, q, v, &many, &goal, NULL, 0, &state, tau, NULL));
-    BAD(SOA_E_NOT_FINITE, soa_control_coordination(c, q, v, &k, &goal, &nan, 0, &state, tau, NULL));
-    BAD(SOA_E_ARGUMENT, soa_control_coordination(c, q, v, &k, &goal, NULL, NAN, &state, tau, NULL));
+    BAD(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 1, NULL, tau, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_operational_space(c, q, v, task, 9, NULL, tau, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_coordination(c, q, v, &none, &(soa_coordination_input){.goal = &goal}, &state, tau, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_coordination(c, q, v, &many, &(soa_coordination_input){.goal = &goal}, &state, tau, NULL));
+    BAD(SOA_E_NOT_FINITE, soa_control_coordination(c, q, v, &k, &(soa_coordination_input){.goal = &goal, .measured = &nan}, &state, tau, NULL));
+    BAD(SOA_E_ARGUMENT, soa_control_coordination(c, q, v, &k, &(soa_coordination_input){.goal = &goal, .dt = NAN}, &state, tau, NULL));
     for (int j = 0; j < PUMA_V; ++j) assert_true(tau[j] == 77); /* nothing was written */
     assert_true(state.integral == 0);
     OK(soa_control_joint_pd(c, q, v, &bad_r, &g, tau)); /* bad numbers where nobody drives are not read */

@@ -39,7 +39,7 @@ static long seeds(void) {
 /* How badly the machine is conditioned at this state; such states are left to other tests. */
 static int is_sound(closed *s) {
     soa_closed_report report;
-    const soa_status bad = soa_closed_fd(s->c, s->w, NULL, s->q, s->v, NULL, NULL, 0, s->t, s->qdd, NULL, &report);
+    const soa_status bad = soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .t = s->t}, s->qdd, NULL, &report);
     return !bad && report.condition < 1e5;
 }
 
@@ -65,10 +65,10 @@ static void inverse_dynamics(void **state) {
         const soa_joint_gains gains = {NULL, NULL};
         soa_status status = SOA_E_SINGULAR;
         if (is_sound(s))
-            status = soa_control_inverse_dynamics(control, s->q, s->v, &reference, &gains, s->f, 2, tau, out);
+            status = soa_control_inverse_dynamics(control, s->q, s->v, &reference, &gains, &(soa_inverse_dynamics_options){.wrenches = s->f, .wrench_count = 2}, tau, out);
         if (!status && size_of(tau, s->nv) < 1e6) {
             ++used;
-            OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, tau, s->f, 2, s->t, s->qdd, NULL, NULL));
+            OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = tau, .wrenches = s->f, .wrench_count = 2, .t = s->t}, s->qdd, NULL, NULL));
             const double scale = 1 + size_of(out, s->nv);
             for (int j = 0; j < s->nv; ++j) {
                 note(&motion, fabs(s->qdd[j] - out[j]) / scale, seed);
@@ -77,7 +77,7 @@ static void inverse_dynamics(void **state) {
                 if (mask[j]) note(&asked, fabs(s->qdd[j] - a[j]) / scale, seed), ++motors;
                 follow += drive[j] == SOA_DRIVE_OWN && !mask[j];
             }
-            if (!soa_closed_id(s->c, s->w, s->q, s->v, s->qdd, s->f, 2, s->t, mask, again, NULL))
+            if (!soa_closed_id(s->c, s->w, &(soa_input){.q = s->q, .v = s->v, .a = s->qdd, .wrenches = s->f, .wrench_count = 2, .t = s->t}, mask, again, NULL))
                 for (int j = 0; j < s->nv; ++j)
                     note(&torque, fabs(tau[j] - again[j]) / (1 + size_of(tau, s->nv)), seed);
         } else if (status && status != SOA_E_SINGULAR && status != SOA_E_HINGE_SINGULAR)
@@ -107,7 +107,7 @@ static void holding(void **state) {
         if (is_sound(s)) {
             ++used;
             OK(soa_control_compensation(control, s->q, still, NULL, NULL, 0, tau));
-            OK(soa_closed_fd(s->c, s->w, NULL, s->q, still, tau, NULL, 0, s->t, s->qdd, NULL, NULL));
+            OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = still, .tau = tau, .t = s->t}, s->qdd, NULL, NULL));
             note(&rest, size_of(s->qdd, s->nv) / (1 + size_of(tau, s->nv)), seed);
             /* a hand held by a spring against a push */
             soa_frame_law law = soa_frame_law_default(s->f[0].frame, 0);
@@ -120,8 +120,8 @@ static void holding(void **state) {
                     force[half + k] = here.R[k] * s->f[0].value[half] + here.R[3 + k] * s->f[0].value[half + 1] +
                                       here.R[6 + k] * s->f[0].value[half + 2];
             for (int k = 0; k < 6; ++k) force[k] = -force[k];
-            OK(soa_control_impedance(control, s->q, still, &law, &goal, force, tau, NULL, NULL));
-            OK(soa_closed_fd(s->c, s->w, NULL, s->q, still, tau, s->f, 1, s->t, s->qdd, NULL, NULL));
+            OK(soa_control_impedance(control, s->q, still, &law, &goal, force, tau, NULL));
+            OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = still, .tau = tau, .wrenches = s->f, .wrench_count = 1, .t = s->t}, s->qdd, NULL, NULL));
             note(&push, size_of(s->qdd, s->nv) / (1 + size_of(tau, s->nv)), seed);
         }
         soa_control_free(control);
@@ -194,10 +194,10 @@ static void operational(void **state) {
         roll_many(&s->d, -2, 2, 6, task.goal.acceleration);
         double rcond = 0;
         soa_status status = SOA_E_SINGULAR;
-        if (is_sound(s)) status = soa_control_operational_space(control, s->q, s->v, &task, 1, NULL, tau, out, NULL, &rcond);
+        if (is_sound(s)) status = soa_control_operational_space(control, s->q, s->v, &task, 1, NULL, tau, &(soa_operational_result){.a = out, .rcond = &rcond});
         if (!status && rcond > 1e-6 && size_of(tau, s->nv) < 1e6) {
             ++used;
-            OK(soa_closed_fd(s->c, s->w, NULL, s->q, s->v, tau, NULL, 0, s->t, s->qdd, NULL, NULL));
+            OK(soa_closed_fd(s->c, s->w, NULL, &(soa_input){.q = s->q, .v = s->v, .tau = tau, .t = s->t}, s->qdd, NULL, NULL));
             OK(soa_kinematics(s->m, s->w, s->q, s->v, s->qdd));
             double A[6];
             OK(soa_acceleration_classical(s->m, s->w, task.law.frame, SOA_AXES_WORLD, A));

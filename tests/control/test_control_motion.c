@@ -21,7 +21,7 @@ static void rate(plant *p, const double *q, const double *v, const double *tau, 
     OK(soa_q_normalise(p->m, unit));
     OK(soa_q_rate(p->m, unit, v, qr));
     if (p->g)
-        OK(soa_grasp_fd(p->g, p->w, NULL, unit, v, tau, NULL, 0, a, p->force, NULL, NULL));
+        OK(soa_grasp_fd(p->g, p->w, NULL, &(soa_input){.q = unit, .v = v, .tau = tau}, a, p->force, NULL, NULL));
     else
         OK(soa_aba(p->m, p->w, unit, v, tau, NULL, 0, a));
 }
@@ -82,7 +82,7 @@ static void joints_settle_on_a_floating_base(void **unused) {
             const double e = (qd[7 + i] - p.q[7 + i]) / (i % 2 ? -0.3 : 0.2);
             worst = fmax(worst, fabs(e - (1 + 5 * time) * exp(-5 * time)));
         }
-        OK(soa_control_inverse_dynamics(c, p.q, p.v, &r, &g, NULL, 0, tau, NULL));
+        OK(soa_control_inverse_dynamics(c, p.q, p.v, &r, &g, NULL, tau, NULL));
         step(&p, tau);
     }
     memset(h0, 0, sizeof h0);
@@ -142,7 +142,7 @@ static void hand_reaches_goal(void **unused) {
         OK(soa_path_pose(&start, &end, s, &task[0].goal));
         for (int j = 0; j < PUMA_V; ++j) posture[j] = -5 * p.v[j];
         const soa_operational_options o = {.posture = posture};
-        OK(soa_control_operational_space(c, p.q, p.v, task, 2, &o, tau, NULL, e, NULL));
+        OK(soa_control_operational_space(c, p.q, p.v, task, 2, &o, tau, &(soa_operational_result){.error = e}));
         tracking = fmax(tracking, size3(e[0].error + 3)), tilt = fmax(tilt, size3(e[1].error));
         if (n % 50 == 0) {
             momentum(&p, h);
@@ -176,7 +176,7 @@ static void hand_reaches_goal(void **unused) {
     double first = 0, most = 0;
     for (int n = 0; n < 4 * RATE; ++n) {
         double wrench[6];
-        OK(soa_control_impedance(c, p.q, p.v, &law, &goal, NULL, tau, wrench, e));
+        OK(soa_control_impedance(c, p.q, p.v, &law, &goal, NULL, tau, &(soa_impedance_result){.wrench = wrench, .error = e}));
         for (int j = 6; j < 12; ++j) tau[j] -= 20 * p.v[j]; /* the other arm stays */
         if (n == 0) first = size3(e[0].error + 3);
         most = fmax(most, size3(wrench + 3));
@@ -241,7 +241,7 @@ static void hand_presses_and_slides(void **unused) {
     const double wanted[6] = {0, 0, 0, 0, 0, 20};
     double tau[6] = {0}, a[6], force = 0, late = 0, off = 0;
     soa_frame_error e;
-    OK(soa_grasp_fd(p.g, p.w, NULL, p.q, p.v, tau, NULL, 0, a, p.force, NULL, NULL));
+    OK(soa_grasp_fd(p.g, p.w, NULL, &(soa_input){.q = p.q, .v = p.v, .tau = tau}, a, p.force, NULL, NULL));
     for (int n = 0; n < 3 * RATE; ++n) {
         double s[3], measured[6];
         soa_profile_at(&profile, n * DT - 0.5, s);
@@ -252,7 +252,7 @@ static void hand_presses_and_slides(void **unused) {
                 for (int j = 0; j < 3; ++j) measured[h + i] += goal.pose.R[3 * j + i] * p.force[h + j];
             }
         force = measured[5];
-        OK(soa_control_hybrid(c, p.q, p.v, &law, &goal, wanted, measured, DT, &state, tau, &e));
+        OK(soa_control_hybrid(c, p.q, p.v, &law, &(soa_hybrid_input){.goal = &goal, .force = wanted, .measured = measured, .dt = DT}, &state, tau, &e));
         step(&p, tau);
         if (n > 3 * RATE / 2) late = fmax(late, fabs(force - 20)), off = fmax(off, hypot(e.error[3], e.error[4]));
     }
@@ -281,7 +281,7 @@ static void base_is_held(void **unused) {
     for (int n = 0; n < 2 * RATE; ++n) {
         for (int j = 0; j < PUMA_V; ++j) posture[j] = -3 * p.v[j];
         const soa_operational_options o = {.posture = posture};
-        OK(soa_control_base_attitude(c, p.q, p.v, t.base, &goal, 16, 8, &o, tau, &e));
+        OK(soa_control_base_attitude(c, p.q, p.v, &(soa_attitude_law){.frame = t.base, .stiffness = 16, .damping = 8}, &goal, &o, tau, &e));
         if (n == 0) first = size3(e.error);
         worst = fmax(worst, fabs(size3(e.error) / first - (1 + 4 * n * DT) * exp(-4 * n * DT)));
         step(&p, tau);
@@ -336,10 +336,10 @@ static void linearising_is_exact(void **unused) {
         soa_coordination_state state = {0};
         soa_coordination_result r;
         double tau[PUMA_V], a[PUMA_V], force[12], A[6], want[6], s;
-        OK(soa_control_coordination(c, p.q, p.v, &k, &goal, NULL, 1e-3, &state, tau, &r));
+        OK(soa_control_coordination(c, p.q, p.v, &k, &(soa_coordination_input){.goal = &goal, .dt = 1e-3}, &state, tau, &r));
         for (int j = 0; j < PUMA_V; ++j)
             if (!t.drive[j]) note(&idle, fabs(tau[j]), seed);
-        OK(soa_grasp_fd(p.g, p.w, NULL, p.q, p.v, tau, NULL, 0, a, force, NULL, NULL));
+        OK(soa_grasp_fd(p.g, p.w, NULL, &(soa_input){.q = p.q, .v = p.v, .tau = tau}, a, force, NULL, NULL));
         OK(soa_kinematics(t.m, p.w, p.q, p.v, a));
         OK(soa_acceleration_classical(t.m, p.w, t.satellite, SOA_AXES_WORLD, A));
         wanted_in_frame(t.m, p.w, t.satellite, k.relative_to, &goal, &r.error, k.stiffness, k.damping, want);
@@ -392,7 +392,7 @@ static void passive_law_is_passive(void **unused) {
     double tau[PUMA_V], V0 = 0, V = 0, before = 0, lost = 0, rises = 0;
     for (int n = 0; n <= 3 * RATE / 2; ++n) {
         double kinetic;
-        OK(soa_control_coordination(c, p.q, p.v, &k, &goal, NULL, DT, &state, tau, &r));
+        OK(soa_control_coordination(c, p.q, p.v, &k, &(soa_coordination_input){.goal = &goal, .dt = DT}, &state, tau, &r));
         OK(soa_energy(t.m, p.w, p.q, p.v, &kinetic, NULL));
         V = kinetic;
         for (int j = 0; j < 6; ++j) V += k.stiffness[j] * r.error.error[j] * r.error.error[j] / 2;
@@ -441,14 +441,14 @@ static void satellite_is_moved(void **unused) {
         double held_position = 0, held_angle = 0;
         double a[PUMA_V];
         momentum(&p, h0);
-        OK(soa_grasp_fd(p.g, p.w, NULL, p.q, p.v, tau, NULL, 0, a, p.force, NULL, NULL));
+        OK(soa_grasp_fd(p.g, p.w, NULL, &(soa_input){.q = p.q, .v = p.v, .tau = tau}, a, p.force, NULL, NULL));
         for (int n = 0; n < 6 * RATE; ++n) {
             soa_motion goal;
             double s[3];
             soa_profile_at(&profile, n * DT - 0.5, s);
             OK(soa_path_pose(&start, &end, s, &goal));
             OK(soa_control_internal_force(c, p.q, &k, p.force, &squeeze)); /* measured just now */
-            OK(soa_control_coordination(c, p.q, p.v, &k, &goal, &squeeze, DT, &state, tau, &r));
+            OK(soa_control_coordination(c, p.q, p.v, &k, &(soa_coordination_input){.goal = &goal, .measured = &squeeze, .dt = DT}, &state, tau, &r));
             for (int j = 0; j < PUMA_V; ++j) strongest = fmax(strongest, fabs(tau[j]));
             step(&p, tau);
             if (n > 5 * RATE) {
@@ -513,18 +513,18 @@ static void times(void **unused) {
     const double none[6] = {0};
     TIME("soa_rnea, for comparison", soa_rnea(t.m, p.w, p.q, p.v, a, NULL, 0, tau));
     TIME("joint PD", soa_control_joint_pd(c, p.q, p.v, &r, &g, tau));
-    TIME("inverse dynamics, floating base", soa_control_inverse_dynamics(c, p.q, p.v, &r, &g, NULL, 0, tau, NULL));
+    TIME("inverse dynamics, floating base", soa_control_inverse_dynamics(c, p.q, p.v, &r, &g, NULL, tau, NULL));
     TIME("passivity, floating base", soa_control_passivity(c, SOA_SLOTINE_LI, p.q, p.v, &r, &g, tau, NULL));
     TIME("decoupled, floating base", soa_control_decoupled(c, p.q, p.v, &r, K, D, tau, NULL));
-    TIME("impedance", soa_control_impedance(c, p.q, p.v, &task.law, &task.goal, NULL, tau, NULL, NULL));
+    TIME("impedance", soa_control_impedance(c, p.q, p.v, &task.law, &task.goal, NULL, tau, NULL));
     TIME("operational space, one hand, generalized Jacobian",
-         soa_control_operational_space(c, p.q, p.v, &task, 1, NULL, tau, NULL, NULL, NULL));
-    TIME("hybrid", soa_control_hybrid(c, p.q, p.v, &hybrid, &task.goal, none, none, DT, &integral, tau, NULL));
+         soa_control_operational_space(c, p.q, p.v, &task, 1, NULL, tau, NULL));
+    TIME("hybrid", soa_control_hybrid(c, p.q, p.v, &hybrid, &(soa_hybrid_input){.goal = &task.goal, .force = none, .measured = none, .dt = DT}, &integral, tau, NULL));
     TIME("coordination, passive",
-         soa_control_coordination(c, p.q, p.v, &k, &task.goal, &squeeze, DT, &state, tau, NULL));
+         soa_control_coordination(c, p.q, p.v, &k, &(soa_coordination_input){.goal = &task.goal, .measured = &squeeze, .dt = DT}, &state, tau, NULL));
     k.form = SOA_COORDINATE_LINEARISING;
     TIME("coordination, linearising, goal relative to the floating base",
-         soa_control_coordination(c, p.q, p.v, &k, &task.goal, &squeeze, DT, &state, tau, NULL));
+         soa_control_coordination(c, p.q, p.v, &k, &(soa_coordination_input){.goal = &task.goal, .measured = &squeeze, .dt = DT}, &state, tau, NULL));
     soa_control_free(c), soa_grasp_free(p.g), soa_work_free(p.w), soa_model_free(t.m);
 }
 

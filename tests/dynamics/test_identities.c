@@ -311,9 +311,9 @@ static void derivatives(void **state) {
         for (int pass = 0; pass < 4; ++pass) {
             const int forward = pass >= 2, by_v = pass & 1;
             if (forward)
-                OK(soa_aba_derivatives(t.m, t.w, t.q, t.v, t.tau, t.f, t.nf, by_v ? NULL : t.r1, by_v ? t.r1 : NULL));
+                OK(soa_aba_derivatives(t.m, t.w, &(soa_input){.q = t.q, .v = t.v, .tau = t.tau, .wrenches = t.f, .wrench_count = t.nf}, by_v ? NULL : t.r1, by_v ? t.r1 : NULL));
             else
-                OK(soa_rnea_derivatives(t.m, t.w, t.q, t.v, t.a, t.f, t.nf, by_v ? NULL : t.r1, by_v ? t.r1 : NULL));
+                OK(soa_rnea_derivatives(t.m, t.w, &(soa_input){.q = t.q, .v = t.v, .a = t.a, .wrenches = t.f, .wrench_count = t.nf}, by_v ? NULL : t.r1, by_v ? t.r1 : NULL));
             for (size_t j = 0; j < n; ++j) {
                 memset(e, 0, n * 8);
                 e[j] = 1;

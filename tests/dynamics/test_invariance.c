@@ -503,8 +503,8 @@ static void elsewhere(void **state) {
         OK(soa_crba(a.model, a.work, a.q, a.M));
         OK(soa_crba(b.model, b.work, a.q, b.M));
         compare("crba", seed, b.M, a.M, a.nv * a.nv, 1e-11, &worst_m);
-        OK(soa_rnea_derivatives(a.model, a.work, a.q, a.v, a.a, NULL, 0, a.M, NULL));
-        OK(soa_rnea_derivatives(b.model, b.work, a.q, a.v, a.a, NULL, 0, b.M, NULL));
+        OK(soa_rnea_derivatives(a.model, a.work, &(soa_input){.q = a.q, .v = a.v, .a = a.a}, a.M, NULL));
+        OK(soa_rnea_derivatives(b.model, b.work, &(soa_input){.q = a.q, .v = a.v, .a = a.a}, b.M, NULL));
         compare("rnea derivatives", seed, b.M, a.M, a.nv * a.nv, 1e-9, &worst_d);
         stop(&a), stop(&b);
     }

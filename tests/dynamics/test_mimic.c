@@ -152,8 +152,8 @@ static void light_links(void **state) {
             note(&compliance, relative(Omega, expected, 36), seed);
 
             double dq[MOST * MOST], dv[MOST * MOST], rq[MOST * MOST], rv[MOST * MOST];
-            assert_int_equal(soa_rnea_derivatives(m, w, s.q, s.v, qdd, s.wrench, 3, rq, rv), SOA_OK);
-            assert_int_equal(soa_aba_derivatives(m, w, s.q, s.v, s.tau, s.wrench, 3, dq, dv), SOA_OK);
+            assert_int_equal(soa_rnea_derivatives(m, w, &(soa_input){.q = s.q, .v = s.v, .a = qdd, .wrenches = s.wrench, .wrench_count = 3}, rq, rv), SOA_OK);
+            assert_int_equal(soa_aba_derivatives(m, w, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3}, dq, dv), SOA_OK);
             solve_many(n, L, n, rv, all);
             for (int i = 0; i < n * n; ++i) all[i] = -all[i];
             note(&slopes, relative(dv, all, (size_t)(n * n)), seed);

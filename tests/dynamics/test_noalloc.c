@@ -252,17 +252,17 @@ static void sweeps(const soa_model *m, soa_work *w, arrays *x, const double *q, 
     QUIET_VALUE(soa_operational_space_size(m, 2));
     QUIET(solving, soa_compliance(m, w, q, frames, 2, SOA_AXES_WORLD, Omega));
     QUIET(SOA_E_ARGUMENT, soa_compliance(m, w, q, frames, 0, SOA_AXES_WORLD, Omega));
-    QUIET(solving, soa_operational_space(m, w, q, x->v, tasks, 2, 1e-3, x->task, size, &task, &rcond));
-    QUIET_VALUE(soa_operational_space(m, w, q, x->v, tasks, 2, 0, x->task, size, &task, &rcond));
-    QUIET(SOA_E_MEMORY, soa_operational_space(m, w, q, x->v, tasks, 2, 0, x->task, size - 1, &task, &rcond));
+    QUIET(solving, soa_operational_space(m, w, &(soa_operational_input){.q = q, .v = x->v, .tasks = tasks, .task_count = 2, .damping = 1e-3}, x->task, size, &task, &rcond));
+    QUIET_VALUE(soa_operational_space(m, w, &(soa_operational_input){.q = q, .v = x->v, .tasks = tasks, .task_count = 2}, x->task, size, &task, &rcond));
+    QUIET(SOA_E_MEMORY, soa_operational_space(m, w, &(soa_operational_input){.q = q, .v = x->v, .tasks = tasks, .task_count = 2}, x->task, size - 1, &task, &rcond));
     QUIET(plain, soa_energy(m, w, q, x->v, &T, &U));
     QUIET(plain, soa_centre_of_mass(m, w, q, x->v, c, d));
     QUIET(plain, soa_momentum(m, w, q, x->v, h, c));
     QUIET(plain, soa_centroidal_momentum_matrix(m, w, q, x->wide));
     QUIET(plain, soa_regressor(m, w, q, x->v, x->a, x->Y));
     QUIET(SOA_OK, soa_model_inertial_parameters(m, x->pi));
-    QUIET(plain, soa_rnea_derivatives(m, w, q, x->v, x->a, wrench, 2, x->M, x->M2));
-    QUIET(solving, soa_aba_derivatives(m, w, q, x->v, x->tau, wrench, 2, x->M, x->M2));
+    QUIET(plain, soa_rnea_derivatives(m, w, &(soa_input){.q = q, .v = x->v, .a = x->a, .wrenches = wrench, .wrench_count = 2}, x->M, x->M2));
+    QUIET(solving, soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = x->v, .tau = x->tau, .wrenches = wrench, .wrench_count = 2}, x->M, x->M2));
     QUIET(SOA_E_ARGUMENT, soa_rnea(m, w, x->q, x->v, x->a, wrench, -1, x->out));
     QUIET_VALUE(soa_work_failed_body(w));
 }
@@ -281,8 +281,8 @@ static void forms(const soa_model *m, soa_work *w, soa_tip_work *t, arrays *x, c
     QUIET(s, soa_nu_from_v(m, w, q, x->v, x->out));
     QUIET(s, soa_nu_to_v(m, w, q, x->v, x->out));
     QUIET(s, soa_nu_bias(m, w, q, x->v, x->out));
-    QUIET(s, soa_nu_force(m, w, q, x->v, x->tau, &wrench, 1, x->out));
-    QUIET(s, soa_nu_rate(m, w, q, x->v, x->tau, &wrench, 1, x->M, x->out));
+    QUIET(s, soa_nu_force(m, w, &(soa_input){.q = q, .v = x->v, .tau = x->tau, .wrenches = &wrench, .wrench_count = 1}, x->out));
+    QUIET(s, soa_nu_rate(m, w, &(soa_input){.q = q, .tau = x->tau, .wrenches = &wrench, .wrench_count = 1}, x->v, x->M, x->out));
 
     const soa_tip tip = {last, 1, 2};
     double JJt[36];
@@ -317,9 +317,9 @@ static void estimation(const soa_model *m, soa_work *w, arrays *x, const double 
         QUIET(SOA_OK, soa_smoother_covariance(m, w, 1, P, P, P));
     }
     QUIET(SOA_E_ARGUMENT, soa_smoother_read(m, w, 0, &s));
-    QUIET(solving, soa_acceleration_parts(m, w, q, x->v, x->tau, &wrench, 1, x->out, x->out, x->out));
-    QUIET(plain, soa_inverse_sums(m, w, q, x->v, x->a, &wrench, 1, NULL, NULL, x->M, x->out, x->out));
-    QUIET(plain, soa_boundary_problem(m, w, q, x->v, x->a, &wrench, 1, &ends, x->out, NULL, NULL));
+    QUIET(solving, soa_acceleration_parts(m, w, &(soa_input){.q = q, .v = x->v, .tau = x->tau, .wrenches = &wrench, .wrench_count = 1}, x->out, x->out, x->out));
+    QUIET(plain, soa_inverse_sums(m, w, &(soa_input){.q = q, .v = x->v, .a = x->a, .wrenches = &wrench, .wrench_count = 1}, NULL, NULL, x->M, x->out, x->out));
+    QUIET(plain, soa_boundary_problem(m, w, &(soa_input){.q = q, .v = x->v, .wrenches = &wrench, .wrench_count = 1}, x->a, &ends, x->out, NULL, NULL));
     for (int u = 0; u < SOA_UPDATE_COUNT; u++)
         QUIET(u < SOA_COMPOSITE_29 ? solving : plain,
               soa_articulated_inertia(m, w, q, (soa_inertia_update)u, SOA_STORAGE_FULL, 0, P));
@@ -360,23 +360,23 @@ static void closed_chains(const soa_model *m, soa_work *w, loops *l, arrays *x, 
     QUIET_VALUE(soa_constraints_count(l->c) + soa_constraints_row_count(l->c));
     QUIET(SOA_OK, soa_constraints_row_range(l->c, number, &first, &first));
     QUIET_VALUE(soa_constraints_name(l->c, number));
-    QUIET(plain, soa_constraints_evaluate(l->c, w, q, x->v, 0, g, rate, x->batch, gamma));
+    QUIET(plain, soa_constraints_evaluate(l->c, w, &(soa_input){.q = q, .v = x->v}, g, rate, x->batch, gamma));
     QUIET(SOA_OK, soa_constraints_joint_rates(l->c, number, rates, NULL));
     for (int twice = 0; twice < 2; twice++) { /* the second time with redundant rows */
         for (int k = SOA_CLOSED_AUTO; k <= SOA_CLOSED_NULL_SPACE; k++) {
             soa_closed_options o = soa_closed_options_default();
             o.method = (soa_closed_method)k;
-            QUIET_VALUE(soa_closed_fd(l->c, w, &o, q, x->v, x->tau, NULL, 0, 0, x->out, lambda, &told));
+            QUIET_VALUE(soa_closed_fd(l->c, w, &o, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, lambda, &told));
         }
-        QUIET_VALUE(soa_closed_id(l->c, w, q, x->v, x->out, NULL, 0, 0, l->primary, x->M, lambda));
+        QUIET_VALUE(soa_closed_id(l->c, w, &(soa_input){.q = q, .v = x->v, .a = x->out}, l->primary, x->M, lambda));
         if (q) {
             memcpy(x->q1, q, (size_t)soa_model_nq(m) * sizeof *q), memcpy(x->M, x->v, (size_t)soa_model_nv(m) * sizeof *x->M);
             QUIET_VALUE(soa_closed_project(l->c, w, 0, x->q1, x->M, error));
-            QUIET_VALUE(soa_closed_assemble(l->c, w, 0, x->q1, &report));
+            QUIET_VALUE(soa_closed_assemble(l->c, w, 0, NULL, x->q1, &report));
             def.place1.p[0] += 100; /* out of reach */
             def.name = "far";
             if (twice) QUIET(SOA_OK, soa_constraints_add(l->c, &def, NULL, &report));
-            if (twice) QUIET_VALUE(soa_closed_assemble(l->c, w, 0, x->q1, &report));
+            if (twice) QUIET_VALUE(soa_closed_assemble(l->c, w, 0, NULL, x->q1, &report));
         }
         def.name = "again";
         if (!twice) QUIET(SOA_OK, soa_constraints_add(l->c, &def, NULL, &report));
@@ -396,11 +396,11 @@ static void closed_chains(const soa_model *m, soa_work *w, loops *l, arrays *x, 
         QUIET_VALUE(soa_embedding_nq(l->e) + soa_embedding_nv(l->e));
         if (!q) continue;
         memcpy(x->q1, q, (size_t)nq * sizeof *q);
-        QUIET_VALUE(soa_embedding_state(l->e, w, q, x->v, x->a, 0, x->q1, x->out, NULL, x->M));
-        QUIET_VALUE(soa_embedding_id(l->e, w, q, x->v, x->a, NULL, 0, 0, x->q1, x->out));
-        QUIET_VALUE(soa_embedding_terms(l->e, w, q, x->v, NULL, 0, 0, x->q1, x->M, x->out, NULL));
-        QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_COLUMNS, q, x->v, x->tau, NULL, 0, 0, x->q1, x->out));
-        QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_SWEEPS, q, x->v, x->tau, NULL, 0, 0, x->q1, x->out));
+        QUIET_VALUE(soa_embedding_state(l->e, w, &(soa_input){.q = q, .v = x->v, .a = x->a}, x->q1, x->out, NULL, x->M));
+        QUIET_VALUE(soa_embedding_id(l->e, w, &(soa_input){.q = q, .v = x->v, .a = x->a}, x->q1, x->out));
+        QUIET_VALUE(soa_embedding_terms(l->e, w, &(soa_input){.q = q, .v = x->v}, x->q1, x->M, x->out, NULL));
+        QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_COLUMNS, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->q1, x->out));
+        QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_SWEEPS, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->q1, x->out));
     }
     const soa_taylor z = soa_taylor_variable(6, 0.5, 1);
     QUIET_VALUE(soa_taylor_atan2(soa_taylor_sqrt(z), soa_taylor_div(z, soa_taylor_exp(z))).c[6]);
@@ -426,13 +426,13 @@ static void constraint_forms(const soa_model *m, soa_work *w, soa_divide *d, voi
                              soa_status solving) {
     const size_t size = soa_fd_constraint_forces_size(m);
     if (!d) { /* exact rotors or mimic joints */
-        soa_fd_constraint_forces(m, w, memory, size, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL);
+        soa_fd_constraint_forces(m, w, memory, size, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, NULL, NULL);
         return;
     }
-    QUIET(solving, soa_fd_constraint_forces(m, w, memory, size, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL));
-    QUIET(SOA_E_MEMORY, soa_fd_constraint_forces(m, w, memory, 8, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL));
-    QUIET_VALUE(soa_fd_tridiagonal(m, w, memory, size, q, x->v, x->tau, NULL, 0, x->out, NULL, NULL));
-    QUIET(solving, soa_divide_fd(d, q, x->v, x->tau, NULL, 0, NULL, NULL, x->out));
+    QUIET(solving, soa_fd_constraint_forces(m, w, memory, size, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, NULL, NULL));
+    QUIET(SOA_E_MEMORY, soa_fd_constraint_forces(m, w, memory, 8, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, NULL, NULL));
+    QUIET_VALUE(soa_fd_tridiagonal(m, w, memory, size, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, NULL, NULL));
+    QUIET(solving, soa_divide_fd(d, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, NULL, NULL, x->out));
 }
 static void every_call(const soa_model *m, soa_status solving) {
     const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m), n = (size_t)soa_model_body_count(m);
@@ -657,26 +657,26 @@ static void control_laws(void **state) {
     double six[6] = {0}, twelve[12] = {0}, s[3], number = 1;
     k.hands = 2, k.hand[0] = hand, k.hand[1] = other, k.squeeze = 10;
     QUIET(SOA_OK, soa_control_inverse_feedback(c, q, v, a, F, tau));
-    QUIET(SOA_OK, soa_control_recursion(c, q, F, a, NV, NULL, 0, NULL, tau));
+    QUIET(SOA_OK, soa_control_recursion(c, q, &(soa_feedback){.F = F, .eta = a, .rows = NV}, NULL, tau));
     QUIET(SOA_OK, soa_control_passive_acceleration(c, q, v, NULL, 0, a));
     QUIET(SOA_OK, soa_control_compensation(c, q, v, a, NULL, 0, tau));
     QUIET(SOA_OK, soa_control_joint_pd(c, q, v, &r, &g, tau));
     QUIET(SOA_E_NOT_FINITE, soa_control_joint_pd(c, bad, v, &r, &g, tau));
-    QUIET(SOA_OK, soa_control_inverse_dynamics(c, q, v, &r, &g, NULL, 0, tau, a));
+    QUIET(SOA_OK, soa_control_inverse_dynamics(c, q, v, &r, &g, NULL, tau, a));
     for (int form = 0; form < SOA_PASSIVITY_COUNT; ++form)
         QUIET(SOA_OK, soa_control_passivity(c, (soa_passivity)form, q, v, &r, &g, tau, &number));
     QUIET(SOA_OK, soa_control_decoupled(c, q, v, &r, K, K, tau, sigma));
     QUIET(SOA_OK, soa_control_frame_error(c, q, v, hand, other, &goal, e));
-    QUIET(SOA_OK, soa_control_impedance(c, q, v, &law, &goal, six, tau, six, e));
-    QUIET(SOA_OK, soa_control_operational_space(c, q, v, task, 2, NULL, tau, a, e, &number));
+    QUIET(SOA_OK, soa_control_impedance(c, q, v, &law, &goal, six, tau, &(soa_impedance_result){.wrench = six, .error = e}));
+    QUIET(SOA_OK, soa_control_operational_space(c, q, v, task, 2, NULL, tau, &(soa_operational_result){.a = a, .error = e, .rcond = &number}));
     task[1] = task[0];
-    QUIET(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 2, NULL, tau, a, e, &number));
+    QUIET(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 2, NULL, tau, &(soa_operational_result){.a = a, .error = e, .rcond = &number}));
     QUIET(SOA_OK, soa_control_generalised_jacobian(c, q, hand, SOA_AXES_BODY, J));
-    QUIET(SOA_OK, soa_control_hybrid(c, q, v, &hybrid, &goal, six, six, 0.001, &hybrid_state, tau, e));
-    QUIET(SOA_OK, soa_control_base_attitude(c, q, v, 1, &goal, 1, 1, NULL, tau, e));
-    QUIET(SOA_OK, soa_control_coordination(c, q, v, &k, &goal, &number, 0.001, &held, tau, &result));
+    QUIET(SOA_OK, soa_control_hybrid(c, q, v, &hybrid, &(soa_hybrid_input){.goal = &goal, .force = six, .measured = six, .dt = 0.001}, &hybrid_state, tau, e));
+    QUIET(SOA_OK, soa_control_base_attitude(c, q, v, &(soa_attitude_law){.frame = 1, .stiffness = 1, .damping = 1}, &goal, NULL, tau, e));
+    QUIET(SOA_OK, soa_control_coordination(c, q, v, &k, &(soa_coordination_input){.goal = &goal, .measured = &number, .dt = 0.001}, &held, tau, &result));
     k.form = SOA_COORDINATE_LINEARISING, k.relative_to = 0;
-    QUIET(SOA_OK, soa_control_coordination(c, q, v, &k, &goal, &number, 0.001, &held, tau, &result));
+    QUIET(SOA_OK, soa_control_coordination(c, q, v, &k, &(soa_coordination_input){.goal = &goal, .measured = &number, .dt = 0.001}, &held, tau, &result));
     QUIET(SOA_OK, soa_control_internal_force(c, q, &k, twelve, &number));
     const soa_path_limits limits = {NULL, K, 1};
     QUIET(SOA_OK, soa_path_joint_profile(c, q, q1, SOA_PROFILE_TRAPEZOID, &limits, &profile));

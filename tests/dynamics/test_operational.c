@@ -604,7 +604,7 @@ static void check_space(machine *t, results *e) {
     space o = random_tasks(t);
     const size_t nv = t->nv, n = 6 * (size_t)o.count;
     const soa_status s =
-        soa_operational_space(t->m, t->w, t->q, t->v, o.tasks, o.count, 0, o.memory, o.size, &o.out, &o.rcond);
+        soa_operational_space(t->m, t->w, &(soa_operational_input){.q = t->q, .v = t->v, .tasks = o.tasks, .task_count = o.count}, o.memory, o.size, &o.out, &o.rcond);
     double *all = jacobians(t, o.tasks, o.count), *J = matrix(n, nv), *drift_all = matrix(n, 1), *drift = matrix(n, 1);
     const size_t r = pick(o.tasks, o.count, nv, all, J);
     for (int i = 0; i < o.count; ++i) OK(soa_jacobian_dot_v(t->m, t->w, o.tasks[i].frame, o.tasks[i].axes, drift_all + 6 * i));
@@ -722,8 +722,7 @@ static double largest_gap(const double *a, const double *b, size_t n) {
     return most;
 }
 static soa_status run(machine *t, space *o, double damping) {
-    return soa_operational_space(t->m, t->w, t->q, t->v, o->tasks, o->count, damping, o->memory, o->size, &o->out,
-                                 &o->rcond);
+    return soa_operational_space(t->m, t->w, &(soa_operational_input){.q = t->q, .v = t->v, .tasks = o->tasks, .task_count = o->count, .damping = damping}, o->memory, o->size, &o->out, &o->rcond);
 }
 static void singular_tasks(void **state) {
     (void)state;
@@ -842,7 +841,7 @@ static void rcond_does_not_depend_on_the_unit_of_length(void **state) {
         const size_t size = soa_operational_space_size(m, 1);
         void *memory = malloc(size);
         const soa_operational nothing = {0};
-        OK(soa_operational_space(m, w, q, NULL, &task, 1, 0, memory, size, &nothing, &rcond[k]));
+        OK(soa_operational_space(m, w, &(soa_operational_input){.q = q, .tasks = &task, .task_count = 1}, memory, size, &nothing, &rcond[k]));
         free(memory), soa_work_free(w), soa_model_free(m);
     }
     assert_true(fabs(rcond[0] - rcond[1]) < 1e-10 * rcond[0]);
@@ -880,8 +879,11 @@ static void bad_input(void **state) {
     space o = open_space(&t, &task, 1);
     assert_true(soa_operational_space_size(NULL, 1) == 0 && soa_operational_space_size(t.m, 0) == 0 &&
                 soa_operational_space_size(t.m, -3) == 0);
-#define CALL(m, w, q, v, tasks, count, damping, memory, size, out) \
-    soa_operational_space(m, w, q, v, tasks, count, damping, memory, size, out, &rcond)
+#define CALL(M, W, Q, V, T, N, DAMPING, MEMORY, SIZE, OUT) \
+    soa_operational_space(M, W, \
+                          &(soa_operational_input){ \
+                              .q = Q, .v = V, .tasks = T, .task_count = N, .damping = DAMPING}, \
+                          MEMORY, SIZE, OUT, &rcond)
     REFUSED(SOA_E_ARGUMENT, CALL(NULL, t.w, t.q, t.v, &task, 1, 0, o.memory, o.size, &o.out));
     REFUSED(SOA_E_ARGUMENT, CALL(t.m, NULL, t.q, t.v, &task, 1, 0, o.memory, o.size, &o.out));
     REFUSED(SOA_E_ARGUMENT, CALL(t.m, other.w, t.q, t.v, &task, 1, 0, o.memory, o.size, &o.out));
@@ -912,7 +914,7 @@ static void bad_input(void **state) {
     double lambda[36], mu[6], p[6];
     const soa_operational some[3] = {{.lambda = lambda}, {.mu = mu}, {.p = p}};
     for (int i = 0; i < 3; ++i)
-        OK(soa_operational_space(t.m, t.w, t.q, t.v, &task, 1, 0, o.memory, o.size, &some[i], NULL));
+        OK(soa_operational_space(t.m, t.w, &(soa_operational_input){.q = t.q, .v = t.v, .tasks = &task, .task_count = 1}, o.memory, o.size, &some[i], NULL));
     assert_memory_equal(lambda, o.out.lambda, sizeof lambda);
     assert_memory_equal(mu, o.out.mu, sizeof mu);
     assert_memory_equal(p, o.out.p, sizeof p);

@@ -10,14 +10,14 @@ enum { SYSTEMS = 500 };
 static const char *const method_name[] = {"auto", "general", "RCCFD1", "RCCFD2", "RCCFD3", "loose", "woodbury"};
 
 /* Another open-chain solver: mass matrix and Gauss. */
-static soa_status by_mass_matrix(void *user, const soa_model *m, soa_work *w, const double *q, const double *v,
-                                 const double *tau, const soa_wrench *wrenches, int count, double *qdd) {
+static soa_status by_mass_matrix(void *user, const soa_model *m, soa_work *w, const soa_input *input,
+                                 double *qdd) {
     static double M[MOST_V * MOST_V], C[MOST_V];
     const int n = soa_model_nv(m);
     ++*(long *)user;
-    soa_status s = soa_rnea(m, w, q, v, NULL, wrenches, count, C);
-    if (s || (s = soa_crba(m, w, q, M))) return s;
-    for (int j = 0; j < n; ++j) qdd[j] = (tau ? tau[j] : 0) - C[j];
+    soa_status s = soa_rnea(m, w, input->q, input->v, NULL, input->wrenches, input->wrench_count, C);
+    if (s || (s = soa_crba(m, w, input->q, M))) return s;
+    for (int j = 0; j < n; ++j) qdd[j] = (input->tau ? input->tau[j] : 0) - C[j];
     for (int j = 0; j < n; ++j) { /* L D L', positive definite */
         for (int i = j + 1; i < n; ++i) {
             const double l = M[n * i + j] / M[n * j + j];
@@ -47,7 +47,7 @@ static void judge(const char *title, const recipe *r, long first, int systems) {
             soa_grasp_report report = {0};
             o.method = (soa_grasp_method)method;
             if (method == SOA_GRASP_GENERAL && seed % 2) o.solver = by_mass_matrix, o.user = &solver_calls;
-            const soa_status status = soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, f, NULL, &report);
+            const soa_status status = soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
             if (method == SOA_GRASP_WOODBURY && status) { /* its own conditions */
                 assert_true(status == SOA_E_ARGUMENT || status == SOA_E_SINGULAR);
                 ++refused;
@@ -129,7 +129,7 @@ static void mimic_joints(void **unused) {
             soa_grasp_options o = soa_grasp_options_default();
             soa_grasp_report report = {0};
             o.method = (soa_grasp_method)method;
-            const soa_status status = soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, f, NULL, &report);
+            const soa_status status = soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
             if (method != SOA_GRASP_AUTO && method != SOA_GRASP_GENERAL && method != SOA_GRASP_LOOSE) {
                 if (followers) assert_int_equal(status, SOA_E_MIMIC);
                 continue;
@@ -219,7 +219,7 @@ static void paper_formulas(void **unused) {
         o.method = SOA_GRASP_LOOSE;
         OK(soa_grasp_compliance(s.g, s.w, s.q, NULL, &full, NULL));
         if (full.rank < full.rows || full.condition > 1e6 ||
-            soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, f, W_rate, NULL)) {
+            soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, W_rate, NULL)) {
             grasp_system_close(&s);
             continue;
         }
@@ -406,7 +406,7 @@ static void cost(void **unused) {
                 const double start = seconds();
                 double now = start;
                 do
-                    status = soa_grasp_fd(g, w, &o, q, v, NULL, NULL, 0, qdd, NULL, NULL, NULL), ++count,
+                    status = soa_grasp_fd(g, w, &o, &(soa_input){.q = q, .v = v}, qdd, NULL, NULL, NULL), ++count,
                     now = seconds();
                 while (!status && now - start < (all ? 0.05 : 0.004));
                 best = fmin(best, (now - start) / count);

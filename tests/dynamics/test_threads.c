@@ -80,7 +80,7 @@ static int everything(const herd *h, soa_work *w, soa_batch *b, size_t s, double
     bad += soa_minv_mul(m, w, q, v, out) != SOA_OK, out += nv;
     bad += soa_crba(m, w, q, out) != SOA_OK, out += nv * nv;
     bad += soa_minv(m, w, q, out) != SOA_OK, out += nv * nv;
-    bad += soa_aba_derivatives(m, w, q, v, a, &f, 1, out, out + nv * nv) != SOA_OK, out += 2 * nv * nv;
+    bad += soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = a, .wrenches = &f, .wrench_count = 1}, out, out + nv * nv) != SOA_OK, out += 2 * nv * nv;
     bad += soa_energy(m, w, q, v, out, out + 1) != SOA_OK, out += 2;
     bad += soa_momentum(m, w, q, v, out, out + 6) != SOA_OK, out += 9;
     bad += soa_kinematics(m, w, q, v, a) != SOA_OK;

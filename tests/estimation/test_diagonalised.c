@@ -211,8 +211,8 @@ static void equations(void **unused) {
         const int last = soa_model_frame_count(m) - 1;
         const soa_wrench f[2] = {{last, SOA_AXES_WORLD, {1, -2, 3, 2, -1, 0.5}},
                                  {last / 2, SOA_AXES_BODY, {0.1, 1, 0, 2, 0, -1}}};
-        OK(soa_nu_rate(m, s.w, s.q, nu, s.tau, f, 2, x, a));
-        OK(soa_nu_force(m, s.w, s.q, s.v, s.tau, f, 2, eps));
+        OK(soa_nu_rate(m, s.w, &(soa_input){.q = s.q, .tau = s.tau, .wrenches = f, .wrench_count = 2}, nu, x, a));
+        OK(soa_nu_force(m, s.w, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = f, .wrench_count = 2}, eps));
         for (size_t j = 0; j < n; ++j) x[j] = eps[j] - mu[j];
         note(&pieces, relative(a, x, n), seed);
         OK(soa_aba(m, s.w, s.q, s.v, s.tau, f, 2, x));
@@ -254,7 +254,7 @@ static void rate_of(state *s, int diagonal, const double *q, const double *x, do
     memcpy(unit, q, s->nq * sizeof *unit);
     OK(soa_q_normalise(s->m, unit));
     if (diagonal) {
-        OK(soa_nu_rate(s->m, s->w, unit, x, s->tau, NULL, 0, v, x_rate));
+        OK(soa_nu_rate(s->m, s->w, &(soa_input){.q = unit, .tau = s->tau}, x, v, x_rate));
     } else {
         memcpy(v, x, s->nv * sizeof *v);
         OK(soa_aba(s->m, s->w, unit, x, s->tau, NULL, 0, x_rate));
@@ -406,7 +406,7 @@ static void linear_time(void **unused) {
         OK(soa_nu_from_v(m, s.w, s.q, s.v, nu));
         for (int k = 0; k < 5; ++k) {
             const double from = seconds();
-            OK(soa_nu_rate(m, s.w, s.q, nu, s.tau, NULL, 0, v, rate));
+            OK(soa_nu_rate(m, s.w, &(soa_input){.q = s.q, .tau = s.tau}, nu, v, rate));
             const double mid = seconds();
             OK(soa_aba(m, s.w, s.q, s.v, s.tau, NULL, 0, v));
             best[0] = fmin(best[0], mid - from), best[1] = fmin(best[1], seconds() - mid);
@@ -435,8 +435,8 @@ static void refused(void **unused) {
     assert_int_equal(soa_nu_from_v(m, s.w, bad, x, y), SOA_E_NOT_FINITE);
     assert_int_equal(soa_nu_to_v(m, s.w, s.q, NULL, y), SOA_E_ARGUMENT);
     assert_int_equal(soa_nu_bias(m, s.w, s.q, x, NULL), SOA_E_ARGUMENT);
-    assert_int_equal(soa_nu_force(m, s.w, s.q, x, x, &f, 1, y), SOA_E_ARGUMENT);
-    assert_int_equal(soa_nu_rate(m, s.w, s.q, x, NULL, NULL, 1, x, y), SOA_E_ARGUMENT);
+    assert_int_equal(soa_nu_force(m, s.w, &(soa_input){.q = s.q, .v = x, .tau = x, .wrenches = &f, .wrench_count = 1}, y), SOA_E_ARGUMENT);
+    assert_int_equal(soa_nu_rate(m, s.w, &(soa_input){.q = s.q, .wrench_count = 1}, x, x, y), SOA_E_ARGUMENT);
     memset(bad, 0, s.nq * sizeof *bad); /* no unit quaternion */
     assert_int_equal(soa_nu_bias(m, s.w, bad, x, y), SOA_E_QUATERNION);
     for (size_t j = 0; j < s.nv; ++j) assert_true(y[j] == 7);

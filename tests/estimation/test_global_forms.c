@@ -73,8 +73,8 @@ static void equations_by_name(void **state) {
 }
 
 /* ---- (27), (28) -------------------------------------------------------------------------------------------------- */
-typedef soa_status form(const soa_model *, soa_work *, void *, size_t, const double *, const double *, const double *,
-                        const soa_wrench *, int, double *, double *, double *);
+typedef soa_status form(const soa_model *, soa_work *, void *, size_t, const soa_input *, double *, double *,
+                        double *);
 typedef struct result {
     double *qdd, *forces, *beta;
     void *memory;
@@ -100,7 +100,7 @@ static void judge(form *call, const soa_model *m, long seed, errors *e) {
     result r = room_for(m);
     const size_t nv = (size_t)soa_model_nv(m), nb = (size_t)soa_model_body_count(m);
     double *aba = calloc(nv + 1, sizeof *aba), *tau = calloc(nv + 1, sizeof *tau), *f = calloc(6 * nb + 6, sizeof *f);
-    assert_int_equal(call(m, w, r.memory, r.size, s.q, s.v, s.tau, s.wrench, 3, r.qdd, r.forces, r.beta), SOA_OK);
+    assert_int_equal(call(m, w, r.memory, r.size, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3}, r.qdd, r.forces, r.beta), SOA_OK);
     assert_int_equal(soa_aba(m, w, s.q, s.v, s.tau, s.wrench, 3, aba), SOA_OK);
     note(&e->qdd, relative(r.qdd, aba, nv), seed);
     assert_int_equal(soa_rnea(m, w, s.q, s.v, aba, s.wrench, 3, tau), SOA_OK);
@@ -189,7 +189,7 @@ static void written_out(void **state) {
         result r = room_for(m);
         assert_int_equal(soa_machine_set_state(k, s.q, s.v, NULL, s.tau, NULL, s.wrench, 3), SOA_OK);
         assert_int_equal(
-            soa_fd_tridiagonal(m, w, r.memory, r.size, s.q, s.v, s.tau, s.wrench, 3, r.qdd, r.forces, r.beta), SOA_OK);
+            soa_fd_tridiagonal(m, w, r.memory, r.size, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3}, r.qdd, r.forces, r.beta), SOA_OK);
         size_t n;
         const size_t nb = (size_t)soa_model_body_count(m), nl = 6 * nb;
         const char *const names[] = {"M", "Inc'", "H", "phi' a", "b", "inv(M)"};
@@ -272,29 +272,29 @@ static void refusals(void **state) {
     result r = room_for(tree), rl = room_for(light);
     tree_state s = random_tree_state(tree, 1), sl = random_tree_state(light, 1);
     r.qdd[0] = rl.qdd[0] = 77;
-    assert_int_equal(soa_fd_tridiagonal(tree, w, r.memory, r.size, s.q, s.v, s.tau, NULL, 0, r.qdd, NULL, NULL),
+    assert_int_equal(soa_fd_tridiagonal(tree, w, r.memory, r.size, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd, NULL, NULL),
                      SOA_E_BRANCHED);
     assert_true(soa_work_failed_body(w) > 0);
-    assert_int_equal(soa_fd_tridiagonal(light, wl, rl.memory, rl.size, sl.q, sl.v, sl.tau, NULL, 0, rl.qdd, NULL, NULL),
+    assert_int_equal(soa_fd_tridiagonal(light, wl, rl.memory, rl.size, &(soa_input){.q = sl.q, .v = sl.v, .tau = sl.tau}, rl.qdd, NULL, NULL),
                      SOA_E_INERTIA);
     assert_true(soa_work_failed_body(wl) > 0);
     assert_int_equal(
-        soa_fd_constraint_forces(tree, w, r.memory, r.size - 1, s.q, s.v, s.tau, NULL, 0, r.qdd, NULL, NULL),
+        soa_fd_constraint_forces(tree, w, r.memory, r.size - 1, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd, NULL, NULL),
         SOA_E_MEMORY);
-    assert_int_equal(soa_fd_constraint_forces(tree, w, NULL, r.size, s.q, s.v, s.tau, NULL, 0, r.qdd, NULL, NULL),
+    assert_int_equal(soa_fd_constraint_forces(tree, w, NULL, r.size, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd, NULL, NULL),
                      SOA_E_MEMORY);
-    assert_int_equal(soa_fd_constraint_forces(tree, wl, r.memory, r.size, s.q, s.v, s.tau, NULL, 0, r.qdd, NULL, NULL),
+    assert_int_equal(soa_fd_constraint_forces(tree, wl, r.memory, r.size, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd, NULL, NULL),
                      SOA_E_ARGUMENT);
-    assert_int_equal(soa_fd_constraint_forces(NULL, w, r.memory, r.size, s.q, s.v, s.tau, NULL, 0, r.qdd, NULL, NULL),
+    assert_int_equal(soa_fd_constraint_forces(NULL, w, r.memory, r.size, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd, NULL, NULL),
                      SOA_E_ARGUMENT);
-    assert_int_equal(soa_fd_constraint_forces(tree, w, r.memory, r.size, s.q, s.v, s.tau, NULL, 0, NULL, NULL, NULL),
+    assert_int_equal(soa_fd_constraint_forces(tree, w, r.memory, r.size, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, NULL, NULL, NULL),
                      SOA_E_ARGUMENT);
     s.tau[1] = NAN;
-    assert_int_equal(soa_fd_constraint_forces(tree, w, r.memory, r.size, s.q, s.v, s.tau, NULL, 0, r.qdd, NULL, NULL),
+    assert_int_equal(soa_fd_constraint_forces(tree, w, r.memory, r.size, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd, NULL, NULL),
                      SOA_E_NOT_FINITE);
     s.tau[1] = 0, s.wrench[0].frame = 1000;
     assert_int_equal(
-        soa_fd_constraint_forces(tree, w, r.memory, r.size, s.q, s.v, s.tau, s.wrench, 1, r.qdd, NULL, NULL),
+        soa_fd_constraint_forces(tree, w, r.memory, r.size, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 1}, r.qdd, NULL, NULL),
         SOA_E_ARGUMENT);
     assert_true(r.qdd[0] == 77 && rl.qdd[0] == 77);
     double T[36];
@@ -305,7 +305,7 @@ static void refusals(void **state) {
     assert_int_equal(soa_stock_model_create("puma560", NULL, &puma, NULL), SOA_OK);
     assert_int_equal(soa_work_create(puma, &wp), SOA_OK);
     result rp = room_for(puma);
-    assert_int_equal(soa_fd_tridiagonal(puma, wp, rp.memory, rp.size, NULL, NULL, NULL, NULL, 0, rp.qdd, NULL, NULL),
+    assert_int_equal(soa_fd_tridiagonal(puma, wp, rp.memory, rp.size, &(soa_input){0}, rp.qdd, NULL, NULL),
                      SOA_E_INERTIA);
     assert_int_equal(soa_work_failed_body(wp), 1);
     free_result(&rp), soa_work_free(wp), soa_model_free(puma);
@@ -327,7 +327,7 @@ static void refusals(void **state) {
         assert_int_equal(soa_work_create(m, &w), SOA_OK);
         r = room_for(m);
         const soa_status expected[] = {SOA_E_HINGE_SINGULAR, SOA_E_JOINT, SOA_E_MIMIC};
-        assert_int_equal(soa_fd_constraint_forces(m, w, r.memory, r.size, NULL, NULL, NULL, NULL, 0, r.qdd, NULL, NULL),
+        assert_int_equal(soa_fd_constraint_forces(m, w, r.memory, r.size, &(soa_input){0}, r.qdd, NULL, NULL),
                          expected[how]);
         assert_int_equal(soa_work_failed_body(w), 2);
         free_result(&r), soa_work_free(w), soa_model_free(m);

@@ -249,7 +249,7 @@ static void three_accelerations(void **state) {
         bench b = open_random("random", seed);
         double *a[3] = {room(b.nv), room(b.nv), room(b.nv)};
         OK(soa_aba(b.m, b.other, b.q, b.v, b.tau, b.f, 3, b.r1));
-        OK(soa_acceleration_parts(b.m, b.w, b.q, b.v, b.tau, b.f, 3, a[0], a[1], a[2]));
+        OK(soa_acceleration_parts(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .tau = b.tau, .wrenches = b.f, .wrench_count = 3}, a[0], a[1], a[2]));
         for (size_t j = 0; j < b.nv; ++j) b.r2[j] = a[0][j] + a[1][j] + a[2][j];
         double scale = 1e-3, worst = 0; /* the parts may cancel */
         for (size_t j = 0; j < b.nv; ++j)
@@ -271,7 +271,7 @@ static void three_accelerations(void **state) {
         OK(soa_machine_set_state(machine[0], b.q, b.v, NULL, b.tau, NULL, b.f, 3));
         OK(soa_machine_set_state(machine[1], b.q, b.v, NULL, b.tau, NULL, b.f, 3));
         double *a1 = room(b.nv), *a2 = room(b.nv), *a3 = room(b.nv);
-        OK(soa_acceleration_parts(b.m, b.w, b.q, b.v, b.tau, b.f, 3, a1, a2, a3));
+        OK(soa_acceleration_parts(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .tau = b.tau, .wrenches = b.f, .wrench_count = 3}, a1, a2, a3));
         double *want1 = dense(machine[0], "inv(Mass) T", b.nv);
         double *both = dense(machine[0], "-1 inv(Mass) H phi (b + M phi' a)", b.nv);
         double *want3 = dense(machine[1], "-1 inv(Mass) H phi M phi' a", b.nv);
@@ -373,7 +373,7 @@ static void closed_accelerations(void **state) {
             b.r1[N - k] = a[0], b.r2[N - k] = a[1], b.r3[N - k] = a[2];
         }
         double *a1 = room(b.nv), *a2 = room(b.nv), *a3 = room(b.nv);
-        OK(soa_acceleration_parts(b.m, b.other, b.q, b.v, b.tau, b.f, 3, a1, a2, a3));
+        OK(soa_acceleration_parts(b.m, b.other, &(soa_input){.q = b.q, .v = b.v, .tau = b.tau, .wrenches = b.f, .wrench_count = 3}, a1, a2, a3));
         note(part, relative(b.r1, a1, b.nv), first_seed() + (long)i);
         note(part + 1, relative(b.r2, a2, b.nv), first_seed() + (long)i);
         note(part + 2, relative(b.r3, a3, b.nv), first_seed() + (long)i);
@@ -394,7 +394,7 @@ static void closed_sums(void **state) {
         bench b = open_random("random", seed);
         double *mass = room(b.nv * b.nv), *bias = room(b.nv), *tau = room(b.nv), *force = room(6 * b.nb),
                *lambda = room(6 * b.nb), g[6] = {0};
-        OK(soa_inverse_sums(b.m, b.w, b.q, b.v, b.a, b.f, 3, force, lambda, mass, bias, tau));
+        OK(soa_inverse_sums(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .a = b.a, .wrenches = b.f, .wrench_count = 3}, force, lambda, mass, bias, tau));
         OK(soa_rnea(b.m, b.other, b.q, b.v, b.a, b.f, 3, b.r1));
         note(&t, relative(tau, b.r1, b.nv), seed);
         for (size_t i = 1; i <= b.nb; ++i) OK(soa_joint_force(b.m, b.other, (int)i, b.r2 + 6 * (i - 1)));
@@ -403,7 +403,7 @@ static void closed_sums(void **state) {
         note(&M, relative(mass, b.r1, b.nv * b.nv), seed);
         /* (31): no acceleration and no losses; (30) adds both */
         OK(soa_rnea(b.m, b.other, b.q, b.v, NULL, b.f, 3, b.r1));
-        OK(soa_inverse_sums(b.m, b.w, b.q, b.v, NULL, b.f, 3, NULL, NULL, NULL, b.r2, b.r3));
+        OK(soa_inverse_sums(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .wrenches = b.f, .wrench_count = 3}, NULL, NULL, NULL, b.r2, b.r3));
         note(&V, relative(b.r2, bias, b.nv), seed);
         note(&V, relative(b.r3, b.r1, b.nv), seed);
         for (size_t i = 0; i < b.nv; ++i) { /* tau(a) - tau(0) = m a */
@@ -480,7 +480,7 @@ static void round_trips(bench *b, int tip, int six_dof, worst_case inverse[16], 
     const double base[10] = {2, .1, -.2, .3, .5, .6, .7, .01, .02, -.03};
     memcpy(e->base_inertia, base, sizeof base);
     memcpy(want.joints[0], b->a, b->nv * sizeof(double));
-    OK(soa_boundary_problem(b->m, b->w, b->q, b->v, b->a, b->f, 3, e, want.joints[1], want.x, want.lambda));
+    OK(soa_boundary_problem(b->m, b->w, &(soa_input){.q = b->q, .v = b->v, .wrenches = b->f, .wrench_count = 3}, b->a, e, want.joints[1], want.x, want.lambda));
     for (int torques = 0; torques < 2; ++torques)
         for (int given = 1; given < 16; ++given) {
             const int pair = given == 3 || given == 5 || given == 6 || given == 9 || given == 10 || given == 12;
@@ -492,8 +492,7 @@ static void round_trips(bench *b, int tip, int six_dof, worst_case inverse[16], 
                 for (int c = 0; !(given >> j & 1) && c < 6; ++c) ends[j][c] = NAN;
             got.ends.given = given, got.ends.torques = torques;
             memcpy(got.joints[torques], want.joints[torques], b->nv * sizeof(double));
-            const soa_status s = soa_boundary_problem(b->m, b->w, b->q, b->v, want.joints[torques], b->f, 3, &got.ends,
-                                                      got.joints[!torques], got.x, got.lambda);
+            const soa_status s = soa_boundary_problem(b->m, b->w, &(soa_input){.q = b->q, .v = b->v, .wrenches = b->f, .wrench_count = 3}, want.joints[torques], &got.ends, got.joints[!torques], got.x, got.lambda);
             if (!pair || !allowed) {
                 assert_int_equal(s, SOA_E_ARGUMENT);
                 continue;
@@ -514,7 +513,7 @@ static void boundary_conditions(void **state) {
     for (long seed = first_seed(); seed < first_seed() + TREES; ++seed) {
         bench b = open_random("random", seed);
         soa_boundary plain = {0};
-        OK(soa_boundary_problem(b.m, b.w, b.q, b.v, b.a, b.f, 3, &plain, b.r1, NULL, NULL));
+        OK(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .wrenches = b.f, .wrench_count = 3}, b.a, &plain, b.r1, NULL, NULL));
         OK(soa_rnea(b.m, b.other, b.q, b.v, b.a, b.f, 3, b.r2));
         note(ordinary, relative(b.r1, b.r2, b.nv), seed);
         int mimic = 0;
@@ -524,7 +523,7 @@ static void boundary_conditions(void **state) {
             mimic |= info.mimic >= 0;
         }
         plain = (soa_boundary){.torques = 1};
-        const soa_status s = soa_boundary_problem(b.m, b.w, b.q, b.v, b.tau, b.f, 3, &plain, b.r1, NULL, NULL);
+        const soa_status s = soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .wrenches = b.f, .wrench_count = 3}, b.tau, &plain, b.r1, NULL, NULL);
         if (mimic) {
             assert_int_equal(s, SOA_E_MIMIC);
         } else {
@@ -602,12 +601,12 @@ static void compare_floating(bench *fixed, bench *floating, worst_case w[3], lon
     memcpy(push[1].value, ends.base_force, sizeof ends.base_force);
     memset(floating->tau, 0, 6 * sizeof(double)), memcpy(floating->tau + 6, fixed->tau, n * sizeof(double));
     OK(soa_aba(floating->m, floating->w, floating->q, floating->v, floating->tau, push, 2, floating->r1));
-    OK(soa_boundary_problem(fixed->m, fixed->w, fixed->q, fixed->v, fixed->tau, NULL, 0, &ends, fixed->r1, NULL, NULL));
+    OK(soa_boundary_problem(fixed->m, fixed->w, &(soa_input){.q = fixed->q, .v = fixed->v}, fixed->tau, &ends, fixed->r1, NULL, NULL));
     note(w, relative(fixed->r1, floating->r1 + 6, n), seed);
     note(w, relative(ends.base_acceleration, floating->r1, 6), seed);
     /* joint accelerations given: the base's is the one that makes the root's torque vanish */
     ends.torques = 0;
-    OK(soa_boundary_problem(fixed->m, fixed->w, fixed->q, fixed->v, fixed->a, NULL, 0, &ends, fixed->r1, NULL, NULL));
+    OK(soa_boundary_problem(fixed->m, fixed->w, &(soa_input){.q = fixed->q, .v = fixed->v}, fixed->a, &ends, fixed->r1, NULL, NULL));
     memcpy(floating->a, ends.base_acceleration, 6 * sizeof(double)),
         memcpy(floating->a + 6, fixed->a, n * sizeof(double));
     OK(soa_rnea(floating->m, floating->w, floating->q, floating->v, floating->a, push, 2, floating->r1));
@@ -663,20 +662,20 @@ static void bad_calls(void **state) {
     assert_int_equal(soa_work_failed_body(b.w), 3);
     b.v[2] = 0, b.f[0].frame = 1000;
     assert_int_equal(soa_smoother(b.m, b.w, b.q, b.v, b.tau, b.f, 1), SOA_E_ARGUMENT);
-    assert_int_equal(soa_acceleration_parts(b.m, b.w, b.q, b.v, b.tau, NULL, 0, out, NULL, out), SOA_E_ARGUMENT);
-    assert_int_equal(soa_inverse_sums(b.m, b.w, b.q, b.v, b.a, b.f, 1, NULL, NULL, NULL, NULL, out), SOA_E_ARGUMENT);
+    assert_int_equal(soa_acceleration_parts(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .tau = b.tau}, out, NULL, out), SOA_E_ARGUMENT);
+    assert_int_equal(soa_inverse_sums(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .a = b.a, .wrenches = b.f, .wrench_count = 1}, NULL, NULL, NULL, NULL, out), SOA_E_ARGUMENT);
     soa_boundary e = {.base_force = {NAN}};
-    OK(soa_boundary_problem(b.m, b.w, b.q, b.v, b.a, NULL, 0, &e, out, NULL, NULL)); /* found, not given */
+    OK(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL)); /* found, not given */
     e = (soa_boundary){.base_inertia = {NAN}};
-    assert_int_equal(soa_boundary_problem(b.m, b.w, b.q, b.v, b.a, NULL, 0, &e, out, NULL, NULL), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL), SOA_E_NOT_FINITE);
     e = (soa_boundary){.given = 5, .tip_force = {INFINITY}};
-    assert_int_equal(soa_boundary_problem(b.m, b.w, b.q, b.v, b.a, NULL, 0, &e, out, NULL, NULL), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL), SOA_E_NOT_FINITE);
     e = (soa_boundary){.given = SOA_BASE_FORCE | SOA_TIP_ACCELERATION}; /* no tip named */
-    assert_int_equal(soa_boundary_problem(b.m, b.w, b.q, b.v, b.a, NULL, 0, &e, out, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL), SOA_E_ARGUMENT);
     e = (soa_boundary){.given = 16};
-    assert_int_equal(soa_boundary_problem(b.m, b.w, b.q, b.v, b.a, NULL, 0, &e, out, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL), SOA_E_ARGUMENT);
     e = (soa_boundary){0};
-    assert_int_equal(soa_boundary_problem(b.m, b.w, b.q, b.v, b.a, NULL, 0, &e, NULL, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, NULL, NULL, NULL), SOA_E_ARGUMENT);
     close_bench(&b);
     /* a planar tip cannot be accelerated out of its plane; a base that carries nothing heavy cannot float */
     b = open_bench("planar-chain:4", 0, 0, first_seed());
@@ -684,7 +683,7 @@ static void bad_calls(void **state) {
     OK(soa_model_body(b.m, 4, &info));
     e = (soa_boundary){.given = SOA_BASE_ACCELERATION | SOA_TIP_ACCELERATION, .torques = 1, .tip = info.frame};
     out[0] = 77;
-    assert_int_equal(soa_boundary_problem(b.m, b.w, b.q, b.v, b.tau, NULL, 0, &e, out, NULL, NULL), SOA_E_SINGULAR);
+    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.tau, &e, out, NULL, NULL), SOA_E_SINGULAR);
     assert_true(out[0] == 77);
     close_bench(&b);
 }

@@ -59,7 +59,7 @@ static void use(const uint8_t *data, size_t size) {
     const int64_t from[4] = {0, info.samples / 3, info.samples - 2, info.samples - 70};
     for (int k = 0; k < 4; ++k) {
         if (from[k] < 0) continue;
-        soa_log_read_samples(log, from[k], ROWS, NULL, 0, t, values, &got, &report);
+        soa_log_read_samples(log, &(soa_log_range){.first = from[k], .count = ROWS}, t, values, &got, &report);
         demand(got >= 0 && got <= ROWS, "more rows than asked for");
         for (int64_t i = 0; i < got; ++i) demand(isfinite(t[i]), "a time that is none");
     }
@@ -68,8 +68,8 @@ static void use(const uint8_t *data, size_t size) {
         const double middle = info.first + 0.4 * (info.last - info.first);
         if (soa_log_find_sample(log, middle, &sample, &report) == SOA_OK)
             demand(sample >= 0 && sample <= info.samples, "a sample that is not there");
-        soa_log_overview(log, NULL, 0, info.first, info.last, COLUMNS, min, max, &report);
-        soa_log_overview(log, NULL, 0, middle, middle, 1, min, max, &report);
+        soa_log_overview(log, &(soa_log_window){.t0 = info.first, .t1 = info.last, .columns = COLUMNS}, min, max, &report);
+        soa_log_overview(log, &(soa_log_window){.t0 = middle, .t1 = middle, .columns = 1}, min, max, &report);
     }
     for (int64_t i = 0; i < info.events && i < 20; ++i) {
         soa_log_event_info event;

@@ -81,7 +81,7 @@ static void sweep(const soa_model *m) {
     soa_coriolis_mul(m, w, q, v, v, out);
     soa_energy(m, w, q, v, &kinetic, &potential);
     soa_regressor(m, w, q, v, v, out);
-    soa_aba_derivatives(m, w, q, v, v, f, 2, out, out2);
+    soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = v, .wrenches = f, .wrench_count = 2}, out, out2);
     demand(soa_kinematics(m, w, q, v, v) == SOA_OK, "kinematics refuses a neutral state");
     for (int i = 0; i <= last; i++) {
         soa_pose(m, w, i, &pose);

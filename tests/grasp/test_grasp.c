@@ -24,7 +24,7 @@ static void rates_of_contacts(void **unused) {
         grasp_system s = grasp_system_open(seed, &r);
         double qdd[MOST_V], W_rate[MOST_ROWS], force[MOST_ROWS];
         soa_grasp_report report;
-        const soa_status status = soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, qdd, force, W_rate, &report);
+        const soa_status status = soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, force, W_rate, &report);
         if (status || report.condition > 1e6) {
             grasp_system_close(&s);
             continue;
@@ -95,15 +95,15 @@ static void as_loops(void **unused) {
         static double G[MOST_ROWS * MOST_V];
         soa_grasp_report report;
         dense_form(&s, s.q, s.v, &D);
-        const soa_status status = soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, qdd, f, NULL, &report);
+        const soa_status status = soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
         if (report.condition < 1e8) {
             OK(status);
-            OK(soa_constraints_evaluate(c, s.w, s.q, s.v, 0, NULL, NULL, G, NULL));
+            OK(soa_constraints_evaluate(c, s.w, &(soa_input){.q = s.q, .v = s.v}, NULL, NULL, G, NULL));
             dense_torques(&D, f, t1);
             for (int method = SOA_CLOSED_KKT; method <= SOA_CLOSED_NULL_SPACE; ++method) {
                 soa_closed_options o = soa_closed_options_default();
                 o.method = (soa_closed_method)method;
-                OK(soa_closed_fd(c, s.w, &o, s.q, s.v, s.tau, NULL, 0, 0, closed, lambda, NULL));
+                OK(soa_closed_fd(c, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, closed, lambda, NULL));
                 note(&motion, relative(qdd, closed, (size_t)s.nv), seed);
                 for (int j = 0; j < s.nv; ++j) {
                     t2[j] = 0;
@@ -135,10 +135,10 @@ static void the_object(void **unused) {
         grasp_system s = grasp_system_open(seed, &r);
         double qdd[MOST_V], f[MOST_ROWS], V[6], A[6], alpha0[MOST_ROWS];
         soa_grasp_report report;
-        const soa_status status = soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, qdd, f, NULL, &report);
+        const soa_status status = soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
         if (!status && report.condition < 1e8) {
             soa_grasp_object o;
-            OK(soa_grasp_object_state(s.g, s.w, s.q, s.v, qdd, f, s.object, &o, alpha0));
+            OK(soa_grasp_object_state(s.g, s.w, &(soa_input){.q = s.q, .v = s.v, .a = qdd}, f, s.object, &o, alpha0));
             OK(soa_kinematics(s.m, s.w, s.q, s.v, qdd));
             OK(soa_velocity(s.m, s.w, s.object, SOA_AXES_WORLD, V));
             OK(soa_acceleration_classical(s.m, s.w, s.object, SOA_AXES_WORLD, A));
@@ -196,7 +196,7 @@ static void singular_omega(void **unused) {
             soa_grasp_options o = soa_grasp_options_default();
             soa_grasp_report report;
             o.method = every[k];
-            const soa_status status = soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, f, NULL, &report);
+            const soa_status status = soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
             if (every[k] == SOA_GRASP_WOODBURY) {
                 if (rank < D.rows) assert_int_equal(status, SOA_E_SINGULAR);
                 continue;
@@ -242,7 +242,7 @@ static void conjecture(void **unused) {
         soa_grasp_report report = {0};
         const double dt = 2e-3;
         for (int k = 0; k < 50; ++k) {
-            const soa_status status = soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, qdd, NULL, NULL, &report);
+            const soa_status status = soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, &report);
             if (report.condition > 1e8) break; /* near another singularity */
             note(&inside, report.residual, seed);
             OK(status);
@@ -258,7 +258,7 @@ static void conjecture(void **unused) {
         if (report.least_norm && report.condition < 1e8) { /* velocities that do not obey */
             roll_many(&s.d, -1, 1, (size_t)s.nv, s.v);
             ++outside;
-            const soa_status status = soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, qdd, NULL, NULL, &report);
+            const soa_status status = soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, &report);
             told += status == SOA_E_INCONSISTENT && report.residual > 1e-7;
         }
         soa_constraints_free(c);
@@ -295,7 +295,7 @@ static void held_by_the_world(void **unused) {
             soa_grasp_options o = soa_grasp_options_default();
             soa_grasp_report report;
             o.method = every[k];
-            const soa_status status = soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, f, NULL, &report);
+            const soa_status status = soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
             if (every[k] == SOA_GRASP_WOODBURY) {
                 assert_int_equal(status, SOA_E_SINGULAR);
                 continue;
@@ -376,7 +376,7 @@ static void free_floating(void **unused) {
             soa_grasp_options o = soa_grasp_options_default();
             o.method = every[k];
             soa_grasp_report report;
-            if (soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, NULL, NULL, &report)) continue;
+            if (soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, &report)) continue;
             root_forces(&s, qdd, h, &size);
             for (int j = 0; j < 6; ++j) note(&rate, fabs(h[j]) / size, seed);
         }
@@ -429,7 +429,7 @@ static void loads(void **unused) {
         counted += count;
         roll_many(&s.d, -1, 1, (size_t)n, f);
         soa_grasp_object o;
-        OK(soa_grasp_object_state(s.g, s.w, s.q, NULL, NULL, f, s.object, &o, NULL));
+        OK(soa_grasp_object_state(s.g, s.w, &(soa_input){.q = s.q}, f, s.object, &o, NULL));
         for (int i = 0; i < 6; ++i) {
             got[i] = 0;
             for (int j = 0; j < n; ++j) got[i] += A[n * i + j] * f[j];
@@ -556,7 +556,7 @@ static void friction(void **unused) {
     for (int k = 0; k < METHODS; ++k) {
         soa_grasp_options o = soa_grasp_options_default();
         o.method = every[k];
-        const soa_status s = soa_grasp_fd(g, w, &o, q, NULL, tau, NULL, 0, qdd, force, W, &report);
+        const soa_status s = soa_grasp_fd(g, w, &o, &(soa_input){.q = q, .tau = tau}, qdd, force, W, &report);
         if (every[k] == SOA_GRASP_WOODBURY) {
             assert_int_equal(s, SOA_E_SINGULAR); /* a finger with one joint is a singular arm */
             continue;
@@ -570,19 +570,19 @@ static void friction(void **unused) {
         assert_int_equal(broken, 0); /* 9.81 < 0.5 * 20 */
     }
     tau[0] = 19, tau[1] = -19; /* 9.81 > 9.5 */
-    OK(soa_grasp_fd(g, w, NULL, q, NULL, tau, NULL, 0, qdd, force, W, &report));
+    OK(soa_grasp_fd(g, w, NULL, &(soa_input){.q = q, .tau = tau}, qdd, force, W, &report));
     OK(soa_grasp_check_contacts(g, w, q, force, check, &broken));
     assert_int_equal(broken, 2);
 
     /* release: the object falls, the finger goes its way; nothing else has to be rebuilt */
     OK(soa_grasp_switch(g, 0, 0));
     OK(soa_grasp_switch(g, 1, 0));
-    OK(soa_grasp_fd(g, w, NULL, q, NULL, tau, NULL, 0, qdd, NULL, NULL, &report));
+    OK(soa_grasp_fd(g, w, NULL, &(soa_input){.q = q, .tau = tau}, qdd, NULL, NULL, &report));
     assert_true(report.rows == 0 && fabs(qdd[7] + 9.81) < 1e-12 && fabs(qdd[0] - 19) < 1e-12);
     OK(soa_grasp_switch(g, 0, 1));
     OK(soa_grasp_remove(g, 1));
     assert_int_equal(soa_grasp_contact_count(g, NULL), 1);
-    OK(soa_grasp_fd(g, w, NULL, q, NULL, tau, NULL, 0, qdd, NULL, NULL, &report));
+    OK(soa_grasp_fd(g, w, NULL, &(soa_input){.q = q, .tau = tau}, qdd, NULL, NULL, &report));
     soa_grasp_free(g), soa_work_free(w), soa_model_free(m);
 }
 
@@ -598,17 +598,17 @@ static void bad_input(void **unused) {
         assert_int_equal(call, status);                             \
         assert_memory_equal(qdd, keep, (size_t)s.nv * sizeof *qdd); \
     } while (0)
-    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(NULL, s.w, NULL, s.q, s.v, s.tau, NULL, 0, qdd, NULL, NULL, NULL));
-    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, NULL, NULL, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(NULL, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, NULL, NULL, NULL, NULL));
     soa_grasp_options o = soa_grasp_options_default();
     o.method = (soa_grasp_method)99;
-    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, &o, s.q, s.v, s.tau, NULL, 0, qdd, NULL, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, NULL));
     s.v[0] = NAN;
-    REFUSED(SOA_E_NOT_FINITE, soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, qdd, NULL, NULL, NULL));
+    REFUSED(SOA_E_NOT_FINITE, soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, NULL));
     REFUSED(SOA_E_NOT_FINITE, soa_grasp_impulse(s.g, s.w, s.q, s.v, qdd, NULL));
     s.v[0] = 0;
     const soa_wrench bad = {-5, SOA_AXES_WORLD, {0}};
-    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, &bad, 1, qdd, NULL, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = &bad, .wrench_count = 1}, qdd, NULL, NULL, NULL));
     c.object = 10000;
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_NAME);
     c = s.contact[0], c.object = c.arm;
@@ -633,10 +633,10 @@ static void bad_input(void **unused) {
     /* the same contact five times over: forces of least norm, the same motion */
     double q1[MOST_V], q2[MOST_V];
     soa_grasp_report found;
-    OK(soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, q1, f, NULL, &found));
+    OK(soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, q1, f, NULL, &found));
     assert_true(found.least_norm && found.rank <= 12);
     for (int i = 2; i < MOST_ARMS; ++i) OK(soa_grasp_remove(s.g, i));
-    OK(soa_grasp_fd(s.g, s.w, NULL, s.q, s.v, s.tau, NULL, 0, q2, NULL, NULL, &found));
+    OK(soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, q2, NULL, NULL, &found));
     assert_true(relative(q1, q2, (size_t)s.nv) < 1e-9);
     grasp_system_close(&s);
 }

@@ -46,7 +46,7 @@ static void near_(double value, double expected, double tolerance, const char *w
 static const soa_model *load_(const char *text, const soa_read_options *options, int line) {
     const soa_model *model = NULL;
     soa_report report;
-    soa_status status = soa_urdf_parse(text, strlen(text), "t.urdf", options, &model, &report);
+    soa_status status = soa_urdf_parse(&(soa_urdf_source){.text = text, .length = strlen(text), .name = "t.urdf"}, options, &model, NULL, &report);
     if (status != SOA_OK || model == NULL) fail_msg("line %d: refused: %s", line, report.text);
     return model;
 }
@@ -58,7 +58,7 @@ static void refuse_(const char *text, size_t length, const soa_read_options *opt
     int sentinel;
     const soa_model *before = (const soa_model *)(void *)&sentinel, *model = before;
     soa_report report;
-    soa_status got = soa_urdf_parse(text, length, "t.urdf", options, &model, &report);
+    soa_status got = soa_urdf_parse(&(soa_urdf_source){.text = text, .length = length, .name = "t.urdf"}, options, &model, NULL, &report);
     if (got == SOA_OK) {
         soa_model_free(model);
         fail_msg("line %d: accepted, expected '%s'", at, soa_status_text(status));
@@ -699,7 +699,7 @@ static void test_long_names(void **state) {
         snprintf(text, sizeof text, "<robot name='r'><link name='a'/><joint name='%s' type='%s'/></robot>", name, name);
         const soa_model *model = NULL;
         soa_report report;
-        assert_int_equal(soa_urdf_parse(text, strlen(text), name, NULL, &model, &report), SOA_E_JOINT);
+        assert_int_equal(soa_urdf_parse(&(soa_urdf_source){.text = text, .length = strlen(text), .name = name}, NULL, &model, NULL, &report), SOA_E_JOINT);
         size_t length = strlen(report.text);
         assert_in_range(length, 40, sizeof report.text - 1);
         for (size_t i = 0; i < length; ++i) {
@@ -716,13 +716,13 @@ static void test_arguments(void **state) {
     const soa_model *model = NULL;
     soa_report report;
     const char *text = ROBOT(LINK("a"));
-    assert_int_equal(soa_urdf_parse(NULL, 0, NULL, NULL, &model, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_urdf_parse(text, strlen(text), NULL, NULL, NULL, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_urdf_read(NULL, NULL, &model, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_urdf_parse(&(soa_urdf_source){0}, NULL, &model, NULL, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_urdf_parse(&(soa_urdf_source){.text = text, .length = strlen(text)}, NULL, NULL, NULL, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_urdf_read(NULL, NULL, &model, NULL, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_urdf_lint(NULL, NULL, NULL, NULL, NULL, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_urdf_parse("<", 1, NULL, NULL, &model, NULL), SOA_E_FORMAT); /* no report wanted */
+    assert_int_equal(soa_urdf_parse(&(soa_urdf_source){.text = "<", .length = 1}, NULL, &model, NULL, NULL), SOA_E_FORMAT); /* no report wanted */
     assert_null(model);
-    assert_int_equal(soa_urdf_parse(text, strlen(text), NULL, NULL, &model, NULL), SOA_OK);
+    assert_int_equal(soa_urdf_parse(&(soa_urdf_source){.text = text, .length = strlen(text)}, NULL, &model, NULL, NULL), SOA_OK);
     soa_model_free(model);
 }
 
@@ -760,14 +760,14 @@ static void test_read_file(void **state) {
     const soa_model *model = NULL;
     soa_report report;
     write_file("one.urdf", ONE("revolute", LIMIT));
-    assert_int_equal(soa_urdf_read(path_of("one.urdf"), NULL, &model, &report), SOA_OK);
+    assert_int_equal(soa_urdf_read(path_of("one.urdf"), NULL, &model, NULL, &report), SOA_OK);
     assert_int_equal(soa_model_nv(model), 1);
     soa_model_free(model);
     model = NULL;
     remove(path_of("one.urdf"));
-    assert_int_equal(soa_urdf_read(path_of("one.urdf"), NULL, &model, &report), SOA_E_FILE);
+    assert_int_equal(soa_urdf_read(path_of("one.urdf"), NULL, &model, NULL, &report), SOA_E_FILE);
     assert_non_null(strstr(report.text, "one.urdf"));
-    assert_int_equal(soa_urdf_read(folder, NULL, &model, &report), SOA_E_FILE); /* a directory */
+    assert_int_equal(soa_urdf_read(folder, NULL, &model, NULL, &report), SOA_E_FILE); /* a directory */
     assert_int_equal(soa_urdf_lint(path_of("one.urdf"), NULL, NULL, NULL, NULL, &report), SOA_E_FILE);
     assert_null(model);
 }
@@ -843,7 +843,7 @@ static void test_allocation_failures(void **state) {
         xmlResetLastError();
         live = 0;
         allocations_left = n;
-        soa_status status = soa_urdf_read(path_of("m.urdf"), NULL, &model, &report);
+        soa_status status = soa_urdf_read(path_of("m.urdf"), NULL, &model, NULL, &report);
         done = allocations_left > 0;
         allocations_left = -1;
         xmlResetLastError();
@@ -1265,7 +1265,7 @@ static void test_reference_models(void **state) {
             const soa_model *model = NULL;
             soa_report report;
             soa_read_options options = {.floating = i & 1, .ideal = i >> 1};
-            if (soa_urdf_read(path, &options, &model, &report) != SOA_OK) {
+            if (soa_urdf_read(path, &options, &model, NULL, &report) != SOA_OK) {
                 print_message("refused (floating %d, ideal %d): %s\n", i & 1, i >> 1, report.text);
                 ++bad;
                 continue;

@@ -22,7 +22,7 @@
 static soa_constraint_list parse(const char *text, const soa_read_options *options, const soa_model **model) {
     soa_constraint_list list;
     soa_report report;
-    if (soa_urdf_parse_closed(text, strlen(text), "t.urdf", options, model, &list, &report))
+    if (soa_urdf_parse(&(soa_urdf_source){.text = text, .length = strlen(text), .name = "t.urdf"}, options, model, &list, &report))
         fail_msg("refused: %s", report.text);
     return list;
 }
@@ -99,7 +99,7 @@ static void kinds(void **unused) {
     soa_constraint_list_free(&list), soa_model_free(m);
 
     /* the plain call reads the tree, and refuses the same files */
-    assert_int_equal(SOA_OK, soa_urdf_parse(text, strlen(text), "t", NULL, &m, &report));
+    assert_int_equal(SOA_OK, soa_urdf_parse(&(soa_urdf_source){.text = text, .length = strlen(text), .name = "t"}, NULL, &m, NULL, &report));
     assert_int_equal(6, soa_model_nv(m));
     soa_model_free(m);
 }
@@ -164,8 +164,8 @@ static void refusals(void **unused) {
         soa_report report;
         soa_constraint_list list = {7, NULL};
         for (int closed = 0; closed < 2; ++closed) {
-            soa_status s = closed ? soa_urdf_parse_closed(text, strlen(text), "t.urdf", NULL, &m, &list, &report)
-                                  : soa_urdf_parse(text, strlen(text), "t.urdf", NULL, &m, &report);
+            soa_status s = closed ? soa_urdf_parse(&(soa_urdf_source){.text = text, .length = strlen(text), .name = "t.urdf"}, NULL, &m, &list, &report)
+                                  : soa_urdf_parse(&(soa_urdf_source){.text = text, .length = strlen(text), .name = "t.urdf"}, NULL, &m, NULL, &report);
             if (s != bad[i].status || m != NULL || !strstr(report.text, bad[i].words))
                 fail_msg("case %zu: status %d, not %d: %s", i, s, bad[i].status, report.text);
             if (closed) assert_int_equal(0, list.count);
@@ -248,9 +248,9 @@ static void accelerate(const soa_model *m, const soa_constraint_list *list, cons
         q[b.q_index] = angle[i], tau[b.v_index] = 0.3 * (i + 1), v[b.v_index] = i == 0 ? 2 : 0;
     }
     double error[2];
-    assert_int_equal(SOA_OK, soa_closed_assemble(c, w, 0, q, NULL));
+    assert_int_equal(SOA_OK, soa_closed_assemble(c, w, 0, NULL, q, NULL));
     assert_int_equal(SOA_OK, soa_closed_project(c, w, 0, q, v, error));
-    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, q, v, tau, NULL, 0, 0, a, lambda, NULL));
+    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, &(soa_input){.q = q, .v = v, .tau = tau}, a, lambda, NULL));
     for (int i = 0; i < 3; ++i) {
         soa_model_body(m, soa_model_find_joint(m, joints[i]), &b);
         qdd[i] = a[b.v_index];
@@ -263,7 +263,7 @@ static void four_bar(void **unused) {
     const soa_model *m = NULL;
     soa_constraint_list list;
     soa_report report;
-    assert_int_equal(SOA_OK, soa_model_open_closed("four-bar", NULL, &m, &list, &report));
+    assert_int_equal(SOA_OK, soa_model_open("four-bar", NULL, &m, &list, &report));
     assert_int_equal(1, list.count);
     static const char *const joints[3] = {"A", "B", "D"};
     const double angle[3] = {0.4, -0.3, 0.1};
@@ -333,7 +333,7 @@ static void four_bar(void **unused) {
         double q0[3] = {angle[0], angle[1], angle[2]}, v0[3] = {2, 0, 0};
         assert_int_equal(SOA_OK, soa_constraints_from_list(&list, m, 1, &k, &report));
         assert_int_equal(SOA_OK, soa_work_create(m, &kw));
-        assert_int_equal(SOA_OK, soa_closed_assemble(k, kw, 0, q0, &report));
+        assert_int_equal(SOA_OK, soa_closed_assemble(k, kw, 0, NULL, q0, &report));
         assert_int_equal(SOA_OK, soa_closed_project(k, kw, 0, q0, v0, NULL));
         const soa_loop_def C = {"C", 2, 3, d->place1, d->place2, edge[3].joint};
         assert_int_equal(SOA_OK, soa_kinematics(m, kw, q0, v0, NULL));
@@ -346,7 +346,7 @@ static void four_bar(void **unused) {
         q[b.q_index] = seen, v[b.v_index] = rate;
         soa_constraints_free(k), soa_work_free(kw);
     }
-    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, q, v, tau, NULL, 0, 0, a, NULL, NULL));
+    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, &(soa_input){.q = q, .v = v, .tau = tau}, a, NULL, NULL));
     assert_int_equal(SOA_OK, soa_kinematics(cut, w, q, v, a));
     soa_model_body(cut, soa_model_find_joint(cut, "A"), &b), linked[0] = a[b.v_index];
     soa_model_body(cut, soa_model_find_joint(cut, "D"), &b), linked[2] = a[b.v_index];
@@ -365,11 +365,11 @@ static void four_bar(void **unused) {
     assert_int_equal(SOA_OK, soa_model_save(m, path, &report));
     soa_constraint_list_free(&list), soa_model_free(m);
     list.count = 5;
-    assert_int_equal(SOA_OK, soa_model_open_closed(path, NULL, &m, &list, &report));
+    assert_int_equal(SOA_OK, soa_model_open(path, NULL, &m, &list, &report));
     assert_int_equal(0, list.count);
     unlink(path), soa_model_free(m);
     list.count = 5;
-    assert_int_equal(SOA_E_FILE, soa_model_open_closed("/no/such.urdf", NULL, &m, &list, &report));
+    assert_int_equal(SOA_E_FILE, soa_model_open("/no/such.urdf", NULL, &m, &list, &report));
     assert_int_equal(0, list.count);
 }
 
@@ -383,7 +383,7 @@ static void shipped(void **unused) {
     soa_work *w = NULL;
     soa_closed_report closed;
     double qdd[7], g[15], error[2];
-    assert_int_equal(SOA_OK, soa_model_open_closed("andrews", NULL, &m, &list, &report));
+    assert_int_equal(SOA_OK, soa_model_open("andrews", NULL, &m, &list, &report));
     assert_int_equal(SOA_OK, soa_constraints_from_list(&list, m, 1, &c, &report));
     assert_int_equal(SOA_OK, soa_work_create(m, &w));
     /* The published start, its order beta Theta gamma Phi delta Omega epsilon; the spring does not count at rest there */
@@ -392,22 +392,22 @@ static void shipped(void **unused) {
                    0.222668390165885885,   1.23054744454982119,
                    -0.222668390165885885};
     const double tau[7] = {33e-3}, expected[7] = {14222.4439199541139, -10666.8329399655854};
-    assert_int_equal(SOA_OK, soa_constraints_evaluate(c, w, q, NULL, 0, g, NULL, NULL, NULL));
+    assert_int_equal(SOA_OK, soa_constraints_evaluate(c, w, &(soa_input){.q = q}, g, NULL, NULL, NULL));
     for (int i = 0; i < 15; ++i) assert_true(fabs(g[i]) <= 1e-15);
-    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, q, NULL, tau, NULL, 0, 0, qdd, NULL, &closed));
+    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, &(soa_input){.q = q, .tau = tau}, qdd, NULL, &closed));
     assert_int_equal(6, closed.rank);
     printf("  andrews: accelerations at the start off by %.1e\n", relative(qdd, expected, 7));
     assert_true(relative(qdd, expected, 7) <= 1e-13);
     soa_constraints_free(c), soa_work_free(w), soa_constraint_list_free(&list), soa_model_free(m);
 
-    assert_int_equal(SOA_OK, soa_model_open_closed("bricard", NULL, &m, &list, &report));
+    assert_int_equal(SOA_OK, soa_model_open("bricard", NULL, &m, &list, &report));
     assert_int_equal(SOA_OK, soa_constraints_from_list(&list, m, 1, &c, &report));
     assert_int_equal(SOA_OK, soa_work_create(m, &w));
     double p[5] = {0, 0, 0, 0, 0}, v[5] = {1, -1, 1, -1, 1};
     assert_int_equal(SOA_OK, soa_closed_project(c, w, 0, p, v, error));
     for (int i = 0; i < 5; ++i)
         assert_true(fabs(p[i]) <= 1e-15 && fabs(fabs(v[i]) - 1) <= 1e-14); /* closed; it moves so */
-    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, p, v, NULL, NULL, 0, 0, qdd, NULL, &closed));
+    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, &(soa_input){.q = p, .v = v}, qdd, NULL, &closed));
     assert_int_equal(4, closed.rank);
     assert_int_equal(1, closed.redundant);
     soa_constraints_free(c), soa_work_free(w), soa_constraint_list_free(&list), soa_model_free(m);

@@ -110,10 +110,10 @@ static void collision_instead(void **unused) {
                "<collision><geometry><mesh filename='t.obj'/></geometry></collision>") "</robot>";
     soa_urdf_shape_list list;
     soa_report report;
-    OK(soa_urdf_parse_shapes(text, sizeof text - 1, "r", NULL, &list, &report));
+    OK(soa_urdf_parse_shapes(&(soa_urdf_source){.text = text, .length = sizeof text - 1, .name = "r"}, &list, &report));
     assert_true(list.count == 1 && !list.note_count);
     soa_urdf_shape_list_free(&list);
-    OK(soa_urdf_parse_shapes(text, sizeof text - 1, "r", folder, &list, &report));
+    OK(soa_urdf_parse_shapes(&(soa_urdf_source){.text = text, .length = sizeof text - 1, .name = "r", .directory = folder}, &list, &report));
     assert_int_equal(list.count, 2);
     soa_urdf_shape_list_free(&list);
 }
@@ -123,11 +123,11 @@ static void refused(void **unused) {
     soa_urdf_shape_list list;
     soa_report report;
     static const char bomb[] = "<!DOCTYPE r [<!ENTITY a 'x'><!ENTITY b '&a;&a;&a;'>]><robot name='&b;'/>";
-    assert_true(soa_urdf_parse_shapes(bomb, sizeof bomb - 1, "r", NULL, &list, &report) != SOA_OK && report.text[0]);
-    assert_true(soa_urdf_parse_shapes("<robot", 6, "r", NULL, &list, &report) != SOA_OK && report.text[0]);
+    assert_true(soa_urdf_parse_shapes(&(soa_urdf_source){.text = bomb, .length = sizeof bomb - 1, .name = "r"}, &list, &report) != SOA_OK && report.text[0]);
+    assert_true(soa_urdf_parse_shapes(&(soa_urdf_source){.text = "<robot", .length = 6, .name = "r"}, &list, &report) != SOA_OK && report.text[0]);
     assert_int_equal(soa_urdf_read_shapes("/nowhere/at/all.urdf", &list, &report), SOA_E_FILE);
     assert_int_equal(soa_urdf_read_shapes(NULL, &list, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_urdf_parse_shapes(bomb, 1, "r", NULL, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_urdf_parse_shapes(&(soa_urdf_source){.text = bomb, .length = 1, .name = "r"}, NULL, NULL), SOA_E_ARGUMENT);
 }
 
 static int occurrences(const char *text, const char *word) {
@@ -142,7 +142,7 @@ static void in_a_scene(void **unused) {
     const char *path = put("r.urdf", robot);
     soa_report report;
     const soa_model *model = NULL;
-    if (soa_urdf_read(path, NULL, &model, &report)) fail_msg("%s", report.text);
+    if (soa_urdf_read(path, NULL, &model, NULL, &report)) fail_msg("%s", report.text);
     view_scene *scene = NULL;
     const view_source source = {.kind = "model", .live = 1, .model = model, .spec = path};
     OK(view_scene_create(&source, &scene, &report));

@@ -159,8 +159,8 @@ CALL(center_of_mass, soa_centre_of_mass(c->m, c->w, c->q, c->v, c->out, c->out2)
 CALL(momentum, soa_momentum(c->m, c->w, c->q, c->v, c->out, c->out2))
 CALL(centroidal_matrix, soa_centroidal_momentum_matrix(c->m, c->w, c->q, c->out))
 CALL(regressor, soa_regressor(c->m, c->w, c->q, c->v, c->a, c->out))
-CALL(rnea_derivatives, soa_rnea_derivatives(c->m, c->w, c->q, c->v, c->a, c->wrench, c->wrenches, c->out, c->out2))
-CALL(aba_derivatives, soa_aba_derivatives(c->m, c->w, c->q, c->v, c->tau, c->wrench, c->wrenches, c->out, c->out2))
+CALL(rnea_derivatives, soa_rnea_derivatives(c->m, c->w, &(soa_input){.q = c->q, .v = c->v, .a = c->a, .wrenches = c->wrench, .wrench_count = c->wrenches}, c->out, c->out2))
+CALL(aba_derivatives, soa_aba_derivatives(c->m, c->w, &(soa_input){.q = c->q, .v = c->v, .tau = c->tau, .wrenches = c->wrench, .wrench_count = c->wrenches}, c->out, c->out2))
 
 enum size { ZERO, ONE, THREE, SIX, NV, NV_NV, SIX_NV, REGRESSOR };
 static const struct call {
@@ -442,32 +442,32 @@ static void taken_by_others(void **state) {
     expect(#call, "forces", soa_joint_force(m, w, 1, wrench), SOA_E_ORDER);  \
     memset(wrench, 0, sizeof wrench)
     TAKES(soa_jjt(m, w, q, &object, 1, SOA_AXES_WORLD, out));
-    TAKES(soa_constraints_evaluate(c, w, q, v, 0, out, NULL, NULL, NULL));
-    TAKES(soa_closed_fd(c, w, NULL, q, v, NULL, NULL, 0, 0, out, NULL, NULL));
+    TAKES(soa_constraints_evaluate(c, w, &(soa_input){.q = q, .v = v}, out, NULL, NULL, NULL));
+    TAKES(soa_closed_fd(c, w, NULL, &(soa_input){.q = q, .v = v}, out, NULL, NULL));
     TAKES(soa_closed_energy(c, w, q, v, two, two + 1));
-    TAKES(soa_closed_id(c, w, q, v, a, NULL, 0, 0, NULL, out, NULL));
+    TAKES(soa_closed_id(c, w, &(soa_input){.q = q, .v = v, .a = a}, NULL, out, NULL));
     TAKES(soa_closed_project(c, w, 0, q, v, NULL));
     TAKES(soa_closed_impulse(c, w, 0, q, v, out, NULL));
-    TAKES(soa_closed_assemble(c, w, 0, q, NULL));
+    TAKES(soa_closed_assemble(c, w, 0, NULL, q, NULL));
     TAKES(soa_grasp_contact_motion(g, w, q, v, 0, &motion));
-    TAKES(soa_grasp_fd(g, w, NULL, q, v, NULL, NULL, 0, out, NULL, NULL, &said));
+    TAKES(soa_grasp_fd(g, w, NULL, &(soa_input){.q = q, .v = v}, out, NULL, NULL, &said));
     TAKES(soa_grasp_compliance(g, w, q, out, rank, rank + 1));
-    TAKES(soa_grasp_object_state(g, w, q, v, a, NULL, object, &seen, NULL));
+    TAKES(soa_grasp_object_state(g, w, &(soa_input){.q = q, .v = v, .a = a}, NULL, object, &seen, NULL));
     TAKES(soa_grasp_impulse(g, w, q, v, out, NULL));
     TAKES(soa_grasp_map(g, w, q, object, out));
     TAKES(soa_grasp_internal_basis(g, w, q, object, NULL, &count, &rows));
     TAKES(soa_grasp_distribute(g, w, q, object, wrench, NULL, out));
     TAKES(soa_grasp_internal_force(g, w, q, object, force, out));
     TAKES(soa_grasp_check_contacts(g, w, q, force, check, &broken));
-    TAKES(soa_embedding_state(e, w, Q1, NULL, NULL, 0, q, out, more, NULL));
-    TAKES(soa_embedding_terms(e, w, Q1, NULL, NULL, 0, 0, q, out, NULL, NULL));
-    TAKES(soa_embedding_id(e, w, Q1, NULL, NULL, NULL, 0, 0, q, out));
-    TAKES(soa_embedding_fd(e, w, SOA_EMBEDDING_COLUMNS, Q1, NULL, NULL, NULL, 0, 0, q, out));
+    TAKES(soa_embedding_state(e, w, &(soa_input){.q = Q1}, q, out, more, NULL));
+    TAKES(soa_embedding_terms(e, w, &(soa_input){.q = Q1}, q, out, NULL, NULL));
+    TAKES(soa_embedding_id(e, w, &(soa_input){.q = Q1}, q, out));
+    TAKES(soa_embedding_fd(e, w, SOA_EMBEDDING_COLUMNS, &(soa_input){.q = Q1}, q, out));
 #undef TAKES
     /* what is refused at once leaves all as it was */
     OK(soa_kinematics(m, w, q, v, a));
     assert_int_equal(soa_jjt(m, w, bad, &object, 1, SOA_AXES_WORLD, out), SOA_E_NOT_FINITE);
-    assert_int_equal(soa_closed_fd(c, w, NULL, bad, v, NULL, NULL, 0, 0, out, NULL, NULL), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_closed_fd(c, w, NULL, &(soa_input){.q = bad, .v = v}, out, NULL, NULL), SOA_E_NOT_FINITE);
     assert_int_equal(soa_grasp_map(g, w, bad, object, out), SOA_E_NOT_FINITE);
     OK(soa_pose(m, w, object, &pose));
     soa_embedding_free(e), soa_constraints_free(c), soa_grasp_free(g), soa_work_free(w), soa_model_free(m);
@@ -1194,14 +1194,13 @@ static void memory_and_pointers(void **state) {
     soa_frame_def dh_frame;
     char names[SOA_DH_NAME];
     expect("dh_chain", "no rows",
-           soa_dh_chain_append(SOA_DH_STANDARD, NULL, 1, "a", 0, NULL, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
+           soa_dh_chain_append(&(soa_dh_chain_def){.count = 1, .prefix = "a"}, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
     expect("dh_chain", "parent to come",
-           soa_dh_chain_append(SOA_DH_STANDARD, &row, 1, "a", 1, NULL, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
+           soa_dh_chain_append(&(soa_dh_chain_def){.rows = &row, .count = 1, .prefix = "a", .parent = 1}, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
     expect("dh_chain", "no names",
-           soa_dh_chain_append(SOA_DH_STANDARD, &row, 1, "a", 0, NULL, &dh_body, 0, &dh_frame, 0, NULL), SOA_E_ARGUMENT);
+           soa_dh_chain_append(&(soa_dh_chain_def){.rows = &row, .count = 1, .prefix = "a"}, &dh_body, 0, &dh_frame, 0, NULL), SOA_E_ARGUMENT);
     expect("dh_chain", "long prefix",
-           soa_dh_chain_append(SOA_DH_STANDARD, &row, 1, "a prefix that is far too long to fit", 0, NULL, &dh_body, 0,
-                        &dh_frame, 0, names),
+           soa_dh_chain_append(&(soa_dh_chain_def){.rows = &row, .count = 1, .prefix = "a prefix that is far too long to fit"}, &dh_body, 0, &dh_frame, 0, names),
            SOA_E_NAME);
 }
 

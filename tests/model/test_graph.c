@@ -508,14 +508,14 @@ static void any_cut(void **unused) {
             soa_wrench wrench = g.wrench;
             wrench.frame = k->tree->link[g.wrench.frame];
             double rows_g[6 * JOINTS], rate[6 * JOINTS];
-            assert_int_equal(SOA_OK, soa_constraints_evaluate(k->c, k->w, k->q, k->v, 0, rows_g, rate, NULL, NULL));
+            assert_int_equal(SOA_OK, soa_constraints_evaluate(k->c, k->w, &(soa_input){.q = k->q, .v = k->v}, rows_g, rate, NULL, NULL));
             for (int r = 0; r < soa_constraints_row_count(k->c); ++r)
                 note(&start, fabs(rows_g[r]), seed), note(&start, fabs(rate[r]), seed);
             check_binary(k, &closed, seed);
             soa_closed_report report;
             soa_closed_options by = soa_closed_options_default();
             by.method = (soa_closed_method)((seed + variant) % 4);
-            s = soa_closed_fd(k->c, k->w, &by, k->q, k->v, k->tau, &wrench, 1, 0, k->qdd, NULL, &report);
+            s = soa_closed_fd(k->c, k->w, &by, &(soa_input){.q = k->q, .v = k->v, .tau = k->tau, .wrenches = &wrench, .wrench_count = 1}, k->qdd, NULL, &report);
             if (report.condition > 1e8 || s == SOA_E_SINGULAR) {
                 usable = 0, ++bad_condition;
             } else {
@@ -639,10 +639,10 @@ static void wd89_figure_1(void **unused) {
         assert_int_equal(SOA_OK, soa_constraints_add(c, &loop, NULL, &report));
     }
     double q[7] = {0.1, -0.2, 0.3, 0.05, -0.1, 0.2, 0.1}, v[7] = {1, -1, 2, 0.5, 0.3, -0.7, 0.2}, qdd[7];
-    assert_int_equal(SOA_OK, soa_closed_assemble(c, w, 0, q, &report));
+    assert_int_equal(SOA_OK, soa_closed_assemble(c, w, 0, NULL, q, &report));
     assert_int_equal(SOA_OK, soa_closed_project(c, w, 0, q, v, NULL));
     soa_closed_report closed;
-    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, q, v, NULL, NULL, 0, 0, qdd, NULL, &closed));
+    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, &(soa_input){.q = q, .v = v}, qdd, NULL, &closed));
     assert_int_equal(10, closed.rows);
     assert_int_equal(4, closed.rank);
     assert_int_equal(3, soa_model_nv(m) - closed.rank);
@@ -654,7 +654,7 @@ static void wd89_figure_1(void **unused) {
         hold.coordinate[0] = primary[k], hold.coefficient[0] = 1, hold.value = q[primary[k] - 1];
         assert_int_equal(SOA_OK, soa_constraints_add(c, &hold, NULL, &report));
     }
-    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, q, NULL, NULL, NULL, 0, 0, qdd, NULL, &closed));
+    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, &(soa_input){.q = q}, qdd, NULL, &closed));
     assert_int_equal(7, closed.rank);
     for (int i = 0; i < 7; ++i) assert_true(fabs(qdd[i]) < 1e-9);
     for (int k = 2; k < 5; ++k) assert_int_equal(SOA_OK, soa_constraints_remove(c, k));

@@ -274,15 +274,14 @@ static void make_operators(void) {
     OK(soa_plan_create(f.machine, f.expr, &f.plan, NULL, 0));
     OK(soa_scalar_graph_create(f.machine, f.expr, NULL, &f.graph, NULL, 0));
     f.force_memory = room(ROOMS - 1);
-    OK(soa_fd_constraint_forces(f.model, f.work, f.force_memory, ROOM, f.numbers, f.numbers, f.numbers, NULL, 0,
-                                room(0), NULL, NULL));
+    OK(soa_fd_constraint_forces(f.model, f.work, f.force_memory, ROOM, &(soa_input){.q = f.numbers, .v = f.numbers, .tau = f.numbers}, room(0), NULL, NULL));
     OK(soa_kinematics(f.model, f.work, f.numbers, f.numbers, f.numbers));
     OK(soa_work_create(f.model, &f.rnea_work));
     OK(soa_rnea(f.model, f.rnea_work, f.numbers, f.numbers, f.numbers, NULL, 0, room(0)));
     OK(soa_work_create(f.model, &f.smoother_work));
     OK(soa_smoother(f.model, f.smoother_work, f.numbers, f.numbers, f.numbers, NULL, 0));
     OK(soa_work_create(f.model, &f.closed_work));
-    OK(soa_closed_fd(f.constraints, f.closed_work, NULL, f.numbers, f.numbers, NULL, NULL, 0, 0, room(0), NULL, NULL));
+    OK(soa_closed_fd(f.constraints, f.closed_work, NULL, &(soa_input){.q = f.numbers, .v = f.numbers}, room(0), NULL, NULL));
     memset(rooms, 0, sizeof *rooms);
 }
 

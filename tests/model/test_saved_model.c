@@ -341,7 +341,7 @@ static void survive(const soa_model *m) {
         soa_centre_of_mass(m, w, q, v, out, out + 3);
     soa_centroidal_momentum_matrix(m, w, q, out), soa_regressor(m, w, q, v, v, out);
     soa_model_inertial_parameters(m, out);
-    soa_rnea_derivatives(m, w, q, v, v, f, 2, out, out2), soa_aba_derivatives(m, w, q, v, v, f, 2, out, out2);
+    soa_rnea_derivatives(m, w, &(soa_input){.q = q, .v = v, .a = v, .wrenches = f, .wrench_count = 2}, out, out2), soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = v, .wrenches = f, .wrench_count = 2}, out, out2);
     soa_kinematics(m, w, q, v, v);
     for (int i = 0; i < soa_model_frame_count(m); i++) {
         soa_frame_info info;

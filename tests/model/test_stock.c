@@ -150,7 +150,7 @@ static void whole_list(void **state) {
             assert_memory_equal(model, loaded, soa_model_bytes(model));
             soa_model_free(loaded);
             /* the same through the general door, which knows it by its bytes */
-            OK(soa_model_open(path, NULL, &loaded, NULL));
+            OK(soa_model_open(path, NULL, &loaded, NULL, NULL));
             assert_memory_equal(model, loaded, soa_model_bytes(model));
             soa_model_free(loaded);
             near(name, round_trip(model, 3), 0, 1e-10);
@@ -244,7 +244,7 @@ static void expect_error(const char *name, int floating, soa_status status, cons
     soa_report report = {SOA_OK, -1, 0, ""};
     for (int door = 0; door < 2; door++) {
         soa_status got = door == 0 ? soa_stock_model_create(name, &options, &model, &report)
-                                   : soa_model_open(name, &options, &model, &report);
+                                   : soa_model_open(name, &options, &model, NULL, &report);
         if (got != status || report.status != status || strstr(report.text, part) == NULL)
             fail_msg("%s: got status %d, \"%s\", expected %d and \"%s\"", name, (int)got, report.text, (int)status,
                      part);
@@ -278,7 +278,7 @@ static void wrong_names(void **state) {
 static void expect_open_error(const char *spec, const soa_read_options *options, soa_status status, const char *part) {
     const soa_model *model = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
-    soa_status got = soa_model_open(spec, options, &model, &report);
+    soa_status got = soa_model_open(spec, options, &model, NULL, &report);
     if (got != status || strstr(report.text, part) == NULL)
         fail_msg("%s: got status %d, \"%s\", expected %d and \"%s\"", spec, (int)got, report.text, (int)status, part);
     assert_null(model);
@@ -312,7 +312,7 @@ static void opening_files(void **state) {
                      "<inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial></link>"
                      "<joint name=\"hinge\" type=\"continuous\"><parent link=\"base\"/><child link=\"arm\"/>"
                      "<axis xyz=\"0 0 1\"/></joint></robot>");
-    OK(soa_model_open(path, NULL, &model, NULL));
+    OK(soa_model_open(path, NULL, &model, NULL, NULL));
     assert_int_equal(soa_model_nv(model), 1);
     soa_model_free(model);
 
@@ -322,7 +322,7 @@ static void opening_files(void **state) {
     expect_open_error(path, &floating, SOA_E_ARGUMENT, "built already");
     soa_model_free(arm);
     assert_int_equal(truncate(path, 100), 0);
-    assert_int_not_equal(soa_model_open(path, NULL, &model, NULL), SOA_OK);
+    assert_int_not_equal(soa_model_open(path, NULL, &model, NULL, NULL), SOA_OK);
     unlink(path);
     rmdir(dir);
 }

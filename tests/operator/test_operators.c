@@ -600,7 +600,7 @@ static void looked_into(void **state) {
     assert_int_equal(soa_expr_get_info(NULL, &info), SOA_E_ARGUMENT);
     assert_null(soa_expr_part(NULL, 0));
     const soa_model *model = NULL;
-    assert_int_equal(soa_model_open("arm7", NULL, &model, NULL), SOA_OK);
+    assert_int_equal(soa_model_open("arm7", NULL, &model, NULL, NULL), SOA_OK);
     soa_machine *machine = NULL;
     const int tip = soa_model_frame_count(model) - 1;
     assert_int_equal(soa_machine_create(model, &tip, 1, &machine, NULL), SOA_OK);

@@ -20,7 +20,7 @@ static double difference(const soa_model *m, int grain, long seed) {
     assert_int_equal(soa_divide_create(m, grain, &d), SOA_OK);
     assert_int_equal(soa_work_create(m, &w), SOA_OK);
     assert_int_equal(soa_aba(m, w, s.q, s.v, s.tau, s.wrench, 3, aba), SOA_OK);
-    assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, s.wrench, 3, NULL, NULL, got), SOA_OK);
+    assert_int_equal(soa_divide_fd(d, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3}, NULL, NULL, got), SOA_OK);
     const double error = relative(got, aba, nv);
     free(aba), free(got), free_tree_state(&s), soa_divide_free(d), soa_work_free(w);
     return error;
@@ -98,12 +98,12 @@ static void executors(void **state) {
         double *one = calloc(nv + 1, sizeof *one), *other = calloc(nv + 1, sizeof *other);
         int calls = 0, threads = 2;
         assert_int_equal(soa_divide_create(m, 1 + i % 3, &d), SOA_OK);
-        assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, s.wrench, 3, NULL, NULL, one), SOA_OK);
-        assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, s.wrench, 3, three_threads, &calls, other), SOA_OK);
+        assert_int_equal(soa_divide_fd(d, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3}, NULL, NULL, one), SOA_OK);
+        assert_int_equal(soa_divide_fd(d, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3}, three_threads, &calls, other), SOA_OK);
         assert_memory_equal(one, other, nv * sizeof *one);
-        assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, s.wrench, 3, backwards, NULL, other), SOA_OK);
+        assert_int_equal(soa_divide_fd(d, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3}, backwards, NULL, other), SOA_OK);
         assert_memory_equal(one, other, nv * sizeof *one);
-        assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, s.wrench, 3, soa_openmp_parallel_for, &threads, other),
+        assert_int_equal(soa_divide_fd(d, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3}, soa_openmp_parallel_for, &threads, other),
                          SOA_OK);
         assert_memory_equal(one, other, nv * sizeof *one);
         assert_int_equal(soa_divide_operations(d, &c), SOA_OK);
@@ -404,18 +404,18 @@ static void long_chains(void **state) {
             in_quad(m, q, v, tau, truth);
             assert_int_equal(soa_aba(m, w, q, v, tau, NULL, 0, x), SOA_OK);
             note(worst + 0, relative(x, truth, n), s);
-            assert_int_equal(soa_divide_fd(d, q, v, tau, NULL, 0, NULL, NULL, x), SOA_OK);
+            assert_int_equal(soa_divide_fd(d, &(soa_input){.q = q, .v = v, .tau = tau}, NULL, NULL, x), SOA_OK);
             note(worst + 1, relative(x, truth, n), s);
-            assert_int_equal(soa_divide_fd(coarse, q, v, tau, NULL, 0, NULL, NULL, x), SOA_OK);
+            assert_int_equal(soa_divide_fd(coarse, &(soa_input){.q = q, .v = v, .tau = tau}, NULL, NULL, x), SOA_OK);
             note(worst + 2, relative(x, truth, n), s);
             assert_int_equal(soa_machine_set_state(k, q, v, NULL, tau, NULL, NULL, 0), SOA_OK);
             if (lengths[l] < 1000 || s == first_seed()) {
                 featherstone(m, k, tau, x);
                 note(worst + 3, relative(x, truth, n), s);
             }
-            assert_int_equal(soa_fd_constraint_forces(m, w, room, size, q, v, tau, NULL, 0, x, NULL, NULL), SOA_OK);
+            assert_int_equal(soa_fd_constraint_forces(m, w, room, size, &(soa_input){.q = q, .v = v, .tau = tau}, x, NULL, NULL), SOA_OK);
             note(worst + 4, relative(x, truth, n), s);
-            assert_int_equal(soa_fd_tridiagonal(m, w, room, size, q, v, tau, NULL, 0, x, NULL, NULL), SOA_OK);
+            assert_int_equal(soa_fd_tridiagonal(m, w, room, size, &(soa_input){.q = q, .v = v, .tau = tau}, x, NULL, NULL), SOA_OK);
             note(worst + 5, relative(x, truth, n), s);
         }
         printf("  %-46s %.1e  %.1e  %.1e   %.1e            %.1e  %.1e\n", name, worst[0].error, worst[1].error,
@@ -447,7 +447,7 @@ static void random_chains(void **state) {
         in_quad(m, s.q, s.v, s.tau, truth);
         assert_int_equal(soa_aba(m, w, s.q, s.v, s.tau, NULL, 0, x), SOA_OK);
         error[0][i] = relative(x, truth, n);
-        assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, NULL, 0, NULL, NULL, x), SOA_OK);
+        assert_int_equal(soa_divide_fd(d, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, NULL, NULL, x), SOA_OK);
         error[1][i] = relative(x, truth, n);
         free(truth), free_tree_state(&s), soa_divide_free(d), soa_work_free(w), soa_model_free(m);
     }
@@ -471,13 +471,13 @@ static void refusals(void **state) {
     assert_int_equal(soa_divide_create(m, 0, &d), SOA_E_ARGUMENT);
     assert_int_equal(soa_divide_create(m, 1, NULL), SOA_E_ARGUMENT);
     assert_int_equal(soa_divide_create(m, 1, &d), SOA_OK);
-    assert_int_equal(soa_divide_fd(NULL, s.q, s.v, s.tau, NULL, 0, NULL, NULL, qdd), SOA_E_ARGUMENT);
-    assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, NULL, 0, NULL, NULL, NULL), SOA_E_ARGUMENT);
-    assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, NULL, 2, NULL, NULL, qdd), SOA_E_ARGUMENT);
+    assert_int_equal(soa_divide_fd(NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, NULL, NULL, qdd), SOA_E_ARGUMENT);
+    assert_int_equal(soa_divide_fd(d, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, NULL, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_divide_fd(d, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrench_count = 2}, NULL, NULL, qdd), SOA_E_ARGUMENT);
     assert_int_equal(soa_divide_level(d, 99, NULL, NULL), SOA_E_ARGUMENT);
     assert_int_equal(soa_divide_operations(d, NULL), SOA_E_ARGUMENT);
     s.v[0] = INFINITY;
-    assert_int_equal(soa_divide_fd(d, s.q, s.v, s.tau, NULL, 0, NULL, NULL, qdd), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_divide_fd(d, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, NULL, NULL, qdd), SOA_E_NOT_FINITE);
     assert_int_equal(soa_divide_failed_body(d), 1);
     assert_true(qdd[0] == 77);
     soa_divide_free(d), soa_divide_free(NULL), free_tree_state(&s), soa_model_free(m), free(qdd);
@@ -487,7 +487,7 @@ static void refusals(void **state) {
     double nothing[1];
     assert_int_equal(soa_model_create(&none, &m, NULL), SOA_OK);
     assert_int_equal(soa_divide_create(m, 1, &d), SOA_OK);
-    assert_int_equal(soa_divide_fd(d, NULL, NULL, NULL, NULL, 0, NULL, NULL, nothing), SOA_OK);
+    assert_int_equal(soa_divide_fd(d, &(soa_input){0}, NULL, NULL, nothing), SOA_OK);
     soa_divide_free(d), soa_model_free(m);
 
     soa_body_def b[2] = {soa_body_default("one", 0, SOA_REVOLUTE), soa_body_default("two", 1, SOA_REVOLUTE)};
@@ -504,7 +504,7 @@ static void refusals(void **state) {
         const soa_status expected[] = {SOA_OK, SOA_E_JOINT, SOA_E_MIMIC};
         assert_int_equal(soa_divide_create(m, 1, &d), expected[how]);
         if (how == 0) {
-            assert_int_equal(soa_divide_fd(d, NULL, NULL, NULL, NULL, 0, NULL, NULL, out), SOA_E_HINGE_SINGULAR);
+            assert_int_equal(soa_divide_fd(d, &(soa_input){0}, NULL, NULL, out), SOA_E_HINGE_SINGULAR);
             assert_int_equal(soa_divide_failed_body(d), 2);
             assert_true(out[0] == 77 && out[1] == 77);
             soa_divide_free(d);

@@ -186,7 +186,7 @@ static int64_t check_samples(const run *r, soa_log *log) {
     soa_log_get_info(log, &info);
     soa_status s = SOA_OK;
     for (; s == SOA_OK && done < info.samples; done += got) {
-        s = soa_log_read_samples(log, done, 100, NULL, 0, t, values, &got, NULL);
+        s = soa_log_read_samples(log, &(soa_log_range){.first = done, .count = 100}, t, values, &got, NULL);
         for (int64_t k = 0; k < got; ++k) {
             if (!same(t[k], time_of(r, done + k))) fail_msg("time of sample %ld", (long)(done + k));
             for (int i = 0; i < r->signals; ++i)
@@ -310,7 +310,7 @@ static void round_trip(void **state) {
             assert_int_equal(found, low);
             const int signal = r->signals - 1;
             double values[5], times[5];
-            FINE(soa_log_read_samples(log, k, 5, &signal, r->signals > 0, times, values, &got, &said));
+            FINE(soa_log_read_samples(log, &(soa_log_range){.first = k, .count = 5, .signals = &signal, .signal_count = r->signals > 0}, times, values, &got, &said));
             assert_int_equal(got, r->steps - k < 5 ? r->steps - k : 5);
             for (int64_t i = 0; i < got; ++i) {
                 assert_true(same(times[i], time_of(r, k + i)));
@@ -344,7 +344,7 @@ static void compare_overview(const run *r, soa_log *log, long steps, const int *
             if (!isnan(x)) low[at] = fmin(low[at], x), high[at] = fmax(high[at], x);
         }
     }
-    FINE(soa_log_overview(log, signals, count, t0, t1, columns, min, max, &said));
+    FINE(soa_log_overview(log, &(soa_log_window){.signals = signals, .signal_count = count, .t0 = t0, .t1 = t1, .columns = columns}, min, max, &said));
     for (size_t i = 0; i < n; ++i)
         if (!((min[i] == low[i] || (isnan(min[i]) && isnan(low[i]))) &&
               (max[i] == high[i] || (isnan(max[i]) && isnan(high[i])))))
@@ -534,11 +534,11 @@ static void flipped(void **state) {
             complaints += check_samples(&small, log) < info.samples;
             complaints += check_events(&small, log) > 0;
             double min[2 * 9], max[2 * 9], t;
-            if (soa_log_overview(log, NULL, 0, 0, 0.2, 9, min, max, NULL) != SOA_OK)
+            if (soa_log_overview(log, &(soa_log_window){.t1 = 0.2, .columns = 9}, min, max, NULL) != SOA_OK)
                 ++complaints;
             else
                 compare_overview(&small, log, (long)info.samples, NULL, 0, 0, 0.2, 9);
-            if (soa_log_overview(log, NULL, 0, 0, 1, 1, min, max, NULL) != SOA_OK)
+            if (soa_log_overview(log, &(soa_log_window){.t1 = 1, .columns = 1}, min, max, NULL) != SOA_OK)
                 ++complaints;
             else
                 compare_overview(&small, log, (long)info.samples, NULL, 0, 0, 1, 1);
@@ -800,7 +800,7 @@ static void followed(void **state) {
         while (seen < info.samples) { /* only what is new */
             double t[64], values[64 * 3];
             int64_t got;
-            FINE(soa_log_read_samples(log, seen, 64, NULL, 0, t, values, &got, &said));
+            FINE(soa_log_read_samples(log, &(soa_log_range){.first = seen, .count = 64}, t, values, &got, &said));
             assert_true(got > 0);
             for (int64_t k = 0; k < got; ++k, ++seen) {
                 assert_true(same(t[k], time_of(&r, seen)));
@@ -903,14 +903,14 @@ static void refusals(void **state) {
     assert_int_equal(soa_log_read_event(log, 1, &event, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_log_read_event(log, -1, &event, &report), SOA_E_ARGUMENT);
     const int none[1] = {3};
-    assert_int_equal(soa_log_read_samples(log, 0, 1, none, 1, &t, values, &got, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_read_samples(log, -1, 1, NULL, 0, &t, values, &got, &report), SOA_E_ARGUMENT);
-    FINE(soa_log_read_samples(log, 2, 1, NULL, 0, &t, values, &got, &said));
+    assert_int_equal(soa_log_read_samples(log, &(soa_log_range){.count = 1, .signals = none, .signal_count = 1}, &t, values, &got, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_read_samples(log, &(soa_log_range){.first = -1, .count = 1}, &t, values, &got, &report), SOA_E_ARGUMENT);
+    FINE(soa_log_read_samples(log, &(soa_log_range){.first = 2, .count = 1}, &t, values, &got, &said));
     assert_int_equal(got, 0);
-    assert_int_equal(soa_log_overview(log, none, 1, 0, 1, 1, min, max, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_overview(log, NULL, 0, 1, 0, 1, min, max, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_overview(log, NULL, 0, 0, NAN, 1, min, max, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_overview(log, NULL, 0, 0, 1, 0, min, max, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_overview(log, &(soa_log_window){.signals = none, .signal_count = 1, .t1 = 1, .columns = 1}, min, max, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_overview(log, &(soa_log_window){.t0 = 1, .columns = 1}, min, max, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_overview(log, &(soa_log_window){.t1 = NAN, .columns = 1}, min, max, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_overview(log, &(soa_log_window){.t1 = 1}, min, max, &report), SOA_E_ARGUMENT);
     soa_log_close(log);
     soa_log_close(NULL);
     assert_int_equal(soa_journal_close(NULL, NULL), SOA_OK);

@@ -247,7 +247,7 @@ static inline int add(closed *s, const soa_constraint_def *def) {
     return number;
 }
 static inline void refresh(closed *s) {
-    OK(soa_constraints_evaluate(s->c, s->w, s->q, s->v, s->t, s->g, s->rate, s->G, s->gamma));
+    OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q, .v = s->v, .t = s->t}, s->g, s->rate, s->G, s->gamma));
 }
 static inline closed *open_closed(long seed, int most) {
     char name[64];
@@ -301,13 +301,13 @@ static inline void cut_torques(closed *s, double *torque) {
     const int nv = s->nv;
     double now[MOST_CONSTRAINTS][6], unit[6];
     int n[MOST_CONSTRAINTS] = {0};
-    OK(soa_constraints_evaluate(s->c, s->w, s->q, s->v, s->t, NULL, NULL, NULL, NULL));
+    OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q, .v = s->v, .t = s->t}, NULL, NULL, NULL, NULL));
     for (int k = 0; k < s->count; ++k)
         if (s->def[k].kind == SOA_LOOP) OK(soa_constraints_joint_rates(s->c, k, now[k], n + k));
     memset(s->v1, 0, (size_t)nv * sizeof *s->v1);
     for (int j = 0; j < nv; ++j) {
         torque[j] = 0, s->v1[j] = 1;
-        OK(soa_constraints_evaluate(s->c, s->w, s->q, s->v1, s->t, NULL, NULL, NULL, NULL));
+        OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q, .v = s->v1, .t = s->t}, NULL, NULL, NULL, NULL));
         s->v1[j] = 0;
         for (int k = 0; k < s->count; ++k) {
             if (!n[k]) continue;

@@ -42,13 +42,13 @@ BY_TYPE = {
 }
 BY_NAME = {"frame_C": "4", "R": "f.frame.R", "path": "f.new_path", "scale": "f.ones", "axis": "f.ones", "text": "f.urdf"}
 BY_FUNCTION = {
-    ("soa_urdf_read", "path"): "f.urdf_path", ("soa_urdf_read_closed", "path"): "f.urdf_path",
+    ("soa_urdf_read", "path"): "f.urdf_path", ("soa_urdf_read", "path"): "f.urdf_path",
     ("soa_urdf_lint", "path"): "f.urdf_path", ("soa_urdf_read_shapes", "path"): "f.urdf_path",
     ("soa_model_load", "path"): "f.saved_path", ("soa_hull_from_mesh", "path"): "f.mesh_path",
     ("soa_log_open", "path"): "f.log_path", ("soa_journal_reopen", "path"): "f.log_path",
     ("soa_world_resume", "path"): "f.log_path", ("soa_scenario_read", "path"): "f.scenario_path",
     ("soa_scenario_open", "spec"): '"grapple"', ("soa_model_open", "spec"): '"arm7"',
-    ("soa_model_open_closed", "spec"): '"four-bar"', ("soa_stock_model_create", "name"): '"arm7"',
+    ("soa_model_open", "spec"): '"four-bar"', ("soa_stock_model_create", "name"): '"arm7"',
     ("soa_stock_scenario_text", "name"): '"grapple"', ("soa_scenario_parse", "text"): "f.scenario_text",
     ("soa_scenario_parse", "size"): "strlen(f.scenario_text)", ("soa_expr_parse", "text"): '"inv(Mass) u"',
     ("soa_expr_parse_equation", "text"): '"H phi = H phi"', ("soa_expr_leaf", "name"): '"phi"',

@@ -200,7 +200,7 @@ static void breaks_away(int aloud) {
             if (soa_closed_simulate(k.c, k.q, k.v, &o, &r, &report)) fail_msg("cut %d: %s", cut, report.text);
             /* inertia in A: from the acceleration by a torque without friction */
             double tau[3] = {1, 0, 0}, a[3], start[3] = {0, 0, 0};
-            soa_closed_fd(k.c, k.w, NULL, start, NULL, tau, NULL, 0, 0, a, NULL, NULL);
+            soa_closed_fd(k.c, k.w, NULL, &(soa_input){.q = start, .tau = tau}, a, NULL, NULL);
             const double expected = way * k.growth * 0.01 / 2 * a[0];
             if (aloud)
                 printf(

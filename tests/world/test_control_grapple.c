@@ -182,7 +182,7 @@ static void control(controller *k, const double *q, const double *v, const doubl
             law.plain = 1, law.max_force = 60, law.max_torque = 20;
             for (int j = 0; j < 6; ++j) law.stiffness[j] = j < 3 ? 60 : 800, law.damping[j] = j < 3 ? 12 : 160;
             OK(soa_path_pose_from_motion(k->from + i, &to, k->state.phase == CONTACT ? 1 : 2.5, time, &goal));
-            OK(soa_control_impedance(k->c, q, v, &law, &goal, press, part, NULL, &e));
+            OK(soa_control_impedance(k->c, q, v, &law, &goal, press, part, &(soa_impedance_result){.error = &e}));
             for (int j = 0; j < PUMA_V; ++j) tau[j] += part[j];
             /* against the end of the path */
             const soa_motion end = soa_motion_at_rest(&to);
@@ -195,7 +195,7 @@ static void control(controller *k, const double *q, const double *v, const doubl
         double squeeze;
         OK(soa_path_pose_from_motion(&k->object, &k->goal, k->state.phase == STOP ? 2 : 5, time, &goal));
         OK(soa_control_internal_force(k->c, q, &k->law, hands, &squeeze));
-        OK(soa_control_coordination(k->c, q, v, &k->law, &goal, &squeeze, dt, &k->integral, tau, &k->result));
+        OK(soa_control_coordination(k->c, q, v, &k->law, &(soa_coordination_input){.goal = &goal, .measured = &squeeze, .dt = dt}, &k->integral, tau, &k->result));
         soa_motion drift;
         OK(soa_control_relative_motion(k->c, q, v, k->t.satellite, k->t.base, &drift));
         k->signals[DRIFT] = size3(drift.twist) + size3(drift.twist + 3);

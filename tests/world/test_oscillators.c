@@ -481,7 +481,7 @@ static void drops_keep_their_tolerance(void **state) {
     const double none[3] = {0, 0, 0};
     soa_report report = {SOA_OK, -1, 0, ""};
     write_model(1, spring(w * w, 0));
-    if (soa_urdf_read(model_path, NULL, &heavy, &report)) fail_msg("%s", report.text);
+    if (soa_urdf_read(model_path, NULL, &heavy, NULL, &report)) fail_msg("%s", report.text);
     OK(soa_model_with_gravity(heavy, none, &model));
     for (int k = 0; k < 6; ++k) {
         soa_sim_options o = soa_sim_options_default();

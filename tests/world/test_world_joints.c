@@ -133,7 +133,7 @@ static void puma_drops_alike(void **state) {
                        rub);
         soa_read_options none = {0};
         const soa_model *model = NULL;
-        OK(soa_model_open("puma560", &none, &model, NULL));
+        OK(soa_model_open("puma560", &none, &model, NULL, NULL));
         (void)model;
         path p = {.count = 0};
         soa_sim_options o = soa_sim_options_default();

@@ -106,13 +106,13 @@ static void check_closed(remarks *all, const soa_model *model, const soa_constra
     if (status == SOA_OK) status = soa_work_create(model, &work);
     if (status == SOA_OK) {
         soa_q_neutral(model, q);
-        status = soa_closed_assemble(constraints, work, 0, q, &report);
+        status = soa_closed_assemble(constraints, work, 0, NULL, q, &report);
     }
     if (status == SOA_E_NO_CONVERGENCE) {
         add(all, SOA_LINT_WARNING, 0, "loop-not-closable", report.text);
     } else {
         if (status == SOA_OK)
-            status = soa_closed_fd(constraints, work, NULL, q, NULL, NULL, NULL, 0, 0, q + nq, NULL, &closed);
+            status = soa_closed_fd(constraints, work, NULL, &(soa_input){.q = q}, q + nq, NULL, &closed);
         if (status == SOA_E_MEMORY) {
             all->failed = 1;
         } else if (status != SOA_OK) {
@@ -228,7 +228,7 @@ static int run(int argc, char **argv) {
         if (slash) *slash = 0;
         /* Meshes could not be searched for. */
         if (!directory && errno == ENOMEM) all.failed = 1;
-        soa_status status = soa_urdf_lint_text(text, length, name, directory, collect, &all, NULL, NULL, &report);
+        soa_status status = soa_urdf_lint_text(&(soa_urdf_source){.text = text, .length = length, .name = name, .directory = directory}, collect, &all, NULL, NULL, &report);
         free(directory);
         if (status != SOA_OK) return app_fail(&app_check, "%s", report.text[0] ? report.text : soa_status_text(status));
     } else {
@@ -241,7 +241,7 @@ static int run(int argc, char **argv) {
     for (int i = 0; i < all.count; ++i) ++count[all.list[i].level];
     /* The reader has the final decision. */
     if (text && count[SOA_LINT_ERROR] == 0) {
-        soa_status status = soa_urdf_parse_closed(text, length, name, NULL, &model, &constraints, &report);
+        soa_status status = soa_urdf_parse(&(soa_urdf_source){.text = text, .length = length, .name = name}, NULL, &model, &constraints, &report);
         if (status == SOA_E_MEMORY) {
             all.failed = 1;
         } else if (status != SOA_OK) {

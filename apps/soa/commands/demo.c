@@ -113,7 +113,7 @@ static int read_series(const job *j, series *out, soa_report *report) {
     double *rows = malloc((size_t)info.samples * 4 * sizeof *rows);
     out->t = malloc((size_t)info.samples * 5 * sizeof *out->t);
     int64_t got = 0;
-    good = good && rows && out->t && !soa_log_read_samples(log, 0, info.samples, signals, 4, out->t, rows, &got, report);
+    good = good && rows && out->t && !soa_log_read_samples(log, &(soa_log_range){.count = info.samples, .signals = signals, .signal_count = 4}, out->t, rows, &got, report);
     out->count = (long)got;
     for (int k = 0; good && k < 4; ++k) {
         out->y[k] = out->t + (k + 1) * info.samples;

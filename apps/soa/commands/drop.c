@@ -350,7 +350,7 @@ static int run(int argc, char **argv) {
     const soa_model *model = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_constraint_list constraints;
-    soa_status status = soa_model_open_closed(name, NULL, &model, &constraints, &report);
+    soa_status status = soa_model_open(name, NULL, &model, &constraints, &report);
     if (status != SOA_OK)
         return app_fail(&app_drop, "--model: %s", report.text[0] != '\0' ? report.text : soa_status_text(status));
     app_say_left_out(&app_drop, name, constraints.count);

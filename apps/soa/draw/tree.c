@@ -240,8 +240,8 @@ static int print_mobility(app_out *out, const soa_model *model, const soa_constr
     if (status == SOA_OK) status = soa_work_create(model, &work);
     if (status == SOA_OK) {
         soa_q_neutral(model, q);
-        status = soa_closed_assemble(all, work, 0, q, &report);
-        if (status == SOA_OK) status = soa_closed_fd(all, work, NULL, q, NULL, NULL, NULL, 0, 0, q + nq, NULL, &closed);
+        status = soa_closed_assemble(all, work, 0, NULL, q, &report);
+        if (status == SOA_OK) status = soa_closed_fd(all, work, NULL, &(soa_input){.q = q}, q + nq, NULL, &closed);
         if (status == SOA_OK) {
             out_print(out, "closed from q = 0: rank %d of %d rows, %d degree%s of freedom%s%s\n", closed.rank,
                       closed.rows, (int)nv - closed.rank, (int)nv - closed.rank == 1 ? "" : "s",
