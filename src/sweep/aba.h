@@ -18,7 +18,7 @@ SOAI_SWEEP void minv_filter(const view_table *k, kernel_work *w, const real *x) 
 #define SOAI_STEP_(kind, n)                                    \
     LEVEL_STEP(kind, level_innovate(w, b, i, kind, x); break); \
     step_filter(k, w, b, i, kind, n, INNOVATE, 0, x)
-        SOAI_BY_KIND(b, SOAI_STEP_)
+        SOAI_BY_KIND_OF(SOAI_ALIGNED_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
 }
@@ -29,7 +29,7 @@ SOAI_SWEEP void minv_smooth(const view_table *k, kernel_work *w, real *y) {
 #define SOAI_STEP_(kind, n)                                           \
     LEVEL_STEP(kind, level_smooth(k, w, b, i, kind, 0, 0, y); break); \
     step_smooth(k, w, b, i, kind, n, 0, 0, y)
-        SOAI_BY_KIND(b, SOAI_STEP_)
+        SOAI_BY_KIND_OF(SOAI_ALIGNED_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
     }
 }
@@ -128,7 +128,7 @@ SOAI_INLINE void aba_outward(const view_table *k, kernel_work *w, const body_tab
     } else {                                                                \
         step_velocity(k, w, b, i, kind, n, v, V);                           \
     }
-    SOAI_BY_KIND(b, SOAI_STEP_)
+    SOAI_BY_KIND_OF(form &CLASSICAL ? SOAI_ALIGNED_KINDS : SOAI_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
 }
 SOAI_INLINE int aba_inward(const view_table *k, kernel_work *w, const body_table *b, int i, int form, const real *v,
@@ -143,7 +143,7 @@ SOAI_INLINE int aba_inward(const view_table *k, kernel_work *w, const body_table
     if (b->parent && b->starts) v6_zero(in->f);                                          \
     step_rotor_gyro(k, b, v, w->b[b->parent].V, in->f);                                  \
     return step_filter(k, w, b, i, kind, n, ARTICULATE | INNOVATE | BIAS | form, v, tau)
-    SOAI_BY_KIND(b, SOAI_STEP_)
+    SOAI_BY_KIND_OF(form &CLASSICAL ? SOAI_ALIGNED_KINDS : SOAI_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
 }
 SOAI_INLINE void aba_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, int form, const real *v,
@@ -151,7 +151,7 @@ SOAI_INLINE void aba_smooth(const view_table *k, kernel_work *w, const body_tabl
 #define SOAI_STEP_(kind, n)                                                 \
     LEVEL_STEP(kind, level_smooth(k, w, b, i, kind, BIAS, v, vdot); break); \
     step_smooth(k, w, b, i, kind, n, BIAS | form, v, vdot)
-    SOAI_BY_KIND(b, SOAI_STEP_);
+    SOAI_BY_KIND_OF(form &CLASSICAL ? SOAI_ALIGNED_KINDS : SOAI_KINDS, b, SOAI_STEP_);
 #undef SOAI_STEP_
 }
 SOAI_INLINE int aba_by(const view_table *k, kernel_work *w, int form, const real *q, const real *v, const real *tau,

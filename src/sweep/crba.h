@@ -282,7 +282,7 @@ SOAI_INLINE void crba_outward(const view_table *k, kernel_work *w, const body_ta
         }                                                                            \
         SOAI_UNROLL for (int j = 0; j < 6; ++j) S[(size_t)j * n + (size_t)c] = x[j]; \
     }
-    SOAI_BY_KIND_OF(SOAI_CRBA_KINDS, b, SOAI_STEP_)
+    SOAI_BY_KIND_OF(SOAI_ALIGNED_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
 }
 /* One body of the inward sweep: its rows of M, then its composite inertia to the parent. */
@@ -313,7 +313,7 @@ SOAI_INLINE void crba_inward(const view_table *k, kernel_work *w, const body_tab
         mass_ancestors(k, w, b, at, g, M);                                                            \
     }                                                                                                 \
     if (b->parent) composite_shift(k, w, b, i, kind)
-    SOAI_BY_KIND_OF(SOAI_CRBA_KINDS, b, SOAI_STEP_)
+    SOAI_BY_KIND_OF(SOAI_ALIGNED_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
 }
 SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M) {

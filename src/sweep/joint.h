@@ -17,11 +17,12 @@
 #include "work_space.h"
 #include "../table/joint_types.h"
 
-/* Kinds that occur, a bit each: generated code knows.  Level kinds stand in the tables of batches and of crba. */
+/* Kinds that occur, a bit each: generated code knows.  Aligned kinds occur only in the tables of aligned_frames.c, which
+ * aba, rnea and crba read, and every sweep of lanes. */
 #ifdef SOAI_KINDS
-#define SOAI_CRBA_KINDS SOAI_KINDS
+#define SOAI_ALIGNED_KINDS SOAI_KINDS
 #else
-#define SOAI_CRBA_KINDS ~0
+#define SOAI_ALIGNED_KINDS ~0
 #define SOAI_KINDS (SOAI_LANES > 1 ? ~0 : ~(63 << SOAI_KIND_LEVEL_X))
 #endif
 #define SOAI_CASE_(kinds, kind, nv, step) \

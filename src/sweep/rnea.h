@@ -68,7 +68,7 @@ SOAI_INLINE void rnea_outward(const view_table *k, kernel_work *w, const body_ta
 #define SOAI_STEP_(kind, n)              \
     joint_position(k, w, b, i, kind, q); \
     step_vector_motion(k, w, b, i, kind, n, v, a, omega, A)
-    SOAI_BY_KIND(b, SOAI_STEP_)
+    SOAI_BY_KIND_OF(SOAI_ALIGNED_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
     step_vector_force(b, omega, A, PASSED(w, b, i)->P, f);
     if (fext) {
@@ -96,7 +96,7 @@ SOAI_INLINE void rnea_inward(const view_table *k, kernel_work *w, const body_tab
                            : x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j]; \
         if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f);                              \
     }
-    SOAI_BY_KIND(b, SOAI_STEP_)
+    SOAI_BY_KIND_OF(SOAI_ALIGNED_KINDS, b, SOAI_STEP_)
 #undef SOAI_STEP_
     if (b->rotor && b->parent) tau[b->iv] += w->e[b->iv];
 }
