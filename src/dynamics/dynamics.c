@@ -296,7 +296,7 @@ static soa_status form_mass(const soa_model *m, soa_work *w, const double *q, do
     if (as_printed)
         w->k->mass_r87(&w->view, &w->w, tree_q(w, q), tree);
     else
-        w->k->crba(&w->aligned, &w->w, tree_q(w, q), tree);
+        (w->by_columns ? w->k->mass : w->k->crba)(&w->aligned, &w->w, tree_q(w, q), tree);
     if (m->nm) user_matrix(w, tree, M);
     return SOA_OK;
 }
@@ -589,7 +589,7 @@ soa_status soa_crba_f(const soa_model *m, soa_work *w, const float *q, float *M)
     if (s == SOA_OK && !M) s = SOA_E_ARGUMENT;
     if (s) return s;
     float *tree = m->nm ? w->matrix_f : M;
-    w->kf->crba(&w->aligned_f, w->w_f, TREE_Q_F(q), tree);
+    (w->by_columns ? w->kf->mass : w->kf->crba)(&w->aligned_f, w->w_f, TREE_Q_F(q), tree);
     if (m->nm) {
         const soai_map *map = SOAI_AT(m, soai_map, map_v);
         const size_t nv = (size_t)m->nv, tv = (size_t)m->tv;

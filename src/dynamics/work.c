@@ -88,6 +88,7 @@ static size_t layout(const soa_model *m, char *memory) {
         w->aligned_f.body = body_f;
         w->aligned_f.dof = dof_f;
         soai_work_align(w);
+        w->by_columns = soai_by_columns(m->nb, soai_bodies(m));
         memset(arrays, 0xff, reals * sizeof(double)); /* NaN: a sweep that reads what nobody wrote shows itself */
         memset(arrays_f, 0xff, reals_f * sizeof(float));
         memset(w->path, 0, 4 * (nb + 1) * sizeof(int));

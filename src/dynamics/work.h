@@ -25,6 +25,7 @@ struct soa_work {
     soai_view_double aligned; /* for aba, rnea and crba: bodies in the frames chosen by aligned_frames.c */
     soai_view_float aligned_f;
     soai_frame *frames; /* those frames */
+    int by_columns;     /* the tree has few ancestors: mass.h takes less time than crba.h */
     kernel_work w;
     void *w_f; /* struct of pointers of the float kernel */
     void *from_heap;
