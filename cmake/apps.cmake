@@ -13,7 +13,7 @@ find_package(OpenMP QUIET COMPONENTS C) # without it the executor of soa/world.h
 # Source text of the kernels, as strings, for `soa gen`.
 set(SOA_KERNEL_TEXT src/spatial/real.h src/spatial/algebra.h src/table/table_fields.h src/table/tables.h
     src/sweep/work_space.h src/table/joint_types.h src/sweep/joint.h src/sweep/steps.h src/sweep/rnea.h
-    src/sweep/aba.h src/sweep/crba.h src/sweep/kinematics.h src/sweep/lanes.h)
+    src/sweep/articulate.h src/sweep/fast/aba_fast.h src/sweep/crba.h src/sweep/kinematics.h src/sweep/lanes.h)
 list(TRANSFORM SOA_KERNEL_TEXT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE kernel_files)
 file(GLOB generated_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/gen/templates/*.h)
 

@@ -190,11 +190,12 @@ soa_status soai_control_torques(soa_control *c, const double *q, const double *v
     soa_work *w = c->work;
     const soa_status s = soai_enter(c->model, w, q, v, a, NULL, wrenches, wrench_count, &in);
     if (s) return s;
-    soai_view_double view = w->view;
+    soai_view_double view = w->aligned;
     view.losses = 0;
     if (!(which & SOA_COMPENSATE_GRAVITY)) view.gravity[0] = view.gravity[1] = view.gravity[2] = 0;
     double *out = c->model->nm ? w->tt : tau;
-    w->k->rnea(&view, &w->w, in.q, which & SOA_COMPENSATE_CORIOLIS ? in.v : w->zero, in.a, in.fext, out);
+    const double *fext = soai_wrenches_to_chosen(w, in.fext ? w->fext : NULL);
+    w->k->rnea(&view, &w->w, in.q, which & SOA_COMPENSATE_CORIOLIS ? in.v : w->zero, in.a, fext, out);
     add_losses(c, in.q, in.v, which, out);
     if (c->model->nm) user_torque(w, out, tau);
     return SOA_OK;
@@ -277,11 +278,11 @@ soa_status soa_control_recursion(soa_control *c, const double *q, const soa_feed
     soa_work *w = c->work;
     const soa_status s = soai_enter(m, w, q, NULL, NULL, NULL, NULL, 0, &in);
     if (s) return s;
-    soai_view_double view = w->view;
+    soai_view_double view = w->aligned;
     view.losses = 0, view.gravity[0] = view.gravity[1] = view.gravity[2] = 0;
     for (int j = 0; j < 6 * m->nb; ++j) w->fext[j] = F ? -F[j] : 0;
     double *out = m->nm ? w->tt : c->column; /* s' f */
-    w->k->rnea(&view, &w->w, in.q, w->zero, w->zero, w->fext, out);
+    w->k->rnea(&view, &w->w, in.q, w->zero, w->zero, soai_wrenches_to_chosen(w, w->fext), out);
     if (m->nm) user_torque(w, out, c->column);
     for (int j = 0; eta && j < c->nv; ++j) c->column[j] += eta[j];
     for (int k = 0; E && k < columns; ++k) { /* tau = E' rho */

@@ -1,8 +1,10 @@
 /* compiled_sweeps.c  all sweeps for one number type (SOAI_NUMBER) and instruction set, exported as one table (SOAI_TABLE). */
 #include "../sweep/compiled_sweeps.h"
 #include "../sweep/aba.h"
+#include "../sweep/fast/aba_fast.h"
 #include "../sweep/crba.h"
 #include "../sweep/lanes.h"
+#include "../sweep/mass.h"
 #include "../sweep/rnea.h"
 
 /* Lanes and float serve batches and small targets: forward and inverse dynamics and the mass matrix. */
@@ -32,7 +34,11 @@ static int k_rnea(const void *view, void *work, const void *q, const void *v, co
 }
 static int k_aba(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext,
                  void *vdot) {
+#if SOAI_LANES > 1
+    return aba_fast(view, work, q, v, tau, fext, vdot);
+#else
     return aba(view, work, q, v, tau, fext, vdot);
+#endif
 }
 static int k_crba(const void *view, void *work, const void *q, void *M) {
     return crba(view, work, q, M);
@@ -124,7 +130,17 @@ static void k_exec(const void *view, void *work, int inward, const struct soai_o
 }
 #endif
 
-#if SOAI_LANES > 1
+#if SOAI_LANES == 1
+static int k_mass(const void *view, void *work, const void *q, void *M) {
+    return mass(view, work, q, M);
+}
+#define k_mass_columns 0
+#define k_pack 0
+#define k_unpack 0
+#define k_unpack_symmetric 0
+#define k_level 0
+#else
+#define k_mass 0
 static int k_mass_columns(const void *view, void *work, const void *q, void *M) {
     return mass_columns(view, work, q, M);
 }
@@ -140,12 +156,6 @@ static void k_unpack_symmetric(const void *from, int n, int states, void *to) {
 static void k_level(const void *frames, int bodies, void *wrenches) {
     lanes_level(frames, bodies, wrenches);
 }
-#else
-#define k_mass_columns 0
-#define k_pack 0
-#define k_unpack 0
-#define k_unpack_symmetric 0
-#define k_level 0
 #endif
 
 #ifndef SOAI_ISA_NAME
@@ -161,6 +171,7 @@ const soai_kernels SOAI_TABLE = {
     .work_place = k_work_place,
     .rnea = k_rnea,
     .aba = k_aba,
+    .mass = k_mass,
     .crba = k_crba,
 #if SOAI_EVERYTHING
     .mass_r87 = k_mass_r87,

@@ -32,7 +32,7 @@ static soa_status check_wrenches(const soa_model *m, soa_work *w, const soa_wren
 
 /* Wrenches in body axes at body origins (NULL if there are none).  Those fixed in the world are left out when
  * `only_body` asks so; their axes need poses, which are then computed. */
-static const double *body_wrenches(soa_work *w, const double *tq, const soa_wrench *f, int count, int only_body) {
+static double *body_wrenches(soa_work *w, const double *tq, const soa_wrench *f, int count, int only_body) {
     const soa_model *m = w->model;
     if (!count) return NULL;
     int posed = 0;
@@ -245,9 +245,10 @@ soa_status soa_rnea(const soa_model *m, soa_work *w, const double *q, const doub
     soa_status s = begin(m, w, q, v, a, NULL);
     if (s == SOA_OK && !tau) s = SOA_E_ARGUMENT;
     if (s || (s = check_wrenches(m, w, wrenches, wrench_count))) return s;
-    const double *tq = tree_q(w, q), *fext = body_wrenches(w, tq, wrenches, wrench_count, 0);
+    const double *tq = tree_q(w, q);
+    const double *fext = soai_wrenches_to_chosen(w, body_wrenches(w, tq, wrenches, wrench_count, 0));
     double *out = m->nm ? w->tt : tau;
-    w->k->rnea(&w->view, &w->w, tq, tree_motion(w, v, w->tv), tree_motion(w, a, w->ta), fext, out);
+    w->k->rnea(&w->aligned, &w->w, tq, tree_motion(w, v, w->tv), tree_motion(w, a, w->ta), fext, out);
     if (m->nm) user_torque(w, out, tau);
     w->readable = SOAI_READ_FORCES;
     return SOA_OK;
@@ -259,7 +260,7 @@ soa_status soa_gravity_torque(const soa_model *m, soa_work *w, const double *q, 
     soa_status s = begin(m, w, q, NULL, NULL, NULL);
     if (s == SOA_OK && !tau) s = SOA_E_ARGUMENT;
     if (s) return s;
-    soai_view_double view = w->view;
+    soai_view_double view = w->aligned;
     view.losses = 0; /* springs are not gravity */
     double *out = m->nm ? w->tt : tau;
     w->k->rnea(&view, &w->w, tree_q(w, q), w->zero, w->zero, NULL, out);
@@ -282,7 +283,7 @@ soa_status soa_coriolis_mul(const soa_model *m, soa_work *w, const double *q, co
 soa_status soa_joint_force(const soa_model *m, const soa_work *w, int body, double f[6]) {
     if (!m || !w || w->model != m || body < 1 || body > m->nb || !f) return SOA_E_ARGUMENT;
     if (w->readable != SOAI_READ_FORCES) return SOA_E_ORDER;
-    memcpy(f, w->w.b[body].f, 6 * sizeof *f);
+    soai_wrench_from_chosen(w->frames + body, w->w.b[body].f, f);
     return SOA_OK;
 }
 
@@ -295,7 +296,7 @@ static soa_status form_mass(const soa_model *m, soa_work *w, const double *q, do
     if (as_printed)
         w->k->mass_r87(&w->view, &w->w, tree_q(w, q), tree);
     else
-        w->k->crba(&w->level, &w->w, tree_q(w, q), tree);
+        (w->by_columns ? w->k->mass : w->k->crba)(&w->aligned, &w->w, tree_q(w, q), tree);
     if (m->nm) user_matrix(w, tree, M);
     return SOA_OK;
 }
@@ -359,9 +360,10 @@ soa_status soa_aba(const soa_model *m, soa_work *w, const double *q, const doubl
     soa_status s = begin(m, w, q, v, NULL, tau);
     if (s == SOA_OK && !qdd) s = SOA_E_ARGUMENT;
     if (s || (s = check_wrenches(m, w, wrenches, wrench_count))) return s;
-    const double *tq = tree_q(w, q), *fext = body_wrenches(w, tq, wrenches, wrench_count, 0);
+    const double *tq = tree_q(w, q);
+    const double *fext = soai_wrenches_to_chosen(w, body_wrenches(w, tq, wrenches, wrench_count, 0));
     double *out = m->nm ? w->tt : qdd;
-    s = hinge(w, w->k->aba(&w->view, &w->w, tq, tree_motion(w, v, w->tv), tree_torque(w, tau, w->ta), fext, out));
+    s = hinge(w, w->k->aba(&w->aligned, &w->w, tq, tree_motion(w, v, w->tv), tree_torque(w, tau, w->ta), fext, out));
     if (s == SOA_OK && m->nm) user_motion(w, out, qdd);
     return s;
 }
@@ -513,8 +515,9 @@ soa_status soa_aba_derivatives(const soa_model *m, soa_work *w, const soa_input 
     soa_status s = begin(m, w, q, v, NULL, tau);
     if (s || (s = check_world_wrenches(m, w, wrenches, wrench_count))) return s;
     /* d vdot = -M^-1 d(inverse dynamics at vdot); outputs are touched only when nothing can fail any more */
-    const double *tq = tree_q(w, q), *fext = body_wrenches(w, tq, wrenches, wrench_count, 0);
-    s = hinge(w, w->k->aba(&w->view, &w->w, tq, tree_motion(w, v, w->tv), tree_torque(w, tau, w->ta), fext, w->tt));
+    const double *tq = tree_q(w, q);
+    const double *fext = soai_wrenches_to_chosen(w, body_wrenches(w, tq, wrenches, wrench_count, 0));
+    s = hinge(w, w->k->aba(&w->aligned, &w->w, tq, tree_motion(w, v, w->tv), tree_torque(w, tau, w->ta), fext, w->tt));
     if (s) return s;
     if (m->nm)
         user_motion(w, w->tt, w->user);
@@ -545,6 +548,17 @@ static const float *tree_f(const soa_work *w, const float *x, const soai_map *ma
     for (int t = 0; t < n; ++t) room[t] = (float)map[t].ratio * x[map[t].user] + (float)map[t].offset;
     return room;
 }
+/* Wrenches in the frames chosen for the bodies. */
+static const float *chosen_wrenches_f(soa_work *w, const float *fext) {
+    if (!fext) return NULL;
+    for (int i = 1; i <= w->model->nb; ++i) {
+        double f[6];
+        for (int j = 0; j < 6; ++j) f[j] = fext[6 * (i - 1) + j];
+        soai_wrench_to_chosen(w->frames + i, f, f);
+        for (int j = 0; j < 6; ++j) w->fext_f[6 * (i - 1) + j] = (float)f[j];
+    }
+    return w->fext_f;
+}
 #define TREE_Q_F(x) tree_f(w, x, SOAI_AT(m, soai_map, map_q), m->tq, w->tq_f)
 #define TREE_V_F(x, room) tree_f(w, x, SOAI_AT(m, soai_map, map_v), m->tv, room)
 
@@ -554,7 +568,7 @@ soa_status soa_rnea_f(const soa_model *m, soa_work *w, const float *q, const flo
     if (s == SOA_OK && !tau) s = SOA_E_ARGUMENT;
     if (s) return s;
     float *out = m->nm ? w->tt_f : tau;
-    w->kf->rnea(&w->view_f, w->w_f, TREE_Q_F(q), TREE_V_F(v, w->tv_f), TREE_V_F(a, w->ta_f), fext, out);
+    w->kf->rnea(&w->aligned_f, w->w_f, TREE_Q_F(q), TREE_V_F(v, w->tv_f), TREE_V_F(a, w->ta_f), chosen_wrenches_f(w, fext), out);
     if (m->nm) {
         const soai_map *map = SOAI_AT(m, soai_map, map_v);
         for (int u = 0; u < m->nv; ++u) tau[u] = 0;
@@ -571,7 +585,7 @@ soa_status soa_aba_f(const soa_model *m, soa_work *w, const float *q, const floa
     if (m->nm && tau) /* torques act on the leaders */
         for (int k = 0; k < m->nm; ++k) w->ta_f[w->view.mimic[k].follower] = 0;
     float *out = m->nm ? w->tt_f : qdd;
-    s = hinge(w, w->kf->aba(&w->view_f, w->w_f, TREE_Q_F(q), TREE_V_F(v, w->tv_f), tt, fext, out));
+    s = hinge(w, w->kf->aba(&w->aligned_f, w->w_f, TREE_Q_F(q), TREE_V_F(v, w->tv_f), tt, chosen_wrenches_f(w, fext), out));
     if (s == SOA_OK && m->nm)
         for (int i = 1; i <= m->nb; ++i) {
             const soai_meta *e = soai_metas(m) + i;
@@ -585,7 +599,7 @@ soa_status soa_crba_f(const soa_model *m, soa_work *w, const float *q, float *M)
     if (s == SOA_OK && !M) s = SOA_E_ARGUMENT;
     if (s) return s;
     float *tree = m->nm ? w->matrix_f : M;
-    w->kf->crba(&w->view_f, w->w_f, TREE_Q_F(q), tree);
+    (w->by_columns ? w->kf->mass : w->kf->crba)(&w->aligned_f, w->w_f, TREE_Q_F(q), tree);
     if (m->nm) {
         const soai_map *map = SOAI_AT(m, soai_map, map_v);
         const size_t nv = (size_t)m->nv, tv = (size_t)m->tv;

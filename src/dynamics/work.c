@@ -32,9 +32,12 @@ const char *soa_instruction_set(void) {
     return soai_kernels_for(SOAI_K_DOUBLE)->instruction_set;
 }
 
-void soai_work_level(soa_work *w) {
-    soai_frame *frames = (soai_frame *)(void *)w->w.B; /* nobody asks for them */
-    soai_level(&w->view, (soai_body_double *)w->level.body, (soai_dof_double *)w->level.dof, frames);
+void soai_work_align(soa_work *w) {
+    soai_body_double *body = (soai_body_double *)w->aligned.body;
+    soai_dof_double *dof = (soai_dof_double *)w->aligned.dof;
+    soai_level(&w->view, body, dof, w->frames);
+    soai_round_tables(w->view.nb, body, w->view.nv, dof, (soai_body_float *)w->aligned_f.body,
+                      (soai_dof_float *)w->aligned_f.dof);
 }
 
 static size_t layout(const soa_model *m, char *memory) {
@@ -44,12 +47,16 @@ static size_t layout(const soa_model *m, char *memory) {
     if (memory) memset(memory, 0, sizeof *w);
     w->model = m;
     w->k = soai_kernels_for(SOAI_K_DOUBLE), w->kf = soai_kernels_for(SOAI_K_FLOAT);
-    w->view = soai_model_view(m), w->view_f = soai_model_view_float(m);
+    w->view = soai_model_view(m);
+    w->aligned_f = soai_model_view_float(m);
     w->body = -1;
     const size_t tq = (size_t)m->tq, tv = (size_t)m->tv, nb = (size_t)m->nb, most = tq > tv ? tq : tv;
-    const size_t reals = w->k->work_reals(&w->view), reals_f = w->kf->work_reals(&w->view_f);
+    const size_t reals = w->k->work_reals(&w->view), reals_f = w->kf->work_reals(&w->aligned_f);
     soai_body_double *body = soai_take(memory, &at, (nb + 1) * sizeof *body);
     soai_dof_double *dof = soai_take(memory, &at, tv * sizeof *dof);
+    soai_body_float *body_f = soai_take(memory, &at, (nb + 1) * sizeof *body_f);
+    soai_dof_float *dof_f = soai_take(memory, &at, tv * sizeof *dof_f);
+    w->frames = soai_take(memory, &at, (nb + 1) * sizeof *w->frames);
     void *arrays = soai_take(memory, &at, reals * sizeof(double));
     w->w_f = soai_take(memory, &at, w->kf->work_bytes);
     void *arrays_f = soai_take(memory, &at, reals_f * sizeof(float));
@@ -62,6 +69,7 @@ static size_t layout(const soa_model *m, char *memory) {
     w->user = soai_take(memory, &at, tv * sizeof(double));
     w->wide = soai_take(memory, &at, 6 * tv * sizeof(double));
     w->fext = soai_take(memory, &at, 6 * nb * sizeof(double));
+    w->fext_f = soai_take(memory, &at, 6 * nb * sizeof(float));
     w->path = soai_take(memory, &at, 4 * (nb + 1) * sizeof(int));
     const size_t square = 2 * tv * tv, regress = 10 * nb * tv;
     w->matrix = soai_take(memory, &at, m->nm ? (square > regress ? square : regress) * sizeof(double) : 0);
@@ -73,9 +81,14 @@ static size_t layout(const soa_model *m, char *memory) {
     w->matrix_f = soai_take(memory, &at, m->nm ? tv * tv * sizeof(float) : 0);
     if (memory) {
         w->k->work_place(&w->view, &w->w, arrays);
-        w->kf->work_place(&w->view_f, w->w_f, arrays_f);
-        w->level = w->view, w->level.body = body, w->level.dof = dof;
-        soai_work_level(w);
+        w->kf->work_place(&w->aligned_f, w->w_f, arrays_f);
+        w->aligned = w->view;
+        w->aligned.body = body;
+        w->aligned.dof = dof;
+        w->aligned_f.body = body_f;
+        w->aligned_f.dof = dof_f;
+        soai_work_align(w);
+        w->by_columns = soai_by_columns(m->nb, soai_bodies(m));
         memset(arrays, 0xff, reals * sizeof(double)); /* NaN: a sweep that reads what nobody wrote shows itself */
         memset(arrays_f, 0xff, reals_f * sizeof(float));
         memset(w->path, 0, 4 * (nb + 1) * sizeof(int));

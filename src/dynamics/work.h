@@ -22,8 +22,10 @@ struct soa_work {
     const soa_model *model;
     const soai_kernels *k, *kf; /* double, float */
     soai_view_double view;
-    soai_view_double level; /* for crba: bodies in frames of our choice (aligned_frames.c) */
-    soai_view_float view_f;
+    soai_view_double aligned; /* for aba, rnea and crba: bodies in the frames chosen by aligned_frames.c */
+    soai_view_float aligned_f;
+    soai_frame *frames; /* those frames */
+    int by_columns;     /* the tree has few ancestors: mass.h takes less time than crba.h */
     kernel_work w;
     void *w_f; /* struct of pointers of the float kernel */
     void *from_heap;
@@ -37,6 +39,7 @@ struct soa_work {
     double *user;              /* nv, a vector in the caller's coordinates */
     double *wide;              /* 6 x tv */
     double *fext;              /* 6 x nb */
+    float *fext_f;
     int *path;                 /* 4 (nb + 1): lists of bodies, see task_frames.h */
     double *matrix;            /* mimic models only: 2 tv^2 or tv x 10 nb */
     float *tq_f, *tv_f, *ta_f, *tt_f, *zero_f;
@@ -57,8 +60,36 @@ static inline soa_status soai_work_keep(soa_work *w, unsigned before, soa_status
     return status;
 }
 
-/* The tables for crba again, after the model's were changed (src/kinematics/jacobian_products.c changes those of its own model). */
-void soai_work_level(soa_work *w);
+/* Makes the aligned tables again after the model's have changed (src/kinematics/jacobian_products.c changes those of its
+ * own model). */
+void soai_work_align(soa_work *w);
+
+/* A wrench on a body, at the body's origin and in its axes: into the frame chosen for the body, and back. */
+static inline void soai_wrench_to_chosen(const soai_frame *frame, const double in[6], double out[6]) {
+    double n[3], f[3];
+    rot_tmul(frame->axes, in, n);
+    rot_tmul(frame->axes, in + 3, f);
+    v3_cross_add(f, frame->origin, n); /* n - d x f, d the chosen origin */
+    for (int j = 0; j < 3; ++j) {
+        out[j] = n[j];
+        out[3 + j] = f[j];
+    }
+}
+static inline void soai_wrench_from_chosen(const soai_frame *frame, const double in[6], double out[6]) {
+    double n[3] = {in[0], in[1], in[2]};
+    double f[3] = {in[3], in[4], in[5]};
+    v3_cross_add(frame->origin, f, n); /* n + d x f */
+    rot_mul(frame->axes, n, out);
+    rot_mul(frame->axes, f, out + 3);
+}
+/* The same for the wrenches of all bodies, in place; NULL stays NULL. */
+static inline const double *soai_wrenches_to_chosen(const soa_work *w, double *fext) {
+    for (int i = 1; fext && i <= w->aligned.nb; ++i) {
+        double *f = fext + 6 * (i - 1);
+        soai_wrench_to_chosen(w->frames + i, f, f);
+    }
+    return fext;
+}
 
 static inline int soai_is_axes(soa_axes axes) {
     return axes == SOA_AXES_WORLD || axes == SOA_AXES_BODY;

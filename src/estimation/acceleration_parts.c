@@ -58,7 +58,7 @@ soa_status soa_acceleration_parts(const soa_model *m, soa_work *w, const soa_inp
         step_bias_force(b, w->w.b[i].V, in.fext ? in.fext + 6 * (i - 1) : 0, w->w.b[i].f);
         step_rotor_gyro(k, b, in.v, w->w.b[b->parent].V, w->w.b[b->parent].f);
     }
-    step_base(k, w->w.b[0].A);
+    base_acceleration(k, w->w.b[0].A);
     run(w, INNOVATE, w->zero, w->zero, part[1]); /* with v = 0 the smoother's own n is zero */
     memcpy(w->user, in.tau, n * sizeof *w->user);
     step_losses(k, in.q, in.v, -1, w->user);

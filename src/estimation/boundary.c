@@ -49,7 +49,7 @@ static void velocities(const problem *p) {
 }
 static void set_base(const problem *p, const double acceleration[6]) {
     double g[6];
-    step_base(p->k, g);
+    base_acceleration(p->k, g);
     for (int j = 0; j < 6; ++j) p->w->w.b[0].A[j] = acceleration[j] + g[j];
 }
 /* x(0), which lacks the base link's own M lambda until now */

@@ -163,7 +163,7 @@ soa_status soa_inverse_sums(const soa_model *m, soa_work *w, const soa_input *in
     if (s) return s;
     const soai_view_double *k = &w->view;
     double base[6];
-    step_base(k, base);
+    base_acceleration(k, base);
     w->k->kinematics(k, &w->w, in.q, in.v, w->zero); /* poses, V, n */
     for (int i = 1; i <= k->nb; ++i) {               /* the inputs of the sums: n and b */
         const soai_body_double *b = k->body + i;

@@ -12,19 +12,19 @@
  * by 6 x 6: nothing is shared with the sweeps but the poses and the joint maps.  O(n).                               */
 #include "estimation_internal.h"
 
-typedef struct joint {
+typedef struct hinge_terms {
     int n;
     double H[36], S[36], D[36]; /* rows of H (n x 6), rows of S' (n x 6), factored D */
     double R[6];                /* diagonal of R, less what S adds to D           */
     double U[36], G[36];        /* rows of U' and G' (n x 6)                      */
-} joint;
+} hinge_terms;
 
 /* Column-wise products: rows of out (n x 6) = rows of X (n x 6) times P' */
 static void times_inertia(int n, const double *X, const double P[36], double *out) {
     for (int r = 0; r < n; ++r) six_mul(P, X + 6 * r, out + 6 * r);
 }
 /* H, S, U, D, G of the joint of body i for P; 0 if it moves nothing. */
-static int joint_of(const soa_work *w, int i, const double P[36], joint *j) {
+static int joint_of(const soa_work *w, int i, const double P[36], hinge_terms *j) {
     const soai_view_double *k = &w->view;
     const soai_body_double *b = k->body + i;
     double size[6];
@@ -53,7 +53,7 @@ static int joint_of(const soa_work *w, int i, const double P[36], joint *j) {
     return 1;
 }
 /* out = P - G X' where rows of X' stand in X (n x 6) */
-static void subtract_gain(const joint *j, const double P[36], const double *X, double out[36]) {
+static void subtract_gain(const hinge_terms *j, const double P[36], const double *X, double out[36]) {
     for (int r = 0; r < 6; ++r)
         for (int c = 0; c < 6; ++c) {
             double sum = P[6 * r + c];
@@ -69,13 +69,13 @@ static void turn(double A[36]) {
         }
 }
 /* F = I - G H */
-static void free_part(const joint *j, double F[36]) {
+static void free_part(const hinge_terms *j, double F[36]) {
     double I[36] = {0};
     for (int r = 0; r < 6; ++r) I[7 * r] = 1;
     subtract_gain(j, I, j->H, F);
 }
 
-static void update_43(const joint *j, const double P[36], double out[36]) {
+static void update_43(const hinge_terms *j, const double P[36], double out[36]) {
     double HP[36]; /* rows of H P + S', U' but for rounding */
     for (int m = 0; m < j->n; ++m) {
         six_tmul(P, j->H + 6 * m, HP + 6 * m);
@@ -83,22 +83,22 @@ static void update_43(const joint *j, const double P[36], double out[36]) {
     }
     subtract_gain(j, P, HP, out);
 }
-static void update_43_u(const joint *j, const double P[36], double out[36]) {
+static void update_43_u(const hinge_terms *j, const double P[36], double out[36]) {
     subtract_gain(j, P, j->U, out); /* U D^-1 U' = G U' */
 }
-static void update_50(const joint *j, const double P[36], double out[36]) {
+static void update_50(const hinge_terms *j, const double P[36], double out[36]) {
     double F[36];
     free_part(j, F);
     six_six(F, P, out);               /* (I - G H) P      */
     subtract_gain(j, out, j->S, out); /* - G S': rotors   */
 }
-static void update_50_t(const joint *j, const double P[36], double out[36]) {
+static void update_50_t(const hinge_terms *j, const double P[36], double out[36]) {
     double F[36];
     free_part(j, F);
     six_six_t(P, F, out); /* P (I - G H)' */
     turn(out), subtract_gain(j, out, j->S, out), turn(out);
 }
-static void update_51(const joint *j, const double P[36], double out[36]) {
+static void update_51(const hinge_terms *j, const double P[36], double out[36]) {
     double F[36], T[36], FS[36], GR[36];
     free_part(j, F);
     six_six(F, P, T), six_six_t(T, F, out); /* (I - G H) P (I - G H)' */
@@ -132,7 +132,7 @@ static void cross_rows(const double L[3], const double A[9], double out[9]) { /*
         for (int r = 0; r < 3; ++r) out[3 * r + c] += y[r];
     }
 }
-static void blocks_84(const soa_work *w, int i, const joint *j, const double P[36], double out[36]) {
+static void blocks_84(const soa_work *w, int i, const hinge_terms *j, const double P[36], double out[36]) {
     const soai_body_double *b = w->view.body + i;
     double J[6], rho[6], B[9], L[3], T[9], full[9], BL[9] = {0}, rL[9] = {0};
     sym_of(P, 0, J), sym_of(P, 3, rho);
@@ -210,7 +210,7 @@ soa_status soa_articulated_inertia(const soa_model *m, soa_work *w, const double
     }
     for (int i = k->nb; i > body; --i) {
         double *P = w->w.B + 36 * (size_t)i, *parent = w->w.B + 36 * (size_t)k->body[i].parent, after[36];
-        joint j;
+        hinge_terms j;
         if (update == SOA_COMPOSITE_33) {
             composite_33(w, i, P, parent);
             continue;

@@ -38,9 +38,9 @@ static void put_kernels(FILE *f) {
 typedef void name_fn(FILE *f, const char *name, size_t length);
 static void each_name(FILE *f, char kind, name_fn *fn) {
     static const char *const types[] = {
-        "real",       "konst",     "soai_mask",   "pack",       "pack_mask", "body_table", "dof_table",
-        "view_table", "body_work", "kernel_work", "XX",         "YY",        "ZZ",         "ABI_SIZE",
-        "XY",         "XZ",        "YZ",          "ARTICULATE", "INNOVATE",  "BIAS",       "CLASSICAL"};
+        "real",      "konst",       "soai_mask", "pack", "pack_mask",   "body_table", "dof_table", "view_table",
+        "body_work", "kernel_work", "joint",     "pose", "abi_rotated", "XX",         "YY",        "ZZ",
+        "ABI_SIZE",  "XY",          "XZ",        "YZ",   "ARTICULATE",  "INNOVATE",   "BIAS",      "CLASSICAL"};
     for (const soai_text *t = soai_kernel_text; t->name; ++t)
         for (const char *line = t->text; *line;) {
             const char *end = strchr(line, '\n'), *next = end ? end + 1 : line + strlen(line);

@@ -321,7 +321,7 @@ soa_status soa_jtj(const soa_model *m, soa_tip_work *t, const double *q, const s
     soa_status s = begin(m, t, tips, count, damping);
     if (s == SOA_OK && !A) s = SOA_E_ARGUMENT;
     if (s) return s;
-    soai_work_level(t->work);
+    soai_work_align(t->work);
     return told(t, soa_crba(t->twin, t->work, q, A));
 }
 soa_status soa_jtj_inverse_mul(const soa_model *m, soa_tip_work *t, const double *q, const soa_tip *tips, int count,

@@ -417,7 +417,8 @@ static soa_status run_fused(soa_plan *p) {
         for (int j = 0; j < 6; ++j) minus[j] = -m->f0[6 * t + j];
         force_in_add(m->tips.R + 9 * t, m->tips.p + 3 * t, minus, f + 6 * m->tips.body[t]);
     }
-    const int bad = w->k->aba(&w->view, &w->w, m->q, m->thd, m->torque, f + 6, p->slot[p->last]);
+    const double *fext = soai_wrenches_to_chosen(w, f + 6);
+    const int bad = w->k->aba(&w->aligned, &w->w, m->q, m->thd, m->torque, fext, p->slot[p->last]);
     return bad ? soai_run_hinge(m, bad) : SOA_OK;
 }
 static soa_status run_all(soa_plan *p) {

@@ -132,7 +132,7 @@ static void prepare(soa_work *w, const soai_inputs *in, joint_block *block) {
     double *tau = w->w.x;
     memcpy(tau, in->tau, (size_t)k->nv * sizeof *tau);
     step_losses(k, in->q, in->v, -1, tau);
-    step_base(k, w->w.b[0].A);
+    base_acceleration(k, w->w.b[0].A);
     for (int i = 1; i <= k->nb; ++i) {
         const soai_body_double *b = k->body + i;
         joint_block *j = block + i;

@@ -229,7 +229,7 @@ soa_status soa_divide_fd(soa_divide *d, const soa_input *input, soa_parallel_for
     d->body = d->work->body;
     if (s) return s;
     double base[6];
-    step_base(&d->work->view, base);
+    base_acceleration(&d->work->view, base);
     for (int i = 0; i < d->root_count; ++i) {
         v6_zero(d->t.segment[d->root[i]].V);
         v6_copy(base, d->t.segment[d->root[i]].A);

@@ -32,6 +32,13 @@ enum { ABI_SIZE = 21 };
 #define ABI_B(i, j) (12 + 3 * (i) + (j))
 #endif
 
+/* An articulated inertia in other axes: packs of all nine entries, or the 21 numbers again. */
+#if SOAI_ABI_PACKED
+typedef pack abi_rotated[9];
+#else
+typedef real abi_rotated[ABI_SIZE];
+#endif
+
 /* a x b */
 SOAI_INLINE void v3_cross(const real a[3], const real b[3], real out[3]) {
     const real x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2], z = a[0] * b[1] - a[1] * b[0];
@@ -360,8 +367,9 @@ SOAI_INLINE void abi_translate_add(const pack Q[9], const real p[3], const real 
 SOAI_INLINE void abi_pair(pack x, int i, int j, pack Q[9]) {
     Q[3 * i + j] = x, Q[3 * j + i] = __builtin_shufflevector(x, x, 0, 1, 3, 2);
 }
-SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real *P, const real *sum, real *out) {
-    pack T[9], Q[9];
+/* Q = R P R', all nine entries. */
+SOAI_INLINE void abi_rotate(const real R[9], const real *P, pack Q[9]) {
+    pack T[9];
     SOAI_UNROLL for (int i = 0; i < 3; ++i) { /* T = R P */
         SOAI_UNROLL for (int j = 0; j < 3; ++j) T[3 * i + j] =
             abi_get(P, 0, j) * R[3 * i] + abi_get(P, 1, j) * R[3 * i + 1] + abi_get(P, 2, j) * R[3 * i + 2];
@@ -373,6 +381,21 @@ SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real *P, con
             if (i < j) abi_pair(x, i, j, Q);
         }
     }
+}
+/* f += Q c */
+SOAI_INLINE void abi_rotated_mul_add(const pack Q[9], const real c[6], real f[6]) {
+    const pack c0 = {c[0], c[3], c[3], c[0]};
+    const pack c1 = {c[1], c[4], c[4], c[1]};
+    const pack c2 = {c[2], c[5], c[5], c[2]};
+    SOAI_UNROLL for (int i = 0; i < 3; ++i) {
+        const pack sum = Q[3 * i] * c0 + Q[3 * i + 1] * c1 + Q[3 * i + 2] * c2; /* A, C, B, B' */
+        f[i] += sum[0] + sum[2];
+        f[3 + i] += sum[1] + sum[3];
+    }
+}
+SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real *P, const real *sum, real *out) {
+    pack Q[9];
+    abi_rotate(R, P, Q);
     abi_translate_add(Q, p, sum, out);
 }
 SOAI_INLINE void abi_in_add_axis(int ax, const real R[9], const real p[3], const real *P, const real *sum, real *out) {
@@ -404,17 +427,19 @@ SOAI_INLINE void abi_subtract(const real U[6], const real Y[6], const real *P, r
         SOAI_UNROLL for (int j = 0; j < 3; ++j) out[ABI_B(i, j)] = P[ABI_B(i, j)] - U[i] * Y[3 + j];
     }
 }
-/* The same for U = P e_ax and Y = U / d. Row and column ax would be zero and are not written. */
+/* The same for U = P e_ax and Y = U / d; H P+ = 0, so row ax of A and B is zero. */
 SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) {
     real U[6], Y[6];
     abi_column(P, ax, U);
     SOAI_UNROLL for (int j = 0; j < 6; ++j) Y[j] = U[j] * dinv;
     SOAI_UNROLL for (int i = 0; i < 3; ++i) {
         SOAI_UNROLL for (int j = i; j < 3; ++j) {
-            if (i != ax && j != ax) out[ABI_A(SYM(i, j))] = P[ABI_A(SYM(i, j))] - U[i] * Y[j];
+            out[ABI_A(SYM(i, j))] = i == ax || j == ax ? REAL(0) : P[ABI_A(SYM(i, j))] - U[i] * Y[j];
             out[ABI_C(SYM(i, j))] = P[ABI_C(SYM(i, j))] - U[3 + i] * Y[3 + j];
         }
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) if (i != ax) out[ABI_B(i, j)] = P[ABI_B(i, j)] - U[i] * Y[3 + j];
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) {
+            out[ABI_B(i, j)] = i == ax ? REAL(0) : P[ABI_B(i, j)] - U[i] * Y[3 + j];
+        }
     }
 }
 /* Shift of an inertia already in the parent's axes: out = sum + [1 p~; 0 1] (A, B,
@@ -459,13 +484,24 @@ SOAI_INLINE void rot_right(const real T[9], const real R[9], real B[9]) {
             T[3 * i] * R[3 * j] + T[3 * i + 1] * R[3 * j + 1] + T[3 * i + 2] * R[3 * j + 2];
     }
 }
-SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real *P, const real *sum, real *out) {
-    real A[6], C[6], T[9], B[9];
-    sym_rotate(R, P, A);
-    sym_rotate(R, P + 6, C);
+/* Q = R P R' */
+SOAI_INLINE void abi_rotate(const real R[9], const real *P, real Q[ABI_SIZE]) {
+    real T[9];
+    sym_rotate(R, P, Q);
+    sym_rotate(R, P + 6, Q + 6);
     rot_rot(R, P + 12, T);
-    rot_right(T, R, B);
-    abi_translate_add(A, B, C, p, sum, out);
+    rot_right(T, R, Q + 12);
+}
+/* f += Q c */
+SOAI_INLINE void abi_rotated_mul_add(const real Q[ABI_SIZE], const real c[6], real f[6]) {
+    real Qc[6];
+    abi_mul(Q, c, Qc);
+    SOAI_UNROLL for (int i = 0; i < 6; ++i) f[i] += Qc[i];
+}
+SOAI_INLINE void abi_in_add(const real R[9], const real p[3], const real *P, const real *sum, real *out) {
+    real Q[ABI_SIZE];
+    abi_rotate(R, P, Q);
+    abi_translate_add(Q, Q + 12, Q + 6, p, sum, out);
 }
 SOAI_INLINE void abi_in_add_axis(int ax, const real R[9], const real p[3], const real *P, const real *sum, real *out) {
     const int n = (ax + 1) % 3, l = (ax + 2) % 3, off = SYM(n, l);

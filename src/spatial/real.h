@@ -165,7 +165,26 @@ SOAI_INLINE pack pack_choose(pack_mask m, pack x, pack y) {
 }
 #endif
 
-/* x > bound in every lane; false for NaN. Complex numbers are compared by their real part. */
+/* x > bound in every lane; false for NaN.  Complex numbers compare by their real part.  One-state sweeps are compiled with
+ * -ffinite-math-only, under which a comparison may take NaN for anything, so the bits of the difference are compared as
+ * integers: those of a positive finite number lie between 0 and those of infinity. */
+#if SOAI_NUMBER == SOAI_DOUBLE
+SOAI_INLINE int real_all_above(real x, real bound) {
+    const real more = x - bound;
+    const unsigned long long infinite = 0x7ff0000000000000;
+    unsigned long long bits;
+    memcpy(&bits, &more, sizeof bits);
+    return bits - 1 < infinite - 1;
+}
+#elif SOAI_NUMBER == SOAI_FLOAT
+SOAI_INLINE int real_all_above(real x, real bound) {
+    const real more = x - bound;
+    const unsigned infinite = 0x7f800000;
+    unsigned bits;
+    memcpy(&bits, &more, sizeof bits);
+    return bits - 1 < infinite - 1;
+}
+#else
 SOAI_INLINE int real_all_above(real x, real bound) {
 #if SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8
     return _mm512_cmp_pd_mask((__m512d)x, (__m512d)bound, _CMP_GT_OQ) == 255;
@@ -177,6 +196,7 @@ SOAI_INLINE int real_all_above(real x, real bound) {
     return x > bound;
 #endif
 }
+#endif
 
 /* `positive` for x > 0, `negative` for x < 0, zero for 0. */
 SOAI_INLINE real real_sign(real x, konst positive, konst negative) {

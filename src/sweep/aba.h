@@ -1,189 +1,106 @@
 /* aba.h  forward dynamics, O(n):  vdot = (I - H psi K)* D^-1 (I - H psi K) (T - H phi [M phi* a + b + B f(0)])
  *
- * passes  outward V | inward b, P, D, U, eps, z | outward A, vdot
- * source  R87 (35) to (47), filter and smoother; RJK91 (8) to (13); RK88-I (5.16), (5.17); FO00 (12) to (14), the same
- *         as articulated bodies.  docs/notation.md on innovations, which differ between them.
- * ours    aba in classical accelerations: z and eps are RK88-I's FD4; aba_spatial in spatial ones, R87's, for those who
- *         read what it leaves (soa_smoother); level joints in lanes by steps of their own (LEVEL_STEP)
- * writes  R p V(aba: angular alone) P U D e f(=z) A; returns 0, or the body whose hinge moves nothing             */
+ * Three sweeps.  Outward: velocities.  Inward, the filter: articulated inertias P, forces z, innovations eps.  Outward, the
+ * smoother: accelerations.  For each joint, with phi between the body and its parent and H* the joint map:
+ *
+ *     P    = M + sum over children of phi P+ phi*       z   = b + sum over children of phi z+         R87 (37), (36)
+ *     D    = H P H*,  G = P H* D^-1                     eps = T - H z,  nu = D^-1 eps                 R87 (38) to (40), (42)
+ *     P+   = P - G H P                                  z+  = z + P+ c + G eps                        R87 (43), (41)
+ *     a'   = phi* A(parent) + c                                                                       R87 (44)
+ *     vdot = nu - G* a',  A = a' + H* vdot                                                            R87 (45) to (47)
+ *
+ * source   R87 (35) to (47), filter and smoother; RJK91 (8) to (13); RK88-I (5.16), (5.17); FO00 (12) to (14) as
+ *          articulated bodies.  docs/notation.md says how their innovations differ.
+ * numbers  Accelerations are classical, A = [wdot; acceleration of the origin]: then b and c need the angular velocity w
+ *          alone and no linear velocity has to cancel, which on long chains saves four digits.  R87 and FO00 have spatial
+ *          accelerations in the same equations; b and c are RK88-I (2.23) and (2.19), (2.5).  Gravity is the acceleration
+ *          of the base, upward.
+ * rotors   A rotor adds its inertia to D, and an exact one its couple to U = P H* (steps.h).  Friction and springs are taken
+ *          off the torques first; mimic joints are a projection at the end (articulate.h).
+ * frames   Any; the library gives the aligned ones (aligned_frames.c).
+ * writes   R p V(angular) P z(in f) A G nu(in e); with mimic joints also U D
+ * returns  0, or the body whose hinge moves no inertia                                                                */
 #ifndef SOAI_ABA_H
 #define SOAI_ABA_H
-#include "steps.h"
+#include "articulate.h"
+#include "hinge.h"
 
-/* The two halves of M^-1, with P, U, D standing.  Innovations e = x - H psi (K x + z), z standing in f (forces on the
- * bodies' surroundings); then y = (I - H psi K)* D^-1 e, with A = psi* H* D^-1 e. */
-SOAI_SWEEP void minv_filter(const view_table *k, kernel_work *w, const real *x) {
-    for (int i = k->nb; i >= 1; --i) {
-        const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n)                                    \
-    LEVEL_STEP(kind, level_innovate(w, b, i, kind, x); break); \
-    step_filter(k, w, b, i, kind, n, INNOVATE, 0, x)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-    }
-}
-SOAI_SWEEP void minv_smooth(const view_table *k, kernel_work *w, real *y) {
-    v6_zero(w->b[0].A);
-    for (int i = 1; i <= k->nb; ++i) {
-        const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n)                                           \
-    LEVEL_STEP(kind, level_smooth(k, w, b, i, kind, 0, 0, y); break); \
-    step_smooth(k, w, b, i, kind, n, 0, 0, y)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-    }
-}
-/* y = M^-1 x */
-SOAI_SWEEP void minv_mul(const view_table *k, kernel_work *w, const real *x, real *y) {
-    for (int i = 0; i <= k->nb; ++i) v6_zero(w->b[i].f);
-    minv_filter(k, w, x);
-    minv_smooth(k, w, y);
+/* Outward: velocities. */
+SOAI_INLINE void aba_outward(joint J, int kind, const real *q, const real *v) {
+    real x[6];
+    joint_pose(J, kind, q); /* R, p                                             */
+    hinge_load(J, kind, v, x);
+    angular_velocity(J, kind, joint_read(J, kind), x, J.at->V); /* w = R' w(parent) + H_w v         RK88-I (2.2)   */
 }
 
-/* Poses and articulated inertias at q; q NULL: the poses stand. */
-SOAI_SWEEP int articulate(const view_table *k, kernel_work *w, const real *q) {
-    if (q) positions(k, w, q);
-    if (k->stuck) return k->stuck;
-    for (int i = 1; i <= k->nb; ++i)
-        if (!k->body[i].child) abi_set(k->body[i].M, w->b[i].P);
-    for (int i = k->nb; i >= 1; --i) {
-        const body_table *b = k->body + i;
-        int fine = 1;
-#define SOAI_STEP_(kind, n) fine = step_filter(k, w, b, i, kind, n, ARTICULATE, 0, 0)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-        if (!fine) return i;
-    }
-    return 0;
-}
-
-/* The least share of a leader's inertia that is not the guard's: below is what rounding leaves. */
-#if SOAI_NUMBER == SOAI_FLOAT || SOAI_NUMBER == SOAI_FLOAT_LANES
-#define SOAI_HOLD_TOLERANCE 1e-5
-#else
-#define SOAI_HOLD_TOLERANCE 1e-13
-#endif
-/* W = L d L', in place, of any size; block_factor is for hinges.  Pivots are positive, those of rows with a hold negative:
- * -(hold) (share of the leader's inertia that is not the guard's). */
-SOAI_INLINE int mimic_factor(const view_table *k, real *W) {
-    const int n = k->nm;
-    for (int j = 0; j < n; ++j) {
-        const konst hold = k->mimic[j].hold;
-        for (int m = 0; m < j; ++m) W[n * j + j] -= W[n * j + m] * W[n * j + m] * W[n * m + m];
-        if (!real_all_above(hold > 0 ? -W[n * j + j] : W[n * j + j], REAL(hold * (konst)SOAI_HOLD_TOLERANCE))) return 0;
-        for (int i = j + 1; i < n; ++i) {
-            for (int m = 0; m < j; ++m) W[n * i + j] -= W[n * i + m] * W[n * j + m] * W[n * m + m];
-            W[n * i + j] = W[n * i + j] / W[n * j + j];
-        }
-    }
+/* Inward: the filter.  0 where the hinge moves no inertia. */
+SOAI_INLINE int aba_inward(joint J, int kind, const real *v, const real *tau, const real *fext) {
+    const pose X = joint_read(J, kind);
+    real M[ABI_SIZE];
+    real U[36];
+    real D[36];
+    real G[36];
+    real z[6];
+    real c[6];
+    real t[3];
+    real x[6];
+    real eps[6];
+    real nu[6];
+    const real *P = gathered_inertia(J, M);         /* P = M + sum phi P+ phi*                 R87 (37)      */
+    hinge_columns(J, kind, P, U);                   /* U = P H*                                              */
+    if (!hinge_gain(J, kind, P, U, D, G)) return 0; /* D = H U, G = U D^-1                     R87 (38, 39)  */
+    gyroscopic_force(J, J.at->V, fext, z);          /* b                                       RK88-I (2.23) */
+    gathered_force(J, z);                           /* z = b + sum phi z+                      R87 (36)      */
+    hinge_load(J, kind, v, x);
+    v6_zero(c);
+    hinge_rate(J, kind, J.at->V, x, c);        /* c, the joint's part                     RK88-I (2.19) */
+    hinge_innovation(J, kind, tau, z, c, eps); /* eps = tau - H z                         R87 (40)      */
+    hinge_solve(J, kind, D, eps, nu);          /* nu = D^-1 eps                           R87 (42)      */
+    hinge_keep(J, kind, P, U, D, G, nu);       /* for the smoother                                      */
+    if (!J.b->parent) return 1;
+    lever(X, J.at_in->V, t);                          /* c, the parent's part: w x (w x p)       RK88-I (2.5)  */
+    pass_hinge(J, kind, X, P, U, D, G, c, t, eps, z); /* P+ = P - U G*, z+ = z + P+ c + G eps,   R87 (43, 41)
+                                                             both moved to the parent                R87 (37, 36)  */
+    pass_rotor(J, kind, x);                           /* an exact rotor's gyroscopic couple                    */
     return 1;
 }
-SOAI_INLINE void mimic_solve(int n, const real *W, real *x) {
-    for (int i = 1; i < n; ++i)
-        for (int m = 0; m < i; ++m) x[i] -= W[n * i + m] * x[m];
-    for (int i = 0; i < n; ++i) x[i] = x[i] / W[n * i + i];
-    for (int i = n - 1; i-- > 0;)
-        for (int m = i + 1; m < n; ++m) x[i] -= W[n * m + i] * x[m];
-}
-/* Mimic joints are an exact coordinate map v = Gamma v_reduced.  On the tree it reads G v = 0, one row
- * (follower - ratio leader) each, and the torques that keep it are G' lambda:
- *     vdot = x - M^-1 G' (G M^-1 G')^-1 G x,     x the acceleration of the tree without them.  O(n) per mimic joint.
- * Where M is singular although Gamma'M Gamma is not, all this has M + guards in the place of M, on followers and leaders.
- * On motions with G v = 0 that is K = sum ratio^2 guard more on each leader e, taken off by its acceleration x' = e'vdot as
- * one more unknown:  (M + guards) vdot = T + G' lambda + e K x'.  Then [G; e'] stands for G, with -1/K at e on the
- * diagonal of W; docs/theory/rotors-and-mimic.md.                                                                    */
-SOAI_SWEEP int mimic_prepare(const view_table *k, kernel_work *w) {
-    const int nm = k->nm, nv = k->nv;
-    for (int r = 0; r < nm; ++r) {
-        for (int j = 0; j < nv; ++j) w->x[j] = REAL(0);
-        w->x[k->mimic[r].follower] = REAL(1);
-        w->x[k->mimic[r].leader] -= k->mimic[r].ratio;
-        minv_mul(k, w, w->x, w->Y + r * nv);
-    }
-    for (int r = 0; r < nm; ++r)
-        for (int c = 0; c < nm; ++c)
-            w->W[nm * r + c] =
-                w->Y[c * nv + k->mimic[r].follower] - k->mimic[r].ratio * w->Y[c * nv + k->mimic[r].leader];
-    for (int r = 0; r < nm; ++r) w->W[(nm + 1) * r] -= k->mimic[r].hold;
-    return mimic_factor(k, w->W) ? 0 : 1;
-}
-SOAI_SWEEP void mimic_project(const view_table *k, kernel_work *w, real *vdot) {
-    const int nm = k->nm, nv = k->nv;
-    real *g = w->x;
-    for (int r = 0; r < nm; ++r) g[r] = vdot[k->mimic[r].follower] - k->mimic[r].ratio * vdot[k->mimic[r].leader];
-    mimic_solve(nm, w->W, g);
-    for (int r = 0; r < nm; ++r)
-        for (int j = 0; j < nv; ++j) vdot[j] -= w->Y[r * nv + j] * g[r];
+
+/* Outward: the smoother. */
+SOAI_INLINE void aba_smooth(joint J, int kind, const real *v, real *vdot) {
+    const pose X = joint_read(J, kind);
+    real A[6];
+    real x[6];
+    hinge_load(J, kind, v, x);
+    acceleration_out(J, X, A);          /* a' = phi* A(parent)                     R87 (44)      */
+    hinge_rate(J, kind, J.at->V, x, A); /*      + c                                              */
+    hinge_accelerate(J, kind, J.w->e + J.b->iv, J.w->G + 6 * J.b->iv, A, x); /* vdot = nu - G* a',   R87 (45)
+                                                             A = a' + H* vdot                        R87 (46)      */
+    v6_copy(A, J.own->A);
+    hinge_store(J, kind, x, vdot);
 }
 
-/* One body of each of the three sweeps. */
-SOAI_INLINE void aba_outward(const view_table *k, kernel_work *w, const body_table *b, int i, int form, const real *q,
-                             const real *v) {
-    real V[6];
-#define SOAI_STEP_(kind, n)                                                 \
-    joint_position(k, w, b, i, kind, q);                                    \
-    if (form & CLASSICAL) {                                                 \
-        step_keep_lever(w, b, i, kind);                                     \
-        step_turning(k, w, b, i, kind, n, w->b[b->parent].V, v, w->b[i].V); \
-    } else {                                                                \
-        step_velocity(k, w, b, i, kind, n, v, V);                           \
-    }
-    SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-}
-SOAI_INLINE int aba_inward(const view_table *k, kernel_work *w, const body_table *b, int i, int form, const real *v,
-                           const real *tau, const real *fext) {
-    body_work *own = PASSED(w, b, i), *in = PASSED_IN(w, b);
-    real z[6];
-#define SOAI_STEP_(kind, n)                                                              \
-    LEVEL_STEP(kind, return level_filter(k, w, b, i, kind, v, tau, fext));               \
-    if (!b->child) abi_set(b->M, own->P); /* z starts as b(k), P as M(k): hinge_shift */ \
-    step_gather_force(w, b, i, form, fext, z);                                           \
-    v6_copy(z, own->f);                                                                  \
-    if (b->parent && b->starts) v6_zero(in->f);                                          \
-    step_rotor_gyro(k, b, v, w->b[b->parent].V, in->f);                                  \
-    return step_filter(k, w, b, i, kind, n, ARTICULATE | INNOVATE | BIAS | form, v, tau)
-    SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
-}
-SOAI_INLINE void aba_smooth(const view_table *k, kernel_work *w, const body_table *b, int i, int form, const real *v,
-                            real *vdot) {
-#define SOAI_STEP_(kind, n)                                                 \
-    LEVEL_STEP(kind, level_smooth(k, w, b, i, kind, BIAS, v, vdot); break); \
-    step_smooth(k, w, b, i, kind, n, BIAS | form, v, vdot)
-    SOAI_BY_KIND(b, SOAI_STEP_);
-#undef SOAI_STEP_
-}
-SOAI_INLINE int aba_by(const view_table *k, kernel_work *w, int form, const real *q, const real *v, const real *tau,
-                       const real *fext, real *vdot) {
-    if (k->stuck) return k->stuck;
-    if (k->losses) { /* the torque that is left after friction and springs */
-        for (int j = 0; j < k->nv; ++j) w->x[j] = tau[j];
-        step_losses(k, q, v, (konst)-1, w->x);
-        tau = w->x;
-    }
-    angles(k, w, q);
-    v6_zero(w->b[0].V);
-    SOAI_OUTWARD_ACROSS(k, aba_outward(k, w, b, i, form, q, v))
-    SOAI_INWARD(k, if (!aba_inward(k, w, b, i, form, v, tau, fext)) return i) /* filter */
-    step_base(k, w->b[0].A);
-    SOAI_OUTWARD_ACROSS(k, aba_smooth(k, w, b, i, form, v, vdot)) /* smoother */
-    if (k->nm) {
-        const int bad = mimic_prepare(k, w);
-        if (bad) return k->nb;
-        mimic_project(k, w, vdot);
-    }
-    return 0;
-}
 SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const real *v, const real *tau, const real *fext,
                    real *vdot) {
-    return aba_by(k, w, CLASSICAL, q, v, tau, fext, vdot);
+    if (k->stuck) return k->stuck;
+    tau = torques_after_losses(k, w, q, v, tau);
+    angles(k, w, q);
+    v6_zero(w->b[0].V);
+    base_acceleration(k, w->b[0].A); /* -gravity                                RK88-I (2.1)  */
+    for (int i = 1; i <= k->nb; ++i) {
+        const body_table *b = k->body + i;
+        WITH_ALIGNED_KIND(b, aba_outward(joint_at(k, w, b, i), kind, q, v))
+    }
+    for (int i = k->nb; i >= 1; --i) {
+        const body_table *b = k->body + i;
+        int moves = 0;
+        WITH_ALIGNED_KIND(b, moves = aba_inward(joint_at(k, w, b, i), kind, v, tau, fext))
+        if (!moves) return i;
+    }
+    for (int i = 1; i <= k->nb; ++i) {
+        const body_table *b = k->body + i;
+        WITH_ALIGNED_KIND(b, aba_smooth(joint_at(k, w, b, i), kind, v, vdot))
+    }
+    return mimic_constrain(k, w, vdot);
 }
-#if SOAI_LANES == 1
-SOAI_SWEEP int aba_spatial(const view_table *k, kernel_work *w, const real *q, const real *v, const real *tau,
-                           const real *fext, real *vdot) {
-    return aba_by(k, w, 0, q, v, tau, fext, vdot);
-}
-#endif
 
 #endif

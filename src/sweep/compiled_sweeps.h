@@ -22,7 +22,8 @@ typedef struct soai_kernels {
     int (*rnea)(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext, void *tau);
     int (*aba)(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext,
                void *vdot);
-    int (*crba)(const void *view, void *work, const void *q, void *M);
+    int (*mass)(const void *view, void *work, const void *q, void *M); /* for trees of few ancestors, soai_by_columns */
+    int (*crba)(const void *view, void *work, const void *q, void *M); /* for any tree */
     /* the rest stands only in the tables of double (and of the tests' complex and quad) */
     int (*mass_r87)(const void *view, void *work, const void *q, void *M);
     int (*aba_spatial)(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext,

@@ -16,11 +16,10 @@ SOAI_SWEEP int coriolis_mul(const view_table *k, kernel_work *w, const real *q, 
         const body_table *b = k->body + i;
         real c[6], s[6], V[6];
         v6_zero(s);
-#define SOAI_STEP_(kind, n)                   \
-    step_velocity(k, w, b, i, kind, n, v, V); \
-    joint_add(k, w, b, kind, n, x + b->iv, s)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+        WITH_KIND(b, {
+            step_velocity(k, w, b, i, kind, nv, v, V);
+            joint_add(k, w, b, kind, nv, x + b->iv, s);
+        })
         const body_work *own = w->b + i, *in = w->b + b->parent;
         real *W = w->b[i].A, *Jd = w->b[i].P;
         motion_out(own->R, own->p, in->A, W);
@@ -50,9 +49,7 @@ SOAI_SWEEP int coriolis_mul(const view_table *k, kernel_work *w, const real *q, 
     }
     for (int i = k->nb; i >= 1; --i) {
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n) joint_project(k, w, b, kind, n, w->b[i].f, out + b->iv)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+        WITH_KIND(b, joint_project(k, w, b, kind, nv, w->b[i].f, out + b->iv))
         if (b->rotor && b->parent) { /* r . (dJ/dt w - (w x W) / 2) of the carrier */
             real t[3];
             v3_cross(w->b[b->parent].V, w->b[b->parent].A, t);
@@ -70,7 +67,7 @@ SOAI_SWEEP void regressor(const view_table *k, kernel_work *w, real *Y) {
     const size_t cols = 10 * (size_t)k->nb;
     for (size_t j = 0; j < cols * (size_t)k->nv; ++j) Y[j] = REAL(0);
     real up[6];
-    step_base(k, up);
+    base_acceleration(k, up);
     for (int i = 1; i <= k->nb; ++i) {
         real A[6];
         v6_copy(w->b[i].A, A);

@@ -260,66 +260,69 @@ SOAI_INLINE void mass_mirror(int n, real *M) {
 }
 
 /* One body of the outward sweep: its pose in the root body, its joint map there. */
-SOAI_INLINE void crba_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q) {
+SOAI_INLINE void crba_outward(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
+                              const real *q) {
     const size_t n = (size_t)k->nv;
-    const real *axes = root_axes(w, i), *pw = w->pw + 3 * i;
+    const real *axes = root_axes(w, i);
+    const real *pw = w->pw + 3 * i;
     real *S = w->S + b->iv;
-#define SOAI_STEP_(kind, nd)                                                         \
-    joint_position(k, w, b, i, kind, q);                                             \
-    step_root_pose(k, w, b, i, kind);                                                \
-    for (int c = 0; c < nd; ++c) {                                                   \
-        real x[6];                                                                   \
-        if (ON_AXIS(kind)) { /* [Rw e; pw x Rw e] */                                 \
-            root_column(axes, AXIS_OF(kind), x);                                     \
-            for (int j = 0; j < 3; ++j) x[j] = joint_rate(b, kind, x[j]);            \
-            v3_cross(pw, x, x + 3);                                                  \
-        } else {                                                                     \
-            real H[6];                                                               \
-            step_column(k, w, b, kind, c, H);                                        \
-            root_mul(axes, H, x);                                                    \
-            root_mul(axes, H + 3, x + 3);                                            \
-            v3_cross_add(pw, x, x + 3);                                              \
-        }                                                                            \
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) S[(size_t)j * n + (size_t)c] = x[j]; \
+    joint_position(k, w, b, i, kind, q);
+    step_root_pose(k, w, b, i, kind);
+    for (int c = 0; c < nv; ++c) {
+        real x[6];
+        if (ON_AXIS(kind)) { /* [Rw e; pw x Rw e] */
+            root_column(axes, AXIS_OF(kind), x);
+            SOAI_UNROLL for (int j = 0; j < 3; ++j) x[j] = joint_rate(b, kind, x[j]);
+            v3_cross(pw, x, x + 3);
+        } else {
+            real H[6];
+            step_column(k, w, b, kind, c, H);
+            root_mul(axes, H, x);
+            root_mul(axes, H + 3, x + 3);
+            v3_cross_add(pw, x, x + 3);
+        }
+        SOAI_UNROLL for (int j = 0; j < 6; ++j) S[(size_t)j * n + (size_t)c] = x[j];
     }
-    SOAI_BY_KIND_OF(SOAI_CRBA_KINDS, b, SOAI_STEP_)
-#undef SOAI_STEP_
 }
 /* One body of the inward sweep: its rows of M, then its composite inertia to the parent. */
-SOAI_INLINE void crba_inward(const view_table *k, kernel_work *w, const body_table *b, int i, real *M) {
+SOAI_INLINE void crba_inward(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
+                             real *M) {
     const size_t n = (size_t)k->nv;
-    real *r = PASSED(w, b, i)->P, *axes = root_axes(w, i);
+    real *r = PASSED(w, b, i)->P;
+    real *axes = root_axes(w, i);
     if (!b->child) rigid_set(b->M, r);
-#define SOAI_STEP_(kind, nd)                                                                          \
-    for (int c = 0; c < nd; ++c) {                                                                    \
-        real f[6], x[6], g[6];                                                                        \
-        composite_column(k, w, b, kind, c, r, f);                                                     \
-        joint_project(k, w, b, kind, nd, f, x);                                                       \
-        const int at = b->iv + c;                                                                     \
-        for (int j = 0; j <= c; ++j)                                                                  \
-            M[n * (size_t)at + (size_t)(b->iv + j)] = M[n * (size_t)(b->iv + j) + (size_t)at] = x[j]; \
-        if (!IS_LEVEL(kind)) M[(n + 1) * (size_t)at] += nd == 1 ? b->armature : k->dof[at].armature;  \
-        if (b->parent) {                                                                              \
-            root_mul(axes, f, g);                                                                     \
-            root_mul(axes, f + 3, g + 3);                                                             \
-            v3_cross_add(w->pw + 3 * i, g + 3, g);                                                    \
-            if (b->rotor) {                                                                           \
-                real couple[3], t[3];                                                                 \
-                step_rotor_couple(k, w, b, i, couple);                                                \
-                root_mul(axes, couple, t);                                                            \
-                for (int j = 0; j < 3; ++j) g[j] += t[j];                                             \
-            }                                                                                         \
-        }                                                                                             \
-        mass_ancestors(k, w, b, at, g, M);                                                            \
-    }                                                                                                 \
-    if (b->parent) composite_shift(k, w, b, i, kind)
-    SOAI_BY_KIND_OF(SOAI_CRBA_KINDS, b, SOAI_STEP_)
-#undef SOAI_STEP_
+    for (int c = 0; c < nv; ++c) {
+        real f[6];
+        real x[6];
+        real g[6];
+        const int at = b->iv + c;
+        composite_column(k, w, b, kind, c, r, f);
+        joint_project(k, w, b, kind, nv, f, x);
+        for (int j = 0; j <= c; ++j) {
+            M[n * (size_t)at + (size_t)(b->iv + j)] = x[j];
+            M[n * (size_t)(b->iv + j) + (size_t)at] = x[j];
+        }
+        if (!IS_LEVEL(kind)) M[(n + 1) * (size_t)at] += nv == 1 ? b->armature : k->dof[at].armature;
+        if (b->parent) {
+            root_mul(axes, f, g);
+            root_mul(axes, f + 3, g + 3);
+            v3_cross_add(w->pw + 3 * i, g + 3, g);
+            if (b->rotor) {
+                real couple[3];
+                real t[3];
+                step_rotor_couple(k, w, b, i, couple);
+                root_mul(axes, couple, t);
+                for (int j = 0; j < 3; ++j) g[j] += t[j];
+            }
+        }
+        mass_ancestors(k, w, b, at, g, M);
+    }
+    if (b->parent) composite_shift(k, w, b, i, kind);
 }
 SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M) {
     angles(k, w, q);
-    SOAI_OUTWARD(k, crba_outward(k, w, b, i, q))
-    SOAI_INWARD(k, crba_inward(k, w, b, i, M))
+    SOAI_OUTWARD(k, WITH_ALIGNED_KIND(b, crba_outward(k, w, b, i, kind, nv, q)))
+    SOAI_INWARD(k, WITH_ALIGNED_KIND(b, crba_inward(k, w, b, i, kind, nv, M)))
     mass_mirror(k->nv, M);
     return 0;
 }
@@ -379,66 +382,74 @@ SOAI_INLINE void column_put(const view_table *k, const body_table *b, int nd, in
         if (SOAI_LANES == 1 || n <= MASS_SMALL) M[n * (size_t)(b->iv + c) + (size_t)j] = m[c];
     }
 }
+SOAI_INLINE void column_link(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind, int nv,
+                             int j, real x[6], real *M) {
+    real turn[2];
+    real p[3];
+    real m[6];
+    joint_origin(w, b, i, kind, p);
+    column_step(k, w, b, kind, nv, joint_R(w, b, i, kind, turn), p, x, m);
+    column_put(k, b, nv, j, m, M);
+}
 /* The same at the bodies further in of a chain, each the parent of the one before, x staying in registers. */
 SOAI_INLINE void column_chain(const view_table *k, const kernel_work *w, const body_table *const *chain, int links,
                               int i, int j, real x[6], real *M) {
     SOAI_UNROLL for (int s = 1; s < links; ++s) {
-        real turn[2], p[3], m[6];
-#define SOAI_STEP_(kind, nd)                                                                 \
-    joint_origin(w, chain[s], i - s, kind, p);                                               \
-    column_step(k, w, chain[s], kind, nd, joint_R(w, chain[s], i - s, kind, turn), p, x, m); \
-    column_put(k, chain[s], nd, j, m, M)
-        SOAI_BY_KIND(chain[s], SOAI_STEP_)
-#undef SOAI_STEP_
+        WITH_ALIGNED_KIND(chain[s], column_link(k, w, chain[s], i - s, kind, nv, j, x, M))
     }
 }
 /* Body i, chain[0]: the columns of bodies beyond the chain, if it is the chain's outermost, and its own go through all of
  * the chain; then its composite inertia to its parent.  The library has chains of one link, generated code longer ones.
  * What of a column stays as it was is not stored again: nothing is stored between. */
-SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_table *const *chain, int links,
-                                int outermost, int i, int in_M, real *M) {
+SOAI_INLINE void columns_of(const view_table *k, kernel_work *w, const body_table *const *chain, int links,
+                            int outermost, int i, int kind, int nv, int in_M, real *M) {
     const body_table *b = chain[0];
-    const size_t n = (size_t)k->nv, step = in_M ? n : 6;
-    const int at = b->iv, end = outermost && (b->parent || !in_M) ? b->end : 0;
-    real turn[2], p[3], x[6], m[6], *r = PASSED(w, b, i)->P, *X = in_M ? M : w->S;
+    const size_t n = (size_t)k->nv;
+    const size_t step = in_M ? n : 6;
+    const int at = b->iv;
+    const int end = outermost && (b->parent || !in_M) ? b->end : 0;
+    real turn[2];
+    real p[3];
+    real x[6];
+    real m[6];
+    real *r = PASSED(w, b, i)->P;
+    real *X = in_M ? M : w->S;
     if (!b->child) rigid_set(b->M, r);
-#define SOAI_STEP_(kind, nd)                                                                                   \
-    const real *R = joint_R(w, b, i, kind, turn);                                                              \
-    joint_origin(w, b, i, kind, p);                                                                            \
-    for (int j = at + nd; j < end; ++j) {                                                                      \
-        real *X_j = X + step * (size_t)j;                                                                      \
-        v6_copy(X_j, x);                                                                                       \
-        column_step(k, w, b, kind, nd, R, p, x, m);                                                            \
-        if (links == 1) v6_copy(x, X_j);                                                                       \
-        column_put(k, b, nd, j, m, M);                                                                         \
-        if (links == 1) continue;                                                                              \
-        column_chain(k, w, chain, links, i, j, x, M);                                                          \
-        v6_copy(x, X_j);                                                                                       \
-    }                                                                                                          \
-    for (int c = 0; c < nd; ++c) { /* its own: x(i) = r(i) H*(i) */                                            \
-        composite_column(k, w, b, kind, c, r, x);                                                              \
-        column_step(k, w, b, kind, nd, R, p, x, m);                                                            \
-        column_put(k, b, nd, at + c, m, M);                                                                    \
-        if (!IS_LEVEL(kind)) M[(n + 1) * (size_t)(at + c)] += nd == 1 ? b->armature : k->dof[at + c].armature; \
-        if (!b->parent) continue;                                                                              \
-        if (!IS_LEVEL(kind) && b->rotor) {                                                                     \
-            SOAI_UNROLL for (int j = 0; j < 3; ++j) x[j] += k->dof[at].rotor[j];                               \
-        }                                                                                                      \
-        column_chain(k, w, chain, links, i, at + c, x, M);                                                     \
-        v6_copy(x, X + step * (size_t)(at + c));                                                               \
-    }                                                                                                          \
-    if (b->parent) composite_shift(k, w, b, i, kind)
-    SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+    const real *R = joint_R(w, b, i, kind, turn);
+    joint_origin(w, b, i, kind, p);
+    for (int j = at + nv; j < end; ++j) {
+        real *X_j = X + step * (size_t)j;
+        v6_copy(X_j, x);
+        column_step(k, w, b, kind, nv, R, p, x, m);
+        if (links == 1) v6_copy(x, X_j);
+        column_put(k, b, nv, j, m, M);
+        if (links == 1) continue;
+        column_chain(k, w, chain, links, i, j, x, M);
+        v6_copy(x, X_j);
+    }
+    for (int c = 0; c < nv; ++c) { /* its own: x(i) = r(i) H*(i) */
+        composite_column(k, w, b, kind, c, r, x);
+        column_step(k, w, b, kind, nv, R, p, x, m);
+        column_put(k, b, nv, at + c, m, M);
+        if (!IS_LEVEL(kind)) M[(n + 1) * (size_t)(at + c)] += nv == 1 ? b->armature : k->dof[at + c].armature;
+        if (!b->parent) continue;
+        if (!IS_LEVEL(kind) && b->rotor) {
+            SOAI_UNROLL for (int j = 0; j < 3; ++j) x[j] += k->dof[at].rotor[j];
+        }
+        column_chain(k, w, chain, links, i, at + c, x, M);
+        v6_copy(x, X + step * (size_t)(at + c));
+    }
+    if (b->parent) composite_shift(k, w, b, i, kind);
 }
+SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_table *const *chain, int links,
+                                int outermost, int i, int in_M, real *M){
+    WITH_ALIGNED_KIND(chain[0], columns_of(k, w, chain, links, outermost, i, kind, nv, in_M, M))}
 /* R, p and H* of the joints of bodies `from` ... `to`, as far as they are kept and asked for: a root's place is not. */
 SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, int from, int to, const real *q) {
     for (int i = from; i <= to; ++i) {
         const body_table *b = k->body + i;
         if (R_FROM_ANGLES(b->kind) || (!b->parent && b->kind != SOAI_KIND_GENERAL)) continue;
-#define SOAI_STEP_(kind, nd) joint_position(k, w, b, i, kind, q)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+        WITH_ALIGNED_KIND(b, joint_position(k, w, b, i, kind, q))
     }
 }
 SOAI_SWEEP int mass_columns(const view_table *k, kernel_work *w, const real *q, real *M) {

@@ -59,7 +59,7 @@ SOAI_SWEEP int rnea_derivatives(const view_table *k, kernel_work *w, const real 
     for (size_t j = 0; dq && j < n * n; ++j) dq[j] = REAL(0);
     for (size_t j = 0; dv && j < n * n; ++j) dv[j] = REAL(0);
     v6_zero(w->b[0].V);
-    step_base(k, w->b[0].A);
+    base_acceleration(k, w->b[0].A);
     positions(k, w, q);
     for (int i = 1; i <= k->nb; ++i) { /* base to tips: everything in world axes */
         const body_table *b = k->body + i;

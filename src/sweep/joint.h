@@ -17,40 +17,47 @@
 #include "work_space.h"
 #include "../table/joint_types.h"
 
-/* Kinds that occur, a bit each: generated code knows.  Level kinds stand in the tables of batches and of crba. */
+/* Kinds that occur, a bit each: generated code knows.  Aligned kinds occur only in the tables of aligned_frames.c, which
+ * aba, rnea and crba read, and every sweep of lanes. */
 #ifdef SOAI_KINDS
-#define SOAI_CRBA_KINDS SOAI_KINDS
+#define SOAI_ALIGNED_KINDS SOAI_KINDS
 #else
-#define SOAI_CRBA_KINDS ~0
+#define SOAI_ALIGNED_KINDS ~0
 #define SOAI_KINDS (SOAI_LANES > 1 ? ~0 : ~(63 << SOAI_KIND_LEVEL_X))
 #endif
-#define SOAI_CASE_(kinds, kind, nv, step) \
-    if ((kinds) >> (kind)&1) {            \
-        step(kind, nv);                   \
-    } else {                              \
-        __builtin_unreachable();          \
-    }                                     \
-    break
+/* The kinds of joint and their degrees of freedom; 0: the body's nv. */
+#define JOINT_KINDS(X, ...)       \
+    X(REVOLUTE_X, 1, __VA_ARGS__) \
+    X(REVOLUTE_Y, 1, __VA_ARGS__) \
+    X(REVOLUTE_Z, 1, __VA_ARGS__) \
+    X(REVOLUTE, 1, __VA_ARGS__)   \
+    X(PRISMATIC, 1, __VA_ARGS__)  \
+    X(SPHERICAL, 3, __VA_ARGS__)  \
+    X(FREE, 6, __VA_ARGS__)       \
+    X(GENERAL, 0, __VA_ARGS__)    \
+    X(LEVEL_X, 1, __VA_ARGS__)    \
+    X(LEVEL_Y, 1, __VA_ARGS__)    \
+    X(LEVEL_Z, 1, __VA_ARGS__)    \
+    X(PIVOT_X, 1, __VA_ARGS__)    \
+    X(PIVOT_Y, 1, __VA_ARGS__)    \
+    X(PIVOT_Z, 1, __VA_ARGS__)
 
-/* Runs `step(kind, nv)` with literals for the common kinds. */
-#define SOAI_BY_KIND(b, step) SOAI_BY_KIND_OF(SOAI_KINDS, b, step)
-#define SOAI_BY_KIND_OF(kinds, b, step)                                          \
-    switch ((b)->kind) {                                                         \
-    case SOAI_KIND_REVOLUTE_X: SOAI_CASE_(kinds, SOAI_KIND_REVOLUTE_X, 1, step); \
-    case SOAI_KIND_REVOLUTE_Y: SOAI_CASE_(kinds, SOAI_KIND_REVOLUTE_Y, 1, step); \
-    case SOAI_KIND_REVOLUTE_Z: SOAI_CASE_(kinds, SOAI_KIND_REVOLUTE_Z, 1, step); \
-    case SOAI_KIND_LEVEL_X: SOAI_CASE_(kinds, SOAI_KIND_LEVEL_X, 1, step);       \
-    case SOAI_KIND_LEVEL_Y: SOAI_CASE_(kinds, SOAI_KIND_LEVEL_Y, 1, step);       \
-    case SOAI_KIND_LEVEL_Z: SOAI_CASE_(kinds, SOAI_KIND_LEVEL_Z, 1, step);       \
-    case SOAI_KIND_PIVOT_X: SOAI_CASE_(kinds, SOAI_KIND_PIVOT_X, 1, step);       \
-    case SOAI_KIND_PIVOT_Y: SOAI_CASE_(kinds, SOAI_KIND_PIVOT_Y, 1, step);       \
-    case SOAI_KIND_PIVOT_Z: SOAI_CASE_(kinds, SOAI_KIND_PIVOT_Z, 1, step);       \
-    case SOAI_KIND_REVOLUTE: SOAI_CASE_(kinds, SOAI_KIND_REVOLUTE, 1, step);     \
-    case SOAI_KIND_PRISMATIC: SOAI_CASE_(kinds, SOAI_KIND_PRISMATIC, 1, step);   \
-    case SOAI_KIND_SPHERICAL: SOAI_CASE_(kinds, SOAI_KIND_SPHERICAL, 3, step);   \
-    case SOAI_KIND_FREE: SOAI_CASE_(kinds, SOAI_KIND_FREE, 6, step);             \
-    default: SOAI_CASE_(kinds, SOAI_KIND_GENERAL, (b)->nv, step);                \
+/* The one place where kinds are told apart at run time: runs the statement with `kind` and `nv` of body b; kind is a
+ * constant, and so is nv but for general joints.  WITH_KIND is for the user's tables, WITH_ALIGNED_KIND also for those of
+ * aligned_frames.c.  Do not nest: every kind of the outer one would hold every kind of the inner one. */
+#define SOAI_KIND_CASE_(name, count, kinds, b, ...)          \
+    case SOAI_KIND_##name: {                                 \
+        const int kind = SOAI_KIND_##name;                   \
+        const int nv = (count) ? (count) : (b)->nv;          \
+        if (!((kinds) >> kind & 1)) __builtin_unreachable(); \
+        (void)nv;                                            \
+        __VA_ARGS__;                                         \
+        break;                                               \
     }
+#define SOAI_WITH_KIND_OF_(kinds, which, b, ...) \
+    switch (which) { JOINT_KINDS(SOAI_KIND_CASE_, kinds, b, __VA_ARGS__) default : __builtin_unreachable(); }
+#define WITH_KIND(b, ...) SOAI_WITH_KIND_OF_(SOAI_KINDS, (b)->kind, b, __VA_ARGS__)
+#define WITH_ALIGNED_KIND(b, ...) SOAI_WITH_KIND_OF_(SOAI_ALIGNED_KINDS, (b)->kind, b, __VA_ARGS__)
 
 /* A step, a statement about body number i with row b, for every body: base to tips, tips to base.  ACROSS is the same for steps
  * that leave nothing by place on the path: generated code then goes through the limbs side by side, so that a body seldom waits
@@ -201,11 +208,7 @@ SOAI_INLINE void rot_about(const kernel_work *w, const body_table *b, const kons
 
 /* Cosine and sine of a level joint, with its sense.  Lanes keep no other R of it, a copy would fill the nearest cache; nor
  * does generated code in which bodies share steps. */
-#if SOAI_LANES > 1 || defined(GEN_STEP)
 #define R_FROM_ANGLES(kind) IS_LEVEL(kind)
-#else
-#define R_FROM_ANGLES(kind) 0
-#endif
 SOAI_INLINE void level_turn(const kernel_work *w, const body_table *b, int kind, real turn[2]) {
     joint_sincos(w, b, 0, turn + 1, turn);
     turn[1] = joint_rate(b, kind, turn[1]);
@@ -396,6 +399,100 @@ SOAI_INLINE void joint_inertia(const view_table *k, const kernel_work *w, const 
             abi_mul(P, H, U + 6 * c);
         }
     }
+}
+
+/* ---- accessors with literals ----------------------------------------------------------------------------------------
+ * A joint in a sweep: its row in the table, its place in the work space and its parent's. */
+typedef struct joint {
+    const view_table *k;
+    kernel_work *w;
+    const body_table *b;
+    int i;                 /* number of the body */
+    body_work *at, *at_in; /* what is kept for each body: R, p, V */
+    body_work *own, *in;   /* what passes between neighbours: sums inward, A outward */
+} joint;
+SOAI_INLINE joint joint_at(const view_table *k, kernel_work *w, const body_table *b, int i) {
+    joint J = {.k = k, .w = w, .b = b, .i = i};
+    J.at = w->b + i;
+    J.at_in = w->b + b->parent;
+    J.own = PASSED(w, b, i);
+    J.in = PASSED_IN(w, b);
+    return J;
+}
+SOAI_INLINE int joint_size(joint J, int kind) {
+    if (kind == SOAI_KIND_GENERAL) return J.b->nv;
+    if (kind == SOAI_KIND_FREE) return 6;
+    return kind == SOAI_KIND_SPHERICAL ? 3 : 1;
+}
+/* R, p of the body in its parent and, where they vary, the columns of H*, from q. */
+SOAI_INLINE void joint_pose(joint J, int kind, const real *q) {
+    joint_position(J.k, J.w, J.b, J.i, kind, q);
+}
+/* R and p by value, with literal zeros and ones where the kind knows them. */
+typedef struct pose {
+    real R[9];
+    real p[3];
+} pose;
+SOAI_INLINE pose joint_read(joint J, int kind) {
+    pose X;
+    if (IS_LEVEL(kind)) { /* a rotation about coordinate axis ax */
+        const int ax = AXIS_OF(kind);
+        real turn[2];
+        level_turn(J.w, J.b, kind, turn);
+        SOAI_UNROLL for (int j = 0; j < 9; ++j) X.R[j] = REAL(0);
+        X.R[4 * ax] = REAL(1);
+        X.R[4 * NEXT(ax)] = turn[0];
+        X.R[4 * LAST(ax)] = turn[0];
+        X.R[3 * NEXT(ax) + LAST(ax)] = -turn[1];
+        X.R[3 * LAST(ax) + NEXT(ax)] = turn[1];
+    } else {
+        SOAI_UNROLL for (int j = 0; j < 9; ++j) X.R[j] = J.at->R[j];
+    }
+    joint_origin(J.w, J.b, J.i, kind, X.p);
+    return X;
+}
+/* Column c of H*.  The sense of an aligned joint is in hinge_load and hinge_store, so its column is a unit vector. */
+SOAI_INLINE void hinge_column(joint J, int kind, int c, real H[6]) {
+    v6_zero(H);
+    if (ON_AXIS(kind)) {
+        H[AXIS_OF(kind)] = REAL(1);
+    } else if (kind == SOAI_KIND_REVOLUTE) {
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) H[j] = REAL(J.b->axis[j]);
+    } else if (kind == SOAI_KIND_PRISMATIC) {
+        SOAI_UNROLL for (int j = 0; j < 3; ++j) H[3 + j] = REAL(J.b->axis[j]);
+    } else if (kind == SOAI_KIND_SPHERICAL || kind == SOAI_KIND_FREE) {
+        H[c] = REAL(1);
+    } else {
+        joint_column(J.k, J.w, J.b, c, H);
+    }
+}
+/* The joint's entries of a tree vector, in the sense of H*, and back. */
+SOAI_INLINE void hinge_load(joint J, int kind, const real *tree, real *x) {
+    for (int c = 0; c < joint_size(J, kind); ++c) x[c] = joint_rate(J.b, kind, tree[J.b->iv + c]);
+}
+SOAI_INLINE void hinge_store(joint J, int kind, const real *x, real *tree) {
+    for (int c = 0; c < joint_size(J, kind); ++c) tree[J.b->iv + c] = joint_rate(J.b, kind, x[c]);
+}
+/* Inertia of the rotor, with the guard of mimic joints (table_fields.h); on-axis kinds have none. */
+SOAI_INLINE konst hinge_armature(joint J, int kind, int c) {
+    if (ON_AXIS(kind)) return 0;
+    if (joint_size(J, kind) > 1) return J.k->dof[J.b->iv + c].armature;
+    return J.k->nm ? J.b->hinge : J.b->armature;
+}
+/* A free joint without rotors: D = P and G = 1. */
+SOAI_INLINE int hinge_is_free(joint J, int kind) {
+    if (kind != SOAI_KIND_FREE) return 0;
+    konst rotors = 0;
+    SOAI_UNROLL for (int c = 0; c < 6; ++c) rotors += J.k->dof[J.b->iv + c].armature;
+    return rotors == 0;
+}
+/* Does an exact rotor sit on the parent? */
+SOAI_INLINE int hinge_has_rotor(joint J, int kind) {
+    return !ON_AXIS(kind) && J.b->rotor;
+}
+/* c += (apparent rate of H*) v */
+SOAI_INLINE void hinge_ring(joint J, int kind, const real *v, real c[6]) {
+    if (kind == SOAI_KIND_GENERAL) joint_ring(J.k, J.w, J.b, v, v, c);
 }
 
 #endif

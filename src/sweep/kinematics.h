@@ -10,11 +10,10 @@ SOAI_SWEEP int kinematics(const view_table *k, kernel_work *w, const real *q, co
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
         real V[6], A[6];
-#define SOAI_STEP_(kind, n)                   \
-    step_velocity(k, w, b, i, kind, n, v, V); \
-    step_acceleration(k, w, b, i, kind, n, V, v, a, A, w->c + 6 * i)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+        WITH_KIND(b, {
+            step_velocity(k, w, b, i, kind, nv, v, V);
+            step_acceleration(k, w, b, i, kind, nv, V, v, a, A, w->c + 6 * i);
+        })
         step_pose(k, w, i);
     }
     return 0;

@@ -10,7 +10,7 @@
  * needs   articulate()      writes  P (as Delta-), A (as alpha-), c (marks the path), M                                                */
 #ifndef SOAI_MINV_H
 #define SOAI_MINV_H
-#include "aba.h"
+#include "articulate.h"
 #include "crba.h"
 
 /* g = G' a, and a <- (1 - G H)' a: an acceleration passing the hinge outward. */

@@ -18,7 +18,7 @@
  * writes  P (as Omega), B (as psi), E, Rw and pw on the paths; with mimic joints also V e x                          */
 #ifndef SOAI_OPERATIONAL_H
 #define SOAI_OPERATIONAL_H
-#include "aba.h"
+#include "articulate.h"
 #include "crba.h"
 #include "task_frames.h"
 
@@ -101,21 +101,23 @@ SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_tabl
     }
 }
 
+/* Columns of psi(parent, i) psi, psi the six columns given. */
+SOAI_INLINE void psi_step(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind, int nv,
+                          real *psi) {
+    for (int c = 0; c < 6; ++c) {
+        real x[6];
+        v6_copy(psi + 6 * c, x);
+        step_pass_force(k, w, b, kind, nv, x);
+        v6_zero(psi + 6 * c);
+        step_force_in(w, b, i, kind, x, psi + 6 * c);
+    }
+}
 /* Columns of psi(to, from), six numbers each; `to` carries `from`. */
 SOAI_INLINE void psi_columns(const view_table *k, const kernel_work *w, int from, int to, real *psi) {
     for (int j = 0; j < 36; ++j) psi[j] = REAL(j % 7 == 0);
     for (int i = from; i != to; i = k->body[i].parent) {
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n)                           \
-    for (int c = 0; c < 6; ++c) {                     \
-        real x[6];                                    \
-        v6_copy(psi + 6 * c, x);                      \
-        step_pass_force(k, w, b, kind, n, x);         \
-        v6_zero(psi + 6 * c);                         \
-        step_force_in(w, b, i, kind, x, psi + 6 * c); \
-    }
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+        WITH_KIND(b, psi_step(k, w, b, i, kind, nv, psi))
     }
 }
 
@@ -148,9 +150,7 @@ SOAI_INLINE int omega_nodes(const view_table *k, kernel_work *w, const soai_task
         while (length--) {
             i = t->path[length];
             const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n) step_omega(k, w, b, i, kind, n)
-            SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+            WITH_KIND(b, step_omega(k, w, b, i, kind, nv))
             if (world) step_pose(k, w, i);
         }
     }
@@ -215,7 +215,7 @@ SOAI_INLINE void omega_subtract(const kernel_work *w, const soai_task_frames *t,
 }
 /* Y W^-1 Y' = sum y y' / d, with W = L d L' and y = Y (row of L^-1)'. */
 SOAI_INLINE void omega_mimic(const view_table *k, kernel_work *w, const soai_task_frames *t, real *Omega) {
-    const int nm = k->nm, nv = k->nv;
+    const int nm = k->nm, all = k->nv;
     for (int r = 0; r < nm; ++r) {
         real *row = w->x, *y = w->e;
         row[r] = REAL(1);
@@ -223,17 +223,15 @@ SOAI_INLINE void omega_mimic(const view_table *k, kernel_work *w, const soai_tas
             row[m] = REAL(0);
             for (int s = m + 1; s <= r; ++s) row[m] -= row[s] * w->W[nm * s + m];
         }
-        for (int j = 0; j < nv; ++j) {
+        for (int j = 0; j < all; ++j) {
             y[j] = REAL(0);
-            for (int m = 0; m <= r; ++m) y[j] += row[m] * w->Y[m * nv + j];
+            for (int m = 0; m <= r; ++m) y[j] += row[m] * w->Y[m * all + j];
         }
         v6_zero(w->b[0].V);
         for (int i = 1; i <= k->nb; ++i) {
             const body_table *b = k->body + i;
             real V[6];
-#define SOAI_STEP_(kind, n) step_velocity(k, w, b, i, kind, n, y, V)
-            SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+            WITH_KIND(b, step_velocity(k, w, b, i, kind, nv, y, V))
         }
         omega_subtract(w, t, w->W[nm * r + r], Omega);
     }

@@ -65,11 +65,10 @@ SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const r
 SOAI_INLINE void rnea_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q,
                               const real *v, const real *a, const real *fext) {
     real omega[3], A[6], *f = w->b[i].f;
-#define SOAI_STEP_(kind, n)              \
-    joint_position(k, w, b, i, kind, q); \
-    step_vector_motion(k, w, b, i, kind, n, v, a, omega, A)
-    SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+    WITH_ALIGNED_KIND(b, {
+        joint_position(k, w, b, i, kind, q);
+        step_vector_motion(k, w, b, i, kind, nv, v, a, omega, A);
+    })
     step_vector_force(b, omega, A, PASSED(w, b, i)->P, f);
     if (fext) {
         SOAI_UNROLL for (int j = 0; j < 6; ++j) f[j] -= fext[6 * (i - 1) + j];
@@ -83,27 +82,28 @@ SOAI_INLINE void rnea_outward(const view_table *k, kernel_work *w, const body_ta
         for (int j = 0; j < 3; ++j) w->e[b->iv] += k->dof[b->iv].rotor[j] * in->A[j];
     }
 }
-/* One body of the inward sweep: T = H f, f(parent) += phi f. */
+/* One body of the inward sweep: T = H f + rotor, f(parent) += phi f. */
+SOAI_INLINE void rnea_pass(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
+                           const real *a, real *tau) {
+    const real *f = w->b[i].f;
+    real x[6];
+    joint_project(k, w, b, kind, nv, f, x);
+    SOAI_UNROLL for (int j = 0; j < nv; ++j) {
+        tau[b->iv + j] = x[j];
+        if (!ON_AXIS(kind)) /* no rotor there */
+            tau[b->iv + j] += (nv == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j];
+    }
+    if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f);
+}
 SOAI_INLINE void rnea_inward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *a,
                              real *tau) {
-    const real *f = w->b[i].f;
-#define SOAI_STEP_(kind, n)                                                                             \
-    {                                                                                                   \
-        real x[6];                                                                                      \
-        joint_project(k, w, b, kind, n, f, x);                                                          \
-        SOAI_UNROLL for (int j = 0; j < n; ++j) tau[b->iv + j] =                                        \
-            IS_LEVEL(kind) ? x[j] /* no rotor */                                                        \
-                           : x[j] + (n == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j]; \
-        if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f);                              \
-    }
-    SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+    WITH_ALIGNED_KIND(b, rnea_pass(k, w, b, i, kind, nv, a, tau))
     if (b->rotor && b->parent) tau[b->iv] += w->e[b->iv];
 }
 SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const real *v, const real *a, const real *fext,
                     real *tau) {
     angles(k, w, q);
-    step_base(k, w->b[0].A);
+    base_acceleration(k, w->b[0].A);
     SOAI_OUTWARD(k, rnea_outward(k, w, b, i, q, v, a, fext))
     SOAI_INWARD_ACROSS(k, rnea_inward(k, w, b, i, a, tau))
     step_losses(k, q, v, (konst)1, tau);
@@ -117,9 +117,7 @@ SOAI_SWEEP void mass_mul(const view_table *k, kernel_work *w, const real *x, rea
         const body_table *b = k->body + i;
         real A[6];
         motion_out(w->b[i].R, w->b[i].p, w->b[b->parent].A, A);
-#define SOAI_STEP_(kind, n) joint_add(k, w, b, kind, n, x + b->iv, A)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+        WITH_KIND(b, joint_add(k, w, b, kind, nv, x + b->iv, A))
         v6_copy(A, w->b[i].A);
         rigid_mul_k(b->M, A, w->b[i].f);
         if (b->rotor && b->parent)
@@ -127,14 +125,9 @@ SOAI_SWEEP void mass_mul(const view_table *k, kernel_work *w, const real *x, rea
     }
     for (int i = k->nb; i >= 1; --i) {
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n)                                                                          \
-    {                                                                                                \
-        real t[6];                                                                                   \
-        joint_project(k, w, b, kind, n, w->b[i].f, t);                                               \
-        for (int j = 0; j < n; ++j) y[b->iv + j] = t[j] + k->dof[b->iv + j].armature * x[b->iv + j]; \
-    }
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+        real t[6];
+        WITH_KIND(b, joint_project(k, w, b, kind, nv, w->b[i].f, t))
+        for (int j = 0; j < b->nv; ++j) y[b->iv + j] = t[j] + k->dof[b->iv + j].armature * x[b->iv + j];
         if (b->rotor && b->parent)
             for (int j = 0; j < 3; ++j) y[b->iv] += k->dof[b->iv].rotor[j] * w->b[b->parent].A[j];
         if (b->parent) force_in_add(w->b[i].R, w->b[i].p, w->b[i].f, w->b[b->parent].f);

@@ -95,11 +95,10 @@ SOAI_INLINE void run_poses(const view_table *k, kernel_work *w, const soai_segme
         real sine[4], cosine[4], R[9], p[3], V[6];
         real_sincos_all(turning, q + b->iq, sine, cosine);
         for (int j = 0; j < turning; ++j) w->sine[b->iq + j] = sine[j], w->cosine[b->iq + j] = cosine[j];
-#define SOAI_STEP_(kind, nv)             \
-    joint_position(k, w, b, i, kind, q); \
-    joint_origin(w, b, i, kind, w->b[i].p)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+        WITH_KIND(b, {
+            joint_position(k, w, b, i, kind, q);
+            joint_origin(w, b, i, kind, w->b[i].p);
+        })
         if (!s->open) continue;
         const real *Rb = w->b[i].R, *pb = w->b[i].p;
         if (n == 0) {
@@ -126,11 +125,10 @@ SOAI_INLINE void run_velocities(const view_table *k, kernel_work *w, const soai_
         body_work *own = w->b + i;
         motion_out(own->R, own->p, V, own->V);
         V = own->V;
-#define SOAI_STEP_(kind, nv)                         \
-    joint_add(k, w, b, kind, nv, v + b->iv, own->V); \
-    step_bias(k, w, b, kind, nv, V, v + b->iv, w->c + 6 * i)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+        WITH_KIND(b, {
+            joint_add(k, w, b, kind, nv, v + b->iv, own->V);
+            step_bias(k, w, b, kind, nv, V, v + b->iv, w->c + 6 * i);
+        })
         step_bias_force(b, V, fext ? fext + 6 * (i - 1) : 0, own->f);
         for (int c = 0; c < b->nv; ++c) {
             const int has_q = b->kind != SOAI_KIND_SPHERICAL && b->kind != SOAI_KIND_FREE, at = b->iv + c;
@@ -360,9 +358,7 @@ SOAI_SWEEP void segment_task(const view_table *k, kernel_work *w, const soai_seg
                 const int i = t->order[s->first + m], last = m == s->count - 1;
                 const body_table *own = k->body + i;
                 int fine = 1;
-#define SOAI_STEP_(kind, nv) fine = run_body(k, w, t, s, own, i, kind, nv, last)
-                SOAI_BY_KIND(own, SOAI_STEP_)
-#undef SOAI_STEP_
+                WITH_KIND(own, fine = run_body(k, w, t, s, own, i, kind, nv, last))
                 if (!fine) s->bad = i;
             }
             break;

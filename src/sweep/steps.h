@@ -235,7 +235,7 @@ SOAI_INLINE void step_gather_force(const kernel_work *w, const body_table *b, in
 }
 
 /* The base acceleration that stands for gravity: -g, RK88-I (2.1) upward for gravity downward (docs/notation.md). */
-SOAI_INLINE void step_base(const view_table *k, real A[6]) {
+SOAI_INLINE void base_acceleration(const view_table *k, real A[6]) {
     A[0] = A[1] = A[2] = REAL(0);
     SOAI_UNROLL for (int j = 0; j < 3; ++j) A[3 + j] = REAL(-k->gravity[j]);
 }
@@ -278,11 +278,10 @@ SOAI_SWEEP void positions(const view_table *k, kernel_work *w, const real *q) {
     angles(k, w, q);
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
-#define SOAI_STEP_(kind, n)              \
-    joint_position(k, w, b, i, kind, q); \
-    joint_origin(w, b, i, kind, w->b[i].p)
-        SOAI_BY_KIND(b, SOAI_STEP_)
-#undef SOAI_STEP_
+        WITH_KIND(b, {
+            joint_position(k, w, b, i, kind, q);
+            joint_origin(w, b, i, kind, w->b[i].p);
+        })
     }
 }
 
@@ -320,7 +319,7 @@ SOAI_INLINE void hinge_size(const view_table *k, const kernel_work *w, const bod
  * before at zero.  A motion that moves only rounding errors of what it would move if nothing gave way counts as moving
  * nothing.  Loops have six turns and ask inside what is to be done: with n known all of it goes into registers.     */
 #define SOAI_HINGE_TOLERANCE 1e-14
-SOAI_INLINE int block_factor(int n, real *D, const real *size) {
+SOAI_INLINE int block_factor_inline(int n, real *D, const real *size) {
     SOAI_UNROLL for (int j = 0; j < 6; ++j) {
         if (j >= n) break;
         real x[6], least = size ? size[j] : REAL(0), pivot = D[n * j + j];
@@ -348,7 +347,7 @@ SOAI_INLINE int block_factor(int n, real *D, const real *size) {
     }
     return 1;
 }
-SOAI_INLINE void block_solve(int n, const real *D, real *x) {
+SOAI_INLINE void block_solve_inline(int n, const real *D, real *x) {
     SOAI_UNROLL for (int i = 1; i < 6; ++i) {
         SOAI_UNROLL for (int m = 0; m < 5; ++m) {
             if (m < i && i < n) x[i] -= D[n * i + m] * x[m];
@@ -362,6 +361,22 @@ SOAI_INLINE void block_solve(int n, const real *D, real *x) {
             if (m > i && m < n) x[i] -= D[n * m + i] * x[m];
         }
     }
+}
+/* For an n that the compiler does not know one copy serves all, out of line. */
+static __attribute__((noinline, unused)) int block_factor_any(int n, real *D, const real *size) {
+    return block_factor_inline(n, D, size);
+}
+static __attribute__((noinline, unused)) void block_solve_any(int n, const real *D, real *x) {
+    block_solve_inline(n, D, x);
+}
+SOAI_INLINE int block_factor(int n, real *D, const real *size) {
+    return __builtin_constant_p(n) ? block_factor_inline(n, D, size) : block_factor_any(n, D, size);
+}
+SOAI_INLINE void block_solve(int n, const real *D, real *x) {
+    if (__builtin_constant_p(n))
+        block_solve_inline(n, D, x);
+    else
+        block_solve_any(n, D, x);
 }
 
 /* The same for a free root, whose D and U are P, in lanes and generated code, where nobody else reads them.  By blocks there

@@ -48,7 +48,8 @@ typedef struct body_work {
     X(Y, 1 * N * V)  /* M^-1 G' of the mimic joints                                 mimic_prepare          */   \
     X(W, 1 * N * N)  /* G M^-1 G', factored                                         mimic_prepare          */   \
     X(sine, Q + 3)   /* of every tree coordinate that is an angle                   angles                 */   \
-    X(cosine, Q + 3) /* the same                                                    angles                 */
+    X(cosine, Q + 3) /* the same                                                    angles                 */   \
+    X(G, 6 * V)      /* G = U D^-1 (columns)                                        aba                    */
 
 typedef struct kernel_work {
     body_work *b;

@@ -68,14 +68,14 @@ SOAI_INLINE int GEN(fd_group)(int states, const double *q, const double *v, cons
     const real *ta = GEN(load)(tau, GEN_NV, states, gen_map_v, GEN_TV, 1, r.a);
 #if GEN_NM == 0 && SOAI_LANES == 1
     (void)states;
-    return aba(&gen_level, &w, tq, tv, ta, 0, qdd);
+    return aba_fast(&gen_level, &w, tq, tv, ta, 0, qdd);
 #else
 #if GEN_NM == 0 /* what has been read makes room: torques for innovations, these for accelerations */
     real *const out = w.e = r.a;
 #else
     real *const out = r.out;
 #endif
-    const int bad = aba(&gen_level, &w, tq, tv, ta, 0, out);
+    const int bad = aba_fast(&gen_level, &w, tq, tv, ta, 0, out);
     if (!bad) GEN(store_motion)(out, states, qdd);
     return bad;
 #endif
