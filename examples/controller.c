@@ -1,4 +1,4 @@
-/* controller.c  a 1 kHz controller of an arm with two joints, in memory of its own: no heap once it runs.  The arm follows
+/* controller.c  a 1 kHz controller of an arm with two joints, in static memory: no heap once it runs.  The arm follows
  * a path by inverse dynamics; here it is simulated, on a robot q and v would be measured and tau sent to the motors. */
 #include <math.h>
 #include <soa/soa.h>
